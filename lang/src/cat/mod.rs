@@ -1,0 +1,3 @@
+//! The model language.
+
+pub mod model;

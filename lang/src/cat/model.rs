@@ -1,0 +1,269 @@
+//! The checked model: what a model file means once names, types and includes are resolved.
+//!
+//! This is the interface between the model language and the engines. A definition refers to base
+//! sets and relations of the event skeleton ([`Base`]) and to earlier definitions only; `let rec`
+//! groups refer to themselves too.
+
+use crate::source::Span;
+
+/// A model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The file's stem.
+    pub name: String,
+    /// The string at the head of the file.
+    pub title: Option<String>,
+    /// The statements that the model defines (`calls Write Read Put …`), see [`CALLS`].
+    pub calls: Vec<&'static str>,
+    /// The operational machine that means the same (`machine rdma-tso`), if the file names one.
+    /// An included file's machine is not inherited: what is changed is no longer what the machine does.
+    pub machine: Option<String>,
+    /// Definitions, in an order in which each uses earlier ones only.
+    pub definitions: Vec<Definition>,
+    /// The axioms in the order of the text.
+    pub axioms: Vec<Axiom>,
+}
+
+/// Names for the `calls` of a model: one per statement of the language that has events.
+pub const CALLS: [&str; 14] = [
+    "Write", "Read", "CAS", "FAA", "Mfence", "Put", "Get", "RCAS", "RFAA", "Rfence", "Poll",
+    "Wait", "GFence", "Rma",
+];
+
+/// Index into [`Model::definitions`], and for a recursive group into its bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DefinitionId {
+    /// Which definition.
+    pub definition: usize,
+    /// Which body of a `let rec … and …`; 0 for all others.
+    pub body: usize,
+}
+
+/// Something named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// What it means.
+    pub kind: DefinitionKind,
+    /// Where the name is defined, in the file that defines it.
+    pub span: Span,
+}
+
+/// The kinds of definitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DefinitionKind {
+    /// `let name = body`.
+    Let {
+        /// The name.
+        name: String,
+        /// Set or relation.
+        ty: Type,
+        /// The value.
+        body: Expr,
+    },
+    /// `let rec a = … and b = …`: the least fixed point; each body is monotone in the group's names.
+    Rec(Vec<RecBody>),
+    /// `exists name total on R [extends E]`: for every two different events that R relates in
+    /// either direction, one direction is chosen; the choice is acyclic, and never against E.
+    Choice {
+        /// The name.
+        name: String,
+        /// R, a relation that no choice occurs in.
+        total_on: Expr,
+        /// E, likewise.
+        extends: Option<Expr>,
+    },
+    /// A table of orders: the union of its cells.
+    Table(Table),
+}
+
+/// One equation of a recursive group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecBody {
+    /// The name.
+    pub name: String,
+    /// Set or relation.
+    pub ty: Type,
+    /// The right-hand side.
+    pub body: Expr,
+}
+
+/// `table NAME on BASE where Q = R …`: cell (row, column) relates an event of the row's set to a
+/// later (in BASE) event of the column's set, if the cell is `✓`, or if it is a letter and the letter's relation holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The name of the relation that the table draws.
+    pub name: String,
+    /// The relation that every cell restricts (mostly `po`).
+    pub on: Expr,
+    /// Meaning of the letters in cells.
+    pub letters: Vec<(String, Expr)>,
+    /// Column heads: a name and its set.
+    pub columns: Vec<(String, Expr)>,
+    /// Rows: a name, its set, and a cell for each column.
+    pub rows: Vec<(String, Expr, Vec<Cell>)>,
+}
+
+/// A cell of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cell {
+    /// `✓`: always ordered.
+    Ordered,
+    /// `·`: not ordered.
+    Unordered,
+    /// A letter, by index into [`Table::letters`]: ordered where its relation holds.
+    Where(usize),
+}
+
+/// A named condition that every consistent execution meets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axiom {
+    /// The name after `as`, or the expression's text if there is none.
+    pub name: String,
+    /// Which condition.
+    pub kind: AxiomKind,
+    /// Of what relation (or set, for `empty`).
+    pub body: Expr,
+    /// Its place in its file.
+    pub span: Span,
+}
+
+/// The three conditions of cat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AxiomKind {
+    /// No event reaches itself.
+    Acyclic,
+    /// No event is related to itself.
+    Irreflexive,
+    /// There is nothing in it.
+    Empty,
+}
+
+/// Sets and relations of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A set of events.
+    Set,
+    /// A relation between events.
+    Relation,
+}
+
+/// An expression in which every name is resolved and every operand has the right type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "operators of cat, named as everywhere")]
+pub enum Expr {
+    /// A set or relation of the skeleton.
+    Base(Base),
+    /// A definition of this model.
+    Defined(DefinitionId),
+    /// `0` or `{}`: nothing, as set or relation.
+    Empty,
+    /// `_`: all events.
+    Universe,
+    /// `|`, of sets or of relations.
+    Union(Box<Expr>, Box<Expr>),
+    /// `&`, of sets or of relations.
+    Intersection(Box<Expr>, Box<Expr>),
+    /// `\`, of sets or of relations.
+    Difference(Box<Expr>, Box<Expr>),
+    /// `~S` or `~r`.
+    Complement(Type, Box<Expr>),
+    /// `S * T`: every event of S to every event of T.
+    Product(Box<Expr>, Box<Expr>),
+    /// `[S]`: every event of S to itself.
+    Identity(Box<Expr>),
+    /// `r ; s`.
+    Sequence(Box<Expr>, Box<Expr>),
+    /// `r^-1`.
+    Inverse(Box<Expr>),
+    /// `r+`.
+    Plus(Box<Expr>),
+    /// `r*`.
+    Star(Box<Expr>),
+    /// `r?`.
+    Optional(Box<Expr>),
+    /// `domain(r)`: a set.
+    Domain(Box<Expr>),
+    /// `range(r)`: a set.
+    Range(Box<Expr>),
+}
+
+macro_rules! base {
+    ($($(#[$doc:meta])* $variant:ident $text:literal $ty:ident,)*) => {
+        /// The sets and relations that every execution comes with. Stamps are those of
+        /// "Specifying and Verifying RDMA Synchronisation", Fig. 9.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Base { $($(#[$doc])* $variant,)* }
+
+        impl Base {
+            /// All of them.
+            pub const ALL: &'static [Base] = &[$(Base::$variant),*];
+
+            /// The name in model text.
+            pub fn name(self) -> &'static str {
+                match self { $(Base::$variant => $text,)* }
+            }
+
+            /// Set or relation.
+            pub fn ty(self) -> Type {
+                match self { $(Base::$variant => Type::$ty,)* }
+            }
+        }
+    };
+}
+base! {
+    /// Events that read memory.
+    Reads "R" Set,
+    /// Events that write memory, initial writes included.
+    Writes "W" Set,
+    /// Events that access memory.
+    Memory "M" Set,
+    /// Initial writes, one per location; in no stamp's set, and not in po.
+    InitialWrites "IW" Set,
+    /// CPU reads.
+    CpuRead "aCR" Set,
+    /// CPU writes.
+    CpuWrite "aCW" Set,
+    /// CPU RMWs that succeed; each is one event, in R and in W.
+    CpuRmw "aCAS" Set,
+    /// CPU fences, that of a failed CPU compare-and-swap included.
+    Fence "aMF" Set,
+    /// Polls and waits.
+    Wait "aWT" Set,
+    /// NIC local reads: a put's read of its source.
+    NicLocalRead "aNLR" Set,
+    /// NIC remote writes: of a put or of a remote RMW that succeeds.
+    NicRemoteWrite "aNRW" Set,
+    /// NIC atomic remote reads, of remote RMWs.
+    NicAtomicRead "aNAR" Set,
+    /// NIC remote reads, of gets.
+    NicRemoteRead "aNRR" Set,
+    /// NIC local writes, of gets and of remote RMWs.
+    NicLocalWrite "aNLW" Set,
+    /// Remote fences.
+    RemoteFence "aRF" Set,
+    /// Global fences.
+    GlobalFence "aGF" Set,
+    /// Every event to itself.
+    Identity "id" Relation,
+    /// Program order: total on the events of a thread, those of one operation included.
+    ProgramOrder "po" Relation,
+    /// Accesses of one location.
+    SameLocation "loc" Relation,
+    /// Events of one thread; initial writes are of none.
+    SameThread "int" Relation,
+    /// Events not of one thread.
+    OtherThread "ext" Relation,
+    /// A write to every read that takes its value; chosen, one write for every read.
+    ReadsFrom "rf" Relation,
+    /// The read of a remote RMW to its write.
+    Rmw "rmw" Relation,
+    /// Events of one operation (of one statement, done once); reflexive.
+    SameOperation "same-op" Relation,
+    /// NIC events (and polls, remote fences, global fences) towards one node, of whatever threads.
+    SameNode "same-node" Relation,
+    /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
+    SameId "same-id" Relation,
+    /// The last event of the k-th operation of a thread towards a node (nlW of a get or RMW, nrW of a put)
+    /// to the thread's k-th poll of that node.
+    PollsFrom "pf" Relation,
+}

@@ -1,0 +1,153 @@
+//! Outcomes: what a test shows when it has run, and conditions on them.
+
+use serde::{Serialize, Serializer};
+
+use crate::program::{BinaryOp, LocationId, NodeId, RegisterId};
+use crate::source::Span;
+
+/// A value that an outcome shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Value {
+    /// A number; true and false are 1 and 0.
+    Int(u64),
+    /// `⊥`, the result of a library call that failed; `null` in JSON.
+    Bottom,
+    /// `⊤`, any value at all (coreRMA, after a conflict); `"undefined"` in JSON.
+    Undefined,
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Bottom => write!(f, "⊥"),
+            Self::Undefined => write!(f, "⊤"),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Int(value) => serializer.serialize_u64(*value),
+            Self::Bottom => serializer.serialize_none(),
+            Self::Undefined => serializer.serialize_str("undefined"),
+        }
+    }
+}
+
+/// Something whose final value an outcome shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Observed {
+    /// The last value a register took.
+    Register(RegisterId),
+    /// What memory holds when every store buffer and queue has drained.
+    Location(LocationId),
+    /// A node's copy of a library object, by the object's index in the program.
+    Copy(usize, NodeId),
+}
+
+/// A name that outcomes show, and what it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observable {
+    /// As outcomes print it: `a`, `x`, `x@2`.
+    pub name: String,
+    /// What it is.
+    pub what: Observed,
+}
+
+/// The values of the observables of one execution, in the order of [`crate::Test::observables`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Outcome(pub Vec<Value>);
+
+/// A condition on an outcome. Indices are into [`crate::Test::observables`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Always true or always false.
+    Constant(bool),
+    /// `left op right`, with op one of the six comparisons. `⊥` equals only itself and is not ordered.
+    Compare(BinaryOp, Operand, Operand),
+    /// All hold; true if there are none.
+    And(Vec<Condition>),
+    /// One holds at least; false if there are none.
+    Or(Vec<Condition>),
+    /// It does not hold.
+    Not(Box<Condition>),
+}
+
+/// One side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// The value of an observable.
+    Observable(usize),
+    /// A value.
+    Value(Value),
+}
+
+impl Operand {
+    fn value(self, outcome: &Outcome) -> Value {
+        match self {
+            Self::Observable(index) => outcome.0[index],
+            Self::Value(value) => value,
+        }
+    }
+}
+
+impl Condition {
+    /// Whether the condition holds of an outcome.
+    pub fn holds(&self, outcome: &Outcome) -> bool {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Compare(op, left, right) => {
+                compare(*op, left.value(outcome), right.value(outcome))
+            }
+            Self::And(all) => all.iter().all(|condition| condition.holds(outcome)),
+            Self::Or(all) => all.iter().any(|condition| condition.holds(outcome)),
+            Self::Not(inner) => !inner.holds(outcome),
+        }
+    }
+}
+
+fn compare(op: BinaryOp, left: Value, right: Value) -> bool {
+    // ⊤ stands for every value, so whatever is asked of it can be so.
+    if left == Value::Undefined || right == Value::Undefined {
+        return true;
+    }
+    match (op, left, right) {
+        (BinaryOp::Equal, _, _) => left == right,
+        (BinaryOp::NotEqual, _, _) => left != right,
+        (_, Value::Int(left), Value::Int(right)) => op.apply(left, right) != 0,
+        _ => false,
+    }
+}
+
+/// What a verdict line of a file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expectation {
+    /// The only model the line speaks of; `None` for all the models of the file's header.
+    pub model: Option<String>,
+    /// The claim.
+    pub claim: Claim,
+    /// The condition as the text prints it, in one spelling.
+    pub text: String,
+    /// The whole verdict in the text.
+    pub span: Span,
+}
+
+/// What is claimed of the outcomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Some outcome satisfies the condition (`✓`, `exists`).
+    Allowed(Condition),
+    /// No outcome satisfies the condition (`✗`, `~exists`).
+    Forbidden(Condition),
+    /// Every outcome satisfies the condition (`forall`).
+    Always(Condition),
+    /// The outcomes, restricted to these observables, are exactly these (`exactly { … } for (…)`).
+    Exactly {
+        /// Indices into [`crate::Test::observables`].
+        observables: Vec<usize>,
+        /// Sorted, without repetition.
+        outcomes: Vec<Vec<Value>>,
+    },
+}

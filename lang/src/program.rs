@@ -1,0 +1,396 @@
+//! The checked program: what a litmus file means once every name is resolved.
+//!
+//! This is the interface between the language and everything behind it. Expressions here speak of
+//! registers only: a CPU read that the text hides in an expression (`x := y + 1`, `if y = 1`) stands
+//! as a [`StmtKind::Read`] into an unnamed register before the statement that uses it, and `while`
+//! has become [`StmtKind::Loop`] with a conditional [`StmtKind::Break`].
+
+use crate::source::Span;
+
+/// A node's number as programs write it, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+macro_rules! index_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub usize);
+    };
+}
+index_type!(
+    /// Index into [`Program::threads`]; programs write it from 1 (see [`ThreadId::number`]).
+    ThreadId
+);
+index_type!(
+    /// Index into [`Program::locations`].
+    LocationId
+);
+index_type!(
+    /// Index into [`Program::registers`].
+    RegisterId
+);
+index_type!(
+    /// Index into [`Program::work_ids`].
+    WorkId
+);
+
+impl ThreadId {
+    /// The thread's number as programs write it, from 1.
+    pub fn number(self) -> usize {
+        self.0 + 1
+    }
+}
+
+/// A whole program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// How many nodes there are; they are numbered 1 to this. A node may have no thread.
+    pub nodes: u32,
+    /// The threads in the order of their columns.
+    pub threads: Vec<Thread>,
+    /// Declared, fresh and private locations.
+    pub locations: Vec<Location>,
+    /// Registers of all threads.
+    pub registers: Vec<Register>,
+    /// Names of work ids.
+    pub work_ids: Vec<String>,
+    /// Objects of libraries (shared variables, barriers, locks, rings).
+    pub objects: Vec<Object>,
+}
+
+/// One thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// The node it runs on.
+    pub node: NodeId,
+    /// Its statements.
+    pub body: Vec<Stmt>,
+}
+
+/// A word of memory on one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The name in the text; private locations have names that no text can spell (`_1`).
+    pub name: String,
+    /// The node whose memory holds it, n(x).
+    pub node: NodeId,
+    /// Its value before the program starts.
+    pub initial: u64,
+    /// How it came to be.
+    pub origin: Origin,
+    /// Where it is declared, or first named.
+    pub span: Span,
+}
+
+/// How a location came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Declared above the rule.
+    Declared,
+    /// The undeclared target of a get or of a remote RMW's result.
+    Fresh,
+    /// The result of a remote RMW that nobody reads (`_`).
+    Unnamed,
+}
+
+/// A CPU register of one thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// The name in the text, or `None` for one that holds a hidden CPU read.
+    pub name: Option<String>,
+    /// The thread that owns it.
+    pub thread: ThreadId,
+}
+
+/// A library object as declared; its meaning is the library's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The name in the text.
+    pub name: String,
+    /// The keyword of its declaration (`SVar`, `Barrier`, `WLock`, `SLock`, `NLock`, `Ring`, `SC`, `Mixed`).
+    pub class: String,
+    /// The node whose column declares it; `None` if it stands above all columns.
+    pub node: Option<NodeId>,
+    /// Initial values, one per word.
+    pub initial: Vec<u64>,
+    /// Participating threads (barriers, a ring's readers).
+    pub threads: Vec<ThreadId>,
+    /// A ring's writer.
+    pub writer: Option<ThreadId>,
+    /// A ring's size.
+    pub size: Option<u64>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A statement and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stmt {
+    /// What it does.
+    pub kind: StmtKind,
+    /// Its place in the text.
+    pub span: Span,
+}
+
+/// What a statement does. Names and events as in the papers; `x^n` is an access through the NIC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StmtKind {
+    /// A register takes a value; no memory is touched.
+    Assign {
+        /// The register assigned.
+        register: RegisterId,
+        /// Its new value.
+        value: Expr,
+    },
+    /// CPU read `a := x`.
+    Read {
+        /// The register that takes the value.
+        register: RegisterId,
+        /// A location of the thread's own node.
+        location: LocationId,
+    },
+    /// CPU write `x := e`.
+    Write {
+        /// A location of the thread's own node.
+        location: LocationId,
+        /// The value written.
+        value: Expr,
+    },
+    /// CPU compare-and-swap `a := CAS(x, expected, desired)`; `a` takes the value read.
+    Cas {
+        /// The register that takes the old value, if any does.
+        register: Option<RegisterId>,
+        /// A location of the thread's own node.
+        location: LocationId,
+        /// The value compared with.
+        expected: Expr,
+        /// The value written on success.
+        desired: Expr,
+    },
+    /// CPU fetch-and-add `a := FAA(x, addend)`; `a` takes the old value.
+    Faa {
+        /// The register that takes the old value, if any does.
+        register: Option<RegisterId>,
+        /// A location of the thread's own node.
+        location: LocationId,
+        /// The value added, wrapping.
+        addend: Expr,
+    },
+    /// `Mfence`.
+    Fence,
+    /// Put `x^n := y` (RDMA write).
+    Put {
+        /// The remote location x.
+        target: LocationId,
+        /// Where the NIC takes the value from.
+        source: PutSource,
+        /// The work id of `:=^d`.
+        id: Option<WorkId>,
+    },
+    /// Get `y := x^n` (RDMA read).
+    Get {
+        /// A location of the thread's own node.
+        target: LocationId,
+        /// The remote location.
+        source: LocationId,
+        /// The work id of `:=^d`.
+        id: Option<WorkId>,
+    },
+    /// Remote compare-and-swap `RCAS(z, x^n, expected, desired)`.
+    Rcas {
+        /// z, a location of the thread's own node, which takes the old value.
+        result: LocationId,
+        /// x, the remote location.
+        target: LocationId,
+        /// The value compared with.
+        expected: Expr,
+        /// The value written on success.
+        desired: Expr,
+        /// The work id, if any.
+        id: Option<WorkId>,
+    },
+    /// Remote fetch-and-add `RFAA(z, x^n, addend)`.
+    Rfaa {
+        /// z, a location of the thread's own node, which takes the old value.
+        result: LocationId,
+        /// x, the remote location.
+        target: LocationId,
+        /// The value added, wrapping.
+        addend: Expr,
+        /// The work id, if any.
+        id: Option<WorkId>,
+    },
+    /// `Poll(n)`: wait for the oldest operation towards n that is not polled yet.
+    Poll(NodeId),
+    /// `Wait(d)`: wait for all earlier operations with work id d.
+    Wait(WorkId),
+    /// `Rfence(n)`.
+    RemoteFence(NodeId),
+    /// `GFence({n, …})`.
+    GlobalFence(Vec<NodeId>),
+    /// A library call.
+    Call(Call),
+    /// A statement of the coreRMA dialect.
+    Rma(RmaStmt),
+    /// `if c { … } else { … }`; any value but 0 is true.
+    If {
+        /// The condition.
+        condition: Expr,
+        /// Done when it is not 0.
+        then: Vec<Stmt>,
+        /// Done when it is 0.
+        otherwise: Vec<Stmt>,
+    },
+    /// `loop { … }`, left only by [`StmtKind::Break`].
+    Loop(Vec<Stmt>),
+    /// Leave the innermost loop.
+    Break,
+    /// `assume(c)`: executions in which c is 0 do not count.
+    Assume(Expr),
+}
+
+/// Where the NIC takes a put's value from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PutSource {
+    /// A location of the thread's own node, read by the NIC some time after the put is issued.
+    Location(LocationId),
+    /// A private, never written location that holds this value when the put is issued.
+    Value(Expr),
+}
+
+/// A library call. What its arguments mean is the library's matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The method in its one spelling (`Write`, `Read`, `Bcast`, `WaitSV`, `Bar`, `Submit`, `Receive`,
+    /// `Acq`, `Rel`, `CAS`, `FAA`, `TryRead`).
+    pub method: String,
+    /// The library object called, by name; `None` for `WaitSV(d)`.
+    pub object: Option<String>,
+    /// The register that takes the result.
+    pub register: Option<RegisterId>,
+    /// Values passed.
+    pub arguments: Vec<Expr>,
+    /// Nodes passed (`{2, 3}`).
+    pub nodes: Option<Vec<NodeId>>,
+    /// Work id passed.
+    pub id: Option<WorkId>,
+    /// The node in `Acq(l^2)`.
+    pub at: Option<NodeId>,
+}
+
+/// A statement of the coreRMA dialect. All locations are declared; `Reg` results are registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RmaStmt {
+    /// What it does.
+    pub kind: RmaKind,
+    /// Locations accessed, in the order in which the text names them, with atomic (true) or non-atomic access.
+    pub accesses: Vec<(LocationId, bool)>,
+    /// The register that takes a local read's value.
+    pub register: Option<RegisterId>,
+    /// The value of a local write.
+    pub value: Option<Expr>,
+    /// The process that `flush(p)` or the remote access names.
+    pub process: Option<NodeId>,
+}
+
+/// The kinds of coreRMA statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RmaKind {
+    /// `u = X`
+    LocalRead,
+    /// `X = e`
+    LocalWrite,
+    /// `X = get(Z^p)`; accesses X, Z.
+    Get,
+    /// `put(Z^p, X)`; accesses Z, X.
+    Put,
+    /// `X = rga(Z^p, Y)`; accesses X, Z, Y.
+    Rga,
+    /// `X = cas(Z^p, Y, W)`; accesses X, Z, Y, W.
+    Cas,
+    /// `flush(p)`.
+    Flush,
+}
+
+/// A value computed from constants and registers of one thread. Arithmetic is unsigned, 64 bits, and wraps;
+/// comparisons give 1 or 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expr {
+    /// A constant; `true` is 1, `false` is 0.
+    Constant(u64),
+    /// The failed result `⊥` of a library call, which is equal to nothing but itself.
+    Bottom,
+    /// A register's value; 0 before it is assigned.
+    Register(RegisterId),
+    /// `not e`: 1 if e is 0, else 0.
+    Not(Box<Expr>),
+    /// Two operands.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+}
+
+/// Operators of two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    And,
+    Or,
+}
+
+impl BinaryOp {
+    /// The operator applied to two numbers.
+    pub fn apply(self, left: u64, right: u64) -> u64 {
+        match self {
+            Self::Add => left.wrapping_add(right),
+            Self::Subtract => left.wrapping_sub(right),
+            Self::Multiply => left.wrapping_mul(right),
+            Self::Equal => u64::from(left == right),
+            Self::NotEqual => u64::from(left != right),
+            Self::Less => u64::from(left < right),
+            Self::LessEqual => u64::from(left <= right),
+            Self::Greater => u64::from(left > right),
+            Self::GreaterEqual => u64::from(left >= right),
+            Self::And => u64::from(left != 0 && right != 0),
+            Self::Or => u64::from(left != 0 || right != 0),
+        }
+    }
+}
+
+impl Expr {
+    /// The value for given registers. `⊥` counts as the largest number: only library calls make it, and
+    /// models that define those treat it before they evaluate.
+    pub fn evaluate(&self, register: &impl Fn(RegisterId) -> u64) -> u64 {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Bottom => u64::MAX,
+            Self::Register(id) => register(*id),
+            Self::Not(inner) => u64::from(inner.evaluate(register) == 0),
+            Self::Binary(op, left, right) => {
+                op.apply(left.evaluate(register), right.evaluate(register))
+            }
+        }
+    }
+
+    /// Every register that the value depends on, in the order of the text, repeated if it is.
+    pub fn registers(&self) -> Vec<RegisterId> {
+        match self {
+            Self::Constant(_) | Self::Bottom => Vec::new(),
+            Self::Register(id) => vec![*id],
+            Self::Not(inner) => inner.registers(),
+            Self::Binary(_, left, right) => {
+                let mut all = left.registers();
+                all.extend(right.registers());
+                all
+            }
+        }
+    }
+}
