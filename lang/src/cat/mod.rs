@@ -1,3 +1,100 @@
-//! The model language.
+//! The model language: herd's cat, with tables of orders and chosen orders.
+//!
+//! [`load`] is the way in: it reads a model and what it includes, and gives the checked [`model::Model`].
+//! Its stages are one module each, in this order: text to tokens (`lexer`), to a syntax tree (`parser`),
+//! with the included files put in their places (`files`), changes applied (`collect`), definitions put in
+//! an order in which each uses earlier ones only (`order`), and names and types resolved (`check`).
+//! docs/model-language.md is the reference.
 
+mod check;
+mod codes;
+mod collect;
+mod files;
+mod lexer;
 pub mod model;
+mod names;
+mod order;
+mod parser;
+mod printer;
+mod sink;
+pub mod syntax;
+
+pub use codes::CODES;
+pub use parser::parse;
+pub use printer::{print, print_expr};
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Source;
+use model::Model;
+
+/// Finds an included text: of its name in quotes, and of the name of the file that includes it.
+///
+/// Two results of the same name are taken as the same file.
+pub type Loader<'a> = &'a dyn Fn(&str, &str) -> Option<Source>;
+
+/// The largest file that is read, in bytes.
+pub const LARGEST_FILE: usize = 1 << 20;
+/// The most levels of an expression as written.
+pub const DEEPEST: usize = 64;
+/// The most levels of an expression with its function calls replaced by what they stand for.
+pub const DEEPEST_EXPANDED: usize = 256;
+/// The most operators and names that a model's expressions have in all, calls replaced.
+pub const LARGEST_MODEL: usize = 100_000;
+/// The most diagnostics that are given for a model.
+pub const MOST_DIAGNOSTICS: usize = 64;
+
+/// A model and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The model.
+    pub model: Model,
+    /// The files: the model's own first, then those that it includes, each once.
+    pub sources: Vec<Source>,
+    /// For each of the model's definitions, the index of its file in `sources`.
+    pub definition_sources: Vec<usize>,
+    /// For each of the model's axioms, the index of its file in `sources`.
+    pub axiom_sources: Vec<usize>,
+    /// What has a meaning but probably not the intended one, each with the file that it is about.
+    pub warnings: Vec<(Source, Diagnostic)>,
+}
+
+/// Reads and checks a model. `loader` finds the texts that it includes.
+///
+/// # Errors
+///
+/// Everything found wrong, each with the file that it is about, by file and place; at most [`MOST_DIAGNOSTICS`].
+/// A file that cannot be parsed hides the errors of later stages.
+pub fn load(source: &Source, loader: Loader<'_>) -> Result<Loaded, Vec<(Source, Diagnostic)>> {
+    let mut sink = sink::Sink::default();
+    let files = files::read(source, loader, &mut sink);
+    if sink.has_errors() {
+        return Err(sink.into_pairs(&files.sources));
+    }
+    let parts = collect::collect(files.statements, &files.sources, &mut sink);
+    let order = order::order(&parts, &mut sink);
+    let checked = check::check(&parts, &order, &files.sources, &mut sink);
+    if sink.has_errors() {
+        return Err(sink.into_pairs(&files.sources));
+    }
+    let model = Model {
+        name: stem(&source.name).to_owned(),
+        title: files.title,
+        calls: parts.calls,
+        machine: parts.machine.map(|machine| machine.text),
+        definitions: checked.definitions,
+        axioms: checked.axioms,
+    };
+    Ok(Loaded {
+        model,
+        definition_sources: checked.definition_sources,
+        axiom_sources: checked.axiom_sources,
+        warnings: sink.into_pairs(&files.sources),
+        sources: files.sources,
+    })
+}
+
+/// The name of a file without its folders and `.cat`.
+fn stem(path: &str) -> &str {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file.strip_suffix(".cat").unwrap_or(file)
+}

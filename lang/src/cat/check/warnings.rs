@@ -1,0 +1,56 @@
+//! What has a meaning, but probably not the intended one.
+
+use super::super::collect::Parts;
+use super::super::{codes, sink::Sink};
+use crate::diagnostic::Diagnostic;
+use crate::source::{Source, Span};
+
+/// Warnings about the model's own file; what it includes may hold more than it needs.
+/// `has_mo` says whether there is a relation `mo`.
+pub(super) fn warn(parts: &Parts, has_mo: bool, sources: &[Source], sink: &mut Sink) {
+    let used = used(parts);
+    for (index, entry) in parts.entries.iter().enumerate() {
+        if let (0, false, Some(name)) = (entry.file, used[index], entry.name_at(0)) {
+            let message = format!("`{}` is never used", name.text);
+            sink.push(0, Diagnostic::warning(codes::UNUSED_DEFINITION, name.span, message));
+        }
+    }
+    let end = sources.first().map_or(0, |source| source.text.trim_end().len());
+    let end = Span::new(end, end);
+    if parts.calls.is_empty() {
+        let warning = Diagnostic::warning(codes::NO_CALLS, end, "this model defines no statement")
+            .help("name those that programs may use: `calls Write Read …`");
+        sink.push(0, warning);
+    }
+    if parts.axioms.is_empty() {
+        let message = "this model has no axiom: it allows everything";
+        sink.push(0, Diagnostic::warning(codes::NO_AXIOMS, end, message));
+    }
+    if !has_mo {
+        let warning = Diagnostic::warning(codes::NO_MO, end, "this model has no relation `mo`")
+            .help("the final value of a location is that of its last write in `mo`");
+        sink.push(0, warning);
+    }
+}
+
+/// For each entry, whether an axiom or `mo` depends on it.
+fn used(parts: &Parts) -> Vec<bool> {
+    let mut used = vec![false; parts.entries.len()];
+    let mut open: Vec<usize> = parts.names.get("mo").map(|(index, _)| *index).into_iter().collect();
+    let mention = |name: &str, open: &mut Vec<usize>| {
+        if let Some((index, _)) = parts.names.get(name) {
+            open.push(*index);
+        }
+    };
+    for axiom in &parts.axioms {
+        axiom.body.each_name(&mut |name, _| mention(name, &mut open));
+    }
+    while let Some(index) = open.pop() {
+        if !std::mem::replace(&mut used[index], true) {
+            let entry = &parts.entries[index];
+            open.extend(entry.former);
+            entry.each_use(&mut |name, _| mention(name, &mut open));
+        }
+    }
+    used
+}

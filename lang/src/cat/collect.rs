@@ -1,0 +1,507 @@
+//! The statements of all files to the parts of one model, with what changes it (`drop`, `set`, `replace`,
+//! `uncall`) applied. Expressions are not looked into here.
+
+use std::collections::HashMap;
+
+use super::model::{AxiomKind, Base, CALLS};
+use super::sink::Sink;
+use super::syntax::{
+    Axiom, Binding, Cell, CellKind, Exists, Expr, Function, Name, SetCell, Statement,
+    StatementKind, Table,
+};
+use super::{codes, names, printer};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::source::{Source, Span};
+
+/// How many letters a table may have: there is a search through them for every cell.
+const MOST_LETTERS: usize = 64;
+
+/// What a model consists of.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) entries: Vec<Entry>,
+    /// Every defined name: its entry, and which of the entry's names it is.
+    pub(super) names: HashMap<String, (usize, usize)>,
+    pub(super) axioms: Vec<AxiomEntry>,
+    pub(super) calls: Vec<&'static str>,
+    pub(super) machine: Option<Name>,
+}
+
+/// A definition.
+pub(super) struct Entry {
+    pub(super) body: Body,
+    /// Index of the file in which the body stands.
+    pub(super) file: usize,
+    /// The number of the statement that introduces the name: later statements may use it.
+    pub(super) position: usize,
+    /// The number of the statement in which the body stands: it may use what earlier ones introduce.
+    pub(super) written: usize,
+    /// For what a `replace` wrote: the entry that it replaced, which its body may use under the same name.
+    pub(super) former: Option<usize>,
+    /// True for an entry that was replaced: it is in the model only if its replacement uses it.
+    pub(super) is_replaced: bool,
+    /// True if it was found wrong already.
+    pub(super) is_broken: bool,
+}
+
+pub(super) enum Body {
+    Let(Binding),
+    Rec(Vec<Binding>),
+    Function(Function),
+    Exists(Exists),
+    Table(Table),
+}
+
+impl Entry {
+    /// The names it defines.
+    pub(super) fn names(&self) -> Vec<&Name> {
+        match &self.body {
+            Body::Let(binding) => vec![&binding.name],
+            Body::Rec(bodies) => bodies.iter().map(|binding| &binding.name).collect(),
+            Body::Function(function) => vec![&function.name],
+            Body::Exists(exists) => vec![&exists.name],
+            Body::Table(table) => vec![&table.name],
+        }
+    }
+
+    /// One of the names it defines.
+    pub(super) fn name_at(&self, place: usize) -> Option<&Name> {
+        match &self.body {
+            Body::Rec(bodies) => bodies.get(place).map(|binding| &binding.name),
+            _ => self.names().first().copied(),
+        }
+    }
+
+    /// Every name that its expressions mention, a function's parameters not.
+    pub(super) fn each_use(&self, visit: &mut impl FnMut(&str, Span)) {
+        match &self.body {
+            Body::Let(binding) => binding.body.each_name(visit),
+            Body::Rec(bodies) => bodies.iter().for_each(|binding| binding.body.each_name(visit)),
+            Body::Function(function) => function.body.each_name(&mut |name, span| {
+                if function.parameters.iter().all(|parameter| parameter.text != name) {
+                    visit(name, span);
+                }
+            }),
+            Body::Exists(exists) => {
+                exists.total_on.each_name(visit);
+                exists.extends.iter().for_each(|extends| extends.each_name(visit));
+            }
+            Body::Table(table) => {
+                table.on.each_name(visit);
+                table.letters.iter().for_each(|letter| letter.body.each_name(visit));
+                let rows = table.rows.iter().map(|row| &row.head);
+                rows.chain(&table.columns).for_each(|head| visit(&head.text, head.span));
+            }
+        }
+    }
+}
+
+/// A condition.
+pub(super) struct AxiomEntry {
+    /// The name after `as`, or the body's text.
+    pub(super) name: String,
+    pub(super) kind: AxiomKind,
+    pub(super) body: Expr,
+    pub(super) file: usize,
+    pub(super) span: Span,
+    /// The number of its statement.
+    pub(super) written: usize,
+}
+
+pub(super) fn collect(
+    statements: Vec<(usize, Statement)>,
+    sources: &[Source],
+    sink: &mut Sink,
+) -> Parts {
+    let mut collector = Collector { parts: Parts::default(), file: 0, position: 0, sources, sink };
+    for (position, (file, statement)) in statements.into_iter().enumerate() {
+        (collector.file, collector.position) = (file, position);
+        collector.statement(statement);
+    }
+    collector.parts
+}
+
+struct Collector<'a> {
+    parts: Parts,
+    /// The file and the number of the statement at hand.
+    file: usize,
+    position: usize,
+    sources: &'a [Source],
+    sink: &'a mut Sink,
+}
+
+impl Collector<'_> {
+    fn statement(&mut self, statement: Statement) {
+        match statement.kind {
+            // Its statements stand in its place already.
+            StatementKind::Include(_) => {}
+            StatementKind::Let(binding) => self.define(Body::Let(binding)),
+            StatementKind::Rec(bodies) => self.define(Body::Rec(bodies)),
+            StatementKind::Function(function) => self.function(function),
+            StatementKind::Exists(exists) => self.define(Body::Exists(exists)),
+            StatementKind::Table(table) => self.table(table),
+            StatementKind::Axiom(axiom) => self.axiom(axiom, statement.span),
+            StatementKind::Calls(names) => self.calls(&names),
+            StatementKind::Uncall(names) => self.uncall(&names),
+            StatementKind::Machine(name) => self.machine(name),
+            StatementKind::Drop(name) => self.drop_axiom(&name),
+            StatementKind::Set(set) => self.set(set),
+            StatementKind::Replace(binding) => self.replace(binding),
+        }
+    }
+
+    fn error(&mut self, diagnostic: Diagnostic) {
+        self.sink.push(self.file, diagnostic);
+    }
+
+    /// An error at a name that says where the same was said before.
+    fn repeated(
+        &mut self,
+        code: &'static str,
+        name: &Name,
+        message: &str,
+        before: (usize, Span),
+        help: &str,
+    ) {
+        let (file, span) = before;
+        let mut error = Diagnostic::error(code, name.span, message);
+        if file == self.file {
+            error = error.label("again here").related(span, "first here");
+        } else {
+            error =
+                error.label(format!("again; first in {}", names::place(self.sources, file, span)));
+        }
+        if !help.is_empty() {
+            error = error.help(help);
+        }
+        self.error(error);
+    }
+
+    fn define(&mut self, body: Body) {
+        let index = self.parts.entries.len();
+        self.parts.entries.push(Entry {
+            body,
+            file: self.file,
+            position: self.position,
+            written: self.position,
+            former: None,
+            is_replaced: false,
+            is_broken: false,
+        });
+        let names: Vec<Name> = self.parts.entries[index].names().into_iter().cloned().collect();
+        for (place, name) in names.iter().enumerate() {
+            if Base::ALL.iter().any(|base| base.name() == name.text) {
+                let message =
+                    format!("`{}` is defined already: every execution comes with it", name.text);
+                let error = Diagnostic::error(codes::DUPLICATE_DEFINITION, name.span, message);
+                self.error(error.help("choose another name"));
+                self.parts.entries[index].is_broken = true;
+            } else if let Some(&(known, known_place)) = self.parts.names.get(&name.text) {
+                let known = &self.parts.entries[known];
+                let before =
+                    (known.file, known.name_at(known_place).map_or(name.span, |first| first.span));
+                let message = format!("`{}` is defined twice", name.text);
+                let help = format!(
+                    "`replace let {} = …` changes it, for what is defined after it too",
+                    name.text
+                );
+                self.repeated(codes::DUPLICATE_DEFINITION, name, &message, before, &help);
+                self.parts.entries[index].is_broken = true;
+            } else {
+                self.parts.names.insert(name.text.clone(), (index, place));
+            }
+        }
+    }
+
+    fn function(&mut self, function: Function) {
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            let before = function.parameters[..index].iter().find(|other| *other == parameter);
+            if let Some(before) = before {
+                let message = format!("`{}` is a parameter twice", parameter.text);
+                let before = (self.file, before.span);
+                self.repeated(codes::DUPLICATE_PARAMETER, parameter, &message, before, "");
+            }
+        }
+        self.define(Body::Function(function));
+    }
+
+    fn table(&mut self, table: Table) {
+        let is_broken = !self.table_is_sound(&table);
+        self.define(Body::Table(table));
+        if let Some(entry) = self.parts.entries.last_mut() {
+            entry.is_broken |= is_broken;
+        }
+    }
+
+    fn table_is_sound(&mut self, table: &Table) -> bool {
+        let letters = letters_of(table);
+        let columns: Vec<&Name> = table.columns.iter().collect();
+        let rows: Vec<&Name> = table.rows.iter().map(|row| &row.head).collect();
+        if letters.len() > MOST_LETTERS {
+            let message =
+                format!("expected at most {MOST_LETTERS} letters, found {}", letters.len());
+            self.error(Diagnostic::error(codes::TOO_LARGE, table.name.span, message));
+            return false;
+        }
+        let letter_names: Vec<&Name> = table.letters.iter().map(|letter| &letter.name).collect();
+        let mut sound = self.are_different(codes::DUPLICATE_LETTER, "letter", &letter_names);
+        sound &= self.are_different(codes::DUPLICATE_HEAD, "column", &columns);
+        sound &= self.are_different(codes::DUPLICATE_HEAD, "row", &rows);
+        if rows.is_empty() {
+            let message = format!("expected a row in the table `{}`, found none", table.name.text);
+            self.error(Diagnostic::error(codes::TABLE_SHAPE, table.name.span, message));
+            sound = false;
+        }
+        for row in &table.rows {
+            let (expected, found) = (columns.len(), row.cells.len());
+            if expected != found {
+                let message =
+                    format!("expected {expected} cells in row `{}`, found {found}", row.head.text);
+                let error = Diagnostic::error(codes::TABLE_SHAPE, row.span, message);
+                self.error(match (row.cells.get(expected), table.columns.get(found)) {
+                    (Some(extra), _) => {
+                        Diagnostic { span: extra.span, ..error }.label("the first cell too many")
+                    }
+                    (_, Some(column)) => {
+                        error.label(format!("no cell in column `{}`", column.text))
+                    }
+                    _ => error,
+                });
+                sound = false;
+            }
+            for cell in &row.cells {
+                sound &= self.letter_is_known(cell, &table.name, &letters);
+            }
+        }
+        sound
+    }
+
+    fn are_different(&mut self, code: &'static str, what: &str, names: &[&Name]) -> bool {
+        let mut first: HashMap<&str, Span> = HashMap::new();
+        let mut different = true;
+        for name in names {
+            if let Some(before) = first.get(name.text.as_str()) {
+                let message = format!("`{}` is a {what} twice", name.text);
+                self.repeated(code, name, &message, (self.file, *before), "");
+                different = false;
+            } else {
+                first.insert(&name.text, name.span);
+            }
+        }
+        different
+    }
+
+    fn letter_is_known(&mut self, cell: &Cell, table: &Name, letters: &[String]) -> bool {
+        let CellKind::Letter(letter) = &cell.kind else { return true };
+        if letters.contains(letter) {
+            return true;
+        }
+        let message = format!("`{letter}` is no letter of the table `{}`", table.text);
+        let help = match (letter.as_str(), nearest(letter, letters.iter().map(String::as_str))) {
+            ("x" | "X", _) => {
+                "a cell that orders is written `✓` or `+`, one that does not `·` or `-`".to_owned()
+            }
+            (_, Some(known)) => format!("did you mean `{known}`?"),
+            _ => format!("bind it at the table's head: `where {letter} = …`"),
+        };
+        self.error(Diagnostic::error(codes::UNKNOWN_LETTER, cell.span, message).help(help));
+        false
+    }
+
+    fn axiom(&mut self, axiom: Axiom, span: Span) {
+        let name = axiom.name.unwrap_or_else(|| Name {
+            text: printer::print_expr(&axiom.body),
+            span: axiom.body.span,
+        });
+        if let Some(known) = self.parts.axioms.iter().find(|known| known.name == name.text) {
+            let message = format!("two axioms have the name `{}`", name.text);
+            let before = (known.file, known.span);
+            let help = "name it with `as`; `drop` takes an axiom of an included model away";
+            self.repeated(codes::DUPLICATE_AXIOM, &name, &message, before, help);
+        }
+        self.parts.axioms.push(AxiomEntry {
+            name: name.text,
+            kind: axiom.kind,
+            body: axiom.body,
+            file: self.file,
+            span,
+            written: self.position,
+        });
+    }
+
+    fn calls(&mut self, names: &[Name]) {
+        for name in names {
+            match CALLS.iter().find(|call| **call == name.text) {
+                Some(call) if self.parts.calls.contains(call) => {}
+                Some(call) => self.parts.calls.push(call),
+                None => self.unknown_call(name, "no statement of the language is called", &CALLS),
+            }
+        }
+    }
+
+    fn uncall(&mut self, names: &[Name]) {
+        for name in names {
+            match self.parts.calls.iter().position(|call| *call == name.text) {
+                Some(index) => {
+                    self.parts.calls.remove(index);
+                }
+                None => {
+                    let known = self.parts.calls.clone();
+                    self.unknown_call(name, "this model has no statement", &known);
+                }
+            }
+        }
+    }
+
+    fn unknown_call(&mut self, name: &Name, message: &str, known: &[&str]) {
+        let error =
+            Diagnostic::error(codes::UNKNOWN_CALL, name.span, format!("{message} `{}`", name.text));
+        self.error(error.help(match nearest(&name.text, known.iter().copied()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("expected one of {}", known.join(", ")),
+        }));
+    }
+
+    fn machine(&mut self, name: Name) {
+        // What an included file names is not this model's machine: this model may have changed it.
+        if self.file != 0 {
+            return;
+        }
+        if let Some(known) = &self.parts.machine {
+            let before = (0, known.span);
+            let message = "a model has one machine";
+            self.repeated(codes::DUPLICATE_MACHINE, &name, message, before, "");
+        }
+        self.parts.machine = Some(name);
+    }
+
+    fn drop_axiom(&mut self, name: &Name) {
+        if let Some(index) = self.parts.axioms.iter().position(|axiom| axiom.name == name.text) {
+            self.parts.axioms.remove(index);
+            return;
+        }
+        let message = format!("no axiom before this line is called `{}`", name.text);
+        let error = Diagnostic::error(codes::UNKNOWN_AXIOM, name.span, message);
+        let known = self.parts.axioms.iter().map(|axiom| axiom.name.as_str());
+        let error = with_nearest(error, &name.text, known);
+        self.error(error);
+    }
+
+    fn set(&mut self, set: SetCell) {
+        let Some(&(index, _)) = self.parts.names.get(&set.table.text) else {
+            self.unknown_table(&set.table);
+            return;
+        };
+        let entry = &self.parts.entries[index];
+        let Body::Table(table) = &entry.body else {
+            self.unknown_table(&set.table);
+            return;
+        };
+        if entry.is_broken {
+            return;
+        }
+        let row = table.rows.iter().position(|row| row.head == set.row);
+        let column = table.columns.iter().position(|column| *column == set.column);
+        let (Some(row), Some(column)) = (row, column) else {
+            let (what, name, heads): (_, _, Vec<&str>) = match row {
+                None => ("row", &set.row, table.rows.iter().map(|row| &*row.head.text).collect()),
+                Some(_) => (
+                    "column",
+                    &set.column,
+                    table.columns.iter().map(|column| &*column.text).collect(),
+                ),
+            };
+            let message = format!("the table `{}` has no {what} `{}`", set.table.text, name.text);
+            let error = Diagnostic::error(codes::UNKNOWN_CELL, name.span, message);
+            let error = with_nearest(error, &name.text, heads);
+            self.error(error);
+            return;
+        };
+        let (letters, old) = (letters_of(table), table.rows[row].cells[column].clone());
+        if !self.letter_is_known(&set.cell, &set.table, &letters) {
+            return;
+        }
+        if old == set.cell {
+            let message = format!(
+                "`{}[{}, {}]` says this already",
+                set.table.text, set.row.text, set.column.text
+            );
+            self.error(Diagnostic::warning(codes::SET_WITHOUT_EFFECT, set.cell.span, message));
+        }
+        if let Body::Table(table) = &mut self.parts.entries[index].body {
+            table.rows[row].cells[column] = set.cell;
+        }
+    }
+
+    fn unknown_table(&mut self, name: &Name) {
+        let message = format!("no table before this line is called `{}`", name.text);
+        let error = Diagnostic::error(codes::UNKNOWN_TABLE, name.span, message);
+        let known = self.parts.entries.iter().filter_map(|entry| match &entry.body {
+            Body::Table(table) if !entry.is_replaced => Some(table.name.text.as_str()),
+            _ => None,
+        });
+        let error = with_nearest(error, &name.text, known);
+        self.error(error);
+    }
+
+    /// Puts the new body in the place of the old one, so that what follows the old one sees the new; the
+    /// old one stays aside, for its type and for uses in the new body.
+    fn replace(&mut self, binding: Binding) {
+        let name = binding.name.clone();
+        let Some(&(index, _)) = self.parts.names.get(&name.text) else {
+            let message = format!("`{}` is not defined before this line", name.text);
+            let error = Diagnostic::error(codes::CANNOT_REPLACE, name.span, message);
+            let known = self.parts.names.keys().map(String::as_str);
+            let is_base = Base::ALL.iter().any(|base| base.name() == name.text);
+            let error = if is_base {
+                error.help("what every execution comes with cannot be replaced")
+            } else {
+                with_nearest(error, &name.text, known)
+            };
+            self.error(error);
+            return;
+        };
+        let what = match &self.parts.entries[index].body {
+            Body::Rec(_) => "part of a recursion",
+            Body::Function(_) => "a function",
+            Body::Let(_) | Body::Exists(_) | Body::Table(_) => "",
+        };
+        if !what.is_empty() {
+            let message = format!("`{}` cannot be replaced: it is {what}", name.text);
+            let error = Diagnostic::error(codes::CANNOT_REPLACE, name.span, message);
+            self.error(error.help("sets, relations, tables and chosen orders can be"));
+            return;
+        }
+        let former = self.parts.entries.len();
+        let new = Entry {
+            body: Body::Let(binding),
+            file: self.file,
+            position: self.parts.entries[index].position,
+            written: self.position,
+            former: Some(former),
+            is_replaced: false,
+            is_broken: false,
+        };
+        let mut old = std::mem::replace(&mut self.parts.entries[index], new);
+        old.is_replaced = true;
+        self.parts.entries.push(old);
+    }
+}
+
+fn letters_of(table: &Table) -> Vec<String> {
+    table.letters.iter().map(|letter| letter.name.text.clone()).collect()
+}
+
+fn with_nearest<'a>(
+    error: Diagnostic,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    known.sort_unstable();
+    match nearest(name, known.iter().copied()) {
+        Some(known) => error.help(format!("did you mean `{known}`?")),
+        None if known.is_empty() || known.len() > 12 => error,
+        None => error.help(format!("expected one of {}", known.join(", "))),
+    }
+}

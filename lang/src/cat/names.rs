@@ -1,0 +1,83 @@
+//! What to say of a name that means nothing here.
+
+use super::codes;
+use super::collect::Parts;
+use super::model::Base;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::source::{Source, Span};
+
+/// `file:line:column` of a place.
+pub(super) fn place(sources: &[Source], file: usize, span: Span) -> String {
+    sources.get(file).map_or_else(String::new, |source| {
+        let (line, column) = source.line_column(span.start);
+        format!("{}:{line}:{column}", source.name)
+    })
+}
+
+/// The error for a name that nothing before it defines; `visible` are the names that could stand there.
+pub(super) fn unknown<'a>(
+    name: &str,
+    span: Span,
+    visible: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    let error = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("unknown name `{name}`"));
+    if let Some(help) = synonym(name) {
+        return error.help(help);
+    }
+    let mut known: Vec<&str> = visible.into_iter().collect();
+    known.extend(Base::ALL.iter().map(|base| base.name()));
+    known.sort_unstable();
+    match nearest(name, known) {
+        Some(known) => error.help(format!("did you mean `{known}`?")),
+        None => error,
+    }
+}
+
+/// The error for a name that is defined further down.
+pub(super) fn too_early(
+    name: &str,
+    span: Span,
+    file: usize,
+    parts: &Parts,
+    known: (usize, usize),
+    sources: &[Source],
+) -> Diagnostic {
+    let entry = &parts.entries[known.0];
+    let definition = entry.name_at(known.1).map_or(span, |name| name.span);
+    let message = format!("`{name}` is used before its definition");
+    let error = Diagnostic::error(codes::USED_BEFORE_DEFINITION, span, message);
+    if entry.file == file {
+        error.related(definition, "defined here")
+    } else {
+        error.help(format!("it is defined in {}", place(sources, entry.file, definition)))
+    }
+}
+
+/// What herd, other papers, or the papers in another notation call something that models here can say.
+fn synonym(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "fr" | "fre" | "fri" => "the models here call it `rb`: `let rb = (rf^-1; mo) \\ id`",
+        "co" | "coe" | "coi" | "ws" => {
+            "the models here call it `mo`, and choose it: `exists mo total on …`"
+        }
+        "rfe" => "define it: `let rfe = rf & ext`",
+        "rfi" => "define it: `let rfi = rf & int`",
+        "sb" => "program order is `po`",
+        "po-loc" => "define it: `let po-loc = po & loc`",
+        "sloc" | "same-loc" => "accesses of one location are related by `loc`",
+        "sthd" | "same-thread" => "events of one thread are related by `int`",
+        "sqp" | "same-qp" => "define it: `let same-qp = same-node & int`",
+        "iso" => "events of one operation are related by `same-op`",
+        "E" | "Event" | "SEvent" | "emptyset" => "all events are `_`, no events `0`",
+        "lR" => "the stamp of CPU reads is `aCR`",
+        "lW" => "the stamp of CPU writes is `aCW`",
+        "nlR" => "the stamp of NIC local reads is `aNLR`",
+        "nrW" => "the stamp of NIC remote writes is `aNRW`",
+        "narR" => "the stamp of NIC atomic remote reads is `aNAR`",
+        "nrR" => "the stamp of NIC remote reads is `aNRR`",
+        "nlW" => "the stamp of NIC local writes is `aNLW`",
+        "nF" => "the stamp of remote fences is `aRF`",
+        "F" | "MFENCE" => "the stamp of CPU fences is `aMF`",
+        _ => return None,
+    })
+}
