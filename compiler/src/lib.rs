@@ -1,1 +1,6 @@
-//! compiler
+//! From checked programs to what engines and machines work on.
+//!
+//! [`skeleton`] gives the events that executions may have, for declarative models.
+//! The same text gives the same bytes: nothing here depends on time, hashing order or environment.
+
+pub mod skeleton;

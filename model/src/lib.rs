@@ -1,1 +1,8 @@
-//! model
+//! Memory models: which outcomes a program may have, by axioms and by an operational machine.
+
+pub mod allowed;
+pub mod check;
+pub mod execution;
+pub mod relation;
+pub mod smt;
+pub mod verdict;

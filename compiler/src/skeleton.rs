@@ -1,0 +1,226 @@
+//! The event skeleton of a program: every event that some execution may have, under which condition it
+//! happens, and how values follow from one another.
+//!
+//! Loops are unrolled to a bound. What is chosen in an execution (which write a read takes, whether a
+//! compare-and-swap succeeds, the orders of a model) is left open; a model's engine chooses.
+
+mod build;
+pub mod calls;
+
+use lang::program::{LocationId, NodeId, ThreadId, WorkId};
+use lang::source::Span;
+
+pub use build::{Unsupported, build};
+
+/// Index into [`Skeleton::events`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventId(pub usize);
+
+/// Index into [`Skeleton::values`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub usize);
+
+/// A condition: a node of [`Skeleton::conditions`], perhaps negated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Guard {
+    /// Index into [`Skeleton::conditions`].
+    pub condition: usize,
+    /// Whether the condition's negation is meant.
+    pub negated: bool,
+}
+
+impl Guard {
+    /// The condition that always holds.
+    pub const TRUE: Guard = Guard { condition: 0, negated: false };
+    /// The condition that never holds.
+    pub const FALSE: Guard = Guard { condition: 0, negated: true };
+}
+
+impl std::ops::Not for Guard {
+    type Output = Guard;
+
+    fn not(self) -> Guard {
+        Guard { negated: !self.negated, ..self }
+    }
+}
+
+/// A node of the graph of conditions. Operands come earlier in [`Skeleton::conditions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// Always; node 0 and no other.
+    True,
+    /// Chosen freely (whether a CPU compare-and-swap succeeds); each has a number of its own.
+    Choice(usize),
+    /// The value is not 0.
+    NonZero(ValueId),
+    /// The two values are equal.
+    Equal(ValueId, ValueId),
+    /// Both hold.
+    And(Guard, Guard),
+}
+
+/// A node of the graph of values.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// A constant.
+    Constant(u64),
+    /// What an event reads.
+    Read(EventId),
+    /// An operator applied to two values.
+    Binary(lang::program::BinaryOp, ValueId, ValueId),
+    /// One value if the condition holds, else another.
+    Select(Guard, ValueId, ValueId),
+}
+
+/// The kind of an event: the stamps of "Specifying and Verifying RDMA Synchronisation", Fig. 9, and initial writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stamp {
+    /// The initial write of a location.
+    Init,
+    /// aCR
+    CpuRead,
+    /// aCW
+    CpuWrite,
+    /// aCAS
+    CpuRmw,
+    /// aMF
+    Fence,
+    /// aWT
+    Wait,
+    /// aNLR
+    NicLocalRead,
+    /// aNRW
+    NicRemoteWrite,
+    /// aNAR
+    NicAtomicRead,
+    /// aNRR
+    NicRemoteRead,
+    /// aNLW
+    NicLocalWrite,
+    /// aRF
+    RemoteFence,
+    /// aGF
+    GlobalFence,
+}
+
+impl Stamp {
+    /// The name as the papers print it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::CpuRead => "aCR",
+            Self::CpuWrite => "aCW",
+            Self::CpuRmw => "aCAS",
+            Self::Fence => "aMF",
+            Self::Wait => "aWT",
+            Self::NicLocalRead => "aNLR",
+            Self::NicRemoteWrite => "aNRW",
+            Self::NicAtomicRead => "aNAR",
+            Self::NicRemoteRead => "aNRR",
+            Self::NicLocalWrite => "aNLW",
+            Self::RemoteFence => "aRF",
+            Self::GlobalFence => "aGF",
+        }
+    }
+
+    /// Whether events of this kind read memory.
+    pub fn reads(self) -> bool {
+        matches!(
+            self,
+            Self::CpuRead
+                | Self::CpuRmw
+                | Self::NicLocalRead
+                | Self::NicAtomicRead
+                | Self::NicRemoteRead
+        )
+    }
+
+    /// Whether events of this kind write memory.
+    pub fn writes(self) -> bool {
+        matches!(
+            self,
+            Self::Init | Self::CpuWrite | Self::CpuRmw | Self::NicRemoteWrite | Self::NicLocalWrite
+        )
+    }
+}
+
+/// An event that an execution may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its kind.
+    pub stamp: Stamp,
+    /// The thread it belongs to; `None` for initial writes.
+    pub thread: Option<ThreadId>,
+    /// The location it accesses. A put's read of a private location (the put of a constant) has none:
+    /// nothing else can touch what it reads.
+    pub location: Option<LocationId>,
+    /// The value written, for writes.
+    pub written: Option<ValueId>,
+    /// The value read, for reads.
+    pub read: Option<ValueId>,
+    /// The node towards which a NIC event, poll or fence goes.
+    pub node: Option<NodeId>,
+    /// The operation (a statement done once) it is part of; numbers are unique in the skeleton.
+    pub operation: usize,
+    /// The work id of its operation, or of the `Wait`.
+    pub id: Option<WorkId>,
+    /// When it happens.
+    pub guard: Guard,
+    /// The statement, or the declaration for initial writes.
+    pub span: Span,
+}
+
+/// An operation that a poll can answer for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its thread.
+    pub thread: ThreadId,
+    /// The node towards which it goes.
+    pub node: NodeId,
+    /// The event that a poll of it reads from: nlW of a get or RMW, nrW of a put.
+    pub completion: EventId,
+    /// When it happens.
+    pub guard: Guard,
+}
+
+/// What must hold in every execution that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// If this holds …
+    pub when: Guard,
+    /// … this must.
+    pub then: Guard,
+}
+
+/// All that executions of a program have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skeleton {
+    /// Events; first the initial writes, then those of each thread in program order.
+    pub events: Vec<Event>,
+    /// The graph of values.
+    pub values: Vec<Value>,
+    /// The graph of conditions.
+    pub conditions: Vec<Condition>,
+    /// NIC operations, per thread in program order.
+    pub operations: Vec<Operation>,
+    /// What every execution that counts must meet.
+    pub requirements: Vec<Requirement>,
+    /// The last value of each register, by register index.
+    pub registers: Vec<ValueId>,
+    /// For each loop that is left by the bound: when that happens.
+    pub exceeded: Vec<Guard>,
+    /// The bound to which loops were unrolled.
+    pub loop_bound: u32,
+}
+
+impl Skeleton {
+    /// An event by id.
+    pub fn event(&self, id: EventId) -> &Event {
+        &self.events[id.0]
+    }
+
+    /// All ids in order.
+    pub fn event_ids(&self) -> impl DoubleEndedIterator<Item = EventId> + use<> {
+        (0..self.events.len()).map(EventId)
+    }
+}

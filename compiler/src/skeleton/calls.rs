@@ -1,0 +1,58 @@
+//! Which statements a program uses, so that a model that does not define one can say so.
+
+use lang::program::{Program, Stmt, StmtKind};
+use lang::source::Span;
+
+/// The name under which models speak of a statement (`lang::cat::model::CALLS`, or a library's method);
+/// `None` for statements that have no events.
+pub fn call_name(kind: &StmtKind) -> Option<&str> {
+    Some(match kind {
+        StmtKind::Read { .. } => "Read",
+        StmtKind::Write { .. } => "Write",
+        StmtKind::Cas { .. } => "CAS",
+        StmtKind::Faa { .. } => "FAA",
+        StmtKind::Fence => "Mfence",
+        StmtKind::Put { .. } => "Put",
+        StmtKind::Get { .. } => "Get",
+        StmtKind::Rcas { .. } => "RCAS",
+        StmtKind::Rfaa { .. } => "RFAA",
+        StmtKind::Poll(_) => "Poll",
+        StmtKind::Wait(_) => "Wait",
+        StmtKind::RemoteFence(_) => "Rfence",
+        StmtKind::GlobalFence(_) => "GFence",
+        StmtKind::Call(call) => &call.method,
+        StmtKind::Rma(_) => "Rma",
+        StmtKind::Assign { .. }
+        | StmtKind::If { .. }
+        | StmtKind::Loop(_)
+        | StmtKind::Break
+        | StmtKind::Assume(_) => return None,
+    })
+}
+
+/// The first statement of each name that the program uses, in the order of the text.
+pub fn calls(program: &Program) -> Vec<(String, Span)> {
+    let mut found: Vec<(String, Span)> = Vec::new();
+    for thread in &program.threads {
+        collect(&thread.body, &mut found);
+    }
+    found
+}
+
+fn collect(body: &[Stmt], found: &mut Vec<(String, Span)>) {
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => {
+                collect(then, found);
+                collect(otherwise, found);
+            }
+            StmtKind::Loop(body) => collect(body, found),
+            kind => {
+                let Some(name) = call_name(kind) else { continue };
+                if !found.iter().any(|(known, _)| known == name) {
+                    found.push((name.to_owned(), stmt.span));
+                }
+            }
+        }
+    }
+}

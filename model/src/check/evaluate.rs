@@ -1,0 +1,248 @@
+//! The model language over sets of events and sets of pairs.
+
+use std::collections::BTreeSet;
+
+use compiler::skeleton::{Event, Skeleton, Stamp};
+use lang::cat::model::{
+    Base, Cell, DefinitionId, DefinitionKind, Expr, Model, RecBody, Table, Type,
+};
+
+use crate::execution::Execution;
+
+/// A relation as its pairs.
+pub type Pairs = BTreeSet<(usize, usize)>;
+
+/// A set or a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A set of events.
+    Set(BTreeSet<usize>),
+    /// A relation between events.
+    Relation(Pairs),
+}
+
+/// The values of a model's definitions in one execution.
+pub struct Evaluator<'a> {
+    skeleton: &'a Skeleton,
+    execution: &'a Execution,
+    events: BTreeSet<usize>,
+    definitions: Vec<Vec<Value>>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Evaluates all definitions.
+    pub fn new(skeleton: &'a Skeleton, model: &Model, execution: &'a Execution) -> Self {
+        let events = execution.events.iter().map(|happening| happening.event.0).collect();
+        let mut evaluator = Self { skeleton, execution, events, definitions: Vec::new() };
+        for definition in &model.definitions {
+            let values = match &definition.kind {
+                DefinitionKind::Let { body, .. } => vec![evaluator.value(body)],
+                DefinitionKind::Table(table) => vec![Value::Relation(evaluator.table(table))],
+                DefinitionKind::Choice { name, .. } => vec![Value::Relation(evaluator.order(name))],
+                DefinitionKind::Rec(bodies) => evaluator.fixpoint(bodies),
+            };
+            evaluator.definitions.push(values);
+        }
+        evaluator
+    }
+
+    /// The pairs of an order that the execution comes with.
+    fn order(&self, name: &str) -> Pairs {
+        let order = self.execution.orders.iter().find(|(known, _)| known == name);
+        order.map(|(_, pairs)| pairs.iter().map(|(a, b)| (a.0, b.0)).collect()).unwrap_or_default()
+    }
+
+    fn fixpoint(&mut self, bodies: &[RecBody]) -> Vec<Value> {
+        let empty = |body: &RecBody| match body.ty {
+            Type::Set => Value::Set(BTreeSet::new()),
+            Type::Relation => Value::Relation(Pairs::new()),
+        };
+        self.definitions.push(bodies.iter().map(empty).collect());
+        let group = self.definitions.len() - 1;
+        loop {
+            let next: Vec<Value> = bodies.iter().map(|body| self.value(&body.body)).collect();
+            if next == self.definitions[group] {
+                break;
+            }
+            self.definitions[group] = next;
+        }
+        self.definitions.pop().unwrap_or_default()
+    }
+
+    /// A cell of a table as the pairs that it orders.
+    pub fn cell(&self, table: &Table, row: usize, column: usize) -> Pairs {
+        let (_, row_set, cells) = &table.rows[row];
+        let rows = self.set(row_set);
+        let columns = self.set(&table.columns[column].1);
+        let among = match cells[column] {
+            Cell::Unordered => return Pairs::new(),
+            Cell::Ordered => self.pairs(&table.on),
+            Cell::Where(letter) => {
+                let letter = self.pairs(&table.letters[letter].1);
+                self.pairs(&table.on).intersection(&letter).copied().collect()
+            }
+        };
+        among.into_iter().filter(|(a, b)| rows.contains(a) && columns.contains(b)).collect()
+    }
+
+    fn table(&self, table: &Table) -> Pairs {
+        let rows = 0..table.rows.len();
+        rows.flat_map(|row| (0..table.columns.len()).map(move |column| (row, column)))
+            .flat_map(|(row, column)| self.cell(table, row, column))
+            .collect()
+    }
+
+    /// The value of a set expression; nothing if it is a relation.
+    pub fn set(&self, expr: &Expr) -> BTreeSet<usize> {
+        match self.value(expr) {
+            Value::Set(set) => set,
+            Value::Relation(_) => BTreeSet::new(),
+        }
+    }
+
+    /// The value of a relation expression; nothing if it is a set.
+    pub fn pairs(&self, expr: &Expr) -> Pairs {
+        match self.value(expr) {
+            Value::Relation(pairs) => pairs,
+            Value::Set(_) => Pairs::new(),
+        }
+    }
+
+    /// The value of a definition.
+    pub fn defined(&self, id: DefinitionId) -> &Value {
+        &self.definitions[id.definition][id.body]
+    }
+
+    /// The value of any expression.
+    pub fn value(&self, expr: &Expr) -> Value {
+        let relation = |pairs: Pairs| Value::Relation(pairs);
+        match expr {
+            Expr::Base(base) => self.base(*base),
+            Expr::Defined(id) => self.defined(*id).clone(),
+            Expr::Empty => relation(Pairs::new()),
+            Expr::Universe => Value::Set(self.events.clone()),
+            Expr::Union(a, b) => self.both(a, b, |x, y| &x | &y, |x, y| &x | &y),
+            Expr::Intersection(a, b) => self.both(a, b, |x, y| &x & &y, |x, y| &x & &y),
+            Expr::Difference(a, b) => self.both(a, b, |x, y| &x - &y, |x, y| &x - &y),
+            Expr::Complement(Type::Set, a) => Value::Set(&self.events - &self.set(a)),
+            Expr::Complement(Type::Relation, a) => {
+                relation(&self.product(&self.events, &self.events) - &self.pairs(a))
+            }
+            Expr::Product(a, b) => relation(self.product(&self.set(a), &self.set(b))),
+            Expr::Identity(a) => {
+                relation(self.set(a).into_iter().map(|event| (event, event)).collect())
+            }
+            Expr::Sequence(a, b) => relation(sequence(&self.pairs(a), &self.pairs(b))),
+            Expr::Inverse(a) => relation(self.pairs(a).into_iter().map(|(a, b)| (b, a)).collect()),
+            Expr::Plus(a) => relation(closure(&self.pairs(a))),
+            Expr::Star(a) => relation(&closure(&self.pairs(a)) | &self.identity()),
+            Expr::Optional(a) => relation(&self.pairs(a) | &self.identity()),
+            Expr::Domain(a) => Value::Set(self.pairs(a).into_iter().map(|(a, _)| a).collect()),
+            Expr::Range(a) => Value::Set(self.pairs(a).into_iter().map(|(_, b)| b).collect()),
+        }
+    }
+
+    /// An operator on two sets or two relations; `0` is a value of either type.
+    fn both(
+        &self,
+        a: &Expr,
+        b: &Expr,
+        sets: impl Fn(BTreeSet<usize>, BTreeSet<usize>) -> BTreeSet<usize>,
+        relations: impl Fn(Pairs, Pairs) -> Pairs,
+    ) -> Value {
+        match (self.value(a), self.value(b)) {
+            (Value::Set(a), Value::Set(b)) => Value::Set(sets(a, b)),
+            (Value::Relation(a), Value::Relation(b)) => Value::Relation(relations(a, b)),
+            (Value::Set(a), Value::Relation(_)) => Value::Set(sets(a, BTreeSet::new())),
+            (Value::Relation(_), Value::Set(b)) => Value::Set(sets(BTreeSet::new(), b)),
+        }
+    }
+
+    fn identity(&self) -> Pairs {
+        self.events.iter().map(|event| (*event, *event)).collect()
+    }
+
+    fn product(&self, from: &BTreeSet<usize>, to: &BTreeSet<usize>) -> Pairs {
+        from.iter().flat_map(|a| to.iter().map(move |b| (*a, *b))).collect()
+    }
+
+    fn where_event(&self, holds: impl Fn(&Event) -> bool) -> Value {
+        let events = self.events.iter().copied();
+        Value::Set(events.filter(|event| holds(&self.skeleton.events[*event])).collect())
+    }
+
+    fn where_pair(&self, holds: impl Fn(&Event, &Event) -> bool) -> Value {
+        let events = &self.skeleton.events;
+        let all = self.product(&self.events, &self.events).into_iter();
+        Value::Relation(all.filter(|(a, b)| holds(&events[*a], &events[*b])).collect())
+    }
+
+    fn base(&self, base: Base) -> Value {
+        let stamp = |stamp: Stamp| self.where_event(|event| event.stamp == stamp);
+        let given = |pairs: &[(compiler::skeleton::EventId, compiler::skeleton::EventId)]| {
+            Value::Relation(pairs.iter().map(|(a, b)| (a.0, b.0)).collect())
+        };
+        let of_thread = |a: &Event, b: &Event| a.thread.is_some() && a.thread == b.thread;
+        match base {
+            Base::Reads => self.where_event(|event| event.stamp.reads()),
+            Base::Writes => self.where_event(|event| event.stamp.writes()),
+            Base::Memory => self.where_event(|event| event.stamp.reads() || event.stamp.writes()),
+            Base::InitialWrites => stamp(Stamp::Init),
+            Base::CpuRead => stamp(Stamp::CpuRead),
+            Base::CpuWrite => stamp(Stamp::CpuWrite),
+            Base::CpuRmw => stamp(Stamp::CpuRmw),
+            Base::Fence => stamp(Stamp::Fence),
+            Base::Wait => stamp(Stamp::Wait),
+            Base::NicLocalRead => stamp(Stamp::NicLocalRead),
+            Base::NicRemoteWrite => stamp(Stamp::NicRemoteWrite),
+            Base::NicAtomicRead => stamp(Stamp::NicAtomicRead),
+            Base::NicRemoteRead => stamp(Stamp::NicRemoteRead),
+            Base::NicLocalWrite => stamp(Stamp::NicLocalWrite),
+            Base::RemoteFence => stamp(Stamp::RemoteFence),
+            Base::GlobalFence => stamp(Stamp::GlobalFence),
+            Base::Identity => Value::Relation(self.identity()),
+            Base::ProgramOrder => {
+                let all = self.product(&self.events, &self.events).into_iter();
+                let events = &self.skeleton.events;
+                let ordered = all.filter(|(a, b)| a < b && of_thread(&events[*a], &events[*b]));
+                Value::Relation(ordered.collect())
+            }
+            Base::SameLocation => {
+                self.where_pair(|a, b| a.location.is_some() && a.location == b.location)
+            }
+            Base::SameThread => self.where_pair(of_thread),
+            Base::OtherThread => self.where_pair(|a, b| !of_thread(a, b)),
+            Base::ReadsFrom => given(&self.execution.reads_from),
+            Base::PollsFrom => given(&self.execution.polls_from),
+            Base::Rmw => self.where_pair(|a, b| {
+                a.operation == b.operation
+                    && a.stamp == Stamp::NicAtomicRead
+                    && b.stamp == Stamp::NicRemoteWrite
+            }),
+            Base::SameOperation => self.where_pair(|a, b| a.operation == b.operation),
+            Base::SameNode => self.where_pair(|a, b| a.node.is_some() && a.node == b.node),
+            Base::SameId => self.where_pair(|a, b| {
+                let is_wait = |event: &Event| event.stamp == Stamp::Wait;
+                of_thread(a, b) && a.id.is_some() && a.id == b.id && !is_wait(a) && is_wait(b)
+            }),
+        }
+    }
+}
+
+/// `r ; s`.
+fn sequence(left: &Pairs, right: &Pairs) -> Pairs {
+    let after = |middle: usize| right.range((middle, 0)..=(middle, usize::MAX));
+    left.iter().flat_map(|(a, m)| after(*m).map(move |(_, b)| (*a, *b))).collect()
+}
+
+/// `r+`.
+pub fn closure(pairs: &Pairs) -> Pairs {
+    let mut result = pairs.clone();
+    loop {
+        let grown: Pairs = &result | &sequence(&result, pairs);
+        if grown == result {
+            return result;
+        }
+        result = grown;
+    }
+}

@@ -1,0 +1,208 @@
+//! Whether an execution is one of the program's, whatever the model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use compiler::skeleton::{Condition, Event, EventId, Guard, Skeleton, Stamp, Value, ValueId};
+use lang::outcome::{Observable, Observed};
+
+use crate::execution::{Execution, Happening};
+
+/// Checks that values, control, rf, pf and the outcome of an execution follow from the program.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn well_formed(
+    skeleton: &Skeleton,
+    observables: &[Observable],
+    execution: &Execution,
+) -> Result<(), String> {
+    let view = View::new(skeleton, execution);
+    view.events()?;
+    view.reads()?;
+    view.polls()?;
+    view.outcome(observables)
+}
+
+struct View<'a> {
+    skeleton: &'a Skeleton,
+    execution: &'a Execution,
+    happenings: BTreeMap<EventId, Happening>,
+    /// The RMW event that happens iff a compare-and-swap succeeds, by the number of its choice.
+    successes: BTreeMap<usize, EventId>,
+}
+
+impl<'a> View<'a> {
+    fn new(skeleton: &'a Skeleton, execution: &'a Execution) -> Self {
+        let happenings = execution.events.iter().map(|h| (h.event, *h)).collect();
+        let mut successes = BTreeMap::new();
+        for id in skeleton.event_ids() {
+            let event = skeleton.event(id);
+            if event.stamp == Stamp::CpuRmw {
+                choices(skeleton, event.guard, &mut |choice| {
+                    // Later events may depend on the same choice; the first is the one it decides.
+                    successes.entry(choice).or_insert(id);
+                });
+            }
+        }
+        Self { skeleton, execution, happenings, successes }
+    }
+
+    fn event(&self, id: EventId) -> &Event {
+        self.skeleton.event(id)
+    }
+
+    fn value(&self, id: ValueId) -> Option<u64> {
+        match &self.skeleton.values[id.0] {
+            Value::Constant(value) => Some(*value),
+            Value::Read(event) => self.happenings.get(event)?.read,
+            Value::Binary(op, left, right) => {
+                Some(op.apply(self.value(*left)?, self.value(*right)?))
+            }
+            Value::Select(guard, then, otherwise) => {
+                self.value(if self.holds(*guard)? { *then } else { *otherwise })
+            }
+        }
+    }
+
+    /// Whether a condition holds; `None` if it hangs on something that does not happen.
+    fn holds(&self, guard: Guard) -> Option<bool> {
+        let holds = match self.skeleton.conditions[guard.condition] {
+            Condition::True => true,
+            Condition::Choice(choice) => {
+                self.successes.get(&choice).is_some_and(|event| self.happenings.contains_key(event))
+            }
+            Condition::NonZero(value) => self.value(value)? != 0,
+            Condition::Equal(left, right) => self.value(left)? == self.value(right)?,
+            Condition::And(left, right) => match (self.holds(left), self.holds(right)) {
+                (Some(false), _) | (_, Some(false)) => false,
+                (left, right) => left? && right?,
+            },
+        };
+        Some(holds != guard.negated)
+    }
+
+    fn events(&self) -> Result<(), String> {
+        for id in self.skeleton.event_ids() {
+            let event = self.event(id);
+            let happening = self.happenings.get(&id);
+            if (self.holds(event.guard) == Some(true)) != happening.is_some() {
+                return Err(format!("event {} happens against its condition", id.0));
+            }
+            let Some(happening) = happening else { continue };
+            if let Some(written) = event.written
+                && self.value(written) != happening.written
+            {
+                return Err(format!("event {} writes a value that does not follow", id.0));
+            }
+            if let Some(read) = event.read
+                && self.value(read) != happening.read
+            {
+                return Err(format!("event {} reads a value that does not follow", id.0));
+            }
+        }
+        for requirement in &self.skeleton.requirements {
+            if self.holds(requirement.when) == Some(true)
+                && self.holds(requirement.then) != Some(true)
+            {
+                return Err("a condition that the program assumes does not hold".to_owned());
+            }
+        }
+        if self.skeleton.exceeded.iter().any(|guard| self.holds(*guard) == Some(true)) {
+            return Err("a loop runs beyond its bound".to_owned());
+        }
+        Ok(())
+    }
+
+    fn reads(&self) -> Result<(), String> {
+        let mut sources: BTreeMap<EventId, EventId> = BTreeMap::new();
+        for (write, read) in &self.execution.reads_from {
+            let (Some(from), Some(to)) = (self.happenings.get(write), self.happenings.get(read))
+            else {
+                return Err("rf relates events that do not happen".to_owned());
+            };
+            let same_location = self.event(*write).location == self.event(*read).location;
+            if !same_location || from.written.is_none() || from.written != to.read {
+                return Err(format!("event {} cannot read from event {}", read.0, write.0));
+            }
+            if sources.insert(*read, *write).is_some() {
+                return Err(format!("event {} reads from two writes", read.0));
+            }
+        }
+        let unfed = self.happenings.keys().find(|id| {
+            let event = self.event(**id);
+            event.stamp.reads() && event.location.is_some() && !sources.contains_key(id)
+        });
+        unfed.map_or(Ok(()), |id| Err(format!("event {} reads from no write", id.0)))
+    }
+
+    /// The k-th poll of a thread towards a node answers for its k-th operation towards it.
+    fn polls(&self) -> Result<(), String> {
+        let mut expected: BTreeSet<(EventId, EventId)> = BTreeSet::new();
+        let mut polled: BTreeMap<_, usize> = BTreeMap::new();
+        for id in self.happenings.keys() {
+            let event = self.event(*id);
+            let (Stamp::Wait, Some(thread), Some(node)) = (event.stamp, event.thread, event.node)
+            else {
+                continue;
+            };
+            let rank = polled.entry((thread, node)).or_default();
+            let mut operations = self.skeleton.operations.iter().filter(|operation| {
+                (operation.thread, operation.node) == (thread, node)
+                    && self.happenings.contains_key(&operation.completion)
+            });
+            let Some(operation) = operations.nth(*rank) else {
+                return Err(format!("the poll {} has no operation to poll", id.0));
+            };
+            expected.insert((operation.completion, *id));
+            *rank += 1;
+        }
+        let given: BTreeSet<_> = self.execution.polls_from.iter().copied().collect();
+        if given == expected { Ok(()) } else { Err("pf does not match the polls".to_owned()) }
+    }
+
+    fn outcome(&self, observables: &[Observable]) -> Result<(), String> {
+        for (observable, shown) in observables.iter().zip(&self.execution.outcome.0) {
+            let actual = match observable.what {
+                Observed::Register(register) => self.value(self.skeleton.registers[register.0]),
+                Observed::Location(location) => self.final_value(location),
+                Observed::Copy(..) => return Err("a library's copy is observed".to_owned()),
+            };
+            if actual.map(lang::outcome::Value::Int) != Some(*shown) {
+                return Err(format!("`{}` does not end as the outcome says", observable.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of the write that every other one of the location precedes.
+    fn final_value(&self, location: lang::program::LocationId) -> Option<u64> {
+        let writes: Vec<EventId> = self
+            .happenings
+            .keys()
+            .copied()
+            .filter(|id| {
+                let event = self.event(*id);
+                event.stamp.writes() && event.location == Some(location)
+            })
+            .collect();
+        let order = self.execution.orders.iter().find(|(name, _)| name == "mo" || name == "co");
+        let before: BTreeSet<(EventId, EventId)> =
+            order.map(|(_, pairs)| pairs.iter().copied().collect()).unwrap_or_default();
+        let last = writes.iter().find(|last| {
+            writes.iter().all(|other| other == *last || before.contains(&(*other, **last)))
+        });
+        self.happenings.get(last?)?.written
+    }
+}
+
+/// Calls back for every choice that a conjunction asks to be true.
+fn choices(skeleton: &Skeleton, guard: Guard, found: &mut impl FnMut(usize)) {
+    match skeleton.conditions[guard.condition] {
+        Condition::Choice(choice) if !guard.negated => found(choice),
+        Condition::And(left, right) if !guard.negated => {
+            choices(skeleton, left, found);
+            choices(skeleton, right, found);
+        }
+        _ => {}
+    }
+}

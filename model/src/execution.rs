@@ -1,0 +1,30 @@
+//! Executions: what engines give as witnesses, and what the plain evaluator checks.
+
+use compiler::skeleton::EventId;
+use lang::outcome::Outcome;
+
+/// A candidate execution of a skeleton. Whether a model allows it is for [`crate::check`] to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// The events that happen.
+    pub events: Vec<Happening>,
+    /// rf: a write, and a read that takes its value.
+    pub reads_from: Vec<(EventId, EventId)>,
+    /// pf: the last event of an operation, and the poll that answers for it.
+    pub polls_from: Vec<(EventId, EventId)>,
+    /// The orders that the model declares with `exists`, by name, as pairs.
+    pub orders: Vec<(String, Vec<(EventId, EventId)>)>,
+    /// What it shows, for all observables of the test.
+    pub outcome: Outcome,
+}
+
+/// An event that happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Happening {
+    /// Which.
+    pub event: EventId,
+    /// The value it reads, if it reads.
+    pub read: Option<u64>,
+    /// The value it writes, if it writes.
+    pub written: Option<u64>,
+}

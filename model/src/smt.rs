@@ -1,0 +1,247 @@
+//! The engine `smt`: outcomes by satisfiability of the skeleton's formula modulo the model's axioms.
+//!
+//! Sound and complete up to the bound on loops: an outcome is reported iff some consistent execution
+//! shows it, and the enumeration ends only when the solver has proved that there is no other.
+
+pub mod batsat;
+pub mod cnf;
+pub mod encode;
+pub mod plan;
+pub mod solver;
+pub mod theory;
+pub mod z3;
+
+use std::collections::BTreeMap;
+
+use compiler::skeleton::Skeleton;
+use lang::cat::model::{AxiomKind, Model};
+use lang::outcome::{Observable, Outcome, Value};
+
+use crate::execution::{Execution, Happening};
+use cnf::Lit;
+use encode::{Candidate, EncodeError, Encoding, chosen};
+use plan::{NodeIndex, Op, Plan, PlanError};
+use solver::{Answer, Limits, Solver, SolverKind};
+use theory::{Evaluation, Facts};
+
+/// Why a test cannot be put to the solver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The model cannot be laid out.
+    Plan(PlanError),
+    /// The program cannot be encoded.
+    Encode(EncodeError),
+}
+
+/// What was asked and found on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Calls of the solver.
+    pub solves: u64,
+    /// Clauses learned from violated axioms.
+    pub lemmas: u64,
+}
+
+/// A test and a model put to a solver.
+pub struct Session<'a> {
+    skeleton: &'a Skeleton,
+    plan: &'a Plan,
+    encoding: Encoding,
+    solver: Box<dyn Solver>,
+    evaluation: Evaluation<'a>,
+    axioms: Vec<(AxiomKind, NodeIndex)>,
+    /// What was asked and found so far.
+    pub statistics: Statistics,
+}
+
+/// One answer of a session.
+pub enum Found {
+    /// A consistent execution.
+    Execution(Box<Execution>),
+    /// There is none: proved.
+    Nothing,
+    /// The limits were reached.
+    Unknown,
+}
+
+impl<'a> Session<'a> {
+    /// A session in which the axioms of the model hold for which `keep` says so.
+    ///
+    /// # Errors
+    /// See [`EncodeError`].
+    pub fn new(
+        skeleton: &'a Skeleton,
+        model: &Model,
+        plan: &'a Plan,
+        observables: &[Observable],
+        (kind, limits): (SolverKind, &Limits),
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Self, EncodeError> {
+        let encoding = Encoding::new(skeleton, plan, observables)?;
+        let mut solver = kind.start(limits);
+        solver.reserve(encoding.cnf.variables);
+        encoding.cnf.clauses.iter().for_each(|clause| solver.add_clause(clause));
+        let mut axioms = partial_orders(plan);
+        for (index, axiom) in model.axioms.iter().enumerate() {
+            if keep(index) {
+                axioms.push((axiom.kind, plan.axioms[index]));
+            }
+        }
+        let evaluation = Evaluation::new(plan, Facts::all_events(plan));
+        let statistics = Statistics::default();
+        Ok(Self { skeleton, plan, encoding, solver, evaluation, axioms, statistics })
+    }
+
+    /// Looks for a consistent execution in which the assumptions hold.
+    pub fn find(&mut self, assumptions: &[Lit]) -> Found {
+        loop {
+            self.statistics.solves += 1;
+            match self.solver.solve(assumptions) {
+                Answer::Unsatisfiable => return Found::Nothing,
+                Answer::Unknown => return Found::Unknown,
+                Answer::Satisfiable => {}
+            }
+            let lemmas = {
+                let is_true = |literal| self.solver.is_true(literal);
+                self.evaluation.update(self.encoding.facts(is_true));
+                let candidate = Candidate { encoding: &self.encoding, is_true };
+                self.evaluation.violations(&self.axioms, &candidate)
+            };
+            if lemmas.is_empty() {
+                return Found::Execution(Box::new(self.execution()));
+            }
+            for lemma in lemmas {
+                self.statistics.lemmas += 1;
+                let clause: Vec<Lit> = lemma.into_iter().map(|literal| !literal).collect();
+                self.solver.add_clause(&clause);
+            }
+        }
+    }
+
+    /// The assumptions under which no loop is left by the bound.
+    pub fn within_bound(&self) -> Vec<Lit> {
+        vec![!self.encoding.exceeded]
+    }
+
+    /// The assumptions under which some loop is left by the bound.
+    pub fn beyond_bound(&self) -> Vec<Lit> {
+        vec![self.encoding.exceeded]
+    }
+
+    /// The assumptions under which the observables have these values; `None` if one cannot have its value.
+    pub fn showing(&self, values: &[(usize, u64)]) -> Option<Vec<Lit>> {
+        let literal = |(index, wanted): &(usize, u64)| {
+            let domain = &self.encoding.observables[*index];
+            domain.iter().find(|(value, _)| value == wanted).map(|(_, literal)| *literal)
+        };
+        values.iter().map(literal).collect()
+    }
+
+    /// Excludes all executions with this outcome.
+    pub fn block(&mut self, outcome: &Outcome) {
+        let mut clause = Vec::new();
+        for (domain, value) in self.encoding.observables.iter().zip(&outcome.0) {
+            let literal = domain.iter().find(|(known, _)| Value::Int(*known) == *value);
+            clause.extend(literal.map(|(_, literal)| !*literal).filter(|lit| *lit != Lit::FALSE));
+        }
+        self.solver.add_clause(&clause);
+    }
+
+    /// Polls that no operation can answer, whatever happens.
+    pub fn unanswered(&self) -> &[compiler::skeleton::EventId] {
+        &self.encoding.unanswered
+    }
+
+    fn execution(&self) -> Execution {
+        let is_true = |literal| self.solver.is_true(literal);
+        let facts = self.evaluation.facts();
+        let value = |id| self.encoding.value(id, is_true);
+        let events = self
+            .skeleton
+            .event_ids()
+            .filter(|id| facts.executed.contains(id.0, id.0))
+            .map(|id| {
+                let event = self.skeleton.event(id);
+                Happening {
+                    event: id,
+                    read: event.read.and_then(value),
+                    written: event.written.and_then(value),
+                }
+            })
+            .collect();
+        let pairs = |relation: &crate::relation::Relation| {
+            let id = compiler::skeleton::EventId;
+            relation.pairs().map(|(a, b)| (id(a), id(b))).collect::<Vec<_>>()
+        };
+        let names = self.plan.choices.iter().map(|choice| choice.name.clone());
+        let domains = self.encoding.observables.iter();
+        let shown = domains.map(|domain| Value::Int(chosen(domain, is_true).unwrap_or_default()));
+        Execution {
+            events,
+            reads_from: pairs(&facts.reads_from),
+            polls_from: pairs(&facts.polls_from),
+            orders: names.zip(facts.choices.iter().map(pairs)).collect(),
+            outcome: Outcome(shown.collect()),
+        }
+    }
+}
+
+/// The axioms that say that the model's orders are orders, where the encoding does not say it.
+fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
+    let mut axioms = Vec::new();
+    for (node, entry) in plan.nodes.iter().enumerate() {
+        let Op::Choice(choice) = entry.op else { continue };
+        let mut both_ways = plan.choices[choice].total_on.clone();
+        both_ways.unite(&both_ways.inverse());
+        let identity = crate::relation::Relation::identity(plan.size);
+        let mut reachable = both_ways.then(&both_ways);
+        reachable.subtract(&both_ways);
+        reachable.subtract(&identity);
+        // Where the order is total on whole classes, the clauses on triples exclude all cycles.
+        if !reachable.is_empty() {
+            axioms.push((AxiomKind::Acyclic, node));
+        }
+    }
+    axioms
+}
+
+/// The outcomes that a session finds, each with an execution that shows it.
+pub struct Enumeration {
+    /// Outcomes over all observables.
+    pub outcomes: BTreeMap<Outcome, Execution>,
+    /// Whether the solver proved that there is no other.
+    pub complete: bool,
+    /// Why not, if not.
+    pub reason: Option<String>,
+}
+
+/// Enumerates all outcomes of a session.
+pub fn enumerate(session: &mut Session<'_>) -> Enumeration {
+    let mut outcomes = BTreeMap::new();
+    let within = session.within_bound();
+    let stopped = |outcomes| Enumeration {
+        outcomes,
+        complete: false,
+        reason: Some("the time limit was reached".to_owned()),
+    };
+    // Asked first: blocking outcomes would hide the executions beyond the bound.
+    let beyond = session.beyond_bound();
+    let exceeded = match session.find(&beyond) {
+        Found::Execution(_) => true,
+        Found::Nothing => false,
+        Found::Unknown => return stopped(outcomes),
+    };
+    loop {
+        match session.find(&within) {
+            Found::Execution(execution) => {
+                session.block(&execution.outcome);
+                outcomes.insert(execution.outcome.clone(), *execution);
+            }
+            Found::Nothing => break,
+            Found::Unknown => return stopped(outcomes),
+        }
+    }
+    let bound = session.skeleton.loop_bound;
+    let reason = exceeded.then(|| format!("a loop can run more than {bound} times"));
+    Enumeration { outcomes, complete: !exceeded, reason }
+}

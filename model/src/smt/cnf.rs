@@ -1,0 +1,118 @@
+//! Literals, clauses, and the gates that the encoding is made of.
+
+/// A boolean variable or its negation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lit(u32);
+
+impl Lit {
+    /// The literal that is always true: variable 0, fixed by a clause of its own.
+    pub const TRUE: Lit = Lit(0);
+    /// The literal that is never true.
+    pub const FALSE: Lit = Lit(1);
+
+    /// The variable's number.
+    pub fn variable(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Whether it is a negation.
+    pub fn is_negated(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// This literal, or its negation.
+    pub fn negate_if(self, negate: bool) -> Lit {
+        Lit(self.0 ^ u32::from(negate))
+    }
+}
+
+impl std::ops::Not for Lit {
+    type Output = Lit;
+
+    fn not(self) -> Lit {
+        self.negate_if(true)
+    }
+}
+
+/// A formula in conjunctive normal form under construction.
+#[derive(Clone, Debug)]
+pub struct Cnf {
+    /// How many variables there are.
+    pub variables: u32,
+    /// The clauses; none is trivially true.
+    pub clauses: Vec<Vec<Lit>>,
+}
+
+impl Default for Cnf {
+    fn default() -> Self {
+        Self { variables: 1, clauses: vec![vec![Lit::TRUE]] }
+    }
+}
+
+impl Cnf {
+    /// A new variable.
+    pub fn variable(&mut self) -> Lit {
+        self.variables += 1;
+        Lit((self.variables - 1) << 1)
+    }
+
+    /// Adds a clause, without literals that cannot help.
+    pub fn clause(&mut self, literals: impl IntoIterator<Item = Lit>) {
+        let mut clause: Vec<Lit> =
+            literals.into_iter().filter(|literal| *literal != Lit::FALSE).collect();
+        clause.sort_unstable();
+        clause.dedup();
+        let trivial = clause.contains(&Lit::TRUE)
+            || clause.windows(2).any(|pair| pair[0].variable() == pair[1].variable());
+        if !trivial {
+            self.clauses.push(clause);
+        }
+    }
+
+    /// All of `when` imply one of `then`.
+    pub fn implies(&mut self, when: &[Lit], then: &[Lit]) {
+        self.clause(when.iter().map(|literal| !*literal).chain(then.iter().copied()));
+    }
+
+    /// A literal that is true iff both are.
+    pub fn and(&mut self, left: Lit, right: Lit) -> Lit {
+        match (left, right) {
+            (Lit::TRUE, other) | (other, Lit::TRUE) => other,
+            _ if left == right => left,
+            _ if left == Lit::FALSE || right == Lit::FALSE || left == !right => Lit::FALSE,
+            _ => {
+                let both = self.variable();
+                self.implies(&[both], &[left]);
+                self.implies(&[both], &[right]);
+                self.implies(&[left, right], &[both]);
+                both
+            }
+        }
+    }
+
+    /// A literal that is true iff one at least is.
+    pub fn or_all(&mut self, literals: &[Lit]) -> Lit {
+        let possible: Vec<Lit> =
+            literals.iter().copied().filter(|literal| *literal != Lit::FALSE).collect();
+        match *possible {
+            [] => Lit::FALSE,
+            [one] => one,
+            _ if possible.contains(&Lit::TRUE) => Lit::TRUE,
+            _ => {
+                let any = self.variable();
+                possible.iter().for_each(|literal| self.implies(&[*literal], &[any]));
+                self.implies(&[any], &possible);
+                any
+            }
+        }
+    }
+
+    /// At most one is true.
+    pub fn at_most_one(&mut self, literals: &[Lit]) {
+        for (index, left) in literals.iter().enumerate() {
+            for right in &literals[index + 1..] {
+                self.clause([!*left, !*right]);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The solver Z3, as a solver of finite domains.
+
+use std::time::{Duration, Instant};
+
+use z3::ast::Bool;
+use z3::{Model, Params, SatResult, Solver as Engine};
+
+use super::cnf::Lit;
+use super::solver::{Answer, Limits, Solver};
+
+/// A Z3 solver that gives up at its limits.
+pub struct Z3 {
+    engine: Engine,
+    variables: Vec<Bool>,
+    model: Option<Model>,
+    limits: Limits,
+}
+
+impl Z3 {
+    /// A solver without variables or clauses, in the calling thread's context.
+    pub fn new(limits: Limits) -> Self {
+        let engine = Engine::new_for_logic("QF_FD").unwrap_or_default();
+        Self { engine, variables: Vec::new(), model: None, limits }
+    }
+
+    fn literal(&self, literal: Lit) -> Bool {
+        let variable = &self.variables[literal.variable() as usize];
+        if literal.is_negated() { !variable } else { variable.clone() }
+    }
+
+    /// Z3 asks no callback, so it is given slices of time between which the limits are looked at.
+    fn check(&self, assumptions: &[Bool]) -> SatResult {
+        if self.limits.deadline.is_none() && self.limits.stop.is_none() {
+            return self.engine.check_assumptions(assumptions);
+        }
+        let mut slice_ms = 100;
+        loop {
+            let start = Instant::now();
+            let mut params = Params::new();
+            params.set_u32("timeout", slice_ms);
+            self.engine.set_params(&params);
+            let result = self.engine.check_assumptions(assumptions);
+            let gave_up = start.elapsed() < Duration::from_millis(u64::from(slice_ms / 2));
+            if result != SatResult::Unknown || self.limits.reached() || gave_up {
+                return result;
+            }
+            slice_ms = (slice_ms * 2).min(1_000);
+        }
+    }
+}
+
+impl Solver for Z3 {
+    fn reserve(&mut self, count: u32) {
+        while self.variables.len() < count as usize {
+            self.variables.push(Bool::new_const(self.variables.len() as u32));
+        }
+    }
+
+    fn add_clause(&mut self, clause: &[Lit]) {
+        let literals: Vec<Bool> = clause.iter().map(|lit| self.literal(*lit)).collect();
+        self.engine.assert(Bool::or(&literals));
+    }
+
+    fn solve(&mut self, assumptions: &[Lit]) -> Answer {
+        if self.limits.reached() {
+            return Answer::Unknown;
+        }
+        let assumptions: Vec<Bool> = assumptions.iter().map(|lit| self.literal(*lit)).collect();
+        match self.check(&assumptions) {
+            SatResult::Sat => {
+                self.model = self.engine.get_model();
+                Answer::Satisfiable
+            }
+            SatResult::Unsat => Answer::Unsatisfiable,
+            SatResult::Unknown => Answer::Unknown,
+        }
+    }
+
+    fn is_true(&self, literal: Lit) -> bool {
+        let value = self
+            .model
+            .as_ref()
+            .and_then(|model| model.eval(&self.variables[literal.variable() as usize], false))
+            .and_then(|value| value.as_bool());
+        // A variable that the model leaves open may be either: false, and its negation true.
+        value.unwrap_or(false) != literal.is_negated()
+    }
+}
