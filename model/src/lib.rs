@@ -3,6 +3,7 @@
 pub mod allowed;
 pub mod check;
 pub mod execution;
+pub mod explain;
 pub mod relation;
 pub mod smt;
 pub mod verdict;

@@ -147,6 +147,15 @@ impl<'a> Session<'a> {
         self.solver.add_clause(&clause);
     }
 
+    /// Excludes the execution found last, and no other.
+    pub fn exclude_current(&mut self) {
+        let is_true = |literal| self.solver.is_true(literal);
+        let candidate = Candidate { encoding: &self.encoding, is_true };
+        let all = theory::Literals::everything(&candidate);
+        let clause: Vec<Lit> = all.into_iter().map(|literal| !literal).collect();
+        self.solver.add_clause(&clause);
+    }
+
     /// Polls that no operation can answer, whatever happens.
     pub fn unanswered(&self) -> &[compiler::skeleton::EventId] {
         &self.encoding.unanswered

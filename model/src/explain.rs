@@ -1,0 +1,182 @@
+//! Explanations: an execution that shows an outcome, or why the nearest one that would is inconsistent.
+//!
+//! Everything shown here has been checked by the plain evaluator ([`crate::check`]); cycles are taken
+//! from its relations, not from the solver's.
+
+mod cycle;
+mod draw;
+mod text;
+mod words;
+
+use lang::cat::model::AxiomKind;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::Value;
+use lang::source::Span;
+
+use crate::allowed::{Options, Question};
+use crate::check::{broken_axioms, well_formed};
+use crate::execution::Execution;
+use crate::smt::{Found, Session};
+
+pub use cycle::Step;
+
+/// An edge between events.
+type Edge = (compiler::skeleton::EventId, compiler::skeleton::EventId);
+
+/// How many candidates are compared in the search for the shortest cycle, per axiom.
+const CANDIDATES: usize = 12;
+
+/// Why an outcome is allowed or forbidden.
+#[derive(Clone, Debug)]
+pub struct Explanation<'q> {
+    question: &'q Question<'q>,
+    /// What was found.
+    pub reason: Reason,
+}
+
+/// The kinds of explanations.
+#[derive(Clone, Debug)]
+pub enum Reason {
+    /// Allowed: a consistent execution shows the outcome.
+    Witness(Execution),
+    /// Forbidden: the solver proved that no consistent execution shows the outcome; in this one,
+    /// the nearest, an axiom is broken.
+    Broken(Broken),
+    /// Forbidden whatever the model: no execution of the program gives these values.
+    NoCandidate,
+    /// A limit was reached first.
+    Unknown,
+}
+
+/// An inconsistent execution.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The execution.
+    pub execution: Execution,
+    /// The axiom that the steps break.
+    pub axiom: String,
+    /// Its condition.
+    pub kind: AxiomKind,
+    /// A cycle, or for an `empty` axiom a chain, each step from one event to the next.
+    pub steps: Vec<Step>,
+    /// All axioms that this execution breaks.
+    pub all_axioms: Vec<String>,
+}
+
+/// Explains the outcomes in which the observables have the given values.
+///
+/// # Errors
+/// Diagnostics if the question cannot be encoded, or if the plain evaluator finds the engine wrong
+/// (code `engine-unsound`: a bug to be reported).
+pub fn explain<'q>(
+    question: &'q Question<'q>,
+    options: &Options,
+    wanted: &[(usize, Value)],
+) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+    let reason = match find(question, options, wanted, |_| true)? {
+        Search::Found(execution) => {
+            check(question, &execution)?;
+            let broken = broken_axioms(&question.skeleton, question.model, &execution);
+            if !broken.is_empty() {
+                return Err(unsound(&format!(
+                    "a witness breaks the axiom `{}`",
+                    broken.join("`, `")
+                )));
+            }
+            Reason::Witness(execution)
+        }
+        Search::Unknown => Reason::Unknown,
+        Search::Nothing => nearest(question, options, wanted)?,
+    };
+    Ok(Explanation { question, reason })
+}
+
+enum Search {
+    Found(Execution),
+    Nothing,
+    Unknown,
+}
+
+fn find(
+    question: &Question<'_>,
+    options: &Options,
+    wanted: &[(usize, Value)],
+    keep: impl Fn(usize) -> bool,
+) -> Result<Search, Vec<Diagnostic>> {
+    let mut session = question.session(options, keep)?;
+    let Some(assumptions) = assumptions(&session, wanted) else { return Ok(Search::Nothing) };
+    Ok(match session.find(&assumptions) {
+        Found::Execution(execution) => Search::Found(*execution),
+        Found::Nothing => Search::Nothing,
+        Found::Unknown => Search::Unknown,
+    })
+}
+
+fn assumptions(
+    session: &Session<'_>,
+    wanted: &[(usize, Value)],
+) -> Option<Vec<crate::smt::cnf::Lit>> {
+    let number = |(index, value): &(usize, Value)| match value {
+        Value::Int(value) => Some((*index, *value)),
+        Value::Bottom | Value::Undefined => None,
+    };
+    let numbers: Option<Vec<(usize, u64)>> = wanted.iter().map(number).collect();
+    let mut assumptions = session.showing(&numbers?)?;
+    assumptions.extend(session.within_bound());
+    Some(assumptions)
+}
+
+/// The shortest cycle among candidates that break one axiom only, or else among any.
+fn nearest(
+    question: &Question<'_>,
+    options: &Options,
+    wanted: &[(usize, Value)],
+) -> Result<Reason, Vec<Diagnostic>> {
+    let axioms = question.model.axioms.len();
+    let mut best: Option<Broken> = None;
+    for dropped in 0..axioms {
+        candidates(question, options, wanted, |axiom| axiom != dropped, &mut best)?;
+    }
+    if best.is_none() {
+        candidates(question, options, wanted, |_| false, &mut best)?;
+    }
+    Ok(best.map_or(Reason::NoCandidate, Reason::Broken))
+}
+
+fn candidates(
+    question: &Question<'_>,
+    options: &Options,
+    wanted: &[(usize, Value)],
+    keep: impl Fn(usize) -> bool,
+    best: &mut Option<Broken>,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut session = question.session(options, keep)?;
+    let Some(assumptions) = assumptions(&session, wanted) else { return Ok(()) };
+    for _ in 0..CANDIDATES {
+        let Found::Execution(execution) = session.find(&assumptions) else { break };
+        session.exclude_current();
+        check(question, &execution)?;
+        let broken = cycle::shortest(question, &execution)
+            .ok_or_else(|| unsound("a candidate that the engine excludes breaks no axiom"))?;
+        if best.as_ref().is_none_or(|best| broken.steps.len() < best.steps.len()) {
+            *best = Some(broken);
+        }
+    }
+    Ok(())
+}
+
+fn check(question: &Question<'_>, execution: &Execution) -> Result<(), Vec<Diagnostic>> {
+    well_formed(&question.skeleton, &question.test.observables, execution)
+        .map_err(|error| unsound(&error))
+}
+
+fn unsound(what: &str) -> Vec<Diagnostic> {
+    vec![
+        Diagnostic::error(
+            "engine-unsound",
+            Span::default(),
+            format!("the engine and the plain evaluator disagree: {what}"),
+        )
+        .help("this is a bug in litmus; please report it with the test and the model"),
+    ]
+}

@@ -1,0 +1,249 @@
+//! Cycles as chains of named edges, from the plain evaluator's relations.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use compiler::skeleton::EventId;
+use lang::cat::model::{AxiomKind, Base, Cell, Definition, DefinitionKind, Expr, Table};
+
+use super::Broken;
+use crate::allowed::Question;
+use crate::check::{Evaluator, Pairs, Value, broken_axioms};
+use crate::execution::Execution;
+
+/// An edge of a cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where it starts.
+    pub from: EventId,
+    /// Where it ends.
+    pub to: EventId,
+    /// The relation's name in the model; a table's cell as `oppo[nrW, nrW]`.
+    pub relation: String,
+}
+
+/// The shortest way in which an execution breaks an axiom; `None` if it breaks none.
+pub fn shortest(question: &Question<'_>, execution: &Execution) -> Option<Broken> {
+    let finder = Finder {
+        evaluator: Evaluator::new(&question.skeleton, question.model, execution),
+        definitions: &question.model.definitions,
+    };
+    let mut best: Option<Broken> = None;
+    for axiom in &question.model.axioms {
+        for steps in finder.violations(axiom.kind, &axiom.body) {
+            if best.as_ref().is_none_or(|best| steps.len() < best.steps.len()) {
+                best = Some(Broken {
+                    execution: execution.clone(),
+                    axiom: axiom.name.clone(),
+                    kind: axiom.kind,
+                    steps,
+                    all_axioms: Vec::new(),
+                });
+            }
+        }
+    }
+    best.map(|broken| Broken {
+        all_axioms: broken_axioms(&question.skeleton, question.model, execution),
+        ..broken
+    })
+}
+
+struct Finder<'a> {
+    evaluator: Evaluator<'a>,
+    definitions: &'a [Definition],
+}
+
+impl Finder<'_> {
+    fn violations(&self, kind: AxiomKind, body: &Expr) -> Vec<Vec<Step>> {
+        if kind == AxiomKind::Empty {
+            return match self.evaluator.value(body) {
+                Value::Relation(pairs) => {
+                    pairs.iter().filter_map(|(a, b)| self.steps(body, *a, *b, None)).collect()
+                }
+                Value::Set(set) => {
+                    set.iter().map(|event| vec![step(*event, *event, "in")]).collect()
+                }
+            };
+        }
+        let pairs = self.evaluator.pairs(body);
+        let events: BTreeSet<usize> = pairs.iter().map(|(a, _)| *a).collect();
+        let cycle = |event: usize| match kind {
+            AxiomKind::Acyclic => self.path(body, &pairs, event, event, None),
+            _ if pairs.contains(&(event, event)) => self.steps(body, event, event, None),
+            _ => None,
+        };
+        events.into_iter().filter_map(cycle).collect()
+    }
+
+    /// A shortest chain of edges from a to b, each replaced by its named steps.
+    fn path(
+        &self,
+        body: &Expr,
+        pairs: &Pairs,
+        a: usize,
+        b: usize,
+        name: Option<&str>,
+    ) -> Option<Vec<Step>> {
+        let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut queue = VecDeque::from([a]);
+        while let Some(event) = queue.pop_front() {
+            for (_, next) in pairs.range((event, 0)..=(event, usize::MAX)) {
+                if let std::collections::btree_map::Entry::Vacant(entry) = before.entry(*next) {
+                    entry.insert(event);
+                    queue.push_back(*next);
+                }
+            }
+        }
+        let mut events = vec![b];
+        loop {
+            let event = *before.get(events.last()?)?;
+            events.push(event);
+            if event == a {
+                break;
+            }
+        }
+        events.reverse();
+        let edges = events.windows(2).map(|edge| self.steps(body, edge[0], edge[1], name));
+        Some(edges.collect::<Option<Vec<_>>>()?.concat())
+    }
+
+    /// The named steps that take an expression from a to b; `None` if it does not relate them.
+    /// `name` is the definition that the expression stands in.
+    fn steps(&self, expr: &Expr, a: usize, b: usize, name: Option<&str>) -> Option<Vec<Step>> {
+        if !self.evaluator.pairs(expr).contains(&(a, b)) {
+            return None;
+        }
+        let named = |text: &str| Some(vec![step(a, b, text)]);
+        match expr {
+            Expr::Base(Base::Identity) | Expr::Identity(_) => Some(Vec::new()),
+            Expr::Base(base) => match base {
+                Base::ReadsFrom | Base::PollsFrom | Base::Rmw => named(base.name()),
+                _ => named(name.unwrap_or(base.name())),
+            },
+            Expr::Defined(id) => self.definition(id.definition, id.body, a, b),
+            Expr::Union(x, y) => {
+                let left = self.steps(x, a, b, name);
+                let right = self.steps(y, a, b, name);
+                shorter(left, right)
+            }
+            Expr::Intersection(x, y) => {
+                let (x, y) = if self.is_chosen(x) || !self.is_chosen(y) { (x, y) } else { (y, x) };
+                self.steps(x, a, b, name).or_else(|| self.steps(y, a, b, name))
+            }
+            Expr::Difference(x, _) => self.steps(x, a, b, name),
+            Expr::Sequence(x, y) => {
+                let first = self.evaluator.pairs(x);
+                let middles = first.range((a, 0)..=(a, usize::MAX)).map(|(_, m)| *m);
+                let joined = middles.filter_map(|m| {
+                    let mut steps = self.steps(x, a, m, name)?;
+                    steps.extend(self.steps(y, m, b, name)?);
+                    Some(steps)
+                });
+                joined.min_by_key(Vec::len)
+            }
+            Expr::Inverse(x) => {
+                let mut steps = self.steps(x, b, a, name)?;
+                steps.reverse();
+                Some(steps.into_iter().map(Step::inverse).collect())
+            }
+            Expr::Plus(x) => self.path(x, &self.evaluator.pairs(x), a, b, name),
+            Expr::Star(_) | Expr::Optional(_) if a == b => Some(Vec::new()),
+            Expr::Star(x) => self.path(x, &self.evaluator.pairs(x), a, b, name),
+            Expr::Optional(x) => self.steps(x, a, b, name),
+            _ => named(name.unwrap_or("order")),
+        }
+    }
+
+    fn definition(&self, definition: usize, body: usize, a: usize, b: usize) -> Option<Vec<Step>> {
+        match &self.definitions[definition].kind {
+            DefinitionKind::Let { name, body, .. } => match body {
+                // What is put together from other relations is shown by its parts.
+                Expr::Union(..)
+                | Expr::Plus(_)
+                | Expr::Star(_)
+                | Expr::Optional(_)
+                | Expr::Defined(_) => self.steps(body, a, b, Some(name)),
+                Expr::Sequence(..) if !is_restriction(body) => self.steps(body, a, b, Some(name)),
+                _ => Some(vec![step(a, b, name)]),
+            },
+            DefinitionKind::Rec(bodies) => Some(vec![step(a, b, &bodies[body].name)]),
+            DefinitionKind::Choice { name, .. } => Some(vec![step(a, b, name)]),
+            DefinitionKind::Table(table) => Some(vec![step(a, b, &self.cell(table, a, b))]),
+        }
+    }
+
+    /// The name of a cell that orders two events.
+    fn cell(&self, table: &Table, a: usize, b: usize) -> String {
+        for (row, (row_name, _, cells)) in table.rows.iter().enumerate() {
+            for (column, (column_name, _)) in table.columns.iter().enumerate() {
+                if cells[column] != Cell::Unordered
+                    && self.evaluator.cell(table, row, column).contains(&(a, b))
+                {
+                    return format!("{}[{row_name}, {column_name}]", table.name);
+                }
+            }
+        }
+        table.name.clone()
+    }
+
+    /// Whether a choice occurs in an expression: then it says more than what is static.
+    fn is_chosen(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Base(base) => matches!(base, Base::ReadsFrom | Base::PollsFrom),
+            Expr::Defined(id) => match &self.definitions[id.definition].kind {
+                DefinitionKind::Let { body, .. } => self.is_chosen(body),
+                DefinitionKind::Choice { .. } | DefinitionKind::Rec(_) => true,
+                DefinitionKind::Table(_) => false,
+            },
+            Expr::Empty | Expr::Universe => false,
+            Expr::Union(x, y)
+            | Expr::Intersection(x, y)
+            | Expr::Difference(x, y)
+            | Expr::Product(x, y)
+            | Expr::Sequence(x, y) => self.is_chosen(x) || self.is_chosen(y),
+            Expr::Complement(_, x)
+            | Expr::Identity(x)
+            | Expr::Inverse(x)
+            | Expr::Plus(x)
+            | Expr::Star(x)
+            | Expr::Optional(x)
+            | Expr::Domain(x)
+            | Expr::Range(x) => self.is_chosen(x),
+        }
+    }
+}
+
+impl Step {
+    fn inverse(self) -> Self {
+        let relation = match self.relation.strip_suffix("^-1") {
+            Some(forward) => forward.to_owned(),
+            None => format!("{}^-1", self.relation),
+        };
+        Self { from: self.to, to: self.from, relation }
+    }
+}
+
+fn step(from: usize, to: usize, relation: &str) -> Step {
+    Step { from: EventId(from), to: EventId(to), relation: relation.to_owned() }
+}
+
+fn shorter(left: Option<Vec<Step>>, right: Option<Vec<Step>>) -> Option<Vec<Step>> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(if right.len() < left.len() { right } else { left }),
+        (left, right) => left.or(right),
+    }
+}
+
+/// `[S]; r; [T]`: r between sets, which needs no parts.
+fn is_restriction(expr: &Expr) -> bool {
+    fn parts<'e>(expr: &'e Expr, found: &mut Vec<&'e Expr>) {
+        if let Expr::Sequence(x, y) = expr {
+            parts(x, found);
+            parts(y, found);
+        } else {
+            found.push(expr);
+        }
+    }
+    let mut found = Vec::new();
+    parts(expr, &mut found);
+    found.iter().filter(|part| !matches!(part, Expr::Identity(_))).count() <= 1
+}

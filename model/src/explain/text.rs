@@ -1,0 +1,211 @@
+//! Explanations as text and JSON.
+
+use std::fmt::Write;
+
+use lang::cat::model::AxiomKind;
+use lang::source::Source;
+
+use super::words::Words;
+use super::{Broken, Explanation, Reason};
+use crate::execution::Execution;
+
+impl Explanation<'_> {
+    /// The explanation in words.
+    pub fn text(&self, source: &Source) -> String {
+        let mut out = String::new();
+        // Writing into a string cannot fail.
+        let _ = match &self.reason {
+            Reason::Witness(execution) => self.witness(source, execution, &mut out),
+            Reason::Broken(broken) => self.broken(source, broken, &mut out),
+            Reason::NoCandidate => writeln!(
+                out,
+                "forbidden: no execution of the program gives these values, whatever the memory model"
+            ),
+            Reason::Unknown => writeln!(out, "unknown: a time limit was reached first"),
+        };
+        out
+    }
+
+    fn words<'a>(&'a self, source: &'a Source, execution: &'a Execution) -> Words<'a> {
+        Words { question: self.question, source, execution }
+    }
+
+    fn outcome(&self, execution: &Execution) -> String {
+        let names = self.question.test.observables.iter();
+        let pairs =
+            names.zip(&execution.outcome.0).map(|(name, value)| format!("{} = {value}", name.name));
+        pairs.collect::<Vec<_>>().join(", ")
+    }
+
+    fn witness(
+        &self,
+        source: &Source,
+        execution: &Execution,
+        out: &mut String,
+    ) -> std::fmt::Result {
+        let model = &self.question.model.name;
+        writeln!(out, "allowed under {model}: {}\n", self.outcome(execution))?;
+        writeln!(out, "This execution shows it:")?;
+        self.events(source, execution, out)?;
+        self.edges(source, execution, out)
+    }
+
+    fn broken(&self, source: &Source, broken: &Broken, out: &mut String) -> std::fmt::Result {
+        let model = &self.question.model.name;
+        let execution = &broken.execution;
+        let shape = match broken.kind {
+            AxiomKind::Acyclic | AxiomKind::Irreflexive => "a cycle",
+            AxiomKind::Empty => "a chain that must not exist",
+        };
+        writeln!(out, "forbidden under {model}: {}\n", self.outcome(execution))?;
+        writeln!(out, "The solver proved that no consistent execution gives this outcome.")?;
+        writeln!(out, "The nearest execution breaks the axiom `{}`, by {shape}:\n", broken.axiom)?;
+        let words = self.words(source, execution);
+        for step in &broken.steps {
+            writeln!(out, "  {:<14} {}", words.label(step.from), words.action(step.from))?;
+            writeln!(out, "  {:<14}   ({})", "", words.statement(step.from))?;
+            writeln!(out, "    → {:<10} {}", step.relation, words.because(step))?;
+        }
+        match (broken.kind, broken.steps.last()) {
+            (AxiomKind::Empty, Some(last)) => {
+                writeln!(out, "  {:<14} {}", words.label(last.to), words.action(last.to))?;
+            }
+            (_, Some(last)) => {
+                writeln!(
+                    out,
+                    "  {:<14} which is where it began: it would come before itself",
+                    words.label(last.to)
+                )?;
+            }
+            (_, None) => {}
+        }
+        writeln!(out, "\nAll events of that execution:")?;
+        self.events(source, execution, out)?;
+        self.edges(source, execution, out)
+    }
+
+    fn events(&self, source: &Source, execution: &Execution, out: &mut String) -> std::fmt::Result {
+        let words = self.words(source, execution);
+        let mut thread = None;
+        for happening in &execution.events {
+            let event = self.question.skeleton.event(happening.event);
+            if thread != Some(event.thread) {
+                thread = Some(event.thread);
+                match event.thread {
+                    None => writeln!(out, "  initially")?,
+                    Some(id) => {
+                        let node = self.question.test.program.threads[id.0].node.0;
+                        writeln!(out, "  thread {} on node {node}", id.number())?;
+                    }
+                }
+            }
+            write!(out, "    {:>2}  {:<16}", happening.event.0, words.label(happening.event))?;
+            match event.thread {
+                None => writeln!(out)?,
+                Some(_) => {
+                    let text = source.text.get(event.span.range()).unwrap_or_default();
+                    writeln!(out, "  {}", text.split_whitespace().collect::<Vec<_>>().join(" "))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn edges(&self, source: &Source, execution: &Execution, out: &mut String) -> std::fmt::Result {
+        let words = self.words(source, execution);
+        for (name, pairs) in named_relations(execution) {
+            if pairs.is_empty() {
+                continue;
+            }
+            let shown: Vec<String> = pairs
+                .iter()
+                .map(|(a, b)| format!("{} {} → {} {}", a.0, words.label(*a), b.0, words.label(*b)))
+                .collect();
+            writeln!(out, "  {name}: {}", shown.join("; "))?;
+        }
+        Ok(())
+    }
+
+    /// The explanation as JSON: verdict, axiom, steps, events and relations.
+    pub fn json(&self, source: &Source) -> serde_json::Value {
+        use serde_json::json;
+        let mut value = match &self.reason {
+            Reason::Witness(_) => json!({ "verdict": "allowed" }),
+            Reason::NoCandidate => json!({ "verdict": "forbidden", "reason": "no-candidate" }),
+            Reason::Unknown => json!({ "verdict": "unknown" }),
+            Reason::Broken(broken) => {
+                let words = self.words(source, &broken.execution);
+                let steps: Vec<_> = broken
+                    .steps
+                    .iter()
+                    .map(|step| {
+                        json!({
+                            "from": step.from.0,
+                            "to": step.to.0,
+                            "relation": step.relation,
+                            "because": words.because(step),
+                        })
+                    })
+                    .collect();
+                json!({
+                    "verdict": "forbidden",
+                    "reason": "axiom",
+                    "axiom": broken.axiom,
+                    "axioms": broken.all_axioms,
+                    "cycle": steps,
+                })
+            }
+        };
+        value["test"] = json!(self.question.test.name);
+        value["model"] = json!(self.question.model.name);
+        if let Reason::Witness(execution) | Reason::Broken(Broken { execution, .. }) = &self.reason
+        {
+            value["execution"] = self.execution_json(source, execution);
+        }
+        value
+    }
+
+    fn execution_json(&self, source: &Source, execution: &Execution) -> serde_json::Value {
+        use serde_json::json;
+        let words = self.words(source, execution);
+        let events: Vec<_> = execution
+            .events
+            .iter()
+            .map(|happening| {
+                let event = self.question.skeleton.event(happening.event);
+                json!({
+                    "id": happening.event.0,
+                    "label": words.label(happening.event),
+                    "stamp": event.stamp.name(),
+                    "thread": event.thread.map(lang::program::ThreadId::number),
+                    "line": source.line_column(event.span.start).0,
+                    "action": words.action(happening.event),
+                })
+            })
+            .collect();
+        let relations: serde_json::Map<String, serde_json::Value> = named_relations(execution)
+            .into_iter()
+            .map(|(name, pairs)| {
+                let pairs: Vec<[usize; 2]> = pairs.iter().map(|(a, b)| [a.0, b.0]).collect();
+                (name.to_owned(), json!(pairs))
+            })
+            .collect();
+        let names = self.question.test.observables.iter().zip(&execution.outcome.0);
+        let outcome: serde_json::Map<String, serde_json::Value> =
+            names.map(|(name, value)| (name.name.clone(), json!(value))).collect();
+        json!({ "outcome": outcome, "events": events, "relations": relations })
+    }
+}
+
+/// rf, pf and the model's orders, without what transitivity gives.
+pub(super) fn named_relations(execution: &Execution) -> Vec<(&str, Vec<super::Edge>)> {
+    let mut named =
+        vec![("rf", execution.reads_from.clone()), ("pf", execution.polls_from.clone())];
+    for (name, pairs) in &execution.orders {
+        let related = |a, b| pairs.contains(&(a, b));
+        let through = |a, b| pairs.iter().any(|(x, m)| *x == a && related(*m, b));
+        let direct = pairs.iter().copied().filter(|(a, b)| !through(*a, *b));
+        named.push((name, direct.collect()));
+    }
+    named
+}

@@ -1,0 +1,142 @@
+//! Events and edges in words that an engineer follows.
+
+use compiler::skeleton::{Event, EventId, Stamp};
+use lang::source::Source;
+
+use super::Step;
+use crate::allowed::Question;
+use crate::execution::Execution;
+
+/// What is needed to speak of events.
+pub struct Words<'a> {
+    pub question: &'a Question<'a>,
+    pub source: &'a Source,
+    pub execution: &'a Execution,
+}
+
+impl Words<'_> {
+    fn event(&self, id: EventId) -> &Event {
+        self.question.skeleton.event(id)
+    }
+
+    fn location(&self, event: &Event) -> String {
+        match event.location {
+            Some(location) => self.question.test.program.locations[location.0].name.clone(),
+            None => "a private word".to_owned(),
+        }
+    }
+
+    /// The node whose CPU or memory is concerned.
+    fn home(&self, event: &Event) -> u32 {
+        let program = &self.question.test.program;
+        match (event.location, event.thread) {
+            (Some(location), _) => program.locations[location.0].node.0,
+            (None, Some(thread)) => program.threads[thread.0].node.0,
+            (None, None) => 0,
+        }
+    }
+
+    fn values(&self, id: EventId) -> (Option<u64>, Option<u64>) {
+        let happening = self.execution.events.iter().find(|happening| happening.event == id);
+        happening.map_or((None, None), |happening| (happening.read, happening.written))
+    }
+
+    /// A label for tables and drawings: `aNRW z=1`.
+    pub fn label(&self, id: EventId) -> String {
+        let event = self.event(id);
+        let stamp = event.stamp.name();
+        let place = event.location.map_or(String::new(), |_| self.location(event));
+        match self.values(id) {
+            (Some(read), Some(written)) => format!("{stamp} {place}:{read}→{written}"),
+            (Some(value), None) | (None, Some(value)) if place.is_empty() => {
+                format!("{stamp} {value}")
+            }
+            (Some(value), None) | (None, Some(value)) => format!("{stamp} {place}={value}"),
+            (None, None) => match event.node {
+                Some(node) => format!("{stamp}_{}", node.0),
+                None => stamp.to_owned(),
+            },
+        }
+    }
+
+    /// What happens, without who does it: "the NIC writes z = 1 on node 2".
+    pub fn action(&self, id: EventId) -> String {
+        let event = self.event(id);
+        let (read, written) = self.values(id);
+        let value = written.or(read).map_or("?".to_owned(), |value| value.to_string());
+        let place = self.location(event);
+        let home = self.home(event);
+        match event.stamp {
+            Stamp::Init => format!("{place} is initially {value}"),
+            Stamp::CpuRead => format!("the CPU reads {place} = {value}"),
+            Stamp::CpuWrite => format!("the CPU writes {place} = {value}"),
+            Stamp::CpuRmw => {
+                let old = read.map_or("?".to_owned(), |read| read.to_string());
+                format!("the CPU atomically changes {place} from {old} to {value}")
+            }
+            Stamp::Fence => "the CPU waits for its store buffer to drain".to_owned(),
+            Stamp::Wait => match event.node {
+                Some(node) => format!("a poll towards node {} returns", node.0),
+                None => "the wait ends".to_owned(),
+            },
+            Stamp::NicLocalRead => format!("the NIC reads {place} = {value} on its own node"),
+            Stamp::NicRemoteWrite => format!("the NIC writes {place} = {value} on node {home}"),
+            Stamp::NicAtomicRead => {
+                format!("the NIC reads {place} = {value} on node {home}, for an atomic operation")
+            }
+            Stamp::NicRemoteRead => format!("the NIC reads {place} = {value} on node {home}"),
+            Stamp::NicLocalWrite => format!("the NIC writes {place} = {value} on its own node"),
+            Stamp::RemoteFence => "the remote fence takes effect".to_owned(),
+            Stamp::GlobalFence => "the global fence takes effect".to_owned(),
+        }
+    }
+
+    /// The statement of an event, with its line.
+    pub fn statement(&self, id: EventId) -> String {
+        let event = self.event(id);
+        let (line, _) = self.source.line_column(event.span.start);
+        let text = self.source.text.get(event.span.range()).unwrap_or_default();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match event.thread {
+            Some(thread) => format!("thread {}, line {line}: `{text}`", thread.number()),
+            None => "before the program starts".to_owned(),
+        }
+    }
+
+    /// Why the first event of a step comes before the second.
+    pub fn because(&self, step: &Step) -> String {
+        let (from, to) = (self.event(step.from), self.event(step.to));
+        let place = self.location(to);
+        let name = step.relation.as_str();
+        if let Some((table, cell)) = name.split_once('[') {
+            let cell = cell.trim_end_matches(']');
+            return format!(
+                "{} keeps program order from {} to {}{}",
+                table,
+                cell.split(", ").next().unwrap_or_default(),
+                cell.split(", ").nth(1).unwrap_or_default(),
+                match to.node.filter(|_| from.node == to.node) {
+                    Some(node) => format!(" on the queue pair towards node {}", node.0),
+                    None => String::new(),
+                }
+            );
+        }
+        match name {
+            "rf" | "rfe" | "rfi" => format!("the value read is the one written ({})", self.label(step.from)),
+            "rb" | "fr" | "rbi" | "fre" | "rbe" => {
+                format!("what is read of {place} is older than what is written")
+            }
+            "mo" | "co" => format!("the first write of {place} takes effect before the second"),
+            "nfo" => "the NIC's read on a queue pair flushes the writes before it, so they are ordered this way or the other; in this execution, this way".to_owned(),
+            "rao" => "remote RMWs towards a node are done one at a time; in this execution, in this order".to_owned(),
+            "pf" => "the poll answers for this operation".to_owned(),
+            "pfg" => "the wait returns after the get or RMW with its id has written its result".to_owned(),
+            "pfp" => "the wait returns after the put with its id was issued".to_owned(),
+            "rmw" | "ar" => "the RMW reads before it writes".to_owned(),
+            "rmw^-1" | "ar^-1" => "both are of one RMW, which nothing divides".to_owned(),
+            "iso" => "both are of one operation, in this order".to_owned(),
+            "po" | "ppo" | "ippo" | "oppo" => format!("{name} keeps this much of program order"),
+            _ => format!("the model's {name} orders them"),
+        }
+    }
+}
