@@ -1,0 +1,24 @@
+//! The shipped models: text files beside this crate, built into the program.
+
+use lang::cat::{self, Loaded};
+use lang::diagnostic::Diagnostic;
+use lang::source::Source;
+
+/// The shipped models, by name: every file in `model/models`.
+pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// The text of a shipped model.
+pub fn shipped(name: &str) -> Option<Source> {
+    let (_, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
+    Some(Source::new(format!("{name}.cat"), *text))
+}
+
+/// Loads a shipped model.
+///
+/// # Errors
+/// `None` if there is no model of that name; diagnostics if its text is wrong, which a test excludes.
+pub fn load_shipped(name: &str) -> Option<Result<Loaded, Vec<(Source, Diagnostic)>>> {
+    let source = shipped(name)?;
+    let loader = |include: &str, _: &str| shipped(include.strip_suffix(".cat").unwrap_or(include));
+    Some(cat::load(&source, &loader))
+}
