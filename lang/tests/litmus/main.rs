@@ -1,4 +1,5 @@
 //! Tests of the litmus language.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod roundtrip;
 

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 use super::super::ast::{Atom, Claim, Constant, Name, Observed, ResultKind, Verdict, VerdictKind};
-use super::{Context, Piece, Rule, statements};
+use super::{Context, Piece, Rule, expressions};
 
 /// One line, which may span several lines of the text.
 pub fn result_line(context: &mut Context<'_>, line: Span) -> Option<ResultKind> {
@@ -175,7 +175,7 @@ fn compare(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
     let place = context.place(piece, &pair);
     let mut parts = pair.into_inner();
     let left = side(context, piece, parts.next()?)?;
-    let op = statements::comparison(&parts.next()?.into_inner().next()?)?;
+    let op = expressions::comparison(&parts.next()?.into_inner().next()?)?;
     let right = side(context, piece, parts.next()?)?;
     if left.len() != right.len() {
         let message = format!(

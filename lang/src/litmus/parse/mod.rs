@@ -7,6 +7,7 @@ mod cells;
 mod claims;
 mod declarations;
 mod expected;
+mod expressions;
 mod header;
 mod sections;
 mod statements;
