@@ -5,6 +5,7 @@ mod corerma;
 mod declarations;
 mod libraries;
 mod lower;
+mod mixed;
 mod names;
 mod verdicts;
 mod warnings;

@@ -10,7 +10,7 @@ use crate::source::Span;
 use super::super::ast::{
     self, Access, Block, ExprKind, Home, Name, Place, Statement, StatementKind, Target, Value, Via,
 };
-use super::{Checker, Meaning, calls, corerma, libraries};
+use super::{Checker, Meaning, calls, corerma, libraries, mixed};
 
 /// Lowers one thread.
 pub struct Lowerer<'c, 'a> {
@@ -199,7 +199,7 @@ impl Lowerer<'_, '_> {
                 self.push(StmtKind::Write { location, value });
                 Some(())
             }
-            Meaning::Object(object) => libraries::plain_write(self, object, access, expr),
+            Meaning::Object(object) => mixed::plain_write(self, object, access, expr),
         }
     }
 
@@ -219,8 +219,8 @@ impl Lowerer<'_, '_> {
 
     /// `x^2 := e`
     fn put(&mut self, target: &Access, id: Option<&Name>, expr: &ast::Expr) -> Option<()> {
-        if let Some(Meaning::Object(object)) = self.checker.meanings.get(&target.name.text) {
-            return libraries::put(self, *object, target, id, expr);
+        if let Some(Meaning::Object(_)) = self.checker.meanings.get(&target.name.text) {
+            return mixed::put(self, target, id, expr);
         }
         let location = self.remote(target)?;
         let source = self.put_source(target, expr)?;
@@ -262,8 +262,8 @@ impl Lowerer<'_, '_> {
 
     /// `a := x^2`
     fn get(&mut self, target: &Target, id: Option<&Name>, source: &Access) -> Option<()> {
-        if let Some(Meaning::Object(object)) = self.checker.meanings.get(&source.name.text) {
-            return libraries::get(self, *object, target, id, source);
+        if let Some(Meaning::Object(_)) = self.checker.meanings.get(&source.name.text) {
+            return mixed::get(self, target, id, source);
         }
         let source = self.remote(source)?;
         let target = self.result(target, "get-target-remote")?;
