@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::program::{Call, Expr, RegisterId, StmtKind, ThreadId};
 
-use super::super::ast::{self, Access, Argument, ExprKind, Home, Name, Place, Target, Value, Via};
+use super::super::ast::{self, Access, Argument, ExprKind, Home, Place, Target, Value, Via};
 use super::super::methods::Method;
 use super::calls::{access, nodes, result_register, values, work_id};
 use super::lower::Lowerer;
