@@ -1,6 +1,10 @@
 //! Tests of the litmus language.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod diagnostics;
+mod documentation;
+mod fuzz;
+mod meaning;
 mod roundtrip;
 
 use std::path::{Path, PathBuf};

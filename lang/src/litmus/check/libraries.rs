@@ -58,7 +58,15 @@ pub fn reading(class: &str, name: &str) -> String {
 
 /// The object that a name stands for, if it is of one of the classes.
 pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -> Option<usize> {
-    let meaning = lowerer.checker.meaning(&access.name)?;
+    let name = &access.name.text;
+    let example = match wanted {
+        [class @ ("SVar" | "SC"), ..] => format!("`{class} {name} = 0`"),
+        ["Ring", ..] => format!("`Ring {name} 1 -> {{2}}`"),
+        ["Mixed", ..] => format!("`{name}[2] = 0`"),
+        [class, ..] => format!("`{class} {name}`"),
+        [] => String::new(),
+    };
+    let meaning = lowerer.checker.meaning_or(&access.name, &example)?;
     let found = match meaning {
         Meaning::Object(object) => {
             let class = &lowerer.checker.program.objects[object].class;
@@ -70,18 +78,9 @@ pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -
         Meaning::Location(_) => "a plain location".to_owned(),
         Meaning::Register(_) => "a register".to_owned(),
     };
-    let name = &access.name.text;
     let message = format!("expected an object of class {}, found {found}", wanted.join(" or "));
-    let example = match wanted {
-        [class @ ("SVar" | "SC"), ..] => {
-            format!("declare it above the rule as `{class} {name} = 0`")
-        }
-        ["Ring", ..] => format!("declare it above the rule as `Ring {name} 1 -> {{2}}`"),
-        ["Mixed", ..] => format!("declare it above the rule as `{name}[2] = 0`"),
-        [class, ..] => format!("declare it above the rule as `{class} {name}`"),
-        [] => String::new(),
-    };
-    lowerer.fail("wrong-object-class", access.place, message, example)
+    let help = format!("declare it above the rule as {example}");
+    lowerer.fail("wrong-object-class", access.place, message, help)
 }
 
 /// A library call, on its own or with a register for its result.

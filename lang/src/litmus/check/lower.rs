@@ -344,6 +344,11 @@ impl Lowerer<'_, '_> {
         if home == self.node {
             return Some(location);
         }
+        self.remote_cpu_access(access, home)
+    }
+
+    /// Reports a CPU access to another node.
+    pub fn remote_cpu_access<T>(&mut self, access: &Access, home: NodeId) -> Option<T> {
         let name = &access.name.text;
         let message = format!(
             "expected a location of node {}, found `{name}` of node {}",

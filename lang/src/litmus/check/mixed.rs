@@ -15,7 +15,7 @@ pub fn plain_write(
     expr: &ast::Expr,
 ) -> Option<()> {
     let object = &lowerer.checker.program.objects[index];
-    let (class, home, declared) = (object.class.clone(), object.node, object.span);
+    let (class, home) = (object.class.clone(), object.node);
     let words = object.initial.len();
     let name = target.name.text.clone();
     if class != "Mixed" {
@@ -28,7 +28,7 @@ pub fn plain_write(
         return lowerer.fail("wrong-object-class", target.place, message, help);
     }
     if let Some(home) = home.filter(|home| *home != lowerer.node) {
-        return lowerer.wrong_home(target, home, declared);
+        return lowerer.remote_cpu_access(target, home);
     }
     let arguments = self::words(lowerer, expr, words)?;
     lowerer.push(StmtKind::Call(Call { object: Some(name), arguments, ..empty("Write") }));

@@ -57,25 +57,20 @@ fn balanced(context: &mut Context<'_>, piece: &Piece) -> bool {
 /// The statements directly inside a body or block.
 fn statements(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Block {
     let mut block = Block { end: context.place(piece, &pair), ..Block::default() };
-    // Where the last statement on this line began, and where it ended.
-    let mut previous: Option<(usize, usize)> = None;
     let mut cut_off = false;
-    for part in pair.into_inner() {
+    let mut parts = pair.into_inner().peekable();
+    while let Some(part) = parts.next() {
         let span = part.as_span();
-        let joined = previous.filter(|&(_, end)| {
-            !piece.text[end..span.start()].contains(['\n', ';'])
-                && !piece.text[..end].ends_with('}')
-        });
         match part.as_rule() {
-            Rule::statement | Rule::broken if joined.is_some() => {
-                let start = joined.map_or(span.start(), |(start, _)| start);
-                explain(context, piece, start, span.end());
-                cut_off |= part.as_str().contains('{');
-            }
             Rule::statement => {
-                previous = Some((span.start(), span.end()));
-                block.statements.extend(statement(context, piece, part));
-                continue;
+                // What follows without a separator shows that the statement goes on, wrongly.
+                match parts.next_if(|next| runs_on(piece, &part, next)) {
+                    Some(next) => {
+                        cut_off |= next.as_str().contains('{');
+                        explain(context, piece, span.start(), next.as_span().end());
+                    }
+                    None => block.statements.extend(statement(context, piece, part)),
+                }
             }
             Rule::broken => {
                 cut_off |= part.as_str().contains('{');
@@ -88,9 +83,16 @@ fn statements(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
             Rule::close_brace => block.end = context.place(piece, &part),
             _ => {}
         }
-        previous = None;
     }
     block
+}
+
+/// True if a statement is followed by something on the same line, and does not end with a block.
+fn runs_on(piece: &Piece, part: &Pair<'_, Rule>, next: &Pair<'_, Rule>) -> bool {
+    let (end, start) = (part.as_span().end(), next.as_span().start());
+    matches!(next.as_rule(), Rule::statement | Rule::broken)
+        && !piece.text[end..start].contains(['\n', ';'])
+        && !part.as_str().trim_end().ends_with('}')
 }
 
 /// Says what is wrong with the text from a statement's start to the end of the broken piece.
@@ -123,7 +125,14 @@ fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &str) {
     let error = Diagnostic::error("unknown-statement", span, message);
     let table = SIGNATURES.iter().filter(|row| row.dialect == context.dialect);
     let known = table.flat_map(|row| row.spellings.iter().copied()).chain(KEYWORDS.iter().copied());
+    let other = match context.dialect {
+        Dialect::Rdma => Dialect::CoreRma,
+        Dialect::CoreRma => Dialect::Rdma,
+    };
     let help = match nearest(word, known) {
+        _ if methods::lookup(other, word).is_some() => {
+            format!("`{word}` belongs to the other dialect; see the header's `dialect`")
+        }
         Some(known) => format!("did you mean `{known}`?"),
         None => "docs/language.md lists the statements".to_owned(),
     };
@@ -385,7 +394,8 @@ fn arity(context: &mut Context<'_>, call: &Call, value: bool) -> bool {
         let wanted =
             if fewest == most { fewest.to_string() } else { format!("{fewest} to {most}") };
         let wrong = found < fewest || found > most;
-        wrong.then(|| format!("expected {wanted} arguments of `{spelling}`, found {found}"))
+        let noun = if wanted == "1" { "argument" } else { "arguments" };
+        wrong.then(|| format!("expected {wanted} {noun} of `{spelling}`, found {found}"))
     });
     let Some(message) = message else { return true };
     let error = Diagnostic::error("wrong-arguments", call.place.span, message);
