@@ -1,5 +1,6 @@
 //! Tree to [`Test`]: every name gets its meaning, every access its home.
 
+mod access;
 mod calls;
 mod corerma;
 mod declarations;

@@ -6,6 +6,7 @@ mod documentation;
 mod fuzz;
 mod meaning;
 mod roundtrip;
+mod trees;
 
 use std::path::{Path, PathBuf};
 
