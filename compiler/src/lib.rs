@@ -1,1 +1,3 @@
-//! compiler
+//! Checked programs made ready for engines and backends.
+
+pub mod code;
