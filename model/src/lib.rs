@@ -1,1 +1,3 @@
-//! model
+//! What programs mean: the semantics.
+
+pub mod machine;

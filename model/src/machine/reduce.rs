@@ -1,0 +1,191 @@
+//! The reduced machine: fewer transitions, the same terminal states.
+//!
+//! Every path of the reduced machine is a path of the machine of [`super::rules`], so it has no outcome too
+//! many. That it has none too few is argued here. Only *terminal* states matter (outcomes and deadlocks are
+//! terminal; an execution whose `assume` failed never counts again), so what follows need only keep those.
+//!
+//! # Steps taken at once
+//!
+//! [`Machine::settle`] takes, without looking for alternatives, steps that touch no memory, that no other
+//! step can disable for good, that disable nothing, and that lead to the same state whether they come before or
+//! after any other sequence of steps. Then every way from here to a terminal state contains the step
+//! and can be permuted so that it comes first. These are:
+//!
+//! - assignments, jumps, and `assume`s that hold;
+//! - a CPU write or an RDMA operation entering the store buffer: it is appended, and only the head leaves;
+//! - an RDMA operation going from the head of the store buffer to its pipe: it is appended, and whether a
+//!   pipe entry may move depends on earlier entries only;
+//! - `Mfence` on an empty store buffer, which only the same thread could fill; Poll and Wait that find their
+//!   notice, which nobody else takes;
+//! - rule 2 for a put of a value: wbL can fill in between (rule 7), but it drains again before
+//!   the program can end, and the value read is the same;
+//! - rule 5: the ack blocks only what cannot overtake it, and `cn` blocks nothing;
+//! - rules 3 and 12 if no get ahead in the pipe has still to read: all that needs an empty wbR and is
+//!   ahead has happened, and what is behind could not have overtaken the write;
+//! - rule 1 with rules 5 and 7 for all that stands before the rfence, if those are acks and local writes
+//!   to do. Rule 7 disables rule 2 (until rule 8), but no put can be before the rfence any more and those
+//!   behind it could not move. Local writes reach memory in the same order by rule 8 as by the step below.
+//!
+//! # Steps taken together
+//!
+//! - Rules 3 (or 12) and 4 are one step if a get ahead has still to read. Between them, rule 3 would only
+//!   make that get wait and let later writes of the pipe enter wbR behind this one; no poll, ack or rfence gets
+//!   past the get. So rule 3 may as well happen just before its rule 4, when wbR is empty. Under `rdma-wait` a
+//!   Wait may get past the get: if the thread has one to come, rule 3 is a step by itself, whose
+//!   order with the reads of the gets ahead matters. (Such a get need not bring in the step: if it comes
+//!   before the step or after it and rule 4, the same state results.)
+//! - Rules 7 and 8 are one step unless an rfence leaves in between (which the last point above does).
+//!   Between them, acks and local writes behind this one could leave the pipe, but no poll succeeds past
+//!   the pending write and puts cannot read. So rule 7 may as well happen just before its rule 8.
+//!
+//! # Fewer interleavings
+//!
+//! What is left are the steps that touch memory. From a settled state, `stubborn` picks a *stubborn
+//! set* (Valmari): some enabled steps such that no other part of the machine can, without one of them, ever
+//! do something whose order with one of them matters. It starts from an enabled step and closes: an enabled
+//! step brings in every `Part` of the machine whose remaining accesses conflict with it; a part that is
+//! not enabled brings in one other part that must move before it can. Following only a stubborn
+//! set's steps reaches all terminal states, cycles or not.
+//!
+//! Accesses conflict if they touch one location, one of them writes, and the location's value still matters; remote
+//! RMWs to one node conflict by the lock. A thread's own reads and its buffered writes do not: the read gets
+//! the newest buffered value before and after the write leaves, if nobody else writes there. Nothing in the
+//! thread's future overtakes the head of its store buffer in any other way.
+//!
+//! Faulty machines break what this rests on; they are explored without reduction.
+
+use compiler::code::Instruction;
+
+use super::rules::{Agent, Effect, Machine, Transition, Variant};
+use super::state::{Item, Kind, KindSet, Source, State};
+use super::stubborn::Part;
+
+/// How many steps of one thread are taken at once before the state is looked at: a loop that touches no
+/// memory never ends.
+const THREAD_STEPS: usize = 4096;
+
+/// What settling a state came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// Only steps that touch memory are left.
+    Yes,
+    /// A thread may be in a loop that touches no memory; there is more to settle.
+    NotYet,
+    /// `assume` failed.
+    AssumeFailed,
+    /// A queue is full.
+    QueueFull,
+}
+
+/// What takes note of every step.
+pub(super) type Log<'a> = &'a mut dyn FnMut(&State, Transition);
+
+impl Machine {
+    /// Takes all steps that can be taken at once.
+    pub(super) fn settle(&self, state: &mut State, log: Log<'_>) -> Settled {
+        let mut moved = true;
+        while moved {
+            moved = false;
+            for thread in 0..state.threads.len() {
+                match self.settle_thread(state, thread, log) {
+                    Ok(steps) => moved |= steps > 0,
+                    Err(settled) => return settled,
+                }
+            }
+            for pair in 0..state.pairs.len() {
+                while let Some(slot) = self.settled_slot(state, pair) {
+                    moved = true;
+                    let transition = Transition { agent: Agent::Pipe(pair), slot };
+                    log(state, transition);
+                    if self.apply(state, transition) == Effect::QueueFull {
+                        return Settled::QueueFull;
+                    }
+                }
+            }
+        }
+        Settled::Yes
+    }
+
+    fn settle_thread(
+        &self,
+        state: &mut State,
+        thread: usize,
+        log: Log<'_>,
+    ) -> Result<usize, Settled> {
+        let mut steps = 0;
+        loop {
+            let agent = if self.is_silent(state, thread) && self.cpu_enabled(state, thread) {
+                Agent::Cpu(thread)
+            } else if let Some(entry) = state.threads[thread].buffer.first()
+                && !matches!(entry.item, Item::Write { .. })
+            {
+                Agent::StoreBuffer(thread)
+            } else {
+                return Ok(steps);
+            };
+            let transition = Transition { agent, slot: 0 };
+            log(state, transition);
+            match self.apply(state, transition) {
+                Effect::Continue => {}
+                Effect::AssumeFailed => return Err(Settled::AssumeFailed),
+                Effect::QueueFull => return Err(Settled::QueueFull),
+            }
+            steps += 1;
+            if steps >= THREAD_STEPS {
+                return Err(Settled::NotYet);
+            }
+        }
+    }
+
+    /// Whether the thread's next instruction touches no memory.
+    fn is_silent(&self, state: &State, thread: usize) -> bool {
+        match self.next_instruction(state, thread) {
+            None
+            | Some(Instruction::Read { .. } | Instruction::Cas { .. } | Instruction::Faa { .. }) => {
+                false
+            }
+            Some(Instruction::Write { .. }) => self.variant != Variant::Sc,
+            Some(_) => true,
+        }
+    }
+
+    /// An entry of the pipe whose step can be taken at once.
+    fn settled_slot(&self, state: &State, pair: usize) -> Option<usize> {
+        let queues = &state.pairs[pair];
+        let mut ahead: KindSet = 0;
+        for (slot, entry) in queues.pipe.iter().enumerate() {
+            let kind = entry.item.kind();
+            let free = ahead & !self.overtakes[kind as usize] == 0;
+            let now = match entry.item {
+                Item::Put { source: Source::Value(_), .. } => free && queues.local.is_empty(),
+                Item::RemoteWrite { .. } | Item::AtomicWrite { .. } => {
+                    free && ahead & Kind::Get.bit() == 0 && self.variant != Variant::Sc
+                }
+                Item::Ack => free,
+                // If only acks and local writes are before it, they go first, from the head.
+                Item::Fence if ahead & !(Kind::Ack.bit() | Kind::LocalWrite.bit()) == 0 => {
+                    return Some(0);
+                }
+                _ => false,
+            };
+            if now {
+                return Some(slot);
+            }
+            ahead |= kind.bit();
+        }
+        None
+    }
+
+    /// Takes a step that touches memory, from a settled state.
+    pub(super) fn apply_part(&self, state: &mut State, part: &Part, log: Log<'_>) -> Effect {
+        let mut step = |state: &mut State, transition| {
+            log(state, transition);
+            self.apply(state, transition)
+        };
+        let effect = step(state, part.transition);
+        match (effect, part.through) {
+            (Effect::Continue, Some(agent)) => step(state, Transition { agent, slot: 0 }),
+            _ => effect,
+        }
+    }
+}

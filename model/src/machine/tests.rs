@@ -1,0 +1,6 @@
+mod faults;
+mod figures;
+mod load;
+mod random_programs;
+mod reduction;
+mod witnesses;
