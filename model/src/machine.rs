@@ -1,10 +1,11 @@
-//! The operational machine of RDMA^TSO_RMW [RMW §D.1], explored.
+//! The operational machine of RDMA^TSO_RMW [RMW §D.1], explored or simulated.
 //!
 //! *Exploration* is sound and complete: [`explore()`] gives exactly the outcomes that the rules allow,
-//! unless it says `complete: false`; then those it gives are still allowed. Under a [`Fault`] it does
-//! what the broken rules say.
+//! unless it says `complete: false`; then those it gives are still allowed. *Simulation* is sound: every
+//! outcome that [`Simulator`] shows is allowed, and it makes no promise to show all. Under a
+//! [`Fault`] both do what the broken rules say.
 //!
-//! [`state`] is what changes, [`rules`] (with `cpu` and `queue_pair`) how.
+//! [`state`] is what changes, [`rules`] (with `cpu` and `queue_pair`) how; both users step the same machine.
 //! `reduce` says which steps exploration may leave out, and why. [`witness()`] shows how an outcome comes about.
 
 mod cpu;
@@ -18,6 +19,7 @@ mod random;
 mod reduce;
 pub mod rules;
 mod seen;
+mod simulate;
 pub mod state;
 mod stubborn;
 mod witness;
@@ -28,6 +30,7 @@ pub use explore::{Blocked, Effort, Exploration, Limits, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use random::Random;
 pub use rules::{Machine, Variant};
+pub use simulate::{Histogram, Run, Simulator};
 pub use witness::{Witness, witness};
 
 #[cfg(test)]

@@ -209,6 +209,20 @@ impl Machine {
         self.variant != Variant::RdmaWait
     }
 
+    /// Whether some instruction is a remote RMW.
+    pub(super) fn has_remote_rmw(&self) -> bool {
+        let mut all = self.code.threads.iter().flat_map(|thread| &thread.instructions);
+        all.any(|instruction| {
+            matches!(
+                instruction,
+                Instruction::Issue {
+                    operation: Operation::Rcas { .. } | Operation::Rfaa { .. },
+                    ..
+                }
+            )
+        })
+    }
+
     /// The values of the observables.
     pub fn outcome(&self, state: &State) -> Outcome {
         Outcome(self.observe(state).map(Value::Int).collect())

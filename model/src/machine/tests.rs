@@ -3,4 +3,5 @@ mod figures;
 mod load;
 mod random_programs;
 mod reduction;
+mod simulation;
 mod witnesses;
