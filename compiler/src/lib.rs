@@ -1,6 +1,8 @@
 //! From checked programs to what engines and machines work on.
 //!
-//! [`skeleton`] gives the events that executions may have, for declarative models.
-//! The same text gives the same bytes: nothing here depends on time, hashing order or environment.
+//! [`skeleton`] gives the events that executions may have, for declarative models; [`code`] gives flat
+//! code per thread, for machines. The same text gives the same bytes: nothing here depends on time, hashing
+//! order or environment.
 
+pub mod code;
 pub mod skeleton;

@@ -4,6 +4,7 @@ pub mod allowed;
 pub mod check;
 pub mod execution;
 pub mod explain;
+pub mod machine;
 pub mod models;
 pub mod relation;
 pub mod smt;

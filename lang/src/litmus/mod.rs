@@ -1,1 +1,109 @@
 //! Litmus programs.
+//!
+//! Text becomes an [`ast::File`] ([`parse`]), which says what the file says, and then a [`Test`]
+//! ([`check`]), in which every name is resolved; [`load`] does both. [`print`] writes a tree in its one
+//! normal form. The language is described in `docs/language.md`, and its grammar in `litmus.pest`.
+
+pub mod ast;
+mod check;
+pub mod methods;
+mod parse;
+mod print;
+mod text;
+
+use crate::Test;
+use crate::diagnostic::{Diagnostic, has_errors};
+use crate::source::{Source, Span};
+
+pub use parse::LITMUS_MAX_NESTING as MAX_NESTING;
+pub use text::MAX_BYTES;
+
+/// The most nodes, and the most threads, that a program may have.
+pub const MAX_THREADS: usize = 64;
+
+/// The most diagnostics that are told of one file.
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// Collects diagnostics, up to a limit.
+#[derive(Default)]
+struct Sink {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Sink {
+    fn push(&mut self, diagnostic: Diagnostic) {
+        let known = self.diagnostics.contains(&diagnostic);
+        if self.diagnostics.len() < MAX_DIAGNOSTICS && !known {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn has_errors(&self) -> bool {
+        has_errors(&self.diagnostics)
+    }
+
+    fn finish(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+        self.diagnostics
+    }
+}
+
+/// Reads a file's syntax. There is a tree iff there is no error.
+pub fn parse(source: &Source) -> (Option<ast::File>, Vec<Diagnostic>) {
+    let mut sink = Sink::default();
+    let file = parse::file(source, &mut sink);
+    (file.filter(|_| !sink.has_errors()), sink.finish())
+}
+
+/// Resolves a file's names. There is a test iff there is no error.
+///
+/// The source is the one that the file was read from; its name is compared with the header's.
+pub fn check(file: &ast::File, source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+    let mut sink = Sink::default();
+    let test = check::file(file, source, &mut sink);
+    (test.filter(|_| !sink.has_errors()), sink.finish())
+}
+
+/// Reads and checks a file. There is a test iff there is no error.
+pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+    let (file, mut diagnostics) = parse(source);
+    let Some(file) = file else { return (None, diagnostics) };
+    let (test, more) = check(&file, source);
+    diagnostics.extend(more);
+    (test, diagnostics)
+}
+
+/// The file in its one normal form, which `litmus fmt` writes. Nothing but places is lost by it.
+pub fn print(file: &ast::File) -> String {
+    print::file(file)
+}
+
+/// The text of a file's bytes.
+///
+/// # Errors
+/// Bytes that are no UTF-8 (`not-utf8`), or nothing but blanks (`empty-file`); with the error comes a
+/// source to draw it into.
+pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Box<(Diagnostic, Source)>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
+            let source = Source::new(name, text);
+            let message = "expected a litmus program, found an empty file";
+            let error = Diagnostic::error("empty-file", Span::new(0, 0), message);
+            Err(Box::new((error.help("the first line is `litmus NAME`"), source)))
+        }
+        Ok(text) => Ok(Source::new(name, text)),
+        Err(error) => {
+            let at = error.valid_up_to();
+            let source = Source::new(name, String::from_utf8_lossy(bytes));
+            let (line, column) = source.line_column(at);
+            let byte = bytes.get(at).copied().unwrap_or(0);
+            let message = format!(
+                "expected UTF-8 text, found the byte 0x{byte:02x} on line {line}, column {column}"
+            );
+            // The replacement character takes three bytes in the text that is shown.
+            let span = Span::new(at, at + '\u{fffd}'.len_utf8());
+            let error = Diagnostic::error("not-utf8", span, message);
+            Err(Box::new((error.help("save the file as UTF-8"), source)))
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Statements to instructions.
+
+use std::collections::BTreeSet;
+
+use lang::program::{
+    Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
+};
+use lang::source::Span;
+
+use super::{
+    Code, CompileError, Instruction, MAX_NESTING, Operand, Operation, QueuePair, QueuePairId,
+    ThreadCode,
+};
+
+pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
+    let mut queue_pairs = Vec::new();
+    let mut threads = Vec::new();
+    for (index, thread) in program.threads.iter().enumerate() {
+        let id = ThreadId(index);
+        let mut nodes = BTreeSet::new();
+        collect_nodes(program, &thread.body, 0, &mut nodes)?;
+        let first = queue_pairs.len();
+        queue_pairs.extend(nodes.into_iter().map(|node| QueuePair { thread: id, node }));
+        let mut lowering = Lowering {
+            program,
+            queue_pairs: &queue_pairs[first..],
+            first,
+            instructions: Vec::new(),
+            spans: Vec::new(),
+            breaks: Vec::new(),
+        };
+        lowering.block(&thread.body, 0)?;
+        let Lowering { instructions, spans, .. } = lowering;
+        let range = first..queue_pairs.len();
+        threads.push(ThreadCode { node: thread.node, instructions, spans, queue_pairs: range });
+    }
+    Ok(Code { threads, queue_pairs })
+}
+
+/// The nodes that a thread's operations, polls and remote fences name.
+fn collect_nodes(
+    program: &Program,
+    body: &[Stmt],
+    depth: usize,
+    nodes: &mut BTreeSet<NodeId>,
+) -> Result<(), CompileError> {
+    for statement in body {
+        let span = statement.span;
+        if depth > MAX_NESTING {
+            return Err(CompileError::TooDeep(span));
+        }
+        match &statement.kind {
+            StmtKind::Put { target, .. }
+            | StmtKind::Rcas { target, .. }
+            | StmtKind::Rfaa { target, .. } => {
+                nodes.insert(home(program, *target, span)?);
+            }
+            StmtKind::Get { source, .. } => {
+                nodes.insert(home(program, *source, span)?);
+            }
+            StmtKind::Poll(node) | StmtKind::RemoteFence(node) => {
+                nodes.insert(*node);
+            }
+            StmtKind::If { then, otherwise, .. } => {
+                collect_nodes(program, then, depth + 1, nodes)?;
+                collect_nodes(program, otherwise, depth + 1, nodes)?;
+            }
+            StmtKind::Loop(body) => collect_nodes(program, body, depth + 1, nodes)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn home(program: &Program, location: LocationId, span: Span) -> Result<NodeId, CompileError> {
+    let location = program.locations.get(location.0);
+    location.map(|location| location.node).ok_or(CompileError::Malformed { span, what: "location" })
+}
+
+struct Lowering<'a> {
+    program: &'a Program,
+    /// Those of the thread, and the index of their first in the program's list.
+    queue_pairs: &'a [QueuePair],
+    first: usize,
+    instructions: Vec<Instruction>,
+    spans: Vec<Span>,
+    /// Per open loop, the jumps that leave it.
+    breaks: Vec<Vec<usize>>,
+}
+
+impl Lowering<'_> {
+    fn block(&mut self, body: &[Stmt], depth: usize) -> Result<(), CompileError> {
+        for statement in body {
+            if depth > MAX_NESTING {
+                return Err(CompileError::TooDeep(statement.span));
+            }
+            self.statement(statement, depth)?;
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, statement: &Stmt, depth: usize) -> Result<(), CompileError> {
+        let span = statement.span;
+        match &statement.kind {
+            StmtKind::If { condition, then, otherwise } => {
+                self.branch(span, condition, then, otherwise, depth)
+            }
+            StmtKind::Loop(body) => self.repeat(span, body, depth),
+            StmtKind::Break => {
+                let jump = self.emit(span, Instruction::Jump(usize::MAX));
+                let open = self.breaks.last_mut();
+                open.ok_or(CompileError::Malformed { span, what: "loop to break out of" })?
+                    .push(jump);
+                Ok(())
+            }
+            kind => {
+                let instruction = self.simple(span, kind)?;
+                self.emit(span, instruction);
+                Ok(())
+            }
+        }
+    }
+
+    fn simple(&self, span: Span, kind: &StmtKind) -> Result<Instruction, CompileError> {
+        Ok(match kind {
+            StmtKind::Assign { register, value } => Instruction::Assign {
+                register: self.register(span, *register)?,
+                value: self.operand(span, value)?,
+            },
+            StmtKind::Read { register, location } => Instruction::Read {
+                register: self.register(span, *register)?,
+                location: self.location(span, *location)?,
+            },
+            StmtKind::Write { location, value } => Instruction::Write {
+                location: self.location(span, *location)?,
+                value: self.operand(span, value)?,
+            },
+            StmtKind::Cas { register, location, expected, desired } => Instruction::Cas {
+                register: register.map(|register| self.register(span, register)).transpose()?,
+                location: self.location(span, *location)?,
+                expected: self.operand(span, expected)?,
+                desired: self.operand(span, desired)?,
+            },
+            StmtKind::Faa { register, location, addend } => Instruction::Faa {
+                register: register.map(|register| self.register(span, register)).transpose()?,
+                location: self.location(span, *location)?,
+                addend: self.operand(span, addend)?,
+            },
+            StmtKind::Fence => Instruction::Fence,
+            StmtKind::Poll(node) => Instruction::Poll(self.queue_pair(span, *node)?),
+            StmtKind::Wait(id) => Instruction::Wait(self.work_id(span, *id)?),
+            StmtKind::Assume(condition) => Instruction::Assume(self.operand(span, condition)?),
+            kind => return self.issue(span, kind),
+        })
+    }
+
+    fn issue(&self, span: Span, kind: &StmtKind) -> Result<Instruction, CompileError> {
+        let (remote, operation, id) = match kind {
+            StmtKind::Put { target, source: PutSource::Location(source), id } => {
+                (*target, Operation::Put { target: *target, source: *source }, id)
+            }
+            StmtKind::Put { target, source: PutSource::Value(value), id } => {
+                let value = self.operand(span, value)?;
+                (*target, Operation::PutValue { target: *target, value }, id)
+            }
+            StmtKind::Get { target, source, id } => {
+                (*source, Operation::Get { target: *target, source: *source }, id)
+            }
+            StmtKind::Rcas { result, target, expected, desired, id } => {
+                let (expected, desired) =
+                    (self.operand(span, expected)?, self.operand(span, desired)?);
+                let operation =
+                    Operation::Rcas { result: *result, target: *target, expected, desired };
+                (*target, operation, id)
+            }
+            StmtKind::Rfaa { result, target, addend, id } => {
+                let addend = self.operand(span, addend)?;
+                (*target, Operation::Rfaa { result: *result, target: *target, addend }, id)
+            }
+            StmtKind::RemoteFence(node) => {
+                let queue_pair = self.queue_pair(span, *node)?;
+                return Ok(Instruction::Issue {
+                    queue_pair,
+                    operation: Operation::Fence,
+                    id: None,
+                });
+            }
+            kind => {
+                let statement = unsupported_name(kind);
+                return Err(CompileError::Unsupported { span, statement });
+            }
+        };
+        for location in operation.locations() {
+            self.location(span, location)?;
+        }
+        let queue_pair = self.queue_pair(span, home(self.program, remote, span)?)?;
+        let id = id.map(|id| self.work_id(span, id)).transpose()?;
+        Ok(Instruction::Issue { queue_pair, operation, id })
+    }
+
+    fn branch(
+        &mut self,
+        span: Span,
+        condition: &Expr,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        depth: usize,
+    ) -> Result<(), CompileError> {
+        let condition = self.operand(span, condition)?;
+        let skip = self.emit(span, Instruction::JumpIfZero { condition, target: usize::MAX });
+        self.block(then, depth + 1)?;
+        if otherwise.is_empty() {
+            self.land(skip);
+            return Ok(());
+        }
+        let end = self.emit(span, Instruction::Jump(usize::MAX));
+        self.land(skip);
+        self.block(otherwise, depth + 1)?;
+        self.land(end);
+        Ok(())
+    }
+
+    fn repeat(&mut self, span: Span, body: &[Stmt], depth: usize) -> Result<(), CompileError> {
+        let start = self.instructions.len();
+        self.breaks.push(Vec::new());
+        self.block(body, depth + 1)?;
+        self.emit(span, Instruction::Jump(start));
+        for jump in self.breaks.pop().unwrap_or_default() {
+            self.land(jump);
+        }
+        Ok(())
+    }
+
+    fn emit(&mut self, span: Span, instruction: Instruction) -> usize {
+        self.instructions.push(instruction);
+        self.spans.push(span);
+        self.instructions.len() - 1
+    }
+
+    /// Makes a jump go to the next instruction that will be emitted.
+    fn land(&mut self, jump: usize) {
+        let here = self.instructions.len();
+        match &mut self.instructions[jump] {
+            Instruction::Jump(target) | Instruction::JumpIfZero { target, .. } => *target = here,
+            _ => {}
+        }
+    }
+
+    fn operand(&self, span: Span, expression: &Expr) -> Result<Operand, CompileError> {
+        let operand = Operand::new(expression);
+        for register in operand.registers() {
+            self.register(span, register)?;
+        }
+        Ok(operand)
+    }
+
+    fn register(&self, span: Span, register: RegisterId) -> Result<RegisterId, CompileError> {
+        let known = register.0 < self.program.registers.len();
+        known.then_some(register).ok_or(CompileError::Malformed { span, what: "register" })
+    }
+
+    fn location(&self, span: Span, location: LocationId) -> Result<LocationId, CompileError> {
+        home(self.program, location, span).map(|_| location)
+    }
+
+    fn work_id(&self, span: Span, id: WorkId) -> Result<WorkId, CompileError> {
+        let known = id.0 < self.program.work_ids.len();
+        known.then_some(id).ok_or(CompileError::Malformed { span, what: "work id" })
+    }
+
+    fn queue_pair(&self, span: Span, node: NodeId) -> Result<QueuePairId, CompileError> {
+        let index = self.queue_pairs.iter().position(|pair| pair.node == node);
+        index
+            .map(|index| QueuePairId(self.first + index))
+            .ok_or(CompileError::Malformed { span, what: "queue pair" })
+    }
+}
+
+impl Operation {
+    /// Every location that the operation names.
+    pub fn locations(&self) -> impl Iterator<Item = LocationId> {
+        let (first, second) = match *self {
+            Self::Put { target, source } | Self::Get { target, source } => {
+                (Some(target), Some(source))
+            }
+            Self::Rcas { result, target, .. } | Self::Rfaa { result, target, .. } => {
+                (Some(target), Some(result))
+            }
+            Self::PutValue { target, .. } => (Some(target), None),
+            Self::Fence => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+fn unsupported_name(kind: &StmtKind) -> String {
+    match kind {
+        StmtKind::GlobalFence(_) => "GFence".to_owned(),
+        StmtKind::Call(call) => call.method.clone(),
+        StmtKind::Rma(statement) => format!("{:?}", statement.kind).to_lowercase(),
+        _ => "statement".to_owned(),
+    }
+}

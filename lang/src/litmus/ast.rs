@@ -1,0 +1,459 @@
+//! The syntax tree of a litmus file: what it says, before any name is looked up.
+
+use crate::Dialect;
+use crate::program::BinaryOp;
+use crate::source::Span;
+
+use super::methods::Method;
+
+/// Where something stands. Two trees are equal if they say the same, wherever it stands, so places
+/// are all equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// The bytes of the text.
+    pub span: Span,
+    /// The line it begins on, from 0. The printer keeps what stands in one row in one row.
+    pub line: usize,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Place {}
+
+/// A whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// The name after `litmus`.
+    pub name: Name,
+    /// The other header lines, in the order of the text.
+    pub header: Vec<HeaderLine>,
+    /// The rows above the rule.
+    pub declarations: Vec<DeclarationRow>,
+    /// The rule.
+    pub rule: Place,
+    /// How the threads are written.
+    pub form: Form,
+    /// The threads; in columns, in the order of the columns.
+    pub threads: Vec<Thread>,
+    /// The lines below the program.
+    pub results: Vec<ResultLine>,
+    /// Every comment of the file, in the order of the text.
+    pub comments: Vec<Comment>,
+}
+
+impl File {
+    /// The dialect that the header names, or the default one.
+    pub fn dialect(&self) -> Dialect {
+        let named = self.header.iter().find_map(|line| match line.kind {
+            HeaderKind::Dialect(dialect) => Some(dialect),
+            _ => None,
+        });
+        named.unwrap_or_default()
+    }
+}
+
+/// How threads are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Side by side.
+    #[default]
+    Columns,
+    /// One below the other, `thread 1 @ 1 { … }`. Declaration rows have a column per node.
+    Blocks,
+}
+
+/// A word and its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Name {
+    /// The word.
+    pub text: String,
+    /// Its place.
+    pub place: Place,
+}
+
+/// A number and its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Number {
+    /// The number.
+    pub value: u64,
+    /// Its place.
+    pub place: Place,
+}
+
+/// A comment, its signs included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// The text from `//` to the end of the line, or from `(*` to `*)`.
+    pub text: String,
+    /// True if it belongs to what follows it, false if it stands beside something on a line.
+    pub own_line: bool,
+    /// Its place.
+    pub place: Place,
+}
+
+/// A header line below the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderLine {
+    /// What it says.
+    pub kind: HeaderKind,
+    /// Its place.
+    pub place: Place,
+}
+
+/// The kinds of header lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderKind {
+    /// `"…"`
+    Title(String),
+    /// `source "…"`
+    Source(String),
+    /// `model NAME…`
+    Models(Vec<Name>),
+    /// `tags …`
+    Tags(Vec<Name>),
+    /// `bound loops = N`
+    LoopBound(u32),
+    /// `dialect corerma`
+    Dialect(Dialect),
+}
+
+/// A row above the rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclarationRow {
+    /// What it declares.
+    pub cells: Cells,
+    /// Its place.
+    pub place: Place,
+}
+
+/// The cells of a declaration row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// The row stands above all columns.
+    Shared(Vec<Declaration>),
+    /// One cell per column.
+    Columns(Vec<Vec<Declaration>>),
+}
+
+/// One declared name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// The name.
+    pub name: Name,
+    /// What it is.
+    pub kind: DeclarationKind,
+    /// The node of `x@2`.
+    pub home: Option<Number>,
+}
+
+/// What a declaration declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeclarationKind {
+    /// `x = 0`
+    Location(Number),
+    /// `x[4] = 0`, or `x[2] = (1, 2)`.
+    Mixed {
+        /// How many words it has.
+        size: Number,
+        /// One value for every word, or one for all.
+        initial: Vec<Number>,
+    },
+    /// `SVar x = 0`
+    SVar(Number),
+    /// `SC x = 0`
+    Sc(Number),
+    /// `Barrier z {1, 2}`, by thread number.
+    Barrier(Option<Vec<Number>>),
+    /// `WLock l`, `SLock l`, `NLock l`: the keyword.
+    Lock(String),
+    /// `Ring x 1 -> {2} size 4`, by thread number.
+    Ring {
+        /// Who writes.
+        writer: Number,
+        /// Who reads.
+        readers: Vec<Number>,
+        /// How many entries it holds.
+        size: Option<Number>,
+    },
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// The node it runs on.
+    pub node: u32,
+    /// Its statements.
+    pub body: Block,
+    /// Where `thread 1 @ 1` stands, or the column's first cell.
+    pub place: Place,
+}
+
+/// Statements, and where they end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// The statements.
+    pub statements: Vec<Statement>,
+    /// The closing brace, if there is one.
+    pub end: Place,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// What it says.
+    pub kind: StatementKind,
+    /// Its place.
+    pub place: Place,
+}
+
+/// The kinds of statements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    /// `x := 1`, `a :=^d x^2`, `a :=SV x`, `a := CAS(x, 0, 1)`
+    Assign {
+        /// What is assigned.
+        target: Target,
+        /// What stands after `:=`.
+        via: Via,
+        /// The value.
+        value: Value,
+    },
+    /// `Mfence`, `Wait(d)`, …
+    Call(Call),
+    /// `if … { … } else if … { … } else { … }`
+    If {
+        /// Conditions and what is done under each.
+        branches: Vec<(Expr, Block)>,
+        /// The last `else`.
+        otherwise: Option<Block>,
+    },
+    /// `while … { … }`
+    While(Expr, Block),
+    /// `loop { … }`
+    Loop(Block),
+    /// `break`
+    Break,
+    /// `assume(…)`
+    Assume(Expr),
+    /// `skip`
+    Skip,
+}
+
+/// The left side of an assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A name.
+    Access(Access),
+    /// `_`
+    Nobody(Place),
+}
+
+/// What stands after `:=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// Nothing.
+    Plain,
+    /// `^d`; `None` for `^_`.
+    Id(Option<Name>),
+    /// `SV`
+    SharedVariable,
+    /// `SC`
+    SequentiallyConsistent,
+}
+
+/// The right side of an assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// An expression.
+    Expr(Expr),
+    /// `CAS(x, 0, 1)`
+    Call(Call),
+}
+
+/// A call with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// What is called.
+    pub method: Method,
+    /// The arguments.
+    pub arguments: Vec<Argument>,
+    /// Its place.
+    pub place: Place,
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A value or a name.
+    Expr(Expr),
+    /// `{2, 3}`
+    Nodes(Vec<Number>, Place),
+    /// `_`
+    Nobody(Place),
+}
+
+impl Argument {
+    /// Its place.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Expr(expr) => expr.place,
+            Self::Nodes(_, place) | Self::Nobody(place) => *place,
+        }
+    }
+}
+
+/// A name in a statement, and how it is accessed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The name.
+    pub name: Name,
+    /// By the CPU or through the NIC.
+    pub home: Home,
+    /// `.a` is true, `.n` is false (coreRMA).
+    pub atomic: Option<bool>,
+    /// Its place.
+    pub place: Place,
+}
+
+/// By the CPU or through the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// `x`
+    Own,
+    /// `~x`
+    Inferred,
+    /// `x^2`
+    Node(Number),
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its place.
+    pub place: Place,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExprKind {
+    /// A number.
+    Number(u64),
+    /// `true`, `false`
+    Truth(bool),
+    /// `⊥`
+    Bottom,
+    /// A name.
+    Access(Access),
+    /// `¬ e`
+    Not(Box<Expr>),
+    /// `e + e`
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `(e, e)`, the words of a mixed-size value.
+    Tuple(Vec<Expr>),
+}
+
+/// A line below the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultLine {
+    /// What it says.
+    pub kind: ResultKind,
+    /// Where it begins.
+    pub place: Place,
+    /// Where its last line begins.
+    pub end: Place,
+}
+
+/// The kinds of lines below the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResultKind {
+    /// `observe a, x@2`
+    Observe(Vec<Observed>),
+    /// Verdicts, and the model they hold for.
+    Verdicts(Option<Name>, Vec<Verdict>),
+}
+
+/// A name whose value an outcome shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// The name.
+    pub name: Name,
+    /// The node of `x@2`.
+    pub copy: Option<Number>,
+}
+
+/// A verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// What it claims.
+    pub kind: VerdictKind,
+    /// Its place.
+    pub place: Place,
+}
+
+/// What a verdict claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VerdictKind {
+    /// `… ✓`, `exists …`
+    Allowed(Claim),
+    /// `… ✗`, `~exists …`
+    Forbidden(Claim),
+    /// `forall …`
+    Always(Claim),
+    /// `exactly { … } for …`
+    Exactly {
+        /// The outcomes.
+        outcomes: Vec<(Vec<Constant>, Place)>,
+        /// What they are outcomes of.
+        observed: Vec<Observed>,
+    },
+}
+
+/// A condition on an outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// `true`, `false`
+    Truth(bool),
+    /// `a = 1`, `(a, b) ≠ (0, 0)`
+    Compare {
+        /// One of the six comparisons.
+        op: BinaryOp,
+        /// One atom, or those of a tuple.
+        left: Vec<Atom>,
+        /// One atom, or those of a tuple.
+        right: Vec<Atom>,
+        /// The comparison's place.
+        place: Place,
+    },
+    /// `… ∧ …`, two at least
+    And(Vec<Claim>),
+    /// `… ∨ …`, two at least
+    Or(Vec<Claim>),
+    /// `¬ …`
+    Not(Box<Claim>),
+}
+
+/// One side of a comparison, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Atom {
+    /// A value.
+    Constant(Constant),
+    /// A name.
+    Observed(Observed),
+}
+
+/// A value in a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constant {
+    /// A number.
+    Number(u64),
+    /// `true`, `false`
+    Truth(bool),
+    /// `⊥`
+    Bottom,
+}

@@ -1,0 +1,198 @@
+//! Tree to [`Test`]: every name gets its meaning, every access its home.
+
+mod calls;
+mod corerma;
+mod declarations;
+mod libraries;
+mod lower;
+mod names;
+mod verdicts;
+mod warnings;
+
+use std::collections::HashMap;
+
+use crate::Test;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::program::{
+    Location, LocationId, NodeId, Origin, Program, Register, RegisterId, ThreadId, WorkId,
+};
+use crate::source::{Source, Span};
+
+use super::Sink;
+use super::ast::{File, HeaderKind, Name, Number, Place};
+
+/// What a name means; one name means one thing in the whole file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    Location(LocationId),
+    Register(RegisterId),
+    /// Index into [`Program::objects`].
+    Object(usize),
+}
+
+/// What the parts of the check share.
+struct Checker<'a> {
+    file: &'a File,
+    sink: &'a mut Sink,
+    program: Program,
+    meanings: HashMap<String, Meaning>,
+    /// Where each register is first assigned.
+    introduced: HashMap<String, Span>,
+    /// Names that a statement or verdict uses.
+    used: std::collections::HashSet<String>,
+}
+
+impl Checker<'_> {
+    fn error(&mut self, code: &'static str, place: Place, message: String, help: String) {
+        let error = Diagnostic::error(code, place.span, message);
+        self.sink.push(if help.is_empty() { error } else { error.help(help) });
+    }
+
+    /// What a name means; a name that means nothing is an error.
+    fn meaning(&mut self, name: &Name) -> Option<Meaning> {
+        self.used.insert(name.text.clone());
+        let found = self.meanings.get(&name.text).copied();
+        if found.is_none() {
+            let known = self.meanings.keys().map(String::as_str);
+            let help = match nearest(&name.text, known) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => format!("declare it above the rule, such as `{} = 0`", name.text),
+            };
+            let message = format!("expected a declared name or a register, found `{}`", name.text);
+            self.error("undeclared-name", name.place, message, help);
+        }
+        found
+    }
+
+    /// A node that exists.
+    fn node(&mut self, number: Number) -> Option<NodeId> {
+        let nodes = self.program.nodes;
+        match u32::try_from(number.value) {
+            Ok(node) if (1..=nodes).contains(&node) => Some(NodeId(node)),
+            _ => {
+                let message = format!("expected a node from 1 to {nodes}, found {}", number.value);
+                let help = "nodes are numbered from 1, left to right".to_owned();
+                self.error("no-such-node", number.place, message, help);
+                None
+            }
+        }
+    }
+
+    /// A thread that exists.
+    fn thread(&mut self, number: Number) -> Option<ThreadId> {
+        let count = self.file.threads.len();
+        match usize::try_from(number.value) {
+            Ok(thread) if (1..=count).contains(&thread) => Some(ThreadId(thread - 1)),
+            _ => {
+                let message =
+                    format!("expected a thread from 1 to {count}, found {}", number.value);
+                let help = "thread numbers are column numbers, from 1".to_owned();
+                self.error("no-such-thread", number.place, message, help);
+                None
+            }
+        }
+    }
+
+    fn work_id(&mut self, name: &Name) -> WorkId {
+        let known = self.program.work_ids.iter().position(|id| *id == name.text);
+        WorkId(known.unwrap_or_else(|| {
+            self.program.work_ids.push(name.text.clone());
+            self.program.work_ids.len() - 1
+        }))
+    }
+
+    fn location(&self, id: LocationId) -> &Location {
+        &self.program.locations[id.0]
+    }
+
+    fn add_location(&mut self, location: Location) -> LocationId {
+        self.program.locations.push(location);
+        LocationId(self.program.locations.len() - 1)
+    }
+
+    /// A location for a result that nobody reads.
+    fn unnamed_location(&mut self, node: NodeId, span: Span) -> LocationId {
+        let unnamed = |location: &&Location| location.origin == Origin::Unnamed;
+        let count = self.program.locations.iter().filter(unnamed).count();
+        let name = format!("_{}", count + 1);
+        self.add_location(Location { name, node, initial: 0, origin: Origin::Unnamed, span })
+    }
+
+    fn add_register(&mut self, name: Option<String>, thread: ThreadId) -> RegisterId {
+        self.program.registers.push(Register { name, thread });
+        RegisterId(self.program.registers.len() - 1)
+    }
+}
+
+/// Checks a file.
+pub fn file(file: &File, source: &Source, sink: &mut Sink) -> Option<Test> {
+    let mut checker = Checker {
+        file,
+        sink,
+        program: Program::default(),
+        meanings: HashMap::new(),
+        introduced: HashMap::new(),
+        used: std::collections::HashSet::new(),
+    };
+    let mut test = header(&mut checker, source);
+    declarations::declare(&mut checker);
+    names::introduce(&mut checker);
+    for index in 0..file.threads.len() {
+        let thread = lower::thread(&mut checker, ThreadId(index));
+        checker.program.threads.push(thread);
+    }
+    libraries::participants(&mut checker);
+    verdicts::verdicts(&mut checker, &mut test);
+    warnings::warn(&mut checker);
+    test.program = checker.program;
+    Some(test)
+}
+
+fn header(checker: &mut Checker<'_>, source: &Source) -> Test {
+    let file = checker.file;
+    let mut test = Test {
+        name: file.name.text.clone(),
+        title: None,
+        source: None,
+        models: Vec::new(),
+        tags: Vec::new(),
+        loop_bound: None,
+        dialect: file.dialect(),
+        program: Program::default(),
+        observables: Vec::new(),
+        shown: 0,
+        expectations: Vec::new(),
+    };
+    let mut seen: Vec<(std::mem::Discriminant<HeaderKind>, Span)> = Vec::new();
+    for line in &file.header {
+        let kind = std::mem::discriminant(&line.kind);
+        if let Some((_, first)) = seen.iter().find(|(old, _)| *old == kind) {
+            let message = "this header line stands twice";
+            let error = Diagnostic::error("repeated-header", line.place.span, message);
+            checker.sink.push(error.related(*first, "the first one"));
+            continue;
+        }
+        seen.push((kind, line.place.span));
+        let texts = |names: &[Name]| names.iter().map(|name| name.text.clone()).collect();
+        match &line.kind {
+            HeaderKind::Title(text) => test.title = Some(text.clone()),
+            HeaderKind::Source(text) => test.source = Some(text.clone()),
+            HeaderKind::Models(names) => test.models = texts(names),
+            HeaderKind::Tags(names) => test.tags = texts(names),
+            HeaderKind::LoopBound(bound) => test.loop_bound = Some(*bound),
+            HeaderKind::Dialect(_) => {}
+        }
+    }
+    if test.models.is_empty() {
+        test.models.push("rdma-tso-rmw".to_owned());
+    }
+    let path = std::path::Path::new(&source.name);
+    let is_file = path.extension().is_some_and(|extension| extension == "litmus");
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+    if is_file && stem != test.name.as_str() {
+        let message = format!("the test is named `{}`, and its file `{stem}`", test.name);
+        let span = file.name.place.span;
+        checker.sink.push(Diagnostic::warning("name-differs-from-file", span, message));
+    }
+    test
+}

@@ -1,0 +1,336 @@
+//! Calls of libraries: which class of object each needs, and what is passed.
+
+use crate::diagnostic::Diagnostic;
+use crate::program::{Call, Expr, RegisterId, StmtKind, ThreadId};
+
+use super::super::ast::{self, Access, Argument, ExprKind, Home, Name, Place, Target, Value, Via};
+use super::super::methods::Method;
+use super::calls::{access, nodes, result_register, values, work_id};
+use super::lower::Lowerer;
+use super::{Checker, Meaning};
+
+/// The classes that a method works on.
+fn classes(method: Method) -> &'static [&'static str] {
+    match method {
+        Method::Bcast => &["SVar"],
+        Method::Bar => &["Barrier"],
+        Method::Submit | Method::Receive => &["Ring"],
+        Method::Acq | Method::Rel => &["WLock", "SLock", "NLock"],
+        Method::CasSc | Method::FaaSc => &["SC"],
+        Method::TryRead => &["Mixed"],
+        _ => &[],
+    }
+}
+
+/// The name of a method in the program.
+fn method_name(method: Method) -> &'static str {
+    match method {
+        Method::CasSc => "CAS",
+        Method::FaaSc => "FAA",
+        other => other.spelling(),
+    }
+}
+
+fn empty(method: &str) -> Call {
+    Call {
+        method: method.to_owned(),
+        object: None,
+        register: None,
+        arguments: Vec::new(),
+        nodes: None,
+        id: None,
+        at: None,
+    }
+}
+
+/// How an object of a class is read.
+pub fn reading(class: &str, name: &str) -> String {
+    match class {
+        "SVar" => format!("read it first: `a :=SV {name}`"),
+        "SC" => format!("read it first: `a :=SC {name}`"),
+        "Mixed" => format!("read it first: `a := TryRead({name})`"),
+        "Ring" => format!("receive from it first: `a := Receive({name})`"),
+        _ => String::new(),
+    }
+}
+
+/// The object that a name stands for, if it is of one of the classes.
+fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -> Option<usize> {
+    let meaning = lowerer.checker.meaning(&access.name)?;
+    let found = match meaning {
+        Meaning::Object(object) => {
+            let class = &lowerer.checker.program.objects[object].class;
+            if wanted.contains(&class.as_str()) {
+                return Some(object);
+            }
+            format!("one of class {class}")
+        }
+        Meaning::Location(_) => "a plain location".to_owned(),
+        Meaning::Register(_) => "a register".to_owned(),
+    };
+    let name = &access.name.text;
+    let message = format!("expected an object of class {}, found {found}", wanted.join(" or "));
+    let example = match wanted {
+        [class @ ("SVar" | "SC"), ..] => {
+            format!("declare it above the rule as `{class} {name} = 0`")
+        }
+        ["Ring", ..] => format!("declare it above the rule as `Ring {name} 1 -> {{2}}`"),
+        ["Mixed", ..] => format!("declare it above the rule as `{name}[2] = 0`"),
+        [class, ..] => format!("declare it above the rule as `{class} {name}`"),
+        [] => String::new(),
+    };
+    lowerer.fail("wrong-object-class", access.place, message, example)
+}
+
+/// A library call, on its own or with a register for its result.
+pub fn call(
+    lowerer: &mut Lowerer<'_, '_>,
+    tree: &ast::Call,
+    register: Option<RegisterId>,
+) -> Option<()> {
+    let mut call = Call { register, ..empty(method_name(tree.method)) };
+    let Some((first, rest)) = tree.arguments.split_first() else { return Some(()) };
+    if tree.method == Method::WaitSv {
+        call.id = work_id(lowerer, first)?;
+        if call.id.is_none() {
+            return super::calls::no_id(lowerer, tree.place);
+        }
+        lowerer.push(StmtKind::Call(call));
+        return Some(());
+    }
+    let access = access(lowerer, first)?;
+    let object = object(lowerer, access, classes(tree.method))?;
+    call.object = Some(access.name.text.clone());
+    call.at = at(lowerer, tree.method, access, object)?;
+    participates(lowerer, tree, object)?;
+    if tree.method == Method::Bcast {
+        for argument in rest {
+            match argument {
+                Argument::Nodes(..) if call.nodes.is_none() => {
+                    call.nodes = Some(nodes(lowerer, argument)?);
+                }
+                _ if call.nodes.is_none() && call.id.is_none() => {
+                    call.id = work_id(lowerer, argument)?;
+                }
+                _ => {
+                    let help = "write `Bcast(x, d, {2, 3})`";
+                    let message = "expected a work id and a set of nodes, found more";
+                    return lowerer.fail("wrong-arguments", argument.place(), message, help);
+                }
+            }
+        }
+    } else {
+        call.arguments = values(lowerer, rest)?;
+    }
+    lowerer.push(StmtKind::Call(call));
+    Some(())
+}
+
+/// The node of `Acq(l^2)`, which must be the lock's.
+fn at(
+    lowerer: &mut Lowerer<'_, '_>,
+    method: Method,
+    access: &Access,
+    object: usize,
+) -> Option<Option<crate::program::NodeId>> {
+    let Home::Node(number) = access.home else { return Some(None) };
+    if !matches!(method, Method::Acq | Method::Rel) {
+        let message = "expected an object, found one with a node";
+        let help = "only locks are called at a node: `Acq(l^2)`";
+        return lowerer.fail("wrong-arguments", access.place, message, help);
+    }
+    let node = lowerer.checker.node(number)?;
+    let lock = &lowerer.checker.program.objects[object];
+    match lock.node {
+        Some(home) if home != node => {
+            let declared = lock.span;
+            lowerer.wrong_home(access, home, declared)
+        }
+        _ => Some(Some(node)),
+    }
+}
+
+/// Whether the thread may call this object.
+fn participates(lowerer: &mut Lowerer<'_, '_>, call: &ast::Call, object: usize) -> Option<()> {
+    let thread = lowerer.thread;
+    let object = &lowerer.checker.program.objects[object];
+    let refused = match call.method {
+        Method::Bar => !object.threads.is_empty() && !object.threads.contains(&thread),
+        Method::Submit => object.writer != Some(thread),
+        Method::Receive => !object.threads.contains(&thread),
+        _ => false,
+    };
+    if !refused {
+        return Some(());
+    }
+    let role = match call.method {
+        Method::Submit => "the writer",
+        Method::Receive => "a reader",
+        _ => "a participant",
+    };
+    let message = format!("thread {} is not {role} of `{}`", thread.number(), object.name);
+    let error = Diagnostic::error("not-a-participant", call.place.span, message);
+    let error = error.related(object.span, "its threads are declared here");
+    lowerer.checker.sink.push(error);
+    None
+}
+
+/// `x :=SV e`, `a :=SV x`, and the same with SC.
+pub fn assign(
+    lowerer: &mut Lowerer<'_, '_>,
+    target: &Target,
+    via: &Via,
+    value: &Value,
+    place: Place,
+) -> Option<()> {
+    let class = if *via == Via::SharedVariable { "SVar" } else { "SC" };
+    let Value::Expr(expr) = value else {
+        let message = "expected a value, found a call";
+        return lowerer.fail("unexpected-call", place, message, "assign it to a register first");
+    };
+    let written = match target {
+        Target::Access(access) if access.home == Home::Own => {
+            match lowerer.checker.meanings.get(&access.name.text) {
+                Some(Meaning::Object(_)) => Some(access),
+                _ => None,
+            }
+        }
+        Target::Nobody(_) => None,
+        Target::Access(access) => {
+            let message = "expected a local name, found a remote one";
+            let help = "library calls reach other nodes by themselves";
+            return lowerer.fail("remote-in-expression", access.place, message, help);
+        }
+    };
+    if let Some(access) = written {
+        object(lowerer, access, &[class])?;
+        let value = write_value(lowerer, expr, class)?;
+        let object = Some(access.name.text.clone());
+        lowerer.push(StmtKind::Call(Call { object, arguments: vec![value], ..empty("Write") }));
+        return Some(());
+    }
+    let ExprKind::Access(source) = &expr.kind else {
+        let message = format!("expected an object of class {class} on one side, found none");
+        let help = format!("declare it above the rule as `{class} x = 0`");
+        return lowerer.fail("wrong-object-class", place, message, help);
+    };
+    let (register, location) = result_register(lowerer, target)?;
+    read(lowerer, source, class, register)?;
+    if let Some(location) = location {
+        lowerer.push(StmtKind::Write { location, value: Expr::Register(register) });
+    }
+    Some(())
+}
+
+fn read(
+    lowerer: &mut Lowerer<'_, '_>,
+    source: &Access,
+    class: &str,
+    register: RegisterId,
+) -> Option<()> {
+    object(lowerer, source, &[class])?;
+    let object = Some(source.name.text.clone());
+    let register = Some(register);
+    lowerer.push(StmtKind::Call(Call { object, register, ..empty("Read") }));
+    Some(())
+}
+
+/// The value of a write; `x :=SV y` reads y by the same library first.
+fn write_value(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, class: &str) -> Option<Expr> {
+    if let ExprKind::Access(source) = &expr.kind
+        && let Some(Meaning::Object(_)) = lowerer.checker.meanings.get(&source.name.text)
+    {
+        let register = lowerer.hidden();
+        read(lowerer, source, class, register)?;
+        return Some(Expr::Register(register));
+    }
+    lowerer.expression(expr)
+}
+
+/// `x := e` for an object: a mixed-size write.
+pub fn plain_write(
+    lowerer: &mut Lowerer<'_, '_>,
+    index: usize,
+    target: &Access,
+    expr: &ast::Expr,
+) -> Option<()> {
+    let object = &lowerer.checker.program.objects[index];
+    let (class, home, declared) = (object.class.clone(), object.node, object.span);
+    let words = object.initial.len();
+    let name = target.name.text.clone();
+    if class != "Mixed" {
+        let message = format!("expected a location or a register, found `{name}` of class {class}");
+        let help = match class.as_str() {
+            "SVar" => format!("write `{name} :=SV …`"),
+            "SC" => format!("write `{name} :=SC …`"),
+            _ => String::new(),
+        };
+        return lowerer.fail("wrong-object-class", target.place, message, help);
+    }
+    if let Some(home) = home.filter(|home| *home != lowerer.node) {
+        return lowerer.wrong_home(target, home, declared);
+    }
+    let arguments = self::words(lowerer, expr, words)?;
+    lowerer.push(StmtKind::Call(Call { object: Some(name), arguments, ..empty("Write") }));
+    Some(())
+}
+
+/// The words of a value: one for each, or one for all.
+fn words(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, count: usize) -> Option<Vec<Expr>> {
+    let ExprKind::Tuple(all) = &expr.kind else {
+        let value = lowerer.expression(expr)?;
+        return Some(vec![value; count]);
+    };
+    if all.len() != count {
+        let message = format!("expected {count} words, found {}", all.len());
+        return lowerer.fail("wrong-words", expr.place, message, "");
+    }
+    all.iter().map(|word| lowerer.expression(word)).collect()
+}
+
+/// `x^2 := y` for a mixed-size x.
+pub fn put(
+    lowerer: &mut Lowerer<'_, '_>,
+    _object: usize,
+    target: &Access,
+    _id: Option<&Name>,
+    _expr: &ast::Expr,
+) -> Option<()> {
+    not_remote(lowerer, target)
+}
+
+/// `y := x^2` for a mixed-size x.
+pub fn get(
+    lowerer: &mut Lowerer<'_, '_>,
+    _object: usize,
+    _target: &Target,
+    _id: Option<&Name>,
+    source: &Access,
+) -> Option<()> {
+    not_remote(lowerer, source)
+}
+
+fn not_remote(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<()> {
+    let message = format!("expected a plain location, found the object `{}`", access.name.text);
+    let help = "library objects are reached by their own calls";
+    lowerer.fail("not-a-location", access.place, message, help)
+}
+
+/// Barriers without a list of threads: those that call them take part.
+pub fn participants(checker: &mut Checker<'_>) {
+    let mut callers: Vec<(String, ThreadId)> = Vec::new();
+    for (index, thread) in checker.program.threads.iter().enumerate() {
+        super::warnings::each_call(&thread.body, &mut |call| {
+            if let (Some(object), "Bar") = (&call.object, call.method.as_str()) {
+                callers.push((object.clone(), ThreadId(index)));
+            }
+        });
+    }
+    for object in &mut checker.program.objects {
+        if object.class == "Barrier" && object.threads.is_empty() {
+            let threads = callers.iter().filter(|(name, _)| *name == object.name);
+            object.threads = threads.map(|(_, thread)| *thread).collect();
+            object.threads.dedup();
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The statements of a thread, with names resolved and hidden reads made visible.
+
+use crate::Dialect;
+use crate::diagnostic::Diagnostic;
+use crate::program::{
+    self, Expr, LocationId, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
+};
+use crate::source::Span;
+
+use super::super::ast::{
+    self, Access, Block, ExprKind, Home, Name, Place, Statement, StatementKind, Target, Value, Via,
+};
+use super::{Checker, Meaning, calls, corerma, libraries};
+
+/// Lowers one thread.
+pub struct Lowerer<'c, 'a> {
+    /// What is known of the file.
+    pub checker: &'c mut Checker<'a>,
+    /// The thread.
+    pub thread: ThreadId,
+    /// The node it runs on.
+    pub node: NodeId,
+    /// The statements so far of the block at hand.
+    out: Vec<Stmt>,
+    /// How many loops are around the statement at hand.
+    loops: usize,
+    /// The statement at hand.
+    pub span: Span,
+}
+
+/// Lowers the thread of that index.
+pub fn thread(checker: &mut Checker<'_>, thread: ThreadId) -> program::Thread {
+    let tree = &checker.file.threads[thread.0];
+    let node = NodeId(tree.node);
+    let mut lowerer =
+        Lowerer { checker, thread, node, out: Vec::new(), loops: 0, span: Span::default() };
+    let body = lowerer.block(&tree.body);
+    program::Thread { node, body }
+}
+
+impl Lowerer<'_, '_> {
+    /// Adds a statement.
+    pub fn push(&mut self, kind: StmtKind) {
+        self.out.push(Stmt { kind, span: self.span });
+    }
+
+    /// Reports an error; always `None`, so that the statement is dropped.
+    pub fn fail<T>(
+        &mut self,
+        code: &'static str,
+        place: Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Option<T> {
+        self.checker.error(code, place, message.into(), help.into());
+        None
+    }
+
+    fn block(&mut self, block: &Block) -> Vec<Stmt> {
+        let outer = std::mem::take(&mut self.out);
+        for statement in &block.statements {
+            self.span = statement.place.span;
+            // Errors have been reported; the statements after them are still checked.
+            let _ = self.statement(statement);
+        }
+        std::mem::replace(&mut self.out, outer)
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Option<()> {
+        match &statement.kind {
+            StatementKind::Assign { target, via, value } => match self.checker.file.dialect() {
+                Dialect::Rdma => self.assign(target, via, value, statement.place),
+                Dialect::CoreRma => corerma::assign(self, target, value),
+            },
+            StatementKind::Call(call) => match self.checker.file.dialect() {
+                Dialect::Rdma => calls::statement(self, call),
+                Dialect::CoreRma => corerma::call(self, call),
+            },
+            StatementKind::If { branches, otherwise } => {
+                self.branches(branches, otherwise.as_ref(), statement.place.span)
+            }
+            StatementKind::While(condition, block) => {
+                self.while_loop(condition, block, statement.place.span)
+            }
+            StatementKind::Loop(block) => {
+                self.loops += 1;
+                let body = self.block(block);
+                self.loops -= 1;
+                self.span = statement.place.span;
+                self.push(StmtKind::Loop(body));
+                Some(())
+            }
+            StatementKind::Break if self.loops == 0 => self.fail(
+                "break-outside-loop",
+                statement.place,
+                "expected a statement, found `break` outside of a loop",
+                "`break` leaves the innermost `loop` or `while`",
+            ),
+            StatementKind::Break => {
+                self.push(StmtKind::Break);
+                Some(())
+            }
+            StatementKind::Assume(condition) => {
+                let condition = self.expression(condition)?;
+                self.push(StmtKind::Assume(condition));
+                Some(())
+            }
+            StatementKind::Skip => Some(()),
+        }
+    }
+
+    fn branches(
+        &mut self,
+        branches: &[(ast::Expr, Block)],
+        otherwise: Option<&Block>,
+        span: Span,
+    ) -> Option<()> {
+        let Some(((condition, block), rest)) = branches.split_first() else {
+            if let Some(block) = otherwise {
+                let body = self.block(block);
+                self.out.extend(body);
+            }
+            return Some(());
+        };
+        let condition = self.expression(condition);
+        let then = self.block(block);
+        let outer = std::mem::take(&mut self.out);
+        self.span = span;
+        let rest = self.branches(rest, otherwise, span);
+        let otherwise = std::mem::replace(&mut self.out, outer);
+        self.span = span;
+        self.push(StmtKind::If { condition: condition?, then, otherwise });
+        rest
+    }
+
+    fn while_loop(&mut self, condition: &ast::Expr, block: &Block, span: Span) -> Option<()> {
+        let outer = std::mem::take(&mut self.out);
+        let condition = self.expression(condition);
+        let mut body = std::mem::replace(&mut self.out, outer);
+        self.loops += 1;
+        let rest = self.block(block);
+        self.loops -= 1;
+        self.span = span;
+        let leave = Stmt { kind: StmtKind::Break, span };
+        let condition = Expr::Not(Box::new(condition?));
+        let kind = StmtKind::If { condition, then: vec![leave], otherwise: Vec::new() };
+        body.push(Stmt { kind, span });
+        body.extend(rest);
+        self.push(StmtKind::Loop(body));
+        Some(())
+    }
+
+    fn assign(&mut self, target: &Target, via: &Via, value: &Value, place: Place) -> Option<()> {
+        if matches!(via, Via::SharedVariable | Via::SequentiallyConsistent) {
+            return libraries::assign(self, target, via, value, place);
+        }
+        let id = match via {
+            Via::Id(Some(name)) => Some(name),
+            _ => None,
+        };
+        match (target, value) {
+            (_, Value::Call(call)) => calls::assign(self, target, id, call),
+            (Target::Access(access), Value::Expr(expr)) if access.home != Home::Own => {
+                self.put(access, id, expr)
+            }
+            (_, Value::Expr(ast::Expr { kind: ExprKind::Access(source), .. }))
+                if source.home != Home::Own =>
+            {
+                self.get(target, id, source)
+            }
+            (_, Value::Expr(expr)) => {
+                if let Via::Id(_) = via {
+                    return self.no_operation(place);
+                }
+                self.local(target, expr)
+            }
+        }
+    }
+
+    fn no_operation<T>(&mut self, place: Place) -> Option<T> {
+        let help = "only puts, gets and remote RMWs carry work ids; write `:=`";
+        self.fail("work-id-on-local", place, "expected a remote operation, found a local one", help)
+    }
+
+    /// `x := e`, `a := e`
+    fn local(&mut self, target: &Target, expr: &ast::Expr) -> Option<()> {
+        let access = match target {
+            Target::Nobody(_) => {
+                let register = self.hidden();
+                return self.compute(register, expr);
+            }
+            Target::Access(access) => access,
+        };
+        match self.checker.meaning(&access.name)? {
+            Meaning::Register(register) => self.compute(register, expr),
+            Meaning::Location(location) => {
+                let location = self.own(access, location)?;
+                let value = self.expression(expr)?;
+                self.push(StmtKind::Write { location, value });
+                Some(())
+            }
+            Meaning::Object(object) => libraries::plain_write(self, object, access, expr),
+        }
+    }
+
+    /// A register takes a value: a read if the value is a location's.
+    fn compute(&mut self, register: RegisterId, expr: &ast::Expr) -> Option<()> {
+        if let ExprKind::Access(access) = &expr.kind
+            && let Meaning::Location(location) = self.checker.meaning(&access.name)?
+        {
+            let location = self.own(access, location)?;
+            self.push(StmtKind::Read { register, location });
+            return Some(());
+        }
+        let value = self.expression(expr)?;
+        self.push(StmtKind::Assign { register, value });
+        Some(())
+    }
+
+    /// `x^2 := e`
+    fn put(&mut self, target: &Access, id: Option<&Name>, expr: &ast::Expr) -> Option<()> {
+        if let Some(Meaning::Object(object)) = self.checker.meanings.get(&target.name.text) {
+            return libraries::put(self, *object, target, id, expr);
+        }
+        let location = self.remote(target)?;
+        let source = self.put_source(target, expr)?;
+        let id = self.id(id);
+        self.push(StmtKind::Put { target: location, source, id });
+        Some(())
+    }
+
+    fn put_source(&mut self, target: &Access, expr: &ast::Expr) -> Option<PutSource> {
+        let ExprKind::Access(access) = &expr.kind else {
+            return Some(PutSource::Value(self.expression(expr)?));
+        };
+        if access.home != Home::Own {
+            let message =
+                "expected a local location or a value, found a remote access on both sides";
+            let help = format!(
+                "get `{0}` first: `a := {0}^n`, wait, then `{1}^n := a`",
+                access.name.text, target.name.text
+            );
+            return self.fail("remote-to-remote", expr.place, message, help);
+        }
+        match self.checker.meaning(&access.name)? {
+            Meaning::Location(location) => {
+                let home = self.checker.location(location).node;
+                if home == self.node {
+                    return Some(PutSource::Location(location));
+                }
+                let name = &access.name.text;
+                let message = format!(
+                    "expected a source on node {}, found `{name}` of node {}",
+                    self.node.0, home.0
+                );
+                let help = "the NIC takes a put's value from the thread's own node; get it first";
+                self.fail("put-source-remote", expr.place, message, help)
+            }
+            _ => Some(PutSource::Value(self.expression(expr)?)),
+        }
+    }
+
+    /// `a := x^2`
+    fn get(&mut self, target: &Target, id: Option<&Name>, source: &Access) -> Option<()> {
+        if let Some(Meaning::Object(object)) = self.checker.meanings.get(&source.name.text) {
+            return libraries::get(self, *object, target, id, source);
+        }
+        let source = self.remote(source)?;
+        let target = self.result(target, "get-target-remote")?;
+        let id = self.id(id);
+        self.push(StmtKind::Get { target, source, id });
+        Some(())
+    }
+
+    /// The location of the own node that an operation of the NIC writes.
+    pub fn result(&mut self, target: &Target, code: &'static str) -> Option<LocationId> {
+        let access = match target {
+            Target::Nobody(place) => {
+                return Some(self.checker.unnamed_location(self.node, place.span));
+            }
+            Target::Access(access) => access,
+        };
+        let name = &access.name.text;
+        match self.checker.meaning(&access.name)? {
+            Meaning::Location(location) => {
+                let home = self.checker.location(location).node;
+                if access.home == Home::Own && home == self.node {
+                    return Some(location);
+                }
+                let message = format!(
+                    "expected a location of node {}, found `{name}` of node {}",
+                    self.node.0, home.0
+                );
+                let help = "the NIC writes the result into the memory of the thread's own node";
+                self.fail(code, access.place, message, help)
+            }
+            _ => {
+                let message = format!("expected a location for the result, found `{name}`");
+                self.fail("not-a-location", access.place, message, "")
+            }
+        }
+    }
+
+    /// A location accessed through the NIC, `x^2` or `~x`.
+    pub fn remote(&mut self, access: &Access) -> Option<LocationId> {
+        let Meaning::Location(location) = self.checker.meaning(&access.name)? else {
+            let message = format!("expected a location, found `{}`", access.name.text);
+            let help = "only locations are accessed through the NIC";
+            return self.fail("not-a-location", access.place, message, help);
+        };
+        let home = self.checker.location(location).node;
+        let name = &access.name.text;
+        match access.home {
+            Home::Own => {
+                let message = format!("expected a remote location, found `{name}`");
+                let help = format!("write `{name}^{}`", home.0);
+                self.fail("missing-node-mark", access.place, message, help)
+            }
+            Home::Inferred => Some(location),
+            Home::Node(number) => {
+                let node = self.checker.node(number)?;
+                if node != home {
+                    return self.wrong_home(access, home, self.checker.location(location).span);
+                }
+                Some(location)
+            }
+        }
+    }
+
+    /// Reports `x^n` for an x of another node.
+    pub fn wrong_home<T>(&mut self, access: &Access, home: NodeId, declared: Span) -> Option<T> {
+        let name = &access.name.text;
+        let place = if let Home::Node(number) = access.home { number.place } else { access.place };
+        let message = format!("`{name}` is on node {}", home.0);
+        let error = Diagnostic::error("wrong-home-node", place.span, message);
+        let error = error.related(declared, format!("`{name}` is declared here"));
+        self.checker.sink.push(error.help(format!("write `{name}^{}`", home.0)));
+        None
+    }
+
+    /// A location that the CPU accesses: it must be on the thread's node.
+    pub fn own(&mut self, access: &Access, location: LocationId) -> Option<LocationId> {
+        let home = self.checker.location(location).node;
+        if home == self.node {
+            return Some(location);
+        }
+        let name = &access.name.text;
+        let message = format!(
+            "expected a location of node {}, found `{name}` of node {}",
+            self.node.0, home.0
+        );
+        let help =
+            format!("a CPU reaches its own node only; through the NIC it is `{name}^{}`", home.0);
+        self.fail("remote-cpu-access", access.place, message, help)
+    }
+
+    /// A register for a value without a name.
+    pub fn hidden(&mut self) -> RegisterId {
+        self.checker.add_register(None, self.thread)
+    }
+
+    /// The work id of that name.
+    pub fn id(&mut self, name: Option<&Name>) -> Option<WorkId> {
+        name.map(|name| self.checker.work_id(name))
+    }
+
+    /// An expression over registers; locations in it are read into hidden registers first.
+    pub fn expression(&mut self, expr: &ast::Expr) -> Option<Expr> {
+        Some(match &expr.kind {
+            ExprKind::Number(value) => Expr::Constant(*value),
+            ExprKind::Truth(value) => Expr::Constant(u64::from(*value)),
+            ExprKind::Bottom => Expr::Bottom,
+            ExprKind::Access(access) => Expr::Register(self.read(access)?),
+            ExprKind::Not(inner) => Expr::Not(Box::new(self.expression(inner)?)),
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.expression(left), self.expression(right));
+                Expr::Binary(*op, Box::new(left?), Box::new(right?))
+            }
+            ExprKind::Tuple(_) => {
+                let help = "only mixed-size locations hold several words";
+                return self.fail(
+                    "unexpected-tuple",
+                    expr.place,
+                    "expected one value, found several",
+                    help,
+                );
+            }
+        })
+    }
+
+    /// The register that holds what a name in an expression stands for.
+    fn read(&mut self, access: &Access) -> Option<RegisterId> {
+        let name = &access.name.text;
+        if access.home != Home::Own {
+            let message = format!("expected a value, found the remote access `{name}^n`");
+            let help = "a get stands alone: `a := x^2`";
+            return self.fail("remote-in-expression", access.place, message, help);
+        }
+        match self.checker.meaning(&access.name)? {
+            Meaning::Register(register) => {
+                let owner = self.checker.program.registers[register.0].thread;
+                if owner == self.thread {
+                    return Some(register);
+                }
+                let message = format!("`{name}` is a register of thread {}", owner.number());
+                let help = "threads share locations only; declare one above the rule";
+                self.fail("register-of-another-thread", access.place, message, help)
+            }
+            Meaning::Location(location) => {
+                let location = self.own(access, location)?;
+                let register = self.hidden();
+                let kind = match self.checker.file.dialect() {
+                    Dialect::Rdma => StmtKind::Read { register, location },
+                    Dialect::CoreRma => corerma::local_read(register, location, access.atomic),
+                };
+                self.out.push(Stmt { kind, span: access.place.span });
+                Some(register)
+            }
+            Meaning::Object(object) => {
+                let class = self.checker.program.objects[object].class.clone();
+                let message = format!("expected a value, found `{name}` of class {class}");
+                let help = libraries::reading(&class, name);
+                self.fail("object-in-expression", access.place, message, help)
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Names that no declaration gives: registers, and fresh targets of gets and remote RMWs.
+
+use std::collections::HashMap;
+
+use crate::Dialect;
+use crate::diagnostic::Diagnostic;
+use crate::program::{Location, NodeId, Origin, ThreadId};
+
+use super::super::ast::{
+    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, StatementKind, Target, Value, Via,
+};
+use super::super::methods::Method;
+use super::{Checker, Meaning};
+
+/// How a statement introduces a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// As the target of a get or of a remote RMW.
+    Fresh,
+    /// As what a CPU read, a call or a computation assigns.
+    Register,
+}
+
+/// A statement that may introduce a name.
+struct Candidate<'a> {
+    name: &'a Name,
+    role: Role,
+    thread: usize,
+}
+
+/// Gives every undeclared name its meaning.
+pub fn introduce(checker: &mut Checker<'_>) {
+    let file = checker.file;
+    let mut candidates = Vec::new();
+    for (index, thread) in file.threads.iter().enumerate() {
+        let mut collector =
+            Collector { thread: index, dialect: file.dialect(), out: &mut candidates };
+        collector.block(&thread.body);
+    }
+    candidates.retain(|candidate| !checker.introduced.contains_key(&candidate.name.text));
+    let mut fresh: HashMap<&str, usize> = HashMap::new();
+    for candidate in candidates.iter().filter(|candidate| candidate.role == Role::Fresh) {
+        fresh.entry(&candidate.name.text).or_insert(candidate.thread);
+    }
+    let mut first: HashMap<&str, (usize, &Name)> = HashMap::new();
+    for Candidate { name, thread, .. } in candidates.iter() {
+        if let Some((owner, place)) = first.get(name.text.as_str()) {
+            if owner != thread {
+                two_threads(checker, name, place, *owner, *thread);
+            }
+            continue;
+        }
+        first.insert(&name.text, (*thread, name));
+        checker.introduced.insert(name.text.clone(), name.place.span);
+        let meaning = if fresh.contains_key(name.text.as_str()) {
+            let node = NodeId(file.threads[*thread].node);
+            let span = name.place.span;
+            let (name, origin) = (name.text.clone(), Origin::Fresh);
+            Meaning::Location(checker.add_location(Location {
+                name,
+                node,
+                initial: 0,
+                origin,
+                span,
+            }))
+        } else {
+            Meaning::Register(checker.add_register(Some(name.text.clone()), ThreadId(*thread)))
+        };
+        checker.meanings.insert(name.text.clone(), meaning);
+    }
+}
+
+fn two_threads(checker: &mut Checker<'_>, name: &Name, first: &Name, owner: usize, thread: usize) {
+    let message =
+        format!("`{}` is assigned in thread {} and in thread {}", name.text, owner + 1, thread + 1);
+    let error = Diagnostic::error("name-in-two-threads", name.place.span, message);
+    let error = error.related(first.place.span, "first assigned here");
+    let help = "an undeclared name belongs to one thread: rename one, or declare it above the rule";
+    checker.sink.push(error.help(help));
+}
+
+struct Collector<'a, 'o> {
+    thread: usize,
+    dialect: Dialect,
+    out: &'o mut Vec<Candidate<'a>>,
+}
+
+impl<'a> Collector<'a, '_> {
+    fn block(&mut self, block: &'a Block) {
+        for statement in &block.statements {
+            match &statement.kind {
+                StatementKind::Assign { target, via, value } => self.assign(target, via, value),
+                StatementKind::Call(call) => self.call(call),
+                StatementKind::If { branches, otherwise } => {
+                    branches.iter().for_each(|(_, block)| self.block(block));
+                    otherwise.iter().for_each(|block| self.block(block));
+                }
+                StatementKind::While(_, block) | StatementKind::Loop(block) => self.block(block),
+                StatementKind::Break | StatementKind::Assume(_) | StatementKind::Skip => {}
+            }
+        }
+    }
+
+    fn add(&mut self, access: &'a Access, role: Role) {
+        if access.home == Home::Own {
+            self.out.push(Candidate { name: &access.name, role, thread: self.thread });
+        }
+    }
+
+    fn call(&mut self, call: &'a Call) {
+        let result = call.arguments.first();
+        if let (Method::Rcas | Method::Rfaa, Some(Argument::Expr(expr))) = (call.method, result)
+            && let ExprKind::Access(access) = &expr.kind
+        {
+            self.add(access, Role::Fresh);
+        }
+    }
+
+    fn assign(&mut self, target: &'a Target, via: &Via, value: &Value) {
+        let Target::Access(access) = target else { return };
+        let role = match value {
+            // In coreRMA every location is declared, and calls target locations only.
+            Value::Call(_) if self.dialect == Dialect::CoreRma => return,
+            Value::Call(call) => match call.method {
+                Method::Rcas | Method::Rfaa => Role::Fresh,
+                _ => Role::Register,
+            },
+            Value::Expr(Expr { kind: ExprKind::Access(source), .. })
+                if source.home != Home::Own && self.dialect == Dialect::Rdma =>
+            {
+                Role::Fresh
+            }
+            Value::Expr(_) if matches!(via, Via::SharedVariable | Via::SequentiallyConsistent) => {
+                Role::Register
+            }
+            Value::Expr(expr) if mentions_name(expr) => Role::Register,
+            // A constant alone does not tell a register from a location that was not declared.
+            Value::Expr(_) => return,
+        };
+        self.add(access, role);
+    }
+}
+
+fn mentions_name(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Truth(_) | ExprKind::Bottom => false,
+        ExprKind::Access(_) => true,
+        ExprKind::Not(inner) => mentions_name(inner),
+        ExprKind::Binary(_, left, right) => mentions_name(left) || mentions_name(right),
+        ExprKind::Tuple(all) => all.iter().any(mentions_name),
+    }
+}

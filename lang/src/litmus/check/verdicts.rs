@@ -1,0 +1,199 @@
+//! What outcomes show, and what verdicts claim of them.
+
+use crate::Test;
+use crate::outcome::{Claim, Condition, Expectation, Observable, Observed, Operand, Value};
+use crate::program::{BinaryOp, Origin};
+
+use super::super::ast::{self, Atom, Constant, ResultKind, VerdictKind};
+use super::super::print;
+use super::{Checker, Meaning};
+
+/// Fills in observables and expectations.
+pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
+    let mut list = List { checker, observables: Vec::new() };
+    let file = list.checker.file;
+    let mut observes = false;
+    for line in &file.results {
+        if let ResultKind::Observe(names) = &line.kind {
+            observes = true;
+            for name in names {
+                list.index(name);
+            }
+        }
+    }
+    let mut shown = list.observables.len();
+    for line in &file.results {
+        let ResultKind::Verdicts(model, verdicts) = &line.kind else { continue };
+        for verdict in verdicts {
+            let Some(claim) = list.verdict(&verdict.kind) else { continue };
+            test.expectations.push(Expectation {
+                model: model.as_ref().map(|name| name.text.clone()),
+                claim,
+                text: print::verdict_text(&verdict.kind),
+                span: verdict.place.span,
+            });
+        }
+    }
+    if !observes {
+        if list.observables.is_empty() {
+            list.everything();
+        }
+        shown = list.observables.len();
+    }
+    test.observables = list.observables;
+    test.shown = shown;
+}
+
+struct List<'c, 'a> {
+    checker: &'c mut Checker<'a>,
+    observables: Vec<Observable>,
+}
+
+impl List<'_, '_> {
+    fn add(&mut self, name: String, what: Observed) -> usize {
+        let known = self.observables.iter().position(|known| known.what == what);
+        known.unwrap_or_else(|| {
+            self.observables.push(Observable { name, what });
+            self.observables.len() - 1
+        })
+    }
+
+    /// Registers, declared locations and fresh ones, each in their order of appearance.
+    fn everything(&mut self) {
+        let program = &self.checker.program;
+        let registers = program.registers.iter().enumerate().filter_map(|(index, register)| {
+            let what = Observed::Register(crate::program::RegisterId(index));
+            register.name.clone().map(|name| (name, what))
+        });
+        let of = |origin: Origin| {
+            let all = program.locations.iter().enumerate();
+            all.filter(move |(_, location)| location.origin == origin).map(|(index, location)| {
+                let what = Observed::Location(crate::program::LocationId(index));
+                (location.name.clone(), what)
+            })
+        };
+        let all: Vec<_> = registers.chain(of(Origin::Declared)).chain(of(Origin::Fresh)).collect();
+        for (name, what) in all {
+            self.add(name, what);
+        }
+    }
+
+    /// The index of an observable; an unknown one is an error.
+    fn index(&mut self, observed: &ast::Observed) -> Option<usize> {
+        let name = &observed.name;
+        let copy = match observed.copy {
+            Some(number) => Some(self.checker.node(number)?),
+            None => None,
+        };
+        let what = match self.checker.meaning(name)? {
+            Meaning::Register(register) if copy.is_none() => Observed::Register(register),
+            Meaning::Location(location) => {
+                let home = self.checker.location(location).node;
+                if copy.is_some_and(|node| node != home) {
+                    let message = format!("`{}` is on node {}", name.text, home.0);
+                    let help = format!("write `{}`", name.text);
+                    self.checker.error("wrong-home-node", name.place, message, help);
+                    return None;
+                }
+                Observed::Location(location)
+            }
+            Meaning::Register(_) => {
+                let message =
+                    format!("expected a shared variable, found the register `{}`", name.text);
+                self.checker.error("not-observable", name.place, message, String::new());
+                return None;
+            }
+            Meaning::Object(index) => {
+                let object = &self.checker.program.objects[index];
+                match (object.class.as_str(), copy, object.node) {
+                    ("SVar", Some(node), _) | ("SC", None, Some(node)) => {
+                        Observed::Copy(index, node)
+                    }
+                    ("SVar", None, _) => {
+                        let message =
+                            format!("expected a node's copy of `{0}`, found `{0}`", name.text);
+                        let help = format!("write `{}@1` for node 1's copy", name.text);
+                        self.checker.error("not-observable", name.place, message, help);
+                        return None;
+                    }
+                    (class, ..) => {
+                        let message = format!("an object of class {class} has no value to show");
+                        self.checker.error("not-observable", name.place, message, String::new());
+                        return None;
+                    }
+                }
+            }
+        };
+        let shown = match (what, copy) {
+            (Observed::Copy(..), Some(node)) => format!("{}@{}", name.text, node.0),
+            _ => name.text.clone(),
+        };
+        Some(self.add(shown, what))
+    }
+
+    fn verdict(&mut self, kind: &VerdictKind) -> Option<Claim> {
+        Some(match kind {
+            VerdictKind::Allowed(claim) => Claim::Allowed(self.condition(claim)?),
+            VerdictKind::Forbidden(claim) => Claim::Forbidden(self.condition(claim)?),
+            VerdictKind::Always(claim) => Claim::Always(self.condition(claim)?),
+            VerdictKind::Exactly { outcomes, observed } => {
+                let indices: Vec<Option<usize>> =
+                    observed.iter().map(|name| self.index(name)).collect();
+                let observables: Option<Vec<usize>> = indices.into_iter().collect();
+                let mut outcomes: Vec<Vec<Value>> = outcomes
+                    .iter()
+                    .map(|(values, _)| values.iter().copied().map(value).collect())
+                    .collect();
+                outcomes.sort();
+                outcomes.dedup();
+                Claim::Exactly { observables: observables?, outcomes }
+            }
+        })
+    }
+
+    fn condition(&mut self, claim: &ast::Claim) -> Option<Condition> {
+        Some(match claim {
+            ast::Claim::Truth(value) => Condition::Constant(*value),
+            ast::Claim::Not(inner) => Condition::Not(Box::new(self.condition(inner)?)),
+            ast::Claim::And(all) => Condition::And(self.conditions(all)?),
+            ast::Claim::Or(all) => Condition::Or(self.conditions(all)?),
+            ast::Claim::Compare { op, left, right, .. } => {
+                let pairs: Vec<_> = left
+                    .iter()
+                    .zip(right)
+                    .map(|(left, right)| (self.operand(left), self.operand(right)))
+                    .collect();
+                let mut all = Vec::new();
+                for (left, right) in pairs {
+                    all.push(Condition::Compare(*op, left?, right?));
+                }
+                match (all.len(), op) {
+                    (1, _) => all.pop()?,
+                    (_, BinaryOp::NotEqual) => Condition::Or(all),
+                    _ => Condition::And(all),
+                }
+            }
+        })
+    }
+
+    /// Conditions; every unknown name in them is reported.
+    fn conditions(&mut self, claims: &[ast::Claim]) -> Option<Vec<Condition>> {
+        let all: Vec<_> = claims.iter().map(|claim| self.condition(claim)).collect();
+        all.into_iter().collect()
+    }
+
+    fn operand(&mut self, atom: &Atom) -> Option<Operand> {
+        match atom {
+            Atom::Constant(constant) => Some(Operand::Value(value(*constant))),
+            Atom::Observed(name) => self.index(name).map(Operand::Observable),
+        }
+    }
+}
+
+fn value(constant: Constant) -> Value {
+    match constant {
+        Constant::Number(value) => Value::Int(value),
+        Constant::Truth(value) => Value::Int(u64::from(value)),
+        Constant::Bottom => Value::Bottom,
+    }
+}

@@ -1,0 +1,153 @@
+//! The words that are statements: their spellings, arguments and results, as a table.
+
+use crate::Dialect;
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the table says it")]
+pub enum Method {
+    Cas,
+    Faa,
+    Mfence,
+    Rcas,
+    Rfaa,
+    Poll,
+    Wait,
+    Rfence,
+    Gfence,
+    Bcast,
+    WaitSv,
+    Bar,
+    Submit,
+    Receive,
+    Acq,
+    Rel,
+    CasSc,
+    FaaSc,
+    TryRead,
+    RmaGet,
+    RmaPut,
+    RmaRga,
+    RmaCas,
+    RmaFlush,
+}
+
+/// Whether a call stands alone or on the right of `:=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Only as a statement.
+    Statement,
+    /// Only on the right of `:=`.
+    Value,
+    /// As a statement, or on the right with its result's place as first argument left out.
+    Either,
+    /// As a statement or, with the same arguments, on the right.
+    OptionalResult,
+}
+
+/// One row of the table.
+pub struct Signature {
+    /// The method.
+    pub method: Method,
+    /// The spellings, the one that is printed first; letter case does not count.
+    pub spellings: &'static [&'static str],
+    /// The fewest and the most arguments of the statement form (of the value form, if there is no other).
+    pub arity: (usize, usize),
+    /// Where it stands.
+    pub position: Position,
+    /// The dialect it belongs to.
+    pub dialect: Dialect,
+    /// How it is written, for hints.
+    pub usage: &'static str,
+}
+
+const fn rdma(
+    method: Method,
+    spellings: &'static [&'static str],
+    arity: (usize, usize),
+    position: Position,
+    usage: &'static str,
+) -> Signature {
+    Signature { method, spellings, arity, position, dialect: Dialect::Rdma, usage }
+}
+
+const fn rma(
+    method: Method,
+    spelling: &'static [&'static str],
+    arity: usize,
+    position: Position,
+    usage: &'static str,
+) -> Signature {
+    Signature {
+        method,
+        spellings: spelling,
+        arity: (arity, arity),
+        position,
+        dialect: Dialect::CoreRma,
+        usage,
+    }
+}
+
+/// The table.
+pub const SIGNATURES: &[Signature] = &[
+    rdma(Method::Cas, &["CAS"], (3, 3), Position::OptionalResult, "a := CAS(x, 0, 1)"),
+    rdma(Method::Faa, &["FAA"], (2, 2), Position::OptionalResult, "a := FAA(x, 1)"),
+    rdma(Method::Mfence, &["Mfence"], (0, 0), Position::Statement, "Mfence"),
+    rdma(Method::Rcas, &["RCAS"], (4, 5), Position::Either, "RCAS(a, x^2, 0, 1)"),
+    rdma(Method::Rfaa, &["RFAA"], (3, 4), Position::Either, "RFAA(a, x^2, 1)"),
+    rdma(Method::Poll, &["Poll"], (1, 1), Position::Statement, "Poll(2)"),
+    rdma(Method::Wait, &["Wait"], (1, 1), Position::Statement, "Wait(d)"),
+    rdma(Method::Rfence, &["Rfence"], (1, 1), Position::Statement, "Rfence(2)"),
+    rdma(Method::Gfence, &["GFence", "GF"], (1, 1), Position::Statement, "GFence({1, 2})"),
+    rdma(
+        Method::Bcast,
+        &["Bcast", "Broadcast"],
+        (1, 3),
+        Position::Statement,
+        "Bcast(x, d, {2, 3})",
+    ),
+    rdma(Method::WaitSv, &["WaitSV", "Wait_SV"], (1, 1), Position::Statement, "WaitSV(d)"),
+    rdma(Method::Bar, &["Bar"], (1, 1), Position::Statement, "Bar(z)"),
+    rdma(Method::Submit, &["Submit"], (2, 2), Position::OptionalResult, "a := Submit(x, 1)"),
+    rdma(Method::Receive, &["Receive"], (1, 1), Position::OptionalResult, "a := Receive(x)"),
+    rdma(Method::Acq, &["Acq", "Acquire"], (1, 1), Position::Statement, "Acq(l)"),
+    rdma(Method::Rel, &["Rel", "Release"], (1, 1), Position::Statement, "Rel(l)"),
+    rdma(
+        Method::CasSc,
+        &["CASSC", "CAS_SC"],
+        (3, 3),
+        Position::OptionalResult,
+        "a := CASSC(x, 0, 1)",
+    ),
+    rdma(Method::FaaSc, &["FAASC", "FAA_SC"], (2, 2), Position::OptionalResult, "a := FAASC(x, 1)"),
+    rdma(Method::TryRead, &["TryRead"], (1, 1), Position::OptionalResult, "a := TryRead(x)"),
+    rma(Method::RmaGet, &["get"], 1, Position::Value, "X = get(Y^2)"),
+    rma(Method::RmaPut, &["put"], 2, Position::Statement, "put(Y^2, X)"),
+    rma(Method::RmaRga, &["rga"], 2, Position::Value, "X = rga(Z^2, Y)"),
+    rma(Method::RmaCas, &["cas"], 3, Position::Value, "X = cas(Z^2, Y, W)"),
+    rma(Method::RmaFlush, &["flush"], 1, Position::Statement, "flush(2)"),
+];
+
+/// Words that begin the other statements.
+pub const KEYWORDS: &[&str] = &["if", "else", "while", "loop", "break", "assume", "skip"];
+
+/// The method that a word spells in a dialect.
+pub fn lookup(dialect: Dialect, word: &str) -> Option<Method> {
+    let row = SIGNATURES.iter().find(|row| {
+        row.dialect == dialect && row.spellings.iter().any(|s| s.eq_ignore_ascii_case(word))
+    });
+    row.map(|row| row.method)
+}
+
+impl Method {
+    /// Its row of the table.
+    pub fn signature(self) -> &'static Signature {
+        // The test below sees to it that every method has a row.
+        SIGNATURES.iter().find(|row| row.method == self).unwrap_or(&SIGNATURES[0])
+    }
+
+    /// The spelling that is printed.
+    pub fn spelling(self) -> &'static str {
+        self.signature().spellings[0]
+    }
+}

@@ -1,0 +1,263 @@
+//! Rows into cells, and cells into columns.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+use super::super::MAX_THREADS;
+use super::super::ast::{Cells, DeclarationRow, File, Thread};
+use super::super::text::Text;
+use super::sections::Sections;
+use super::{Context, Piece, declarations, statements};
+
+/// What stands between two columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bar {
+    /// `||`: the next column is on the next node.
+    Node,
+    /// `|`: the next column is another thread of the same node.
+    Thread,
+}
+
+/// The cells of a row, without the blanks around them, and what stands between them. Bars inside
+/// parentheses are operators.
+pub fn split(text: &Text, row: Span) -> (Vec<Span>, Vec<Bar>) {
+    let line = text.slice(row);
+    let balanced = line.matches('(').count() == line.matches(')').count();
+    let mut cells = Vec::new();
+    let mut bars = Vec::new();
+    let mut depth = 0usize;
+    let mut start = 0;
+    let mut skip_to = 0;
+    for (at, character) in line.char_indices() {
+        match character {
+            '(' if balanced => depth += 1,
+            ')' if balanced => depth = depth.saturating_sub(1),
+            '|' | '‖' | '∥' | '│' | '∣' if depth == 0 && at >= skip_to => {
+                let double = line[at..].starts_with("||");
+                let wide = double || matches!(character, '‖' | '∥');
+                bars.push(if wide { Bar::Node } else { Bar::Thread });
+                cells.push(text.trim(Span::new(row.start + start, row.start + at)));
+                skip_to = at + if double { 2 } else { character.len_utf8() };
+                start = skip_to;
+            }
+            _ => {}
+        }
+    }
+    cells.push(text.trim(Span::new(row.start + start, row.end)));
+    (cells, bars)
+}
+
+fn show(bars: &[Bar]) -> String {
+    let signs: Vec<&str> =
+        bars.iter().map(|bar| if *bar == Bar::Node { "||" } else { "|" }).collect();
+    format!("{} columns (`{}`)", bars.len() + 1, signs.join(" "))
+}
+
+/// The row's cells, one per column; a row that does not have them is an error, and is padded.
+fn fitted(context: &mut Context<'_>, row: Span, wanted: &[Bar], model: Span) -> Vec<Span> {
+    let (mut cells, bars) = split(context.text, row);
+    if bars != wanted {
+        context.ragged = true;
+        let span = match cells.get(wanted.len() + 1) {
+            Some(extra) => Span::new(extra.start, row.end.max(extra.start)),
+            None if cells.len() <= wanted.len() => row,
+            None => row,
+        };
+        let message = format!("expected {}, found {}", show(wanted), show(&bars));
+        let error = Diagnostic::error("wrong-columns", span, message);
+        let error = error.related(model, "this row sets the columns");
+        context.sink.push(error.help("every row has the same bars; a cell may be empty"));
+    }
+    cells.resize(wanted.len() + 1, Span::new(row.end, row.end));
+    cells
+}
+
+/// Reads a program in columns.
+pub fn columns(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
+    let rows = sections.rows.iter().chain(&sections.declarations);
+    let with_bars =
+        rows.map(|row| (*row, split(context.text, *row).1)).find(|(_, b)| !b.is_empty());
+    let (model, bars) = with_bars.unwrap_or_default();
+    if bars.len() >= MAX_THREADS {
+        let message = format!("expected at most {MAX_THREADS} columns, found {}", bars.len() + 1);
+        context.sink.push(Diagnostic::error("too-many-threads", model, message));
+        return;
+    }
+    for row in &sections.declarations {
+        declaration_row(context, *row, &bars, model, file);
+    }
+    let mut pieces: Vec<Piece> =
+        (0..=bars.len()).map(|_| Piece { text: String::new(), map: Vec::new() }).collect();
+    let mut first = vec![None; pieces.len()];
+    for row in &sections.rows {
+        for (index, cell) in fitted(context, *row, &bars, model).into_iter().enumerate() {
+            let piece = &mut pieces[index];
+            first[index].get_or_insert(cell);
+            piece.map.push((piece.text.len(), cell.start));
+            piece.text.push_str(context.text.slice(cell));
+            // The line end stands for the cell's end.
+            piece.map.push((piece.text.len(), cell.end));
+            piece.text.push('\n');
+        }
+    }
+    let mut node = 1;
+    for (index, piece) in pieces.iter().enumerate() {
+        if index > 0 && bars[index - 1] == Bar::Node {
+            node += 1;
+        }
+        let place = context.text.place(first[index].unwrap_or_default());
+        let body = statements::body(context, piece);
+        file.threads.push(Thread { node, body, place });
+    }
+}
+
+fn declaration_row(
+    context: &mut Context<'_>,
+    row: Span,
+    bars: &[Bar],
+    model: Span,
+    file: &mut File,
+) {
+    let (cells, found) = split(context.text, row);
+    let read = |context: &mut Context<'_>, cell: Span| declarations::cell(context, cell);
+    let nodes_only = bars.iter().filter(|bar| **bar == Bar::Node).count();
+    let cells = if found.is_empty() && !bars.is_empty() {
+        Cells::Shared(read(context, row))
+    } else if found != bars && found.len() == nodes_only && !found.contains(&Bar::Thread) {
+        // One cell per node: it stands in the node's first column.
+        let mut columns = vec![Vec::new(); bars.len() + 1];
+        let firsts = (0..=bars.len()).filter(|&at| at == 0 || bars[at - 1] == Bar::Node);
+        for (column, cell) in firsts.zip(cells) {
+            columns[column] = read(context, cell);
+        }
+        Cells::Columns(columns)
+    } else {
+        let cells = fitted(context, row, bars, model);
+        Cells::Columns(cells.into_iter().map(|cell| read(context, cell)).collect())
+    };
+    file.declarations.push(DeclarationRow { cells, place: context.text.place(row) });
+}
+
+/// Where a block's text ends: the offset of the closing brace of the first one in it.
+fn closing_brace(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, character) in text.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 1 => return Some(at),
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// How many of the lines belong to blocks `thread n @ n { … }`.
+pub fn blocks_extent(context: &Context<'_>, lines: &[Span]) -> usize {
+    let Some(last) = lines.last() else { return 0 };
+    let mut index = 0;
+    while let Some(line) = lines.get(index) {
+        let text = context.text.slice(*line);
+        if !text.starts_with("thread ") {
+            break;
+        }
+        let rest = context.text.slice(Span::new(line.start, last.end));
+        let Some(end) = closing_brace(rest) else { return lines.len() };
+        let end = line.start + end;
+        index += lines[index..].iter().take_while(|line| line.start <= end).count();
+    }
+    index
+}
+
+/// Reads a program in blocks.
+pub fn blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
+    let (Some(first), Some(last)) = (sections.rows.first(), sections.rows.last()) else { return };
+    let mut start = first.start;
+    while start < last.end {
+        let rest = Span::new(start, last.end);
+        let text = context.text.slice(rest);
+        let Some((open, close)) = text.find('{').zip(closing_brace(text)) else {
+            let line =
+                context.text.trim(Span::new(start, start + text.find('\n').unwrap_or(text.len())));
+            let message = "expected `{` … `}` around the thread's statements, found the end";
+            context.sink.push(Diagnostic::error("unbalanced-braces", line, message));
+            return;
+        };
+        let header = context.text.trim(Span::new(start, start + open));
+        if let Some(thread) = block(context, header, start + open, start + close, file) {
+            file.threads.push(thread);
+        }
+        let end = start + close + 1;
+        let blanks = context.text.slice(Span::new(end, last.end));
+        start = end + (blanks.len() - blanks.trim_start().len());
+        if file.threads.len() > MAX_THREADS {
+            let message = format!("expected at most {MAX_THREADS} threads, found more");
+            context.sink.push(Diagnostic::error("too-many-threads", header, message));
+            return;
+        }
+    }
+    let nodes: Vec<Vec<Bar>> =
+        sections.declarations.iter().map(|row| split(context.text, *row).1).collect();
+    let (model, bars) = sections
+        .declarations
+        .iter()
+        .zip(nodes)
+        .find(|(_, bars)| !bars.is_empty())
+        .map(|(row, bars)| (*row, bars))
+        .unwrap_or_default();
+    if let Some(at) = bars.iter().position(|bar| *bar == Bar::Thread) {
+        let cells = split(context.text, model).0;
+        let span = cells.get(at).map_or(model, |cell| Span::new(cell.end, model.end));
+        let message = "expected `||` between nodes, found `|`";
+        let error = Diagnostic::error("wrong-columns", span, message);
+        context.sink.push(error.help("above blocks, there is one column per node"));
+        return;
+    }
+    for row in &sections.declarations {
+        declaration_row(context, *row, &bars, model, file);
+    }
+}
+
+/// One block: its header `thread 1 @ 1`, its braces.
+fn block(
+    context: &mut Context<'_>,
+    header: Span,
+    open: usize,
+    close: usize,
+    file: &File,
+) -> Option<Thread> {
+    let place = context.text.place(header);
+    let text = context.text.slice(header).to_owned();
+    let words: Vec<&str> =
+        text.split_once('@').map_or_else(|| vec![text.as_str()], |(left, right)| vec![left, right]);
+    let number = |word: &str| word.trim().parse::<u32>().ok();
+    let thread = words[0].trim().strip_prefix("thread").and_then(number);
+    let node = words.get(1).and_then(|word| number(word));
+    let expected = file.threads.len() + 1;
+    match (thread, node) {
+        (Some(thread), Some(node)) if node >= 1 && node as usize <= MAX_THREADS => {
+            if thread as usize != expected {
+                let message = format!("expected thread {expected}, found thread {thread}");
+                let error = Diagnostic::error("thread-number", header, message);
+                context.sink.push(error.help("blocks are numbered in their order, from 1"));
+            }
+            let piece = Piece {
+                text: context.text.slice(Span::new(open + 1, close)).to_owned(),
+                map: vec![(0, open + 1)],
+            };
+            let mut body = statements::body(context, &piece);
+            body.end = context.text.place(Span::new(close, close + 1));
+            Some(Thread { node, body, place })
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("expected a node from 1 to {MAX_THREADS}");
+            context.error("no-such-node", place, message);
+            None
+        }
+        _ => {
+            let message = format!("expected `thread {expected} @ 1`, found `{text}`");
+            context.error("thread-number", place, message);
+            None
+        }
+    }
+}

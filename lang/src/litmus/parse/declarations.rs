@@ -1,0 +1,196 @@
+//! Cells above the rule.
+
+use pest::iterators::Pair;
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+use super::super::ast::{Declaration, DeclarationKind, Name, Number};
+use super::{Context, Piece, Rule};
+
+/// How many words a mixed-size location may have.
+const MAX_WORDS: u64 = 64;
+
+/// What one cell declares.
+pub fn cell(context: &mut Context<'_>, cell: Span) -> Vec<Declaration> {
+    let piece = Piece::of(context.text, cell);
+    let mut declared = Vec::new();
+    let Some(pairs) = context.read(Rule::declarations, &piece) else { return declared };
+    for pair in pairs.filter(|pair| pair.as_rule() == Rule::declaration) {
+        for group in pair.into_inner() {
+            match group.as_rule() {
+                Rule::locations => declared.extend(locations(context, &piece, group, None)),
+                Rule::objects => declared.extend(objects(context, &piece, group)),
+                _ => declared.extend(others(context, &piece, group)),
+            }
+        }
+    }
+    declared
+}
+
+/// A name with the marks behind it.
+struct Declared {
+    name: Name,
+    size: Option<Number>,
+    home: Option<Number>,
+}
+
+fn declared(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Declared {
+    let mut out = Declared { name: Name::default(), size: None, home: None };
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::name => out.name = context.name(piece, &part),
+            Rule::size => out.size = inner_number(context, piece, part),
+            Rule::home => out.home = inner_number(context, piece, part),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn inner_number(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Number> {
+    let number = pair.into_inner().find(|pair| pair.as_rule() == Rule::number)?;
+    Some(context.number(piece, &number))
+}
+
+fn numbers(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Number> {
+    pair.into_inner()
+        .filter(|pair| pair.as_rule() == Rule::number)
+        .map(|pair| context.number(piece, &pair))
+        .collect()
+}
+
+/// `x = 0`, `x, y = 0, 1`, as plain locations or of a class.
+fn locations(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+    class: Option<&str>,
+) -> Vec<Declaration> {
+    let place = context.place(piece, &pair);
+    let mut names = Vec::new();
+    let mut values = Vec::new();
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::declared => names.push(declared(context, piece, part)),
+            Rule::initial => values.push(numbers(context, piece, part)),
+            _ => {}
+        }
+    }
+    if names.len() != values.len() {
+        let message = format!("expected {} initial values, found {}", names.len(), values.len());
+        let error = Diagnostic::error("wrong-initial-values", place.span, message);
+        context.sink.push(error.help("`x, y = 0, 1` gives one value for each name"));
+        return Vec::new();
+    }
+    names
+        .into_iter()
+        .zip(values)
+        .filter_map(|(name, value)| location(context, name, value, class))
+        .collect()
+}
+
+fn location(
+    context: &mut Context<'_>,
+    declared: Declared,
+    initial: Vec<Number>,
+    class: Option<&str>,
+) -> Option<Declaration> {
+    let Declared { name, size, home } = declared;
+    let place = name.place;
+    let kind = match (class, size, initial.as_slice()) {
+        (None, Some(size), _) => {
+            if !(1..=MAX_WORDS).contains(&size.value) {
+                let message =
+                    format!("expected a size from 1 to {MAX_WORDS}, found {}", size.value);
+                context.error("bad-size", size.place, message);
+                return None;
+            }
+            if initial.len() != 1 && initial.len() as u64 != size.value {
+                let message =
+                    format!("expected {} initial values, found {}", size.value, initial.len());
+                context.error("wrong-initial-values", place, message);
+                return None;
+            }
+            DeclarationKind::Mixed { size, initial }
+        }
+        (None, None, [value]) => DeclarationKind::Location(*value),
+        (Some("SVar"), None, [value]) => DeclarationKind::SVar(*value),
+        (Some(_), None, [value]) => DeclarationKind::Sc(*value),
+        _ => {
+            let message = format!("expected one initial value for `{}`, found several", name.text);
+            let error = Diagnostic::error("wrong-initial-values", place.span, message);
+            context
+                .sink
+                .push(error.help("only a location with a size, `x[4] = 0`, has several words"));
+            return None;
+        }
+    };
+    Some(Declaration { name, kind, home })
+}
+
+fn objects(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Declaration> {
+    let mut class = "";
+    let mut all = Vec::new();
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::object_class => class = part.as_str().trim(),
+            _ => all.extend(locations(context, piece, part, Some(class))),
+        }
+    }
+    all
+}
+
+/// Barriers, locks and rings.
+fn others(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Declaration> {
+    let mut class = String::new();
+    let mut all = Vec::new();
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::lock_class => class = part.as_str().to_owned(),
+            Rule::lock => {
+                let declared = declared(context, piece, part);
+                let kind = DeclarationKind::Lock(class.clone());
+                all.push(Declaration { name: declared.name, kind, home: declared.home });
+            }
+            Rule::barrier => {
+                let mut name = Name::default();
+                let mut threads = None;
+                for part in part.into_inner() {
+                    match part.as_rule() {
+                        Rule::name => name = context.name(piece, &part),
+                        Rule::number_set => threads = Some(numbers(context, piece, part)),
+                        _ => {}
+                    }
+                }
+                all.push(Declaration { name, kind: DeclarationKind::Barrier(threads), home: None });
+            }
+            Rule::ring => all.extend(ring(context, piece, part)),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn ring(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Declaration> {
+    let mut name = Name::default();
+    let mut single = Vec::new();
+    let mut readers = None;
+    let mut size = None;
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::name => name = context.name(piece, &part),
+            Rule::number => single.push(context.number(piece, &part)),
+            Rule::number_set => readers = Some(numbers(context, piece, part)),
+            Rule::ring_size => size = inner_number(context, piece, part),
+            _ => {}
+        }
+    }
+    let (writer, rest) = single.split_first()?;
+    let readers = readers.unwrap_or_else(|| rest.to_vec());
+    Some(Declaration {
+        name,
+        kind: DeclarationKind::Ring { writer: *writer, readers, size },
+        home: None,
+    })
+}

@@ -1,0 +1,115 @@
+//! What the grammar expected, in words.
+
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+use super::{Piece, Rule};
+use crate::diagnostic::Diagnostic;
+
+/// The diagnostic for text that a rule does not match. `start` is where the text given to pest begins in the piece.
+pub fn diagnostic(error: &Error<Rule>, piece: &Piece, start: usize) -> Diagnostic {
+    let at = start
+        + match error.location {
+            InputLocation::Pos(at) => at,
+            InputLocation::Span((at, _)) => at,
+        };
+    let rest = piece.text.get(at..).unwrap_or("");
+    let blanks = rest.len() - rest.trim_start_matches(' ').len();
+    let at = at + blanks;
+    let token = token(piece.text.get(at..).unwrap_or(""));
+    let span = piece.span(at, at + token.len());
+    let found = match token {
+        "" => "the end".to_owned(),
+        "\n" => "the end of the cell".to_owned(),
+        token => format!("`{token}`"),
+    };
+    let message = format!("expected {}, found {found}", expected(error));
+    Diagnostic::error("syntax", span, message)
+}
+
+fn expected(error: &Error<Rule>) -> String {
+    let ErrorVariant::ParsingError { positives, .. } = &error.variant else {
+        return "something else".to_owned();
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for rule in positives {
+        let name = describe(*rule);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => "something else".to_owned(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// The word or sign that a text begins with.
+fn token(rest: &str) -> &str {
+    let word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+    let Some(first) = rest.chars().next() else { return "" };
+    if word(first) {
+        return &rest[..rest.find(|c| !word(c)).unwrap_or(rest.len())];
+    }
+    for sign in [":=", "\\/", "/\\", "!=", "<=", ">=", "<>", "->", "&&", "||"] {
+        if rest.starts_with(sign) {
+            return &rest[..sign.len()];
+        }
+    }
+    &rest[..first.len_utf8()]
+}
+
+/// What a reader calls the text that a rule matches.
+fn describe(rule: Rule) -> &'static str {
+    match rule {
+        Rule::number => "a number",
+        Rule::name | Rule::access => "a name",
+        Rule::nobody => "`_`",
+        Rule::quoted | Rule::quoted_text => "a text in quotes",
+        Rule::label => "a name",
+        Rule::file_stem => "the test's name",
+        Rule::loops => "`loops`",
+        Rule::EOI => "the end",
+        Rule::equals | Rule::equal => "`=`",
+        Rule::list_separator | Rule::comma => "`,`",
+        Rule::initial | Rule::constant => "a value",
+        Rule::declaration | Rule::locations | Rule::objects => "a declaration",
+        Rule::declared | Rule::barrier | Rule::lock | Rule::ring => "a name",
+        Rule::size | Rule::ring_size => "a size",
+        Rule::home | Rule::copy => "`@` and a node",
+        Rule::arrow => "`->`",
+        Rule::number_set => "`{`",
+        Rule::statement | Rule::assignment | Rule::call_statement | Rule::call => "a statement",
+        Rule::assign | Rule::plain_assign | Rule::id_assign | Rule::library_assign => "`:=`",
+        Rule::target | Rule::method => "a statement",
+        Rule::work_id | Rule::raised_id => "a work id",
+        Rule::node | Rule::raised_node => "`^` and a node",
+        Rule::overline | Rule::atomicity => "a name's mark",
+        Rule::block | Rule::open_brace => "`{`",
+        Rule::close_brace | Rule::stray_brace => "`}`",
+        Rule::otherwise | Rule::kw_else => "`else`",
+        Rule::close_paren => "`)`",
+        Rule::value | Rule::expression | Rule::conjunction | Rule::negation => "a value",
+        Rule::comparison | Rule::sum | Rule::product | Rule::factor | Rule::group => "a value",
+        Rule::argument => "an argument",
+        Rule::not | Rule::tilde => "`¬`",
+        Rule::or | Rule::and | Rule::plus | Rule::minus | Rule::times => "an operator",
+        Rule::compare | Rule::not_equal | Rule::less | Rule::less_equal | Rule::greater => {
+            "a comparison"
+        }
+        Rule::greater_equal => "a comparison",
+        Rule::verdict | Rule::claim | Rule::claim_and | Rule::claim_not | Rule::marked => {
+            "a condition"
+        }
+        Rule::claim_compare | Rule::side | Rule::atom | Rule::claim_truth => "a condition",
+        Rule::mark | Rule::allowed | Rule::forbidden => "`✓` or `✗`",
+        Rule::quantified | Rule::kw_exists | Rule::never | Rule::always => "`exists`",
+        Rule::sometimes => "`exists`",
+        Rule::exactly | Rule::kw_exactly => "`exactly`",
+        Rule::kw_for => "`for`",
+        Rule::observed | Rule::observed_tuple => "a name",
+        Rule::outcome => "an outcome",
+        Rule::colon | Rule::model_prefix => "`:`",
+        _ => "something else",
+    }
+}

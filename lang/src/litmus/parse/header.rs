@@ -1,0 +1,115 @@
+//! Header lines.
+
+use crate::Dialect;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::source::Span;
+
+use super::super::ast::{HeaderKind, HeaderLine, Name};
+use super::{Context, Piece, Rule};
+
+/// The words that begin header lines.
+pub const KEYWORDS: &[&str] = &["litmus", "source", "model", "tags", "bound", "dialect"];
+
+/// How often a loop may be unrolled.
+const MAX_LOOP_BOUND: u64 = 1000;
+
+/// The test's name, from the first line.
+pub fn name(context: &mut Context<'_>, line: Option<Span>) -> Name {
+    let Some(line) = line else { return Name::default() };
+    let piece = Piece::of(context.text, line);
+    let pair = context.read(Rule::test_name, &piece).and_then(|mut pairs| pairs.next());
+    pair.map(|pair| context.name(&piece, &pair)).unwrap_or_default()
+}
+
+/// One other line.
+pub fn line(context: &mut Context<'_>, line: Span) -> Option<HeaderLine> {
+    let text = context.text.slice(line);
+    let word = text.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("");
+    let piece = Piece::of(context.text, line);
+    let kind = match word {
+        _ if text.starts_with('"') => quoted(context, Rule::title, &piece).map(HeaderKind::Title),
+        "source" => quoted(context, Rule::origin, &piece).map(HeaderKind::Source),
+        "model" => labels(context, Rule::models, &piece).map(HeaderKind::Models),
+        "tags" => labels(context, Rule::tags, &piece).map(HeaderKind::Tags),
+        "bound" => loop_bound(context, &piece),
+        "dialect" => dialect(context, &piece),
+        _ => {
+            unknown(context, line, word);
+            None
+        }
+    };
+    kind.map(|kind| HeaderLine { kind, place: context.text.place(line) })
+}
+
+fn unknown(context: &mut Context<'_>, line: Span, word: &str) {
+    let word = if word.is_empty() { context.text.slice(line) } else { word };
+    let span = Span::new(line.start, line.start + word.len());
+    let error = match word {
+        "litmus" => Diagnostic::error("repeated-header", span, "the header has two names"),
+        _ => {
+            let message = format!("expected a header line or a declaration, found `{word}`");
+            Diagnostic::error("unknown-header-keyword", span, message)
+        }
+    };
+    let help = match nearest(word, KEYWORDS.iter().copied()) {
+        _ if word == "observe" => "`observe` stands below the program".to_owned(),
+        Some(known) if known != word => format!("did you mean `{known}`?"),
+        _ => format!(
+            "header lines are a title in quotes, {}; declarations look like `x = 0`",
+            KEYWORDS[1..].join(", ")
+        ),
+    };
+    context.sink.push(error.help(help));
+}
+
+fn quoted(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<String> {
+    let pair = context.read(rule, piece)?.next()?;
+    let inner = pair.into_inner().next()?;
+    let mut text = String::new();
+    let mut characters = inner.as_str().chars();
+    while let Some(character) = characters.next() {
+        text.push(if character == '\\' { characters.next().unwrap_or('\\') } else { character });
+    }
+    Some(text)
+}
+
+fn labels(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<Vec<Name>> {
+    let pairs = context.read(rule, piece)?;
+    Some(
+        pairs
+            .filter(|pair| pair.as_rule() == Rule::label)
+            .map(|pair| context.name(piece, &pair))
+            .collect(),
+    )
+}
+
+fn loop_bound(context: &mut Context<'_>, piece: &Piece) -> Option<HeaderKind> {
+    let pairs = context.read(Rule::loop_bound, piece)?;
+    let pair = pairs.into_iter().find(|pair| pair.as_rule() == Rule::number)?;
+    let number = context.number(piece, &pair);
+    match u32::try_from(number.value) {
+        Ok(bound) if (1..=MAX_LOOP_BOUND).contains(&number.value) => {
+            Some(HeaderKind::LoopBound(bound))
+        }
+        _ => {
+            let message =
+                format!("expected a number from 1 to {MAX_LOOP_BOUND}, found {}", pair.as_str());
+            context.error("bad-loop-bound", number.place, message);
+            None
+        }
+    }
+}
+
+fn dialect(context: &mut Context<'_>, piece: &Piece) -> Option<HeaderKind> {
+    let pair = context.read(Rule::dialect, piece)?.next()?;
+    match pair.as_str() {
+        "corerma" => Some(HeaderKind::Dialect(Dialect::CoreRma)),
+        "rdma" => Some(HeaderKind::Dialect(Dialect::Rdma)),
+        other => {
+            let place = context.place(piece, &pair);
+            let message = format!("expected `rdma` or `corerma`, found `{other}`");
+            context.error("unknown-dialect", place, message);
+            None
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Text to tree.
+//!
+//! [`file`] cuts the text into header lines, declaration rows, statement rows and verdict lines, rows into cells,
+//! and gives each piece to the grammar; a column's cells are joined first, since a block may span rows.
+
+mod cells;
+mod claims;
+mod declarations;
+mod expected;
+mod header;
+mod sections;
+mod statements;
+
+use pest::Parser as _;
+use pest::iterators::{Pair, Pairs};
+
+use crate::Dialect;
+use crate::diagnostic::Diagnostic;
+use crate::source::{Source, Span};
+
+use super::Sink;
+use super::ast::{File, Form, Name, Number, Place, ResultLine};
+use super::text::{self, Text};
+
+mod grammar {
+    //! What pest makes of the grammar.
+    #![allow(missing_docs, reason = "the grammar file says it")]
+
+    #[derive(pest_derive::Parser)]
+    #[grammar = "litmus.pest"]
+    pub struct LitmusGrammar;
+}
+use grammar::{LitmusGrammar, Rule};
+
+/// How deep parentheses, braces and negations may be nested.
+pub const LITMUS_MAX_NESTING: usize = 64;
+
+/// How many operators one statement or verdict may have.
+const MAX_OPERATORS: usize = 256;
+
+/// What the parts of the parser share.
+struct Context<'a> {
+    text: &'a Text,
+    sink: &'a mut Sink,
+    dialect: Dialect,
+    /// Operators seen in the statement or verdict at hand.
+    operators: usize,
+    /// Some row does not have its columns, so that braces may have lost their partners.
+    ragged: bool,
+}
+
+/// A piece of text given to the grammar, and where its parts stand in the file.
+struct Piece {
+    text: String,
+    /// Ascending offsets in the piece, and the file's offsets that they stand for.
+    map: Vec<(usize, usize)>,
+}
+
+impl Piece {
+    /// A piece that is one stretch of the file; line ends count as blanks.
+    fn of(text: &Text, span: Span) -> Self {
+        Self { text: text.slice(span).replace('\n', " "), map: vec![(0, span.start)] }
+    }
+
+    /// The file's offset of an offset in the piece.
+    fn offset(&self, at: usize) -> usize {
+        let index = self.map.partition_point(|&(start, _)| start <= at).saturating_sub(1);
+        self.map.get(index).map_or(at, |&(start, file)| file + (at - start))
+    }
+
+    /// The file's span of a range in the piece, without the blanks at its ends. A span that ends with a cell stays in that cell.
+    fn span(&self, start: usize, end: usize) -> Span {
+        let inner = self.text.get(start..end).unwrap_or("");
+        let from = start + (inner.len() - inner.trim_start().len());
+        let to = (start + inner.trim_end().len()).max(from);
+        if from == to {
+            let at = self.offset(start);
+            return Span::new(at, at);
+        }
+        Span::new(self.offset(from), self.offset(to - 1) + 1)
+    }
+}
+
+impl Context<'_> {
+    fn place(&self, piece: &Piece, pair: &Pair<'_, Rule>) -> Place {
+        self.text.place(piece.span(pair.as_span().start(), pair.as_span().end()))
+    }
+
+    fn error(&mut self, code: &'static str, place: Place, message: impl Into<String>) {
+        self.sink.push(Diagnostic::error(code, place.span, message));
+    }
+
+    /// Reads a whole piece by a rule; an error becomes a diagnostic.
+    fn read<'p>(&mut self, rule: Rule, piece: &'p Piece) -> Option<Pairs<'p, Rule>> {
+        if !self.shallow(piece) {
+            return None;
+        }
+        match LitmusGrammar::parse(rule, &piece.text) {
+            Ok(mut pairs) => pairs.next().map(Pair::into_inner),
+            Err(error) => {
+                self.sink.push(expected::diagnostic(&error, piece, 0));
+                None
+            }
+        }
+    }
+
+    /// True if nothing is nested so deep that reading it would need much stack.
+    fn shallow(&mut self, piece: &Piece) -> bool {
+        let mut depth = 0usize;
+        let mut prefixes = 0usize;
+        for (at, character) in piece.text.char_indices() {
+            match character {
+                '(' | '{' | '[' => depth += 1,
+                ')' | '}' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            match character {
+                '~' | '!' | '¬' => prefixes += 1,
+                'n' if piece.text[at..].starts_with("not") => prefixes += 1,
+                ' ' | 'o' | 't' | '(' => {}
+                _ => prefixes = 0,
+            }
+            if depth > LITMUS_MAX_NESTING || prefixes > LITMUS_MAX_NESTING {
+                let span = piece.span(at, at + character.len_utf8());
+                let message = format!("this is nested more than {LITMUS_MAX_NESTING} deep");
+                self.sink.push(Diagnostic::error("nesting-too-deep", span, message));
+                return false;
+            }
+        }
+        true
+    }
+
+    fn name(&self, piece: &Piece, pair: &Pair<'_, Rule>) -> Name {
+        Name { text: pair.as_str().to_owned(), place: self.place(piece, pair) }
+    }
+
+    /// A number token; one that does not fit is an error, and 0.
+    fn number(&mut self, piece: &Piece, pair: &Pair<'_, Rule>) -> Number {
+        let place = self.place(piece, pair);
+        let digits = pair.as_str();
+        let value = match digits.strip_prefix("0x") {
+            Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
+            None => digits.parse(),
+        };
+        let value = value.unwrap_or_else(|_| {
+            let error = Diagnostic::error(
+                "value-too-large",
+                place.span,
+                format!("expected a number below 2^64, found {digits}"),
+            );
+            self.sink.push(error.help("values are unsigned, 64 bits"));
+            0
+        });
+        Number { value, place }
+    }
+
+    /// Counts an operator, and is false if there are too many.
+    fn operator(&mut self, place: Place) -> bool {
+        self.operators += 1;
+        if self.operators == MAX_OPERATORS + 1 {
+            let message = format!("this has more than {MAX_OPERATORS} operators");
+            self.error("nesting-too-deep", place, message);
+        }
+        self.operators <= MAX_OPERATORS
+    }
+}
+
+/// Reads a file. The tree is only of use if there is no error.
+pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
+    let text = text::scan(source, sink)?;
+    let mut context =
+        Context { text: &text, sink, dialect: Dialect::default(), operators: 0, ragged: false };
+    let sections = sections::find(&mut context)?;
+    let mut file = File { rule: sections.rule, form: sections.form, ..File::default() };
+    file.name = header::name(&mut context, sections.name);
+    for line in &sections.header {
+        file.header.extend(header::line(&mut context, *line));
+    }
+    context.dialect = file.dialect();
+    match sections.form {
+        Form::Columns => cells::columns(&mut context, &sections, &mut file),
+        Form::Blocks => cells::blocks(&mut context, &sections, &mut file),
+    }
+    for line in &sections.results {
+        let place = context.text.place(*line);
+        let end = context.text.place(Span::new(line.end.max(1) - 1, line.end));
+        if let Some(kind) = claims::result_line(&mut context, *line) {
+            file.results.push(ResultLine { kind, place, end });
+        }
+    }
+    file.comments = comments(&text, &file);
+    Some(file)
+}
+
+/// The comments, each with what it belongs to.
+fn comments(text: &Text, file: &File) -> Vec<super::ast::Comment> {
+    let items = super::print::item_lines(file);
+    let mut comments = text.comments.clone();
+    for comment in &mut comments {
+        comment.own_line = items.binary_search(&comment.place.line).is_err();
+    }
+    comments
+}

@@ -1,0 +1,208 @@
+//! Which lines are header, declarations, statements, verdicts.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+use super::super::ast::{Form, Place};
+use super::{Context, cells, header};
+
+/// The lines of a file, by what they are.
+pub struct Sections {
+    /// `litmus NAME`
+    pub name: Option<Span>,
+    /// The other header lines.
+    pub header: Vec<Span>,
+    /// The rows above the rule.
+    pub declarations: Vec<Span>,
+    /// The rule.
+    pub rule: Place,
+    /// How the threads are written.
+    pub form: Form,
+    /// The rows below the rule.
+    pub rows: Vec<Span>,
+    /// The verdict lines; each may span several lines of the text.
+    pub results: Vec<Span>,
+}
+
+/// Sorts the lines.
+pub fn find(context: &mut Context<'_>) -> Option<Sections> {
+    let lines = context.text.lines();
+    let mut sections = Sections {
+        name: None,
+        header: Vec::new(),
+        declarations: Vec::new(),
+        rule: Place::default(),
+        form: Form::Columns,
+        rows: Vec::new(),
+        results: Vec::new(),
+    };
+    let mut rest = lines.as_slice();
+    match rest.first() {
+        Some(first) if first_word(context.text.slice(*first)) == "litmus" => {
+            sections.name = Some(*first);
+            rest = &rest[1..];
+        }
+        first => {
+            let span = first.copied().unwrap_or_default();
+            let message = format!("expected `litmus NAME`, found {}", found(context, span));
+            context.sink.push(Diagnostic::error("missing-name", span, message));
+        }
+    }
+    let text = |line: &Span| context.text.slice(*line);
+    let start = rest.iter().position(|line| is_rule(text(line)) || is_block(text(line)));
+    let Some(start) = start else {
+        missing_rule(context, rest);
+        return None;
+    };
+    for line in &rest[..start] {
+        if is_header(text(line)) {
+            sections.header.push(*line);
+        } else {
+            sections.declarations.push(*line);
+        }
+    }
+    sections.rule = context.text.place(rest[start]);
+    rest = if is_rule(text(&rest[start])) { &rest[start + 1..] } else { &rest[start..] };
+    if rest.first().is_some_and(|line| is_block(text(line))) {
+        sections.form = Form::Blocks;
+        // Blocks end where their braces do; cells::blocks finds out.
+        let program = cells::blocks_extent(context, rest);
+        sections.rows = rest[..program].to_vec();
+        sections.results = join(context, &rest[program..]);
+    } else {
+        let program = program_rows(context, rest);
+        sections.rows = rest[..program].to_vec();
+        sections.results = join(context, &rest[program..]);
+    }
+    Some(sections)
+}
+
+fn found(context: &Context<'_>, span: Span) -> String {
+    match first_word(context.text.slice(span)) {
+        "" => "the end of the file".to_owned(),
+        word => format!("`{word}`"),
+    }
+}
+
+/// The first word, or the first character if that is none.
+fn first_word(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+    let end = if end == 0 { text.chars().next().map_or(0, char::len_utf8) } else { end };
+    &text[..end]
+}
+
+/// A line of dashes, three at least; bars may continue the columns through it.
+fn is_rule(line: &str) -> bool {
+    let dashes = |c: char| matches!(c, '-' | '─' | '—' | '–' | '━');
+    line.chars().take_while(|&c| dashes(c)).count() >= 3
+        && line.chars().all(|c| dashes(c) || matches!(c, ' ' | '|' | '‖' | '+'))
+}
+
+/// `thread 1 …`
+fn is_block(line: &str) -> bool {
+    let rest = line.strip_prefix("thread").unwrap_or("");
+    rest.starts_with(' ') && rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A line above the rule that is no declaration: it has a header's keyword, or nothing that declarations have.
+fn is_header(line: &str) -> bool {
+    let word = first_word(line);
+    let after = line[word.len()..].trim_start();
+    if header::KEYWORDS.contains(&word) || word == "observe" {
+        return !after.starts_with(['=', ',', '[', '@', '|', '‖']);
+    }
+    let declares = ["SVar", "SC", "Barrier", "WLock", "SLock", "NLock", "Ring"];
+    let close = crate::diagnostic::nearest(word, header::KEYWORDS.iter().copied()).is_some();
+    line.starts_with('"')
+        || !declares.contains(&word)
+            && (!line.contains(['=', '|', '‖']) && !line.contains('[')
+                || close && after.starts_with('"'))
+}
+
+fn missing_rule(context: &mut Context<'_>, lines: &[Span]) {
+    let statement = lines.iter().find(|line| context.text.slice(**line).contains(":="));
+    let span = statement.or(lines.last()).copied().unwrap_or_default();
+    let error = Diagnostic::error(
+        "missing-rule",
+        span,
+        "expected a line of dashes between declarations and statements, found none",
+    );
+    context.sink.push(error.help("write `---` below the declarations, even if there are none"));
+}
+
+/// How many of the lines are rows of the program.
+fn program_rows(context: &mut Context<'_>, lines: &[Span]) -> usize {
+    let bars = lines.iter().any(|line| !cells::split(context.text, *line).1.is_empty());
+    let mut braces = 0usize;
+    let mut previous: Option<usize> = None;
+    for (index, line) in lines.iter().enumerate() {
+        let text = context.text.slice(*line);
+        let at = context.text.line_of(line.start);
+        let gap = previous.is_none_or(|previous| at > previous + 1);
+        previous = Some(at);
+        let no_bars = cells::split(context.text, *line).1.is_empty();
+        if is_result(text) && no_bars || gap && braces == 0 && no_bars && is_condition(text, bars) {
+            return index;
+        }
+        if is_rule(text) {
+            let error = Diagnostic::error("second-rule", *line, "the program has a second rule");
+            context
+                .sink
+                .push(error.help("one line of dashes separates declarations and statements"));
+        }
+        let opened = text.matches('{').count();
+        braces = (braces + opened).saturating_sub(text.matches('}').count());
+    }
+    lines.len()
+}
+
+/// A line that can only be a verdict.
+fn is_result(line: &str) -> bool {
+    let word = first_word(line);
+    let after = line[word.len()..].trim_start();
+    let negated = line.trim_start_matches(['~', '¬', '!', ' ']);
+    let negated = negated.strip_prefix("not ").unwrap_or(negated).trim_start();
+    let keyword = ["forall", "exactly", "observe"].contains(&word)
+        || first_word(negated) == "exists" && !after.starts_with(":=");
+    let marked = line.contains(['✓', '✗', '✔', '✘'])
+        || line
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .any(|word| word == "allowed" || word == "forbidden");
+    let label_end =
+        line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
+    let prefixed = label_end.is_some_and(|end| {
+        let rest = line[end..].trim_start();
+        end > 0 && rest.starts_with(':') && !rest.starts_with(":=")
+    });
+    keyword && !after.starts_with(['=', ':']) || marked || prefixed
+}
+
+/// A line that looks like a condition without its verdict. In a program of one column, where a coreRMA
+/// statement looks the same, only a tuple does.
+fn is_condition(line: &str, bars: bool) -> bool {
+    let compares = line.contains(['=', '≠', '<', '>']);
+    let statement = line.contains(":=") || line.contains('{') || line.ends_with('}');
+    compares && !statement && (bars || line.starts_with('('))
+}
+
+/// Joins lines that an open bracket or a following `for` continues.
+fn join(context: &Context<'_>, lines: &[Span]) -> Vec<Span> {
+    let mut joined: Vec<Span> = Vec::new();
+    let mut depth = 0usize;
+    for line in lines {
+        let text = context.text.slice(*line);
+        let continues = depth > 0 || first_word(text) == "for";
+        match joined.last_mut() {
+            Some(last) if continues => *last = last.to(*line),
+            _ => joined.push(*line),
+        }
+        for character in text.chars() {
+            match character {
+                '(' | '{' => depth += 1,
+                ')' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+    joined
+}

@@ -1,0 +1,64 @@
+//! Cells above the rule.
+
+use super::super::ast::{Declaration, DeclarationKind, Number};
+
+/// A cell: locations first come as `x = 0, y = 0`; a class holds up to the next `;`.
+pub fn cell(declarations: &[Declaration]) -> String {
+    let mut out = String::new();
+    let mut previous: Option<&str> = None;
+    for declaration in declarations {
+        let class = class(&declaration.kind);
+        match previous {
+            Some(before) if before == class => out.push_str(", "),
+            Some(_) => out.push_str("; "),
+            None => {}
+        }
+        if previous != Some(class) && !class.is_empty() {
+            out.push_str(class);
+            out.push(' ');
+        }
+        previous = Some(class);
+        out.push_str(&one(declaration));
+    }
+    out
+}
+
+fn class(kind: &DeclarationKind) -> &str {
+    match kind {
+        DeclarationKind::Location(_) | DeclarationKind::Mixed { .. } => "",
+        DeclarationKind::SVar(_) => "SVar",
+        DeclarationKind::Sc(_) => "SC",
+        DeclarationKind::Barrier(_) => "Barrier",
+        DeclarationKind::Lock(class) => class,
+        DeclarationKind::Ring { .. } => "Ring",
+    }
+}
+
+fn one(declaration: &Declaration) -> String {
+    let home = declaration.home.map(|node| format!("@{}", node.value)).unwrap_or_default();
+    let name = &declaration.name.text;
+    match &declaration.kind {
+        DeclarationKind::Location(value)
+        | DeclarationKind::SVar(value)
+        | DeclarationKind::Sc(value) => format!("{name}{home} = {}", value.value),
+        DeclarationKind::Mixed { size, initial } => {
+            let values = match initial.as_slice() {
+                [one] => one.value.to_string(),
+                several => format!("({})", list(several)),
+            };
+            format!("{name}[{}]{home} = {values}", size.value)
+        }
+        DeclarationKind::Barrier(None) => name.clone(),
+        DeclarationKind::Barrier(Some(threads)) => format!("{name} {{{}}}", list(threads)),
+        DeclarationKind::Lock(_) => format!("{name}{home}"),
+        DeclarationKind::Ring { writer, readers, size } => {
+            let size = size.map(|size| format!(" size {}", size.value)).unwrap_or_default();
+            format!("{name} {} -> {{{}}}{size}", writer.value, list(readers))
+        }
+    }
+}
+
+/// `1, 2`
+pub fn list(numbers: &[Number]) -> String {
+    numbers.iter().map(|number| number.value.to_string()).collect::<Vec<_>>().join(", ")
+}

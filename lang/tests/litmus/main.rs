@@ -1,0 +1,31 @@
+//! Tests of the litmus language.
+
+mod roundtrip;
+
+use std::path::{Path, PathBuf};
+
+use lang::source::Source;
+
+/// The litmus files in a folder of test_data, in the order of their names; never none.
+fn files(folder: &str) -> Vec<(PathBuf, Source)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("test_data").join(folder);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "litmus"))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "no files in {}", folder.display());
+    paths.into_iter().map(|path| (path.clone(), read(&path))).collect()
+}
+
+fn read(path: &Path) -> Source {
+    let name = path.file_name().unwrap().to_string_lossy();
+    Source::new(name, std::fs::read_to_string(path).unwrap())
+}
+
+/// All diagnostics, as a terminal shows them.
+fn rendered(source: &Source) -> String {
+    let (_, diagnostics) = lang::litmus::load(source);
+    diagnostics.iter().map(|diagnostic| diagnostic.render(source, false)).collect()
+}

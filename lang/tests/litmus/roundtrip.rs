@@ -1,0 +1,26 @@
+//! What is printed says what was read.
+
+use lang::litmus::{load, parse, print};
+use lang::source::Source;
+
+#[test]
+fn valid_files_survive_printing() {
+    for (path, source) in super::files("ok") {
+        let name = path.display();
+        let (file, diagnostics) = parse(&source);
+        let file = file.unwrap_or_else(|| panic!("{name}:\n{}", super::rendered(&source)));
+        assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
+        let printed = print(&file);
+        if std::env::var_os("SHOW").is_some() {
+            println!("{printed}");
+        }
+        let again = Source::new(source.name.clone(), printed.clone());
+        let (reread, _) = parse(&again);
+        let reread =
+            reread.unwrap_or_else(|| panic!("{name}:\n{printed}\n{}", super::rendered(&again)));
+        assert_eq!(file, reread, "{name}:\n{printed}");
+        assert_eq!(printed, print(&reread), "{name}: printing twice differs");
+        let (test, _) = load(&source);
+        assert!(test.is_some(), "{name}:\n{}", super::rendered(&source));
+    }
+}

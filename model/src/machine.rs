@@ -1,0 +1,33 @@
+//! The operational machine of RDMA^TSO_RMW [RMW §D.1], explored or simulated.
+//!
+//! *Exploration* is sound and complete: [`explore()`] gives exactly the outcomes that the rules allow,
+//! unless it says `complete: false`; then those it gives are still allowed. *Simulation* is sound: every
+//! outcome that [`Simulator`] shows is allowed, and it makes no promise to show all. Under a
+//! [`Fault`] both do what the broken rules say.
+//!
+//! [`state`] is what changes, [`rules`] (with `cpu` and `queue_pair`) how; both users step the same machine.
+//! `reduce` says which steps exploration may leave out, and why.
+
+mod cpu;
+mod describe;
+mod encode;
+mod explore;
+mod fault;
+mod footprint;
+mod queue_pair;
+mod random;
+mod reduce;
+pub mod rules;
+mod simulate;
+pub mod state;
+
+pub use compiler::code::CompileError;
+pub use describe::describe;
+pub use explore::{Blocked, Effort, Exploration, Limits, explore, explore_with};
+pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
+pub use random::Random;
+pub use rules::{Machine, Variant};
+pub use simulate::{Histogram, Run, Simulator};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Threads: what an instruction does when its turn comes.
+
+use compiler::code::{Instruction, Operation, QueuePairId};
+use lang::program::{LocationId, RegisterId, WorkId};
+
+use super::fault::Fault;
+use super::rules::{Effect, Machine, QUEUE_LIMIT, Variant};
+use super::state::{Entry, Item, LocalEntry, Source, State};
+
+impl Machine {
+    /// The next instruction of a thread, `None` when it is done.
+    pub(super) fn next_instruction(&self, state: &State, thread: usize) -> Option<&Instruction> {
+        self.code.threads[thread].instructions.get(state.threads[thread].pc)
+    }
+
+    /// The queue pair whose operation holds a thread up under `sc`, where operations are synchronous.
+    pub(super) fn in_flight(&self, state: &State, thread: usize) -> Option<usize> {
+        if self.variant != Variant::Sc {
+            return None;
+        }
+        let mut pairs = self.code.threads[thread].queue_pairs.clone();
+        pairs.find(|pair| !state.pairs[*pair].pipe.is_empty())
+    }
+
+    /// The first queue pair with operations of that id that are not polled.
+    pub(super) fn awaited_pair(&self, state: &State, thread: usize, id: WorkId) -> Option<usize> {
+        if self.variant == Variant::Sc {
+            return None;
+        }
+        let slot = self.waits[thread].iter().find(|(known, _)| *known == id)?.1;
+        let mut pairs = self.code.threads[thread].queue_pairs.clone();
+        let first = pairs.start;
+        pairs.find(|pair| state.awaited[slot + pair - first] > 0)
+    }
+
+    /// Whether the thread can take its next instruction.
+    pub(super) fn cpu_enabled(&self, state: &State, thread: usize) -> bool {
+        let Some(instruction) = self.next_instruction(state, thread) else { return false };
+        if self.in_flight(state, thread).is_some() {
+            return false;
+        }
+        let drained = state.threads[thread].buffer.is_empty();
+        match instruction {
+            Instruction::Fence => drained || self.faults.has(Fault::FenceIgnored),
+            Instruction::Cas { .. } | Instruction::Faa { .. } => {
+                drained || self.faults.has(Fault::CasDoesNotDrain)
+            }
+            Instruction::Poll(pair) => self.can_poll(state, pair.0),
+            Instruction::Wait(id) => match self.awaited_pair(state, thread, *id) {
+                Some(pair) => self.can_poll(state, pair),
+                None => true,
+            },
+            _ => true,
+        }
+    }
+
+    fn can_poll(&self, state: &State, pair: usize) -> bool {
+        let queues = &state.pairs[pair];
+        queues.notices > 0
+            || self.faults.has(Fault::PollEarly) && queues.local.contains(&LocalEntry::Notice)
+    }
+
+    /// Takes the thread's next instruction, which must be enabled.
+    pub(super) fn cpu_step(&self, state: &mut State, thread: usize) -> Effect {
+        let Some(instruction) = self.next_instruction(state, thread) else {
+            return Effect::Continue;
+        };
+        let mut next = state.threads[thread].pc + 1;
+        match instruction {
+            Instruction::Assign { register, value } => {
+                state.registers[register.0] = state.value(value);
+            }
+            Instruction::Read { register, location } => {
+                state.registers[register.0] = state.cpu_read(thread, *location);
+            }
+            Instruction::Write { location, value } => {
+                let value = state.value(value);
+                if self.cpu_write(state, thread, *location, value) == Effect::QueueFull {
+                    return Effect::QueueFull;
+                }
+            }
+            Instruction::Cas { register, location, expected, desired } => {
+                let written = (state.memory[location.0] == state.value(expected))
+                    .then(|| state.value(desired));
+                atomic_update(state, *register, *location, written);
+            }
+            Instruction::Faa { register, location, addend } => {
+                let written = state.memory[location.0].wrapping_add(state.value(addend));
+                atomic_update(state, *register, *location, Some(written));
+            }
+            Instruction::Fence => {}
+            Instruction::Issue { queue_pair, operation, id } => {
+                let effect = self.issue(state, thread, *queue_pair, operation, *id);
+                if effect == Effect::QueueFull {
+                    return effect;
+                }
+            }
+            Instruction::Poll(pair) => self.poll(state, thread, pair.0),
+            Instruction::Wait(id) => {
+                if let Some(pair) = self.awaited_pair(state, thread, *id) {
+                    self.poll(state, thread, pair);
+                    if self.awaited_pair(state, thread, *id).is_some() {
+                        next -= 1;
+                    }
+                }
+            }
+            Instruction::Jump(target) => next = *target,
+            Instruction::JumpIfZero { condition, target } => {
+                if state.value(condition) == 0 {
+                    next = *target;
+                }
+            }
+            Instruction::Assume(condition) => {
+                if state.value(condition) == 0 {
+                    return Effect::AssumeFailed;
+                }
+            }
+        }
+        state.threads[thread].pc = next;
+        Effect::Continue
+    }
+
+    fn cpu_write(
+        &self,
+        state: &mut State,
+        thread: usize,
+        target: LocationId,
+        value: u64,
+    ) -> Effect {
+        if self.variant == Variant::Sc {
+            state.memory[target.0] = value;
+            return Effect::Continue;
+        }
+        let buffer = &mut state.threads[thread].buffer;
+        if buffer.len() >= QUEUE_LIMIT {
+            return Effect::QueueFull;
+        }
+        buffer.push(Entry { pair: 0, item: Item::Write { target, value } });
+        Effect::Continue
+    }
+
+    fn issue(
+        &self,
+        state: &mut State,
+        thread: usize,
+        pair: QueuePairId,
+        operation: &Operation,
+        id: Option<WorkId>,
+    ) -> Effect {
+        let item = self.item(state, operation);
+        let entry = Entry { pair: pair.0, item };
+        if item != Item::Fence {
+            state.pairs[pair.0].outstanding += 1;
+            let position = pair.0 - self.code.threads[thread].queue_pairs.start;
+            let waits = &self.waits[thread];
+            if let Some((_, slot)) = waits.iter().find(|(known, _)| Some(*known) == id) {
+                state.awaited[slot + position] = state.pairs[pair.0].outstanding;
+            }
+        }
+        if self.variant == Variant::Sc {
+            if item != Item::Fence {
+                state.pairs[pair.0].pipe.push(entry);
+            }
+            return Effect::Continue;
+        }
+        let buffer = &mut state.threads[thread].buffer;
+        if buffer.len() >= QUEUE_LIMIT {
+            return Effect::QueueFull;
+        }
+        buffer.push(entry);
+        Effect::Continue
+    }
+
+    /// The operation as the NIC gets it: what the CPU computes is computed now.
+    fn item(&self, state: &State, operation: &Operation) -> Item {
+        match operation {
+            Operation::Put { target, source } => {
+                let source = if self.faults.has(Fault::PutReadsEarly) {
+                    Source::Value(state.memory[source.0])
+                } else {
+                    Source::Location(*source)
+                };
+                Item::Put { target: *target, source }
+            }
+            Operation::PutValue { target, value } => {
+                Item::Put { target: *target, source: Source::Value(state.value(value)) }
+            }
+            Operation::Get { target, source } => Item::Get { target: *target, source: *source },
+            Operation::Rcas { result, target, expected, desired } => Item::Rcas {
+                result: *result,
+                target: *target,
+                expected: state.value(expected),
+                desired: state.value(desired),
+            },
+            Operation::Rfaa { result, target, addend } => {
+                Item::Rfaa { result: *result, target: *target, addend: state.value(addend) }
+            }
+            Operation::Fence => Item::Fence,
+        }
+    }
+
+    /// Takes the first completion notice; it counts for every id.
+    fn poll(&self, state: &mut State, thread: usize, pair: usize) {
+        let queues = &mut state.pairs[pair];
+        if queues.notices > 0 {
+            queues.notices -= 1;
+        } else if let Some(index) =
+            queues.local.iter().position(|entry| *entry == LocalEntry::Notice)
+        {
+            queues.local.remove(index);
+        }
+        queues.outstanding = queues.outstanding.saturating_sub(1);
+        let position = pair - self.code.threads[thread].queue_pairs.start;
+        for (_, slot) in &self.waits[thread] {
+            let awaited = &mut state.awaited[slot + position];
+            *awaited = awaited.saturating_sub(1);
+        }
+    }
+}
+
+/// The write of a CPU read-modify-write, if there is one; the register takes the old value.
+fn atomic_update(
+    state: &mut State,
+    register: Option<RegisterId>,
+    location: LocationId,
+    written: Option<u64>,
+) {
+    let old = state.memory[location.0];
+    if let Some(value) = written {
+        state.memory[location.0] = value;
+    }
+    if let Some(register) = register {
+        state.registers[register.0] = old;
+    }
+}

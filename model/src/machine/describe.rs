@@ -1,0 +1,185 @@
+//! Transitions in words, for traces.
+
+use compiler::code::Instruction;
+use lang::program::{LocationId, Program, RegisterId};
+
+use super::rules::{Agent, Machine, Transition, operation_name};
+use super::state::{Item, LocalEntry, Source, State};
+
+/// What an enabled transition does, in the state before it: `rule 3: put's remote write x := 1 leaves
+/// the pipe (thread 1 to node 2)`.
+pub fn describe(
+    program: &Program,
+    machine: &Machine,
+    state: &State,
+    transition: Transition,
+) -> String {
+    let words = Words { program, machine, state };
+    match transition.agent {
+        Agent::Cpu(thread) => words.cpu(thread),
+        Agent::StoreBuffer(thread) => words.store_buffer(thread, transition.slot),
+        Agent::Pipe(pair) => {
+            format!("{} ({})", words.pipe(pair, transition.slot), words.pair(pair))
+        }
+        Agent::RemoteBuffer(pair) => {
+            let write = &state.pairs[pair].remote[transition.slot];
+            let (target, value) = (words.location(write.target), write.value);
+            let rule = if write.atomic { "rule 13: RMW" } else { "rule 4: put" };
+            format!(
+                "{rule}'s remote write {target} := {value} reaches memory ({})",
+                words.pair(pair)
+            )
+        }
+        Agent::LocalBuffer(pair) => match &state.pairs[pair].local[transition.slot] {
+            LocalEntry::Write { target, value } => format!(
+                "rule 8: local write {} := {value} reaches memory ({})",
+                words.location(*target),
+                words.pair(pair)
+            ),
+            LocalEntry::Notice => "notice".to_owned(),
+        },
+    }
+}
+
+struct Words<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    state: &'a State,
+}
+
+impl Words<'_> {
+    fn location(&self, location: LocationId) -> &str {
+        &self.program.locations[location.0].name
+    }
+
+    fn register(&self, register: RegisterId) -> &str {
+        self.program.registers[register.0].name.as_deref().unwrap_or("_")
+    }
+
+    fn pair(&self, pair: usize) -> String {
+        let pair = self.machine.code.queue_pairs[pair];
+        format!("thread {} to node {}", pair.thread.number(), pair.node.0)
+    }
+
+    fn cpu(&self, thread: usize) -> String {
+        let text = match self.machine.next_instruction(self.state, thread) {
+            None => "is done".to_owned(),
+            Some(Instruction::Assign { register, value }) => {
+                format!("{} := {}", self.register(*register), self.state.value(value))
+            }
+            Some(Instruction::Read { register, location }) => format!(
+                "{} := {} reads {}",
+                self.register(*register),
+                self.location(*location),
+                self.state.cpu_read(thread, *location)
+            ),
+            Some(Instruction::Write { location, value }) => {
+                let value = self.state.value(value);
+                format!("{} := {value} enters the store buffer", self.location(*location))
+            }
+            Some(Instruction::Cas { location, expected, .. }) => {
+                let old = self.state.memory[location.0];
+                let word = if old == self.state.value(expected) { "succeeds" } else { "fails" };
+                format!("CAS on {} reads {old} and {word}", self.location(*location))
+            }
+            Some(Instruction::Faa { location, .. }) => {
+                let old = self.state.memory[location.0];
+                format!("FAA on {} reads {old}", self.location(*location))
+            }
+            Some(Instruction::Fence) => "Mfence".to_owned(),
+            Some(Instruction::Issue { operation, queue_pair, .. }) => {
+                let node = self.machine.code.queue_pairs[queue_pair.0].node.0;
+                format!("{} to node {node} enters the store buffer", operation_name(operation))
+            }
+            Some(Instruction::Poll(pair)) => {
+                format!("Poll({})", self.machine.code.queue_pairs[pair.0].node.0)
+            }
+            Some(Instruction::Wait(id)) => {
+                let name = &self.program.work_ids[id.0];
+                match self.machine.awaited_pair(self.state, thread, *id) {
+                    Some(pair) => {
+                        let node = self.machine.code.queue_pairs[pair].node.0;
+                        format!("Wait({name}) polls node {node}")
+                    }
+                    None => format!("Wait({name})"),
+                }
+            }
+            Some(Instruction::Jump(_) | Instruction::JumpIfZero { .. }) => "jumps".to_owned(),
+            Some(Instruction::Assume(_)) => "assume".to_owned(),
+        };
+        format!("thread {}: {text}", thread + 1)
+    }
+
+    fn store_buffer(&self, thread: usize, slot: usize) -> String {
+        let number = thread + 1;
+        let entry = &self.state.threads[thread].buffer[slot];
+        match &entry.item {
+            Item::Write { target, value } => {
+                let target = self.location(*target);
+                format!("store buffer: {target} := {value} reaches memory (thread {number})")
+            }
+            item => {
+                let pair = self.pair(entry.pair);
+                format!("store buffer: {} goes to the NIC ({pair})", self.item(item))
+            }
+        }
+    }
+
+    fn item(&self, item: &Item) -> String {
+        match item {
+            Item::Put { target, source: Source::Location(source) } => {
+                format!("put {} := {}", self.location(*target), self.location(*source))
+            }
+            Item::Put { target, source: Source::Value(value) } => {
+                format!("put {} := {value}", self.location(*target))
+            }
+            Item::Get { target, source } => {
+                format!("get {} := {}", self.location(*target), self.location(*source))
+            }
+            Item::Rcas { target, .. } => format!("RCAS on {}", self.location(*target)),
+            Item::Rfaa { target, .. } => format!("RFAA on {}", self.location(*target)),
+            Item::Fence => "Rfence".to_owned(),
+            Item::Ack => "ack".to_owned(),
+            Item::Write { target, value }
+            | Item::RemoteWrite { target, value }
+            | Item::LocalWrite { target, value }
+            | Item::AtomicWrite { target, value } => {
+                format!("{} := {value}", self.location(*target))
+            }
+        }
+    }
+
+    fn pipe(&self, pair: usize, slot: usize) -> String {
+        let item = &self.state.pairs[pair].pipe[slot].item;
+        let words = self.item(item);
+        let memory = |location: &LocationId| self.state.memory[location.0];
+        match item {
+            Item::Fence | Item::Write { .. } => "rule 1: Rfence leaves the pipe".to_owned(),
+            Item::Put { source, .. } => {
+                let value = match source {
+                    Source::Location(source) => memory(source),
+                    Source::Value(value) => *value,
+                };
+                format!("rule 2: {words} reads {value}")
+            }
+            Item::RemoteWrite { .. } => {
+                format!("rule 3: put's remote write {words} leaves the pipe")
+            }
+            Item::Ack => "rule 5: ack becomes a completion notice".to_owned(),
+            Item::Get { source, .. } => format!("rule 6: {words} reads {}", memory(source)),
+            Item::LocalWrite { .. } => format!("rule 7: local write {words} leaves the pipe"),
+            Item::Rcas { target, expected, .. } => {
+                let old = memory(target);
+                if old == *expected {
+                    format!("rule 10: {words} reads {old} and succeeds")
+                } else {
+                    format!("rule 9: {words} reads {old} and fails")
+                }
+            }
+            Item::Rfaa { target, .. } => format!("rule 11: {words} reads {}", memory(target)),
+            Item::AtomicWrite { .. } => {
+                format!("rule 12: RMW's remote write {words} leaves the pipe")
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! States as bytes, and the set of those that have been seen.
+//!
+//! An encoding leaves out what other parts determine (the locks: each is held by the one atomic write on
+//! its way to the node). With [`Dead`], it also leaves out what can no longer matter.
+
+use std::hash::Hasher;
+
+use lang::program::LocationId;
+use rustc_hash::FxHasher;
+
+use super::footprint::{Footprints, bit};
+use super::rules::Machine;
+use super::state::{Entry, Item, LocalEntry, RemoteWrite, Source, State};
+
+/// Values that are written as 0 because nothing will look at them. Two states that differ only there have the same
+/// transitions to states that differ only there, and the same outcomes.
+pub(super) struct Dead<'a> {
+    pub footprints: &'a Footprints,
+}
+
+impl Dead<'_> {
+    /// The locations whose values matter: observed ones, and those that some instruction or entry may read.
+    pub fn relevant(&self, state: &State) -> u64 {
+        let mut reads = self.footprints.observed;
+        for (index, thread) in state.threads.iter().enumerate() {
+            reads |= self.footprints.future(index, thread.pc).access.reads;
+            for entry in &thread.buffer {
+                reads |= item_reads(&entry.item);
+            }
+        }
+        for pair in &state.pairs {
+            for entry in &pair.pipe {
+                reads |= item_reads(&entry.item);
+            }
+        }
+        reads
+    }
+
+    fn register(&self, state: &State, register: usize) -> bool {
+        let (observed, thread) = self.footprints.registers[register];
+        let pc = state.threads[thread].pc;
+        !observed && self.footprints.future(thread, pc).live & bit(register) == 0
+    }
+}
+
+/// The locations that an entry has still to read.
+pub(super) fn item_reads(item: &Item) -> u64 {
+    match item {
+        Item::Put { source: Source::Location(source), .. } | Item::Get { source, .. } => {
+            bit(source.0)
+        }
+        Item::Rcas { target, .. } | Item::Rfaa { target, .. } => bit(target.0),
+        _ => 0,
+    }
+}
+
+impl Machine {
+    /// Appends the state's encoding.
+    pub(super) fn encode(&self, state: &State, dead: Option<&Dead<'_>>, out: &mut Vec<u8>) {
+        let relevant = dead.map_or(u64::MAX, |dead| dead.relevant(state));
+        for (index, value) in state.memory.iter().enumerate() {
+            number(out, if relevant & bit(index) == 0 { 0 } else { *value });
+        }
+        for (index, value) in state.registers.iter().enumerate() {
+            let is_dead = dead.is_some_and(|dead| dead.register(state, index));
+            number(out, if is_dead { 0 } else { *value });
+        }
+        for thread in &state.threads {
+            number(out, thread.pc as u64);
+            entries(out, &thread.buffer, true);
+        }
+        for (index, pair) in state.pairs.iter().enumerate() {
+            let polled = dead.is_none_or(|dead| {
+                let thread = self.code.queue_pairs[index].thread.0;
+                let pc = state.threads[thread].pc;
+                dead.footprints.future(thread, pc).polls & bit(index) != 0
+            });
+            entries(out, &pair.pipe, polled);
+            number(out, pair.remote.len() as u64);
+            for write in &pair.remote {
+                number(out, (write.target.0 as u64) << 1 | u64::from(write.atomic));
+                number(out, write.value);
+            }
+            number(out, pair.local.len() as u64);
+            for entry in &pair.local {
+                match entry {
+                    LocalEntry::Notice => number(out, 0),
+                    LocalEntry::Write { target, value } => {
+                        number(out, target.0 as u64 + 1);
+                        number(out, *value);
+                    }
+                }
+            }
+            number(out, if polled { pair.notices.into() } else { 0 });
+            number(out, if polled { pair.outstanding.into() } else { 0 });
+        }
+        self.encode_awaited(state, dead, out);
+    }
+
+    fn encode_awaited(&self, state: &State, dead: Option<&Dead<'_>>, out: &mut Vec<u8>) {
+        for (thread, waits) in self.waits.iter().enumerate() {
+            if waits.is_empty() {
+                continue;
+            }
+            let pairs = &self.code.threads[thread].queue_pairs;
+            let polls = dead.map_or(u64::MAX, |dead| {
+                dead.footprints.future(thread, state.threads[thread].pc).polls
+            });
+            for (_, slot) in waits {
+                for (offset, pair) in pairs.clone().enumerate() {
+                    let matters = polls & bit(pair) != 0;
+                    number(out, if matters { state.awaited[slot + offset].into() } else { 0 });
+                }
+            }
+        }
+    }
+
+    /// Makes `state` the one that was encoded.
+    pub(super) fn decode(&self, mut bytes: &[u8], state: &mut State) {
+        let input = &mut bytes;
+        for value in state.memory.iter_mut().chain(&mut state.registers) {
+            *value = take(input);
+        }
+        for thread in &mut state.threads {
+            thread.pc = take(input) as usize;
+            take_entries(input, &mut thread.buffer);
+        }
+        state.locks.fill(false);
+        for (index, pair) in state.pairs.iter_mut().enumerate() {
+            take_entries(input, &mut pair.pipe);
+            pair.remote.clear();
+            for _ in 0..take(input) {
+                let head = take(input);
+                let (target, atomic) = (LocationId((head >> 1) as usize), head & 1 != 0);
+                pair.remote.push(RemoteWrite { target, value: take(input), atomic });
+            }
+            pair.local.clear();
+            for _ in 0..take(input) {
+                let entry = match take(input) {
+                    0 => LocalEntry::Notice,
+                    target => LocalEntry::Write {
+                        target: LocationId(target as usize - 1),
+                        value: take(input),
+                    },
+                };
+                pair.local.push(entry);
+            }
+            pair.notices = take(input) as u32;
+            pair.outstanding = take(input) as u32;
+            let atomic = |entry: &Entry| matches!(entry.item, Item::AtomicWrite { .. });
+            if pair.pipe.iter().any(atomic) || pair.remote.iter().any(|write| write.atomic) {
+                state.locks[self.lock[index]] = true;
+            }
+        }
+        for awaited in &mut state.awaited {
+            *awaited = take(input) as u32;
+        }
+    }
+}
+
+fn entries(out: &mut Vec<u8>, entries: &[Entry], acks: bool) {
+    let kept = |entry: &&Entry| acks || entry.item != Item::Ack;
+    number(out, entries.iter().filter(kept).count() as u64);
+    for entry in entries.iter().filter(kept) {
+        // One number for kind and queue pair.
+        let mut head = |kind: u64| number(out, (entry.pair as u64) << 4 | kind);
+        let fields = match entry.item {
+            Item::Write { target, value } => (head(0), [target.0 as u64, value, 0, 0], 2),
+            Item::Put { target, source: Source::Location(source) } => {
+                (head(1), [target.0 as u64, source.0 as u64, 0, 0], 2)
+            }
+            Item::Put { target, source: Source::Value(value) } => {
+                (head(2), [target.0 as u64, value, 0, 0], 2)
+            }
+            Item::RemoteWrite { target, value } => (head(3), [target.0 as u64, value, 0, 0], 2),
+            Item::Ack => (head(4), [0; 4], 0),
+            Item::Get { target, source } => (head(5), [target.0 as u64, source.0 as u64, 0, 0], 2),
+            Item::LocalWrite { target, value } => (head(6), [target.0 as u64, value, 0, 0], 2),
+            Item::Rcas { result, target, expected, desired } => {
+                (head(7), [result.0 as u64, target.0 as u64, expected, desired], 4)
+            }
+            Item::Rfaa { result, target, addend } => {
+                (head(8), [result.0 as u64, target.0 as u64, addend, 0], 3)
+            }
+            Item::AtomicWrite { target, value } => (head(9), [target.0 as u64, value, 0, 0], 2),
+            Item::Fence => (head(10), [0; 4], 0),
+        };
+        let ((), values, count) = fields;
+        for value in &values[..count] {
+            number(out, *value);
+        }
+    }
+}
+
+fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
+    entries.clear();
+    for _ in 0..take(input) {
+        let head = take(input);
+        let mut value = || take(input);
+        let mut item = || match head & 15 {
+            0 => Item::Write { target: LocationId(value() as usize), value: value() },
+            1 => Item::Put {
+                target: LocationId(value() as usize),
+                source: Source::Location(LocationId(value() as usize)),
+            },
+            2 => Item::Put { target: LocationId(value() as usize), source: Source::Value(value()) },
+            3 => Item::RemoteWrite { target: LocationId(value() as usize), value: value() },
+            4 => Item::Ack,
+            5 => Item::Get {
+                target: LocationId(value() as usize),
+                source: LocationId(value() as usize),
+            },
+            6 => Item::LocalWrite { target: LocationId(value() as usize), value: value() },
+            7 => Item::Rcas {
+                result: LocationId(value() as usize),
+                target: LocationId(value() as usize),
+                expected: value(),
+                desired: value(),
+            },
+            8 => Item::Rfaa {
+                result: LocationId(value() as usize),
+                target: LocationId(value() as usize),
+                addend: value(),
+            },
+            9 => Item::AtomicWrite { target: LocationId(value() as usize), value: value() },
+            _ => Item::Fence,
+        };
+        let item = item();
+        entries.push(Entry { pair: (head >> 4) as usize, item });
+    }
+}
+
+/// Seven bits a byte, least significant first; most numbers here are small.
+fn number(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 128 {
+        out.push(value as u8 | 128);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn take(input: &mut &[u8]) -> u64 {
+    let (mut value, mut shift) = (0, 0);
+    while let Some((byte, rest)) = input.split_first() {
+        *input = rest;
+        value |= u64::from(byte & 127) << shift;
+        if byte & 128 == 0 {
+            break;
+        }
+        shift += 7;
+    }
+    value
+}
+
+/// Distinct byte strings, numbered from 0 in the order in which they were added.
+#[derive(Default)]
+pub(super) struct StateSet {
+    bytes: Vec<u8>,
+    /// Where each begins; the next one's beginning is its end.
+    starts: Vec<usize>,
+    /// Open addressing; a number plus 1, or 0 for a free place. The length is a power of two.
+    table: Vec<u32>,
+}
+
+impl StateSet {
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Bytes in use.
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + 8 * self.starts.len() + 4 * self.table.len()
+    }
+
+    pub fn get(&self, number: usize) -> &[u8] {
+        let end = self.starts.get(number + 1).copied().unwrap_or(self.bytes.len());
+        &self.bytes[self.starts[number]..end]
+    }
+
+    /// Adds a string; its number if it is new.
+    pub fn insert(&mut self, key: &[u8]) -> Option<usize> {
+        if 4 * (self.starts.len() + 1) > 3 * self.table.len() {
+            self.grow();
+        }
+        let mask = self.table.len() - 1;
+        let mut place = hash(key) as usize & mask;
+        while self.table[place] != 0 {
+            if self.get(self.table[place] as usize - 1) == key {
+                return None;
+            }
+            place = (place + 1) & mask;
+        }
+        let number = self.starts.len();
+        self.starts.push(self.bytes.len());
+        self.bytes.extend_from_slice(key);
+        self.table[place] = number as u32 + 1;
+        Some(number)
+    }
+
+    fn grow(&mut self) {
+        let size = (2 * self.table.len()).max(64);
+        let mut table = vec![0; size];
+        for number in 0..self.starts.len() {
+            let mut place = hash(self.get(number)) as usize & (size - 1);
+            while table[place] != 0 {
+                place = (place + 1) & (size - 1);
+            }
+            table[place] = number as u32 + 1;
+        }
+        self.table = table;
+    }
+}
+
+fn hash(key: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(key);
+    hasher.finish()
+}

@@ -1,0 +1,192 @@
+//! What the rest of a thread's code may still touch, computed once per program.
+//!
+//! Sets of locations, locks, queue pairs and registers are 64-bit masks, indices taken modulo 64. Two
+//! indices that share a bit are both in a set if one is; every use is safe if a set is too large.
+
+use compiler::code::{Code, Instruction, Operation, ThreadCode};
+use lang::outcome::Observed;
+use lang::program::RegisterId;
+
+/// Locations and locks touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Access {
+    pub reads: u64,
+    pub writes: u64,
+    pub locks: u64,
+}
+
+/// What a thread may do from some instruction on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Future {
+    /// By its own instructions and by the operations they issue.
+    pub access: Access,
+    /// Queue pairs polled.
+    pub polls: u64,
+    /// Registers whose present value may be used.
+    pub live: u64,
+}
+
+/// The [`Future`]s of a program, and what its outcomes show.
+#[derive(Clone, Debug)]
+pub(super) struct Footprints {
+    /// By thread and instruction; one more for the thread's end.
+    futures: Vec<Vec<Future>>,
+    /// Observed locations.
+    pub observed: u64,
+    /// By register: whether it is observed, and its thread.
+    pub registers: Vec<(bool, usize)>,
+}
+
+/// The bit of an index.
+pub(super) fn bit(index: usize) -> u64 {
+    1 << (index % 64)
+}
+
+impl Access {
+    pub fn union(self, other: Self) -> Self {
+        Self {
+            reads: self.reads | other.reads,
+            writes: self.writes | other.writes,
+            locks: self.locks | other.locks,
+        }
+    }
+
+    /// Whether the order of the two can matter, when only these locations' values do.
+    pub fn conflicts(self, other: Self, relevant: u64) -> bool {
+        let (mine, theirs) = (self.writes & relevant, other.writes & relevant);
+        mine & (other.reads | theirs) != 0
+            || self.reads & theirs != 0
+            || self.locks & other.locks != 0
+    }
+}
+
+impl Footprints {
+    /// `threads` has each register's owner; `locks` each queue pair's lock.
+    pub fn new(code: &Code, owners: &[usize], locks: &[usize], observed: &[Observed]) -> Self {
+        let mut locations = 0;
+        let mut registers: Vec<(bool, usize)> =
+            owners.iter().map(|owner| (false, *owner)).collect();
+        for observed in observed {
+            match observed {
+                Observed::Location(location) => locations |= bit(location.0),
+                Observed::Register(register) => registers[register.0].0 = true,
+                Observed::Copy(..) => {}
+            }
+        }
+        let exact = owners.len() <= 64;
+        let futures = code.threads.iter().map(|thread| futures(thread, locks, exact)).collect();
+        Self { futures, observed: locations, registers }
+    }
+
+    pub fn future(&self, thread: usize, pc: usize) -> &Future {
+        &self.futures[thread][pc]
+    }
+}
+
+/// The least solution of "a future is the instruction's part and its successors' futures".
+fn futures(thread: &ThreadCode, locks: &[usize], exact: bool) -> Vec<Future> {
+    let end = thread.instructions.len();
+    let mut futures = vec![Future::default(); end + 1];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for pc in (0..end).rev() {
+            let instruction = &thread.instructions[pc];
+            let mut future = match instruction {
+                Instruction::Jump(target) => futures[*target],
+                Instruction::JumpIfZero { target, .. } => {
+                    let (one, other) = (futures[pc + 1], futures[*target]);
+                    Future {
+                        access: one.access.union(other.access),
+                        polls: one.polls | other.polls,
+                        live: one.live | other.live,
+                    }
+                }
+                _ => futures[pc + 1],
+            };
+            add(&mut future, instruction, thread, locks, exact);
+            changed |= future != futures[pc];
+            futures[pc] = future;
+        }
+    }
+    futures
+}
+
+fn add(
+    future: &mut Future,
+    instruction: &Instruction,
+    thread: &ThreadCode,
+    locks: &[usize],
+    exact: bool,
+) {
+    // A definition ends a register's life only if its bit is its own.
+    let mut define = |register: Option<RegisterId>| {
+        if let (Some(register), true) = (register, exact) {
+            future.live &= !bit(register.0);
+        }
+    };
+    let operands = match instruction {
+        Instruction::Assign { register, value } => {
+            define(Some(*register));
+            vec![value]
+        }
+        Instruction::Read { register, .. } => {
+            define(Some(*register));
+            vec![]
+        }
+        Instruction::Cas { register, expected, desired, .. } => {
+            define(*register);
+            vec![expected, desired]
+        }
+        Instruction::Faa { register, addend, .. } => {
+            define(*register);
+            vec![addend]
+        }
+        Instruction::Write { value, .. } | Instruction::Assume(value) => vec![value],
+        Instruction::JumpIfZero { condition, .. } => vec![condition],
+        Instruction::Issue { operation, .. } => match operation {
+            Operation::PutValue { value, .. } => vec![value],
+            Operation::Rcas { expected, desired, .. } => vec![expected, desired],
+            Operation::Rfaa { addend, .. } => vec![addend],
+            _ => vec![],
+        },
+        _ => vec![],
+    };
+    for register in operands.into_iter().flat_map(|operand| operand.registers()) {
+        future.live |= bit(register.0);
+    }
+    future.polls |= match instruction {
+        Instruction::Poll(pair) => bit(pair.0),
+        Instruction::Wait(_) => thread.queue_pairs.clone().fold(0, |all, pair| all | bit(pair)),
+        _ => 0,
+    };
+    future.access = future.access.union(access(instruction, locks));
+}
+
+/// What an instruction touches itself, or by the operation that it issues.
+fn access(instruction: &Instruction, locks: &[usize]) -> Access {
+    let (mut reads, mut writes, mut lock) = (0, 0, 0);
+    match instruction {
+        Instruction::Read { location, .. } => reads = bit(location.0),
+        Instruction::Write { location, .. } => writes = bit(location.0),
+        Instruction::Cas { location, .. } | Instruction::Faa { location, .. } => {
+            reads = bit(location.0);
+            writes = reads;
+        }
+        Instruction::Issue { queue_pair, operation, .. } => match operation {
+            Operation::Put { target, source } | Operation::Get { target, source } => {
+                reads = bit(source.0);
+                writes = bit(target.0);
+            }
+            Operation::PutValue { target, .. } => writes = bit(target.0),
+            Operation::Rcas { result, target, .. } | Operation::Rfaa { result, target, .. } => {
+                reads = bit(target.0);
+                writes = reads | bit(result.0);
+                lock = bit(locks[queue_pair.0]);
+            }
+            Operation::Fence => {}
+        },
+        _ => {}
+    }
+    Access { reads, writes, locks: lock }
+}

@@ -1,0 +1,253 @@
+//! Store buffers and queue pairs: rules 1-13.
+
+use lang::program::LocationId;
+
+use super::fault::{Fault, FaultSet};
+use super::rules::{Effect, Machine, QUEUE_LIMIT, Variant};
+use super::state::{Entry, Item, Kind, KindSet, LocalEntry, PairState, RemoteWrite, Source, State};
+
+impl Machine {
+    pub(super) fn buffer_slots(&self, state: &State, thread: usize) -> u64 {
+        let buffer = &state.threads[thread].buffer;
+        let head = u64::from(!buffer.is_empty());
+        let write = |index: usize| matches!(buffer[index].item, Item::Write { .. });
+        let mut slots = head;
+        if self.faults.has(Fault::StoreBufferNotFifo) {
+            let writes = (0..buffer.len()).take_while(|index| write(*index)).count();
+            for index in 1..writes {
+                let same = |earlier: &Entry| earlier.target() == buffer[index].target();
+                slots |= u64::from(!buffer[..index].iter().any(same)) << index;
+            }
+        }
+        if self.faults.has(Fault::IssueOvertakesWrites)
+            && let Some(first) = (0..buffer.len()).find(|index| !write(*index))
+        {
+            slots |= 1 << first;
+        }
+        slots
+    }
+
+    pub(super) fn buffer_step(&self, state: &mut State, thread: usize, slot: usize) -> Effect {
+        let entry = state.threads[thread].buffer.remove(slot);
+        match entry.item {
+            Item::Write { target, value } => state.memory[target.0] = value,
+            Item::Fence if self.faults.has(Fault::RfenceIgnored) => {}
+            item => {
+                let pair = &mut state.pairs[entry.pair];
+                if pair.pipe.len() + 1 >= QUEUE_LIMIT {
+                    return Effect::QueueFull;
+                }
+                pair.pipe.push(entry);
+                if self.completes_at_issue(&item) {
+                    return pair.notify();
+                }
+            }
+        }
+        Effect::Continue
+    }
+
+    fn completes_at_issue(&self, item: &Item) -> bool {
+        matches!(item, Item::Put { .. }) && self.faults.has(Fault::CompletionAtIssue)
+    }
+
+    /// Rules 1-3, 5-7 and 9-12: an entry may move if it may overtake all that stands before it.
+    pub(super) fn pipe_slots(&self, state: &State, pair: usize) -> u64 {
+        let mut ahead: KindSet = 0;
+        let mut slots = 0;
+        for (index, entry) in state.pairs[pair].pipe.iter().enumerate().take(QUEUE_LIMIT) {
+            let kind = entry.item.kind();
+            let free = ahead & !self.overtakes[kind as usize] == 0;
+            slots |= u64::from(free && self.also_needs(state, pair, kind)) << index;
+            ahead |= kind.bit();
+        }
+        slots
+    }
+
+    /// What a rule needs beside its entry's place in the pipe.
+    fn also_needs(&self, state: &State, pair: usize, kind: Kind) -> bool {
+        let queues = &state.pairs[pair];
+        match kind {
+            Kind::Put => queues.local.is_empty() || self.faults.has(Fault::ReadOvertakesLocalWrite),
+            Kind::Get => queues.remote.is_empty() || self.faults.has(Fault::GetsDoNotFlush),
+            Kind::Rmw => {
+                (queues.remote.is_empty() || self.faults.has(Fault::RmwDoesNotFlush))
+                    && (!state.locks[self.lock[pair]] || self.faults.has(Fault::RmwNotExclusive))
+            }
+            _ => true,
+        }
+    }
+
+    /// What may stand before an entry of a kind that moves.
+    pub(super) fn may_overtake(&self, mover: Kind, other: Kind) -> bool {
+        self.overtakes[mover as usize] & other.bit() != 0
+    }
+
+    pub(super) fn pipe_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
+        let queues = &mut state.pairs[pair];
+        let item = &mut queues.pipe[slot].item;
+        match *item {
+            Item::Put { target, source } => {
+                let value = match source {
+                    Source::Location(location) => state.memory[location.0],
+                    Source::Value(value) => value,
+                };
+                *item = Item::RemoteWrite { target, value };
+            }
+            Item::Get { target, source } => {
+                *item = Item::LocalWrite { target, value: state.memory[source.0] };
+            }
+            Item::Rcas { .. } | Item::Rfaa { .. } => return self.rmw_step(state, pair, slot),
+            Item::RemoteWrite { target, value } => {
+                if self.variant == Variant::Sc {
+                    state.memory[target.0] = value;
+                    queues.pipe.remove(slot);
+                    return queues.notify();
+                }
+                if self.faults.has(Fault::CompletionAtIssue) {
+                    queues.pipe.remove(slot);
+                } else {
+                    *item = Item::Ack;
+                }
+                return queues.write_remote(target, value, false);
+            }
+            Item::AtomicWrite { target, value } => {
+                queues.pipe.remove(slot);
+                return queues.write_remote(target, value, true);
+            }
+            Item::LocalWrite { target, value } => {
+                queues.pipe.remove(slot);
+                if self.variant == Variant::Sc {
+                    state.memory[target.0] = value;
+                    return queues.notify();
+                }
+                if queues.local.len() >= QUEUE_LIMIT {
+                    return Effect::QueueFull;
+                }
+                queues.local.push(LocalEntry::Write { target, value });
+                return queues.notify();
+            }
+            Item::Ack => {
+                queues.pipe.remove(slot);
+                return queues.notify();
+            }
+            Item::Fence | Item::Write { .. } => {
+                queues.pipe.remove(slot);
+            }
+        }
+        Effect::Continue
+    }
+
+    /// Rules 9-11. Under `sc` the write happens at once.
+    fn rmw_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
+        let entry = &mut state.pairs[pair].pipe[slot];
+        let (result, target, written) = match entry.item {
+            Item::Rcas { result, target, expected, desired } => {
+                (result, target, (state.memory[target.0] == expected).then_some(desired))
+            }
+            Item::Rfaa { result, target, addend } => {
+                (result, target, Some(state.memory[target.0].wrapping_add(addend)))
+            }
+            _ => return Effect::Continue,
+        };
+        entry.item = Item::LocalWrite { target: result, value: state.memory[target.0] };
+        if let Some(value) = written {
+            if self.variant == Variant::Sc {
+                state.memory[target.0] = value;
+            } else {
+                let write = Entry { pair, item: Item::AtomicWrite { target, value } };
+                state.pairs[pair].pipe.insert(slot, write);
+                state.locks[self.lock[pair]] = true;
+            }
+        }
+        Effect::Continue
+    }
+
+    pub(super) fn local_slots(&self, state: &State, pair: usize) -> u64 {
+        let local = &state.pairs[pair].local;
+        if !self.faults.has(Fault::LocalBufferNotFifo) {
+            return u64::from(!local.is_empty());
+        }
+        let writes = local.iter().enumerate().take(QUEUE_LIMIT);
+        writes
+            .filter(|(_, entry)| **entry != LocalEntry::Notice)
+            .fold(0, |slots, (index, _)| slots | 1 << index)
+    }
+
+    /// Rule 8. The notices that are then at the head can be polled.
+    pub(super) fn local_step(&self, state: &mut State, pair: usize, slot: usize) {
+        let queues = &mut state.pairs[pair];
+        if let LocalEntry::Write { target, value } = queues.local.remove(slot) {
+            state.memory[target.0] = value;
+        }
+        queues.count_notices();
+    }
+}
+
+impl Entry {
+    fn target(&self) -> Option<LocationId> {
+        match self.item {
+            Item::Write { target, .. } => Some(target),
+            _ => None,
+        }
+    }
+}
+
+impl PairState {
+    pub(super) fn is_drained(&self) -> bool {
+        self.pipe.is_empty() && self.remote.is_empty() && self.local.is_empty()
+    }
+
+    fn notify(&mut self) -> Effect {
+        if self.local.is_empty() {
+            self.notices += 1;
+        } else {
+            self.local.push(LocalEntry::Notice);
+        }
+        Effect::Continue
+    }
+
+    fn count_notices(&mut self) {
+        while self.local.first() == Some(&LocalEntry::Notice) {
+            self.local.remove(0);
+            self.notices += 1;
+        }
+    }
+
+    fn write_remote(&mut self, target: LocationId, value: u64, atomic: bool) -> Effect {
+        if self.remote.len() >= QUEUE_LIMIT {
+            return Effect::QueueFull;
+        }
+        self.remote.push(RemoteWrite { target, value, atomic });
+        Effect::Continue
+    }
+}
+
+/// A mask with that many low bits, at most 64.
+pub(super) fn ones(count: usize) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+/// The third column of the table of rules, by kind of the entry that moves.
+pub(super) fn overtakes(faults: FaultSet) -> [KindSet; Kind::COUNT] {
+    let usual = Kind::Get.bit() | Kind::LocalWrite.bit() | Kind::Ack.bit();
+    let all_but_fence = ((1 << Kind::COUNT) - 1) & !Kind::Fence.bit();
+    let mut table = [0; Kind::COUNT];
+    table[Kind::Put as usize] = all_but_fence & !Kind::Put.bit(); // rule 2
+    for kind in [Kind::RemoteWrite, Kind::AtomicWrite, Kind::Get, Kind::Rmw] {
+        table[kind as usize] = usual; // rules 3, 12, 6, 9-11
+    }
+    let remote_writes = Kind::RemoteWrite.bit() | Kind::AtomicWrite.bit();
+    let mut also = |fault, kind: Kind, others: KindSet| {
+        if faults.has(fault) {
+            table[kind as usize] |= others;
+        }
+    };
+    also(Fault::PutsReordered, Kind::RemoteWrite, Kind::RemoteWrite.bit());
+    also(Fault::PutReadsReordered, Kind::Put, Kind::Put.bit());
+    also(Fault::PutOvertakesRmw, Kind::RemoteWrite, Kind::Rmw.bit() | Kind::AtomicWrite.bit());
+    also(Fault::CompletionsReordered, Kind::Ack, all_but_fence);
+    also(Fault::GetsDoNotFlush, Kind::Get, remote_writes);
+    also(Fault::GetOvertakesPutRead, Kind::Get, Kind::Put.bit());
+    also(Fault::RmwDoesNotFlush, Kind::Rmw, remote_writes);
+    table
+}

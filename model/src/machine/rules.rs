@@ -1,0 +1,284 @@
+//! The rules of the machine [RMW §D.1, Fig. 21], and what faults change in them.
+//!
+//! A machine is stepped by [`Transition`]s: [`Machine::slots`] tells which are enabled, and
+//! [`Machine::apply`] takes one. An agent is a part of the machine that moves by itself.
+
+use compiler::code::{Code, CompileError, Instruction, Operation, compile};
+use lang::Test;
+use lang::outcome::{Observed, Outcome, Value};
+use lang::program::WorkId;
+
+use super::fault::{Fault, FaultSet};
+use super::queue_pair::{ones, overtakes};
+use super::state::{Kind, KindSet, PairState, State, ThreadState};
+
+/// Which machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// RDMA^TSO_RMW, with Poll.
+    RdmaTso,
+    /// RDMA^WAIT_RMW: Wait over the polls of RDMA^TSO_RMW [RMW §C.2].
+    RdmaWait,
+    /// The CPU alone.
+    Tso,
+    /// No store buffers; an RDMA operation's subevents happen one after another before the thread's next
+    /// statement, an RMW's read and write at once. Fences and Wait do nothing.
+    Sc,
+}
+
+impl Variant {
+    /// The variant that explores the model of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "rdma-tso" | "rdma-tso-rmw" => Self::RdmaTso,
+            "rdma-wait" | "rdma-wait-rmw" => Self::RdmaWait,
+            "tso" => Self::Tso,
+            "sc" => Self::Sc,
+            _ => return None,
+        })
+    }
+
+    /// Whether the variant gives the instruction a meaning.
+    fn has(self, instruction: &Instruction) -> bool {
+        match (self, instruction) {
+            (Self::RdmaTso, Instruction::Wait(_)) | (Self::RdmaWait, Instruction::Poll(_)) => false,
+            (Self::Tso, instruction) => !matches!(
+                instruction,
+                Instruction::Issue { .. } | Instruction::Poll(_) | Instruction::Wait(_)
+            ),
+            _ => true,
+        }
+    }
+}
+
+/// A part of the machine that moves by itself, with the index of its thread or queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Agent {
+    /// A thread's next instruction.
+    Cpu(usize),
+    /// A thread's store buffer.
+    StoreBuffer(usize),
+    /// A queue pair's pipe.
+    Pipe(usize),
+    /// A queue pair's wbR.
+    RemoteBuffer(usize),
+    /// A queue pair's wbL.
+    LocalBuffer(usize),
+}
+
+/// One step that the machine can take: an agent, and the entry of its queue that moves (0 for threads).
+/// With the state before it, [`super::describe`] says it in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Transition {
+    /// What moves.
+    pub agent: Agent,
+    /// Position in the agent's queue, 0 for its head; less than [`QUEUE_LIMIT`].
+    pub slot: usize,
+}
+
+/// What became of the execution by a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It goes on.
+    Continue,
+    /// `assume` failed: it does not count.
+    AssumeFailed,
+    /// A queue would grow past [`QUEUE_LIMIT`]; the machine cannot go on.
+    QueueFull,
+}
+
+/// How many entries a store buffer, pipe, wbR or wbL holds at most.
+pub const QUEUE_LIMIT: usize = 64;
+
+/// A program on a machine: all that does not change while it runs.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(super) code: Code,
+    pub(super) variant: Variant,
+    pub(super) faults: FaultSet,
+    pub(super) observed: Vec<Observed>,
+    pub(super) initial: State,
+    /// By kind, what it may overtake in a pipe.
+    pub(super) overtakes: [KindSet; Kind::COUNT],
+    /// By queue pair, the index of its node's lock in [`State::locks`].
+    pub(super) lock: Vec<usize>,
+    /// By thread: per id that the thread waits for, its first slot in [`State::awaited`]; the slots of
+    /// the thread's queue pairs follow one another.
+    pub(super) waits: Vec<Vec<(WorkId, usize)>>,
+}
+
+impl Machine {
+    /// The machine that runs a test's program.
+    ///
+    /// # Errors
+    /// Statements without operational meaning in this variant, and observed copies of library objects.
+    pub fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
+        let code = compile(&test.program)?;
+        check_variant(&code, variant)?;
+        let observed: Vec<Observed> =
+            test.observables.iter().map(|observable| observable.what).collect();
+        if let Some(observable) =
+            test.observables.iter().find(|observable| matches!(observable.what, Observed::Copy(..)))
+        {
+            let statement = observable.name.clone();
+            return Err(CompileError::Unsupported { span: Default::default(), statement });
+        }
+        let (lock, locks) = number_locks(&code);
+        let (waits, slots) = number_waits(&code);
+        let initial = State {
+            memory: test.program.locations.iter().map(|location| location.initial).collect(),
+            registers: vec![0; test.program.registers.len()],
+            threads: vec![ThreadState::default(); code.threads.len()],
+            pairs: vec![PairState::default(); code.queue_pairs.len()],
+            locks: vec![false; locks],
+            awaited: vec![0; slots],
+        };
+        let overtakes = overtakes(faults);
+        Ok(Self { code, variant, faults, observed, initial, overtakes, lock, waits })
+    }
+
+    /// The state in which the program starts.
+    pub fn initial(&self) -> &State {
+        &self.initial
+    }
+
+    /// All agents, in a fixed order.
+    pub fn agents(&self) -> impl Iterator<Item = Agent> + use<> {
+        let (threads, pairs) = (self.code.threads.len(), self.code.queue_pairs.len());
+        (0..threads).flat_map(|thread| [Agent::Cpu(thread), Agent::StoreBuffer(thread)]).chain(
+            (0..pairs).flat_map(|pair| {
+                [Agent::Pipe(pair), Agent::RemoteBuffer(pair), Agent::LocalBuffer(pair)]
+            }),
+        )
+    }
+
+    /// The slots at which an agent can move, one bit each.
+    pub fn slots(&self, state: &State, agent: Agent) -> u64 {
+        match agent {
+            Agent::Cpu(thread) => u64::from(self.cpu_enabled(state, thread)),
+            Agent::StoreBuffer(thread) => self.buffer_slots(state, thread),
+            Agent::Pipe(pair) => self.pipe_slots(state, pair),
+            Agent::RemoteBuffer(pair) => {
+                let pending = state.pairs[pair].remote.len();
+                if self.faults.has(Fault::RemoteBufferNotFifo) {
+                    ones(pending)
+                } else {
+                    u64::from(pending > 0)
+                }
+            }
+            Agent::LocalBuffer(pair) => self.local_slots(state, pair),
+        }
+    }
+
+    /// Takes an enabled transition.
+    pub fn apply(&self, state: &mut State, transition: Transition) -> Effect {
+        match transition.agent {
+            Agent::Cpu(thread) => return self.cpu_step(state, thread),
+            Agent::StoreBuffer(thread) => return self.buffer_step(state, thread, transition.slot),
+            Agent::Pipe(pair) => return self.pipe_step(state, pair, transition.slot),
+            Agent::RemoteBuffer(pair) => {
+                let write = state.pairs[pair].remote.remove(transition.slot);
+                state.memory[write.target.0] = write.value;
+                if write.atomic {
+                    state.locks[self.lock[pair]] = false;
+                }
+            }
+            Agent::LocalBuffer(pair) => self.local_step(state, pair, transition.slot),
+        }
+        Effect::Continue
+    }
+
+    /// Whether every thread is done and every queue has drained; completion notices may be left.
+    pub fn is_final(&self, state: &State) -> bool {
+        let done = |(thread, code): (&ThreadState, &compiler::code::ThreadCode)| {
+            thread.pc == code.instructions.len() && thread.buffer.is_empty()
+        };
+        state.threads.iter().zip(&self.code.threads).all(done)
+            && state.pairs.iter().all(PairState::is_drained)
+    }
+
+    /// Whether some instruction is a remote RMW.
+    pub(super) fn has_remote_rmw(&self) -> bool {
+        let mut all = self.code.threads.iter().flat_map(|thread| &thread.instructions);
+        all.any(|instruction| {
+            matches!(
+                instruction,
+                Instruction::Issue {
+                    operation: Operation::Rcas { .. } | Operation::Rfaa { .. },
+                    ..
+                }
+            )
+        })
+    }
+
+    /// The values of the observables.
+    pub fn outcome(&self, state: &State) -> Outcome {
+        Outcome(self.observe(state).map(Value::Int).collect())
+    }
+
+    /// The same as numbers.
+    pub(super) fn observe<'a>(&'a self, state: &'a State) -> impl Iterator<Item = u64> + 'a {
+        self.observed.iter().map(|observed| match observed {
+            Observed::Register(register) => state.registers[register.0],
+            Observed::Location(location) => state.memory[location.0],
+            Observed::Copy(..) => 0, // `new` lets no such observable pass
+        })
+    }
+}
+
+fn check_variant(code: &Code, variant: Variant) -> Result<(), CompileError> {
+    for code in &code.threads {
+        for (instruction, span) in code.instructions.iter().zip(&code.spans) {
+            if !variant.has(instruction) {
+                let statement = match instruction {
+                    Instruction::Poll(_) => "Poll",
+                    Instruction::Wait(_) => "Wait",
+                    Instruction::Issue { operation, .. } => operation_name(operation),
+                    _ => "statement",
+                };
+                let statement = statement.to_owned();
+                return Err(CompileError::Unsupported { span: *span, statement });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Per queue pair its lock, and how many locks there are.
+fn number_locks(code: &Code) -> (Vec<usize>, usize) {
+    let mut nodes: Vec<_> = code.queue_pairs.iter().map(|pair| pair.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let index = |node| nodes.binary_search(&node).unwrap_or_default();
+    (code.queue_pairs.iter().map(|pair| index(pair.node)).collect(), nodes.len())
+}
+
+/// Per thread the ids it waits for with their first slots, and how many slots there are.
+fn number_waits(code: &Code) -> (Vec<Vec<(WorkId, usize)>>, usize) {
+    let mut slots = 0;
+    let mut all = Vec::new();
+    for thread in &code.threads {
+        let mut waits: Vec<(WorkId, usize)> = Vec::new();
+        for instruction in &thread.instructions {
+            if let Instruction::Wait(id) = instruction
+                && waits.iter().all(|(known, _)| known != id)
+            {
+                waits.push((*id, slots));
+                slots += thread.queue_pairs.len();
+            }
+        }
+        all.push(waits);
+    }
+    (all, slots)
+}
+
+/// An operation as programs and papers call it.
+pub(super) fn operation_name(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Put { .. } | Operation::PutValue { .. } => "put",
+        Operation::Get { .. } => "get",
+        Operation::Rcas { .. } => "RCAS",
+        Operation::Rfaa { .. } => "RFAA",
+        Operation::Fence => "Rfence",
+    }
+}

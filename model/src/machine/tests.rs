@@ -1,0 +1,6 @@
+mod build;
+mod faults;
+mod figures;
+mod random_programs;
+mod reduction;
+mod simulation;
