@@ -16,7 +16,7 @@ use lang::outcome::{Outcome, Value};
 use crate::observation::Observations;
 
 pub use file::{ReadError, Record, RecordWriter};
-pub use host::Host;
+pub use host::{Host, iso8601};
 
 /// The format of records that this version writes and reads.
 pub const SCHEMA: &str = "litmus-record/1";
