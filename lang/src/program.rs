@@ -263,10 +263,12 @@ pub enum PutSource {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The method in its one spelling (`Write`, `Read`, `Bcast`, `WaitSV`, `Bar`, `Submit`, `Receive`,
-    /// `Acq`, `Rel`, `CAS`, `FAA`, `TryRead`).
+    /// `Acq`, `Rel`, `CAS`, `FAA`, `TryRead`, `Put`, `Get`).
     pub method: String,
-    /// The library object called, by name; `None` for `WaitSV(d)`.
+    /// The library object called, by name; `None` for `WaitSV(d)`. The target of a `Put` or `Get`.
     pub object: Option<String>,
+    /// The object that a mixed-size `Put` or `Get` copies, by name.
+    pub source: Option<String>,
     /// The register that takes the result.
     pub register: Option<RegisterId>,
     /// Values passed.
@@ -275,7 +277,7 @@ pub struct Call {
     pub nodes: Option<Vec<NodeId>>,
     /// Work id passed.
     pub id: Option<WorkId>,
-    /// The node in `Acq(l^2)`.
+    /// The node in `Acq(l^2)`, and the remote node of a `Put` or `Get`.
     pub at: Option<NodeId>,
 }
 

@@ -111,12 +111,6 @@ impl<'a> Question<'a> {
     fn encode_diagnostic(&self, error: &EncodeError) -> Diagnostic {
         let at = Span::default();
         match error {
-            EncodeError::TooManyValues => Diagnostic::error(
-                "too-many-values",
-                at,
-                "an expression of this program can take more than 1024 values",
-            )
-            .help("use smaller loop bounds, or the engine `explore`"),
             EncodeError::NoModificationOrder => {
                 let model = &self.model.name;
                 let message =

@@ -19,7 +19,8 @@ use lang::outcome::{Observable, Outcome, Value};
 
 use crate::execution::{Execution, Happening};
 use cnf::Lit;
-use encode::{Candidate, EncodeError, Encoding, chosen};
+use encode::values::Extra;
+use encode::{Candidate, EncodeError, Encoding};
 use plan::{NodeIndex, Op, Plan, PlanError};
 use solver::{Answer, Limits, Solver, SolverKind};
 use theory::{Evaluation, Facts};
@@ -50,6 +51,12 @@ pub struct Session<'a> {
     solver: Box<dyn Solver>,
     evaluation: Evaluation<'a>,
     axioms: Vec<(AxiomKind, NodeIndex)>,
+    solver_kind: (SolverKind, Limits),
+    shown: &'a [Observable],
+    /// Values that domains were found to lack.
+    extra: Extra,
+    /// The limits were reached before all values were known.
+    incomplete: bool,
     /// What was asked and found so far.
     pub statistics: Statistics,
 }
@@ -73,14 +80,13 @@ impl<'a> Session<'a> {
         skeleton: &'a Skeleton,
         model: &Model,
         plan: &'a Plan,
-        observables: &[Observable],
+        observables: &'a [Observable],
         (kind, limits): (SolverKind, &Limits),
         keep: impl Fn(usize) -> bool,
     ) -> Result<Self, EncodeError> {
-        let encoding = Encoding::new(skeleton, plan, observables)?;
-        let mut solver = kind.start(limits);
-        solver.reserve(encoding.cnf.variables);
-        encoding.cnf.clauses.iter().for_each(|clause| solver.add_clause(clause));
+        let extra = Extra::new();
+        let encoding = Encoding::new(skeleton, plan, observables, &extra)?;
+        let solver = start(&encoding, kind, limits);
         let mut axioms = partial_orders(plan);
         for (index, axiom) in model.axioms.iter().enumerate() {
             if keep(index) {
@@ -89,11 +95,62 @@ impl<'a> Session<'a> {
         }
         let evaluation = Evaluation::new(plan, Facts::all_events(plan));
         let statistics = Statistics::default();
-        Ok(Self { skeleton, plan, encoding, solver, evaluation, axioms, statistics })
+        let mut session = Self {
+            skeleton,
+            plan,
+            encoding,
+            solver,
+            evaluation,
+            axioms,
+            solver_kind: (kind, limits.clone()),
+            shown: observables,
+            extra,
+            incomplete: false,
+            statistics,
+        };
+        session.complete_domains()?;
+        Ok(session)
+    }
+
+    /// Makes the encoding again until its domains list every value that a consistent execution has.
+    fn complete_domains(&mut self) -> Result<(), EncodeError> {
+        while self.encoding.values.other != Lit::FALSE {
+            let other = [!self.encoding.exceeded, self.encoding.values.other];
+            match self.find_any(&other) {
+                Found::Execution(_) => {}
+                Found::Nothing => break,
+                Found::Unknown => {
+                    self.incomplete = true;
+                    break;
+                }
+            }
+            let is_true = |literal| self.solver.is_true(literal);
+            let missing = self.encoding.values.missing(self.skeleton, &is_true);
+            if missing.is_empty() {
+                self.exclude_current();
+                continue;
+            }
+            for (value, values) in missing {
+                self.extra.entry(value).or_default().extend(values);
+            }
+            self.encoding = Encoding::new(self.skeleton, self.plan, self.shown, &self.extra)?;
+            self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
+        }
+        Ok(())
     }
 
     /// Looks for a consistent execution in which the assumptions hold.
     pub fn find(&mut self, assumptions: &[Lit]) -> Found {
+        let mut assumptions = assumptions.to_vec();
+        assumptions.push(!self.encoding.values.other);
+        match self.find_any(&assumptions) {
+            Found::Nothing if self.incomplete => Found::Unknown,
+            found => found,
+        }
+    }
+
+    /// The same, be all its values listed or not.
+    fn find_any(&mut self, assumptions: &[Lit]) -> Found {
         loop {
             self.statistics.solves += 1;
             match self.solver.solve(assumptions) {
@@ -131,7 +188,7 @@ impl<'a> Session<'a> {
     /// The assumptions under which the observables have these values; `None` if one cannot have its value.
     pub fn showing(&self, values: &[(usize, u64)]) -> Option<Vec<Lit>> {
         let literal = |(index, wanted): &(usize, u64)| {
-            let domain = &self.encoding.observables[*index];
+            let domain = &self.encoding.observables[*index].values;
             domain.iter().find(|(value, _)| value == wanted).map(|(_, literal)| *literal)
         };
         values.iter().map(literal).collect()
@@ -141,7 +198,7 @@ impl<'a> Session<'a> {
     pub fn block(&mut self, outcome: &Outcome) {
         let mut clause = Vec::new();
         for (domain, value) in self.encoding.observables.iter().zip(&outcome.0) {
-            let literal = domain.iter().find(|(known, _)| Value::Int(*known) == *value);
+            let literal = domain.values.iter().find(|(known, _)| Value::Int(*known) == *value);
             clause.extend(literal.map(|(_, literal)| !*literal).filter(|lit| *lit != Lit::FALSE));
         }
         self.solver.add_clause(&clause);
@@ -164,7 +221,8 @@ impl<'a> Session<'a> {
     fn execution(&self) -> Execution {
         let is_true = |literal| self.solver.is_true(literal);
         let facts = self.evaluation.facts();
-        let value = |id| self.encoding.value(id, is_true);
+        let value =
+            |id: compiler::skeleton::ValueId| self.encoding.values.domains[id.0].chosen(is_true);
         let events = self
             .skeleton
             .event_ids()
@@ -184,7 +242,7 @@ impl<'a> Session<'a> {
         };
         let names = self.plan.choices.iter().map(|choice| choice.name.clone());
         let domains = self.encoding.observables.iter();
-        let shown = domains.map(|domain| Value::Int(chosen(domain, is_true).unwrap_or_default()));
+        let shown = domains.map(|domain| Value::Int(domain.chosen(is_true).unwrap_or_default()));
         Execution {
             events,
             reads_from: pairs(&facts.reads_from),
@@ -193,6 +251,13 @@ impl<'a> Session<'a> {
             outcome: Outcome(shown.collect()),
         }
     }
+}
+
+fn start(encoding: &Encoding, kind: SolverKind, limits: &Limits) -> Box<dyn Solver> {
+    let mut solver = kind.start(limits);
+    solver.reserve(encoding.cnf.variables);
+    encoding.cnf.clauses.iter().for_each(|clause| solver.add_clause(clause));
+    solver
 }
 
 /// The axioms that say that the model's orders are orders, where the encoding does not say it.

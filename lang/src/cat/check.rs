@@ -1,6 +1,7 @@
 //! Definitions and axioms with names resolved and types known.
 
 mod expression;
+mod uses;
 mod warnings;
 
 use super::collect::{Body, Entry, Parts};
@@ -8,7 +9,7 @@ use super::model::{
     Axiom, AxiomKind, Cell, Definition, DefinitionId, DefinitionKind, RecBody, Table, Type,
 };
 use super::syntax::{self, Binding, CellKind, Expr, Name};
-use super::{codes, sink::Sink};
+use super::{codes, names, sink::Sink};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
 use expression::{Chosen, Group, Scope, Ty, Value};
@@ -36,6 +37,7 @@ pub(super) fn check(
         definitions: Vec::new(),
         definition_sources: Vec::new(),
         steps: 0,
+        is_too_large: false,
         depth: 0,
     };
     for entry in order {
@@ -71,13 +73,25 @@ struct Checker<'a> {
     definition_sources: Vec<usize>,
     /// How many operators and names were looked at.
     steps: usize,
+    /// True once that was too many, and was said.
+    is_too_large: bool,
     /// How many operators and calls are open.
     depth: usize,
 }
 
 impl<'a> Checker<'a> {
-    fn error(&mut self, file: usize, diagnostic: Diagnostic) {
-        self.sink.push(file, diagnostic);
+    /// Reports an error in a scope, with the call that led there.
+    fn error(&mut self, scope: &Scope<'_>, mut error: Diagnostic) {
+        if let Some((file, span)) = scope.call {
+            if file == scope.file {
+                error = error.related(span, "in this call");
+            } else {
+                let call = format!("in the call at {}", names::place(self.sources, file, span));
+                let help = error.help.map_or(call.clone(), |help| format!("{call}; {help}"));
+                error.help = Some(help);
+            }
+        }
+        self.sink.push(scope.file, error);
     }
 
     fn entry(&mut self, index: usize) {
@@ -114,10 +128,7 @@ impl<'a> Checker<'a> {
             let (was, is) = (article(former.ty), article(ty));
             let name = &binding.name.text;
             let message = format!("expected {was}, as `{name}` was before, found {is}");
-            self.error(
-                scope.file,
-                Diagnostic::error(codes::WRONG_TYPE, binding.body.span, message),
-            );
+            self.error(scope, Diagnostic::error(codes::WRONG_TYPE, binding.body.span, message));
             return;
         }
         let ty = match entry.former.and_then(|former| self.known[former].first()) {
@@ -206,7 +217,7 @@ impl<'a> Checker<'a> {
             format!("expected a relation without choices, found one that depends on `{name}`");
         let error = Diagnostic::error(codes::CHOICE_IN_TOTAL_ON, expr.span, message)
             .help("what is ordered must be known before orders are chosen; what the order must agree with is said by an axiom");
-        self.error(scope.file, error);
+        self.error(scope, error);
         None
     }
 
@@ -282,7 +293,7 @@ impl<'a> Checker<'a> {
             })
             .collect();
         let entry = &self.parts.entries[index];
-        if !entry.is_replaced || self.parts.replacement_uses(index) {
+        if self.parts.is_in_model(index) {
             self.definitions.push(Definition { kind, span });
             self.definition_sources.push(entry.file);
         }
@@ -291,31 +302,30 @@ impl<'a> Checker<'a> {
     /// The name in the model: for what was replaced but is still used, one that no text can say.
     fn final_name(&self, index: usize, name: &Name) -> String {
         let mut text = name.text.clone();
-        let mut replaced = self.parts.entries[index].is_replaced.then_some(index);
-        while let Some(index) = replaced {
+        let mut entry = &self.parts.entries[index];
+        while let Some(by) = entry.replaced_by {
             text.push('\'');
-            replaced = self
-                .parts
-                .entries
-                .iter()
-                .position(|entry| entry.former == Some(index) && entry.is_replaced);
+            entry = &self.parts.entries[by];
         }
         text
     }
 }
 
 impl Parts {
-    /// True if what replaced this entry mentions it.
-    fn replacement_uses(&self, index: usize) -> bool {
-        let Some(replacement) = self.entries.iter().find(|entry| entry.former == Some(index))
-        else {
-            return false;
-        };
-        let mut uses = false;
-        replacement.each_use(&mut |name, _| {
-            uses |= replacement.name_at(0).is_some_and(|own| own.text == name);
-        });
-        uses
+    /// True for what was not replaced, and for what was if its replacement mentions it and is itself used.
+    fn is_in_model(&self, index: usize) -> bool {
+        let mut entry = &self.entries[index];
+        while let Some(by) = entry.replaced_by {
+            entry = &self.entries[by];
+            let mut uses_former = false;
+            entry.each_use(&mut |name, _| {
+                uses_former |= entry.name_at(0).is_some_and(|own| own.text == name);
+            });
+            if !uses_former {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -342,6 +352,14 @@ impl<'a> Scope<'a> {
     }
 
     fn of_axiom(file: usize, written: usize) -> Self {
-        Self { file, written, entry: None, parameters: &[], group: None, is_negative: false }
+        Self {
+            file,
+            written,
+            entry: None,
+            parameters: &[],
+            group: None,
+            is_negative: false,
+            call: None,
+        }
     }
 }

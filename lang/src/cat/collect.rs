@@ -1,20 +1,18 @@
 //! The statements of all files to the parts of one model, with what changes it (`drop`, `set`, `replace`,
 //! `uncall`) applied. Expressions are not looked into here.
 
+mod tables;
+
 use std::collections::HashMap;
 
 use super::model::{AxiomKind, Base, CALLS};
 use super::sink::Sink;
 use super::syntax::{
-    Axiom, Binding, Cell, CellKind, Exists, Expr, Function, Name, SetCell, Statement,
-    StatementKind, Table,
+    Axiom, Binding, Exists, Expr, Function, Name, Statement, StatementKind, Table,
 };
-use super::{codes, names, printer};
+use super::{LONGEST_NAME, MOST_PARTS, codes, names, printer};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Source, Span};
-
-/// How many letters a table may have: there is a search through them for every cell.
-const MOST_LETTERS: usize = 64;
 
 /// What a model consists of.
 #[derive(Default)]
@@ -38,8 +36,8 @@ pub(super) struct Entry {
     pub(super) written: usize,
     /// For what a `replace` wrote: the entry that it replaced, which its body may use under the same name.
     pub(super) former: Option<usize>,
-    /// True for an entry that was replaced: it is in the model only if its replacement uses it.
-    pub(super) is_replaced: bool,
+    /// The entry that replaced this one, which is then in the model only if that entry uses it.
+    pub(super) replaced_by: Option<usize>,
     /// True if it was found wrong already.
     pub(super) is_broken: bool,
 }
@@ -185,7 +183,7 @@ impl Collector<'_> {
             position: self.position,
             written: self.position,
             former: None,
-            is_replaced: false,
+            replaced_by: None,
             is_broken: false,
         });
         let names: Vec<Name> = self.parts.entries[index].names().into_iter().cloned().collect();
@@ -214,6 +212,11 @@ impl Collector<'_> {
     }
 
     fn function(&mut self, function: Function) {
+        if function.parameters.len() > MOST_PARTS {
+            let message = format!("a function has at most {MOST_PARTS} parameters");
+            self.error(Diagnostic::error(codes::TOO_LARGE, function.name.span, message));
+            return;
+        }
         for (index, parameter) in function.parameters.iter().enumerate() {
             let before = function.parameters[..index].iter().find(|other| *other == parameter);
             if let Some(before) = before {
@@ -223,89 +226,6 @@ impl Collector<'_> {
             }
         }
         self.define(Body::Function(function));
-    }
-
-    fn table(&mut self, table: Table) {
-        let is_broken = !self.table_is_sound(&table);
-        self.define(Body::Table(table));
-        if let Some(entry) = self.parts.entries.last_mut() {
-            entry.is_broken |= is_broken;
-        }
-    }
-
-    fn table_is_sound(&mut self, table: &Table) -> bool {
-        let letters = letters_of(table);
-        let columns: Vec<&Name> = table.columns.iter().collect();
-        let rows: Vec<&Name> = table.rows.iter().map(|row| &row.head).collect();
-        if letters.len() > MOST_LETTERS {
-            let message =
-                format!("expected at most {MOST_LETTERS} letters, found {}", letters.len());
-            self.error(Diagnostic::error(codes::TOO_LARGE, table.name.span, message));
-            return false;
-        }
-        let letter_names: Vec<&Name> = table.letters.iter().map(|letter| &letter.name).collect();
-        let mut sound = self.are_different(codes::DUPLICATE_LETTER, "letter", &letter_names);
-        sound &= self.are_different(codes::DUPLICATE_HEAD, "column", &columns);
-        sound &= self.are_different(codes::DUPLICATE_HEAD, "row", &rows);
-        if rows.is_empty() {
-            let message = format!("expected a row in the table `{}`, found none", table.name.text);
-            self.error(Diagnostic::error(codes::TABLE_SHAPE, table.name.span, message));
-            sound = false;
-        }
-        for row in &table.rows {
-            let (expected, found) = (columns.len(), row.cells.len());
-            if expected != found {
-                let message =
-                    format!("expected {expected} cells in row `{}`, found {found}", row.head.text);
-                let error = Diagnostic::error(codes::TABLE_SHAPE, row.span, message);
-                self.error(match (row.cells.get(expected), table.columns.get(found)) {
-                    (Some(extra), _) => {
-                        Diagnostic { span: extra.span, ..error }.label("the first cell too many")
-                    }
-                    (_, Some(column)) => {
-                        error.label(format!("no cell in column `{}`", column.text))
-                    }
-                    _ => error,
-                });
-                sound = false;
-            }
-            for cell in &row.cells {
-                sound &= self.letter_is_known(cell, &table.name, &letters);
-            }
-        }
-        sound
-    }
-
-    fn are_different(&mut self, code: &'static str, what: &str, names: &[&Name]) -> bool {
-        let mut first: HashMap<&str, Span> = HashMap::new();
-        let mut different = true;
-        for name in names {
-            if let Some(before) = first.get(name.text.as_str()) {
-                let message = format!("`{}` is a {what} twice", name.text);
-                self.repeated(code, name, &message, (self.file, *before), "");
-                different = false;
-            } else {
-                first.insert(&name.text, name.span);
-            }
-        }
-        different
-    }
-
-    fn letter_is_known(&mut self, cell: &Cell, table: &Name, letters: &[String]) -> bool {
-        let CellKind::Letter(letter) = &cell.kind else { return true };
-        if letters.contains(letter) {
-            return true;
-        }
-        let message = format!("`{letter}` is no letter of the table `{}`", table.text);
-        let help = match (letter.as_str(), nearest(letter, letters.iter().map(String::as_str))) {
-            ("x" | "X", _) => {
-                "a cell that orders is written `✓` or `+`, one that does not `·` or `-`".to_owned()
-            }
-            (_, Some(known)) => format!("did you mean `{known}`?"),
-            _ => format!("bind it at the table's head: `where {letter} = …`"),
-        };
-        self.error(Diagnostic::error(codes::UNKNOWN_LETTER, cell.span, message).help(help));
-        false
     }
 
     fn axiom(&mut self, axiom: Axiom, span: Span) {
@@ -354,6 +274,9 @@ impl Collector<'_> {
     }
 
     fn unknown_call(&mut self, name: &Name, message: &str, known: &[&str]) {
+        if self.sink.is_deaf() {
+            return;
+        }
         let error =
             Diagnostic::error(codes::UNKNOWN_CALL, name.span, format!("{message} `{}`", name.text));
         self.error(error.help(match nearest(&name.text, known.iter().copied()) {
@@ -383,63 +306,6 @@ impl Collector<'_> {
         let message = format!("no axiom before this line is called `{}`", name.text);
         let error = Diagnostic::error(codes::UNKNOWN_AXIOM, name.span, message);
         let known = self.parts.axioms.iter().map(|axiom| axiom.name.as_str());
-        let error = with_nearest(error, &name.text, known);
-        self.error(error);
-    }
-
-    fn set(&mut self, set: SetCell) {
-        let Some(&(index, _)) = self.parts.names.get(&set.table.text) else {
-            self.unknown_table(&set.table);
-            return;
-        };
-        let entry = &self.parts.entries[index];
-        let Body::Table(table) = &entry.body else {
-            self.unknown_table(&set.table);
-            return;
-        };
-        if entry.is_broken {
-            return;
-        }
-        let row = table.rows.iter().position(|row| row.head == set.row);
-        let column = table.columns.iter().position(|column| *column == set.column);
-        let (Some(row), Some(column)) = (row, column) else {
-            let (what, name, heads): (_, _, Vec<&str>) = match row {
-                None => ("row", &set.row, table.rows.iter().map(|row| &*row.head.text).collect()),
-                Some(_) => (
-                    "column",
-                    &set.column,
-                    table.columns.iter().map(|column| &*column.text).collect(),
-                ),
-            };
-            let message = format!("the table `{}` has no {what} `{}`", set.table.text, name.text);
-            let error = Diagnostic::error(codes::UNKNOWN_CELL, name.span, message);
-            let error = with_nearest(error, &name.text, heads);
-            self.error(error);
-            return;
-        };
-        let (letters, old) = (letters_of(table), table.rows[row].cells[column].clone());
-        if !self.letter_is_known(&set.cell, &set.table, &letters) {
-            return;
-        }
-        if old == set.cell {
-            let message = format!(
-                "`{}[{}, {}]` says this already",
-                set.table.text, set.row.text, set.column.text
-            );
-            self.error(Diagnostic::warning(codes::SET_WITHOUT_EFFECT, set.cell.span, message));
-        }
-        if let Body::Table(table) = &mut self.parts.entries[index].body {
-            table.rows[row].cells[column] = set.cell;
-        }
-    }
-
-    fn unknown_table(&mut self, name: &Name) {
-        let message = format!("no table before this line is called `{}`", name.text);
-        let error = Diagnostic::error(codes::UNKNOWN_TABLE, name.span, message);
-        let known = self.parts.entries.iter().filter_map(|entry| match &entry.body {
-            Body::Table(table) if !entry.is_replaced => Some(table.name.text.as_str()),
-            _ => None,
-        });
         let error = with_nearest(error, &name.text, known);
         self.error(error);
     }
@@ -479,17 +345,16 @@ impl Collector<'_> {
             position: self.parts.entries[index].position,
             written: self.position,
             former: Some(former),
-            is_replaced: false,
+            replaced_by: None,
             is_broken: false,
         };
         let mut old = std::mem::replace(&mut self.parts.entries[index], new);
-        old.is_replaced = true;
+        old.replaced_by = Some(index);
+        if let Some(older) = old.former {
+            self.parts.entries[older].replaced_by = Some(former);
+        }
         self.parts.entries.push(old);
     }
-}
-
-fn letters_of(table: &Table) -> Vec<String> {
-    table.letters.iter().map(|letter| letter.name.text.clone()).collect()
 }
 
 fn with_nearest<'a>(
@@ -497,8 +362,12 @@ fn with_nearest<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
-    let mut known: Vec<&str> = known.into_iter().collect();
+    let mut known: Vec<&str> =
+        known.into_iter().filter(|known| known.len() <= LONGEST_NAME).collect();
     known.sort_unstable();
+    if name.len() > LONGEST_NAME {
+        return error;
+    }
     match nearest(name, known.iter().copied()) {
         Some(known) => error.help(format!("did you mean `{known}`?")),
         None if known.is_empty() || known.len() > 12 => error,

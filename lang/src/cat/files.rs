@@ -1,7 +1,7 @@
 //! A model and the files that it includes, as one list of statements.
 
 use super::syntax::{Name, Statement, StatementKind};
-use super::{Loader, codes, parser, sink::Sink};
+use super::{Loader, MOST_STATEMENTS, codes, parser, sink::Sink};
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
 
@@ -9,8 +9,6 @@ use crate::source::Source;
 const DEEPEST_INCLUDE: usize = 16;
 /// How many files a model may have.
 const MOST_FILES: usize = 64;
-/// How many statements a model may have.
-const MOST_STATEMENTS: usize = 4096;
 
 pub(super) struct Files {
     /// The model's own first.
@@ -18,10 +16,12 @@ pub(super) struct Files {
     pub(super) title: Option<String>,
     /// Every statement but `include`, with its file's index.
     pub(super) statements: Vec<(usize, Statement)>,
+    /// How many statements there are, `include` counted.
+    count: usize,
 }
 
 pub(super) fn read(source: &Source, loader: Loader<'_>, sink: &mut Sink) -> Files {
-    let mut files = Files { sources: Vec::new(), title: None, statements: Vec::new() };
+    let mut files = Files { sources: Vec::new(), title: None, statements: Vec::new(), count: 0 };
     let mut open = Vec::new();
     files.title = files.add(source.clone(), loader, &mut open, sink);
     files
@@ -44,13 +44,14 @@ impl Files {
         }
         open.push(file);
         for statement in tree.statements {
+            self.count += 1;
+            if self.count > MOST_STATEMENTS {
+                let message = format!("a model has at most {MOST_STATEMENTS} statements");
+                sink.push(file, Diagnostic::error(codes::TOO_LARGE, statement.span, message));
+                break;
+            }
             match &statement.kind {
                 StatementKind::Include(name) => self.include(file, name, loader, open, sink),
-                _ if self.statements.len() >= MOST_STATEMENTS => {
-                    let message = format!("a model has at most {MOST_STATEMENTS} statements");
-                    sink.push(file, Diagnostic::error(codes::TOO_LARGE, statement.span, message));
-                    break;
-                }
                 _ => self.statements.push((file, statement)),
             }
         }

@@ -14,7 +14,7 @@ use crate::source::Span;
 pub(super) enum Kind {
     #[token("(*", comment)]
     Comment,
-    #[regex(r"([A-Za-z][A-Za-z0-9_]*|_[A-Za-z0-9_]+)([.-][A-Za-z0-9_]+)*")]
+    #[regex(r"([A-Za-z][A-Za-z0-9_]*|_[A-Za-z0-9_]+)([.-][A-Za-z0-9_]+)*", name)]
     Name,
     #[regex(r"[0-9]+")]
     Number,
@@ -115,6 +115,8 @@ pub(super) enum Kind {
     #[token("-")]
     Dot,
 
+    /// What is no token; its error is reported already.
+    Flawed,
     EndOfFile,
 }
 
@@ -180,6 +182,7 @@ pub(super) enum Flaw {
     BadCharacter,
     UnclosedComment,
     UnclosedString,
+    LongName,
 }
 
 /// Skips a comment, which may hold comments.
@@ -202,6 +205,10 @@ fn comment(lexer: &mut Lexer<'_, Kind>) -> FilterResult<(), Flaw> {
     FilterResult::Error(Flaw::UnclosedComment)
 }
 
+fn name(lexer: &mut Lexer<'_, Kind>) -> Result<(), Flaw> {
+    if lexer.slice().len() > super::LONGEST_NAME { Err(Flaw::LongName) } else { Ok(()) }
+}
+
 fn unclosed_string(_: &mut Lexer<'_, Kind>) -> Result<(), Flaw> {
     Err(Flaw::UnclosedString)
 }
@@ -217,22 +224,26 @@ pub(super) fn tokens(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
     let mut end = 0;
     for (result, range) in Kind::lexer(text).spanned() {
         let span = Span::new(range.start, range.end);
-        match (result, flaws.last_mut()) {
-            (Ok(kind), _) => {
-                let first_on_line = end == 0 || text[end..span.start].contains('\n');
-                tokens.push(Token { kind, span, first_on_line });
-            }
+        let first_on_line = end == 0 || text[end..span.start].contains('\n');
+        end = span.end;
+        let kind = match (result, flaws.last_mut()) {
+            (Ok(kind), _) => kind,
             (Err(Flaw::BadCharacter), Some((Flaw::BadCharacter, last)))
                 if last.end == span.start =>
             {
                 last.end = span.end;
+                continue;
             }
-            (Err(flaw), _) => flaws.push((flaw, span)),
-        }
-        end = span.end;
+            (Err(flaw), _) => {
+                flaws.push((flaw, span));
+                Kind::Flawed
+            }
+        };
+        tokens.push(Token { kind, span, first_on_line });
     }
     let end = Span::new(text.len(), text.len());
     tokens.push(Token { kind: Kind::EndOfFile, span: end, first_on_line: true });
+    flaws.truncate(super::MOST_DIAGNOSTICS);
     (tokens, flaws.into_iter().map(|(flaw, span)| describe(flaw, span, text)).collect())
 }
 
@@ -247,6 +258,10 @@ fn describe(flaw: Flaw, span: Span, text: &str) -> Diagnostic {
         Flaw::UnclosedString => {
             Diagnostic::error(codes::UNCLOSED_STRING, span, "this string has no end on its line")
                 .label("expected `\"` before the end of the line")
+        }
+        Flaw::LongName => {
+            let message = format!("a name has at most {} characters", super::LONGEST_NAME);
+            Diagnostic::error(codes::TOO_LARGE, span, message)
         }
         Flaw::BadCharacter => {
             let found = &text[span.range()];

@@ -40,7 +40,13 @@ pub const DEEPEST: usize = 64;
 pub const DEEPEST_EXPANDED: usize = 256;
 /// The most operators and names that a model's expressions have in all, calls replaced.
 pub const LARGEST_MODEL: usize = 100_000;
-/// The most diagnostics that are given for a model.
+/// The most statements of a model, those of the files that it includes counted.
+pub const MOST_STATEMENTS: usize = 4096;
+/// The longest name, in bytes.
+pub const LONGEST_NAME: usize = 255;
+/// The most parameters of a function, and the most rows, columns and letters of a table.
+pub const MOST_PARTS: usize = 255;
+/// The most errors that are given for a model, and the most warnings.
 pub const MOST_DIAGNOSTICS: usize = 64;
 
 /// A model and where it came from.

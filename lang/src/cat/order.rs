@@ -49,7 +49,11 @@ fn used(parts: &Parts, index: usize) -> Vec<(usize, Span)> {
         // Its type is needed even if its value is not.
         used.push((former, name.span));
     }
+    let own = entry.former.and(entry.name_at(0));
     entry.each_use(&mut |name, span| {
+        if own.is_some_and(|own| own.text == name) {
+            return;
+        }
         let Some(&(known, _)) = parts.names.get(name) else { return };
         if known != index && parts.entries[known].position < entry.written {
             used.push((known, span));

@@ -56,10 +56,10 @@ impl<'a> Parser<'a> {
         if self.peek() == Kind::String {
             file.title = Some(self.string().text);
         }
-        while self.peek() != Kind::EndOfFile {
+        while self.peek() != Kind::EndOfFile && self.diagnostics.len() < super::MOST_DIAGNOSTICS {
             let before = self.next;
             if let Err(error) = self.statement(&mut file.statements) {
-                self.diagnostics.push(*error);
+                self.report(*error);
                 if self.next == before {
                     self.advance();
                 }
@@ -69,8 +69,25 @@ impl<'a> Parser<'a> {
         file
     }
 
+    /// Keeps an error, unless it is about what the lexer has reported already.
+    fn report(&mut self, error: Diagnostic) {
+        let is_flaw =
+            |token: &Token| token.kind == Kind::Flawed && token.span.start == error.span.start;
+        let place = self.tokens.partition_point(|token| token.span.start < error.span.start);
+        if !self.tokens.get(place).is_some_and(is_flaw) {
+            self.diagnostics.push(error);
+        }
+    }
+
+    /// Goes on to the next reserved word that begins a statement, or to a word at the very beginning of a line,
+    /// which is meant to be one.
     fn skip_to_statement(&mut self) {
         while self.peek() != Kind::EndOfFile && !self.peek().starts_statement() {
+            let start = self.token().span.start;
+            let is_word = matches!(self.peek(), Kind::Name | Kind::String | Kind::Tilde);
+            if is_word && self.text[..start].ends_with('\n') {
+                return;
+            }
             self.advance();
         }
     }
@@ -226,9 +243,7 @@ impl<'a> Parser<'a> {
             return Ok(Name { text: self.text_of(token).to_owned(), span: token.span });
         }
         let mut error = self.expected(what);
-        if token.kind.is_keyword() {
-            error.help = Some(format!("`{}` is a reserved word", self.text_of(token)));
-        }
+        error.help = self.reserved(token);
         Err(error)
     }
 
@@ -246,14 +261,23 @@ impl<'a> Parser<'a> {
             let message = format!("`{word}` of herd is not in this language");
             return Box::new(Diagnostic::error(codes::NOT_IN_THIS_LANGUAGE, token.span, message));
         }
-        let mut error = self.expected("a statement");
+        let mut error = self.expected(match token.first_on_line {
+            true => "a statement",
+            false => "an operator or a statement",
+        });
         error.help = match token.kind {
             Kind::Name => nearest(word, STATEMENTS).map(|known| format!("did you mean `{known}`?")),
             Kind::Tilde => Some("conditions are not negated: say what must be empty".to_owned()),
             Kind::String => Some("the title stands at the head of the file, once".to_owned()),
             _ => None,
         };
-        Box::new(*error)
+        error
+    }
+
+    /// A hint for a reserved word in the place of a name. One that begins a line is meant to be what it is.
+    fn reserved(&self, token: Token) -> Option<String> {
+        let is_meant = token.first_on_line || !token.kind.is_keyword();
+        (!is_meant).then(|| format!("`{}` is a reserved word", self.text_of(token)))
     }
 
     fn expected(&self, what: &str) -> Box<Diagnostic> {

@@ -11,17 +11,26 @@ use crate::source::{Source, Span};
 pub(super) struct Sink {
     found: BTreeMap<(usize, Span, &'static str), Diagnostic>,
     errors: usize,
+    warnings: usize,
     /// While true, nothing is kept: types are tried before they are checked.
     pub(super) quiet: bool,
 }
 
 impl Sink {
     pub(super) fn push(&mut self, file: usize, diagnostic: Diagnostic) {
-        if self.quiet || self.found.len() >= MOST_DIAGNOSTICS {
+        let count = if diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
+        if self.quiet || *count >= MOST_DIAGNOSTICS {
             return;
         }
-        self.errors += usize::from(diagnostic.is_error());
-        self.found.entry((file, diagnostic.span, diagnostic.code)).or_insert(diagnostic);
+        self.found.entry((file, diagnostic.span, diagnostic.code)).or_insert_with(|| {
+            *count += 1;
+            diagnostic
+        });
+    }
+
+    /// True if an error would not be kept: then it need not be worded.
+    pub(super) fn is_deaf(&self) -> bool {
+        self.quiet || self.errors >= MOST_DIAGNOSTICS
     }
 
     pub(super) fn has_errors(&self) -> bool {

@@ -8,12 +8,18 @@ use super::methods::Method;
 
 /// Where something stands. Two trees are equal if they say the same, wherever it stands, so places
 /// are all equal.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Place {
     /// The bytes of the text.
     pub span: Span,
     /// The line it begins on, from 0. The printer keeps what stands in one row in one row.
     pub line: usize,
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}..{}", self.span.start, self.span.end)
+    }
 }
 
 impl PartialEq for Place {

@@ -1,10 +1,12 @@
 //! Tree to [`Test`]: every name gets its meaning, every access its home.
 
+mod access;
 mod calls;
 mod corerma;
 mod declarations;
 mod libraries;
 mod lower;
+mod mixed;
 mod names;
 mod verdicts;
 mod warnings;
@@ -50,13 +52,18 @@ impl Checker<'_> {
 
     /// What a name means; a name that means nothing is an error.
     fn meaning(&mut self, name: &Name) -> Option<Meaning> {
+        self.meaning_or(name, &format!("`{} = 0`", name.text))
+    }
+
+    /// The same, with a declaration to suggest.
+    fn meaning_or(&mut self, name: &Name, declaration: &str) -> Option<Meaning> {
         self.used.insert(name.text.clone());
         let found = self.meanings.get(&name.text).copied();
         if found.is_none() {
             let known = self.meanings.keys().map(String::as_str);
             let help = match nearest(&name.text, known) {
                 Some(known) => format!("did you mean `{known}`?"),
-                None => format!("declare it above the rule, such as `{} = 0`", name.text),
+                None => format!("declare it above the rule, such as {declaration}"),
             };
             let message = format!("expected a declared name or a register, found `{}`", name.text);
             self.error("undeclared-name", name.place, message, help);

@@ -1,7 +1,7 @@
 //! Litmus programs.
 //!
-//! Text becomes an [`ast::File`] ([`parse`]), which says what the file says, and then a [`Test`]
-//! ([`check`]), in which every name is resolved; [`load`] does both. [`print`] writes a tree in its one
+//! Text becomes an [`ast::File`] ([`parse()`]), which says what the file says, and then a [`Test`]
+//! ([`check()`]), in which every name is resolved; [`load`] does both. [`print()`] writes a tree in its one
 //! normal form. The language is described in `docs/language.md`, and its grammar in `litmus.pest`.
 
 pub mod ast;

@@ -86,10 +86,10 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
                 }
                 _ => {}
             }
-            if let Some(diagnostic) = refuse(rest, character, offset) {
-                sink.push(diagnostic);
-            }
-            if character != '\n' && is_blank(character, offset) {
+            let refused = refuse(rest, character, offset);
+            let blank = refused.is_some() || character != '\n' && is_blank(character, offset);
+            refused.into_iter().for_each(|diagnostic| sink.push(diagnostic));
+            if blank {
                 mask(&mut masked, &rest[..length]);
             } else {
                 masked.push_str(&rest[..length]);

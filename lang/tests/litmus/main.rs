@@ -1,6 +1,12 @@
 //! Tests of the litmus language.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod diagnostics;
+mod documentation;
+mod fuzz;
+mod meaning;
 mod roundtrip;
+mod trees;
 
 use std::path::{Path, PathBuf};
 

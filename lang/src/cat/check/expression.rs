@@ -1,10 +1,9 @@
 //! Expressions with names resolved, types known, and function calls replaced by what they stand for.
 
-use super::super::collect::{Body, Entry};
-use super::super::model::{self, Base, DefinitionId, Type};
-use super::super::syntax::{BinaryOp, Expr, ExprKind, Name, PostfixOp};
-use super::super::{DEEPEST_EXPANDED, LARGEST_MODEL, codes, names, printer};
-use super::{Checker, Known, article};
+use super::super::model::{self, Type};
+use super::super::syntax::{BinaryOp, Expr, ExprKind, PostfixOp};
+use super::super::{DEEPEST_EXPANDED, LARGEST_MODEL, codes, printer};
+use super::{Checker, article};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
@@ -22,6 +21,8 @@ pub(super) struct Scope<'a> {
     pub(super) group: Option<&'a Group>,
     /// True where more of a name makes less of the whole.
     pub(super) is_negative: bool,
+    /// For a function's body, the outermost call that it stands for: a file and a place.
+    pub(super) call: Option<(usize, Span)>,
 }
 
 /// A recursion while it is checked.
@@ -66,13 +67,14 @@ pub(super) struct Value {
     /// A choice that occurs in it.
     pub(super) chosen: Option<Chosen>,
     /// The file and place of a name of the recursion at hand.
-    recursive: Option<(usize, Span)>,
-    size: usize,
-    height: usize,
+    pub(super) recursive: Option<(usize, Span)>,
+    /// How many operators and names it has.
+    pub(super) size: usize,
+    pub(super) height: usize,
 }
 
 impl Value {
-    fn leaf(expr: model::Expr, ty: Ty) -> Self {
+    pub(super) fn leaf(expr: model::Expr, ty: Ty) -> Self {
         Self { expr, ty, chosen: None, recursive: None, size: 1, height: 1 }
     }
 
@@ -137,7 +139,7 @@ impl Checker<'_> {
                 let error = Diagnostic::error(codes::WRONG_TYPE, expr.span, message)
                     .label(found)
                     .help(help);
-                self.error(scope.file, error);
+                self.error(scope, error);
                 None
             }
             Ty::Is(_) => Some(value),
@@ -152,6 +154,10 @@ impl Checker<'_> {
     /// The checked expression; none if it is wrong, which is then reported.
     pub(super) fn value(&mut self, expr: &Expr, scope: &Scope<'_>) -> Option<Value> {
         self.steps += 1;
+        if self.steps > LARGEST_MODEL {
+            self.too_large(expr.span, scope);
+            return None;
+        }
         self.depth += 1;
         let value = if self.depth > DEEPEST_EXPANDED {
             self.too_deep(expr.span, scope);
@@ -160,31 +166,31 @@ impl Checker<'_> {
             self.value_at_depth(expr, scope)
         };
         self.depth -= 1;
-        self.within_limits(value?, expr.span, scope)
-    }
-
-    fn within_limits(&mut self, value: Value, span: Span, scope: &Scope<'_>) -> Option<Value> {
+        let value = value?;
         if value.height > DEEPEST_EXPANDED {
-            self.too_deep(span, scope);
-            return None;
-        }
-        if self.steps > LARGEST_MODEL {
-            let message = format!(
-                "a model has at most {LARGEST_MODEL} operators and names, with calls replaced by what they stand for"
-            );
-            self.error(scope.file, Diagnostic::error(codes::TOO_LARGE, span, message));
+            self.too_deep(expr.span, scope);
             return None;
         }
         Some(value)
     }
 
+    /// Says once that the model is too large: everything after that is left out.
+    fn too_large(&mut self, span: Span, scope: &Scope<'_>) {
+        if !self.sink.quiet && !std::mem::replace(&mut self.is_too_large, true) {
+            let message = format!(
+                "a model has at most {LARGEST_MODEL} operators and names, calls replaced by what they stand for"
+            );
+            self.error(scope, Diagnostic::error(codes::TOO_LARGE, span, message));
+        }
+    }
+
     fn too_deep(&mut self, span: Span, scope: &Scope<'_>) {
         let message = format!(
-            "an expression has at most {DEEPEST_EXPANDED} levels, with calls replaced by what they stand for"
+            "an expression has at most {DEEPEST_EXPANDED} levels, calls replaced by what they stand for"
         );
         let error =
             Diagnostic::error(codes::TOO_DEEP, span, message).help("name a part of it with `let`");
-        self.error(scope.file, error);
+        self.error(scope, error);
     }
 
     fn value_at_depth(&mut self, expr: &Expr, scope: &Scope<'_>) -> Option<Value> {
@@ -300,157 +306,7 @@ impl Checker<'_> {
             .related(left.span, article(left_type))
             .related(right.span, article(right_type))
             .help(format!("`[S]` relates every event of the set `S` to itself{}", bracketed(set)));
-        self.error(scope.file, error);
-    }
-
-    fn name(&mut self, name: &str, span: Span, scope: &Scope<'_>) -> Option<Value> {
-        if let Some((_, value)) = scope.parameters.iter().find(|(parameter, _)| *parameter == name)
-        {
-            return self.parameter(value.clone()?, scope);
-        }
-        if let Some(value) = self.of_group(name, span, scope) {
-            return value;
-        }
-        if let Some((index, place)) = self.visible(name, span, scope)? {
-            if let Body::Function(function) = &self.parts.entries[index].body {
-                let expected = &function.parameters;
-                let parameters: Vec<&str> =
-                    expected.iter().map(|name| name.text.as_str()).collect();
-                let message = format!("expected `(` after the function `{name}`");
-                let help = format!("it is used as `{name}({})`", parameters.join(", "));
-                self.error(
-                    scope.file,
-                    Diagnostic::error(codes::MISSING_ARGUMENTS, span, message).help(help),
-                );
-                return None;
-            }
-            let Known { id, ty, chosen } = *self.known[index].get(place)?;
-            return Some(Value { chosen, ..Value::leaf(model::Expr::Defined(id), Ty::Is(ty)) });
-        }
-        if let Some(base) = Base::ALL.iter().find(|base| base.name() == name) {
-            let chosen = (*base == Base::ReadsFrom).then_some(Chosen::ReadsFrom);
-            return Some(Value {
-                chosen,
-                ..Value::leaf(model::Expr::Base(*base), Ty::Is(base.ty()))
-            });
-        }
-        let parameters = scope.parameters.iter().map(|(name, _)| *name);
-        let visible = self
-            .parts
-            .names
-            .iter()
-            .filter(|(_, (index, _))| self.parts.entries[*index].position < scope.written);
-        let error =
-            names::unknown(name, span, parameters.chain(visible.map(|(name, _)| name.as_str())));
-        self.error(scope.file, error);
-        None
-    }
-
-    /// A parameter stands for its argument, which counts as often as it is used.
-    fn parameter(&mut self, value: Value, scope: &Scope<'_>) -> Option<Value> {
-        self.steps += value.size - 1;
-        if let (true, Some((file, span))) = (scope.is_negative, value.recursive) {
-            self.not_monotone(file, span, "the function takes it away from something");
-            return None;
-        }
-        Some(value)
-    }
-
-    /// The value of a name of the recursion at hand; the outer none if it is no such name.
-    fn of_group(&mut self, name: &str, span: Span, scope: &Scope<'_>) -> Option<Option<Value>> {
-        let group = scope.group?;
-        let &(entry, body) = self.parts.names.get(name)?;
-        if entry != group.entry {
-            return None;
-        }
-        if scope.is_negative {
-            self.not_monotone(scope.file, span, "it stands right of `\\` or under `~`");
-            return Some(None);
-        }
-        let id = DefinitionId { definition: group.definition, body };
-        let value = Value::leaf(model::Expr::Defined(id), group.types[body]);
-        Some(Some(Value { recursive: Some((scope.file, span)), ..value }))
-    }
-
-    fn not_monotone(&mut self, file: usize, span: Span, why: &str) {
-        let error = Diagnostic::error(codes::NOT_MONOTONE, span, "a recursion cannot take away from itself")
-            .label(why)
-            .help("a recursion is the least relation that its equations allow; that exists if they only ever add");
-        self.error(file, error);
-    }
-
-    /// The entry of a name that is defined, and which of its names it is; the outer none if it cannot be used here,
-    /// which is then reported.
-    fn visible(
-        &mut self,
-        name: &str,
-        span: Span,
-        scope: &Scope<'_>,
-    ) -> Option<Option<(usize, usize)>> {
-        let Some(&(index, place)) = self.parts.names.get(name) else { return Some(None) };
-        let own = scope.entry.map(|own| (own, &self.parts.entries[own]));
-        if let Some((_, Entry { former: Some(former), .. })) = own
-            && own.and_then(|(_, entry)| entry.name_at(0)).is_some_and(|own| own.text == name)
-        {
-            return Some(Some((*former, 0)));
-        }
-        if self.parts.entries[index].position < scope.written {
-            return Some(Some((index, place)));
-        }
-        let error = if scope.entry == Some(index) {
-            let message = format!("`{name}` is used in its own definition");
-            let error = Diagnostic::error(codes::USED_BEFORE_DEFINITION, span, message);
-            match self.parts.entries[index].body {
-                Body::Let(_) => error.help(format!("`let rec {name} = …` defines it by recursion")),
-                Body::Function(_) => {
-                    error.help("a function cannot be recursive: a call stands for its body")
-                }
-                _ => error,
-            }
-        } else {
-            names::too_early(name, span, scope.file, self.parts, (index, place), self.sources)
-        };
-        self.error(scope.file, error);
-        None
-    }
-
-    fn call(
-        &mut self,
-        name: &Name,
-        arguments: &[Expr],
-        span: Span,
-        scope: &Scope<'_>,
-    ) -> Option<Value> {
-        let values: Vec<Option<Value>> =
-            arguments.iter().map(|argument| self.value(argument, scope)).collect();
-        let is_parameter = scope.parameters.iter().any(|(parameter, _)| *parameter == name.text);
-        let known = if is_parameter { None } else { self.visible(&name.text, name.span, scope)? };
-        let Some((Body::Function(function), index)) =
-            known.map(|(index, _)| (&self.parts.entries[index].body, index))
-        else {
-            // Also says so if the name means nothing at all.
-            self.name(&name.text, name.span, scope)?;
-            let message = format!("`{}` is no function", name.text);
-            let error = Diagnostic::error(codes::NOT_A_FUNCTION, name.span, message)
-                .help("an operator may be missing before `(`: `|`, `&`, `;`, `\\` or `*`");
-            self.error(scope.file, error);
-            return None;
-        };
-        let (expected, found) = (function.parameters.len(), values.len());
-        if expected != found {
-            let message =
-                format!("expected {expected} arguments of `{}`, found {found}", name.text);
-            self.error(scope.file, Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, span, message));
-            return None;
-        }
-        let entry = &self.parts.entries[index];
-        if entry.is_broken {
-            return None;
-        }
-        let parameters: Vec<(&str, Option<Value>)> =
-            function.parameters.iter().map(|name| name.text.as_str()).zip(values).collect();
-        let inner = Scope { parameters: &parameters, ..Scope::of_entry(index, entry) };
-        self.value(&function.body, &inner)
+        self.error(scope, error);
     }
 }
 
@@ -486,7 +342,7 @@ fn shown(expr: &Expr) -> String {
     if text.chars().count() <= 30 { format!("`{text}`") } else { "here".to_owned() }
 }
 
-/// `: `[W]`` for a set that has a name.
+/// What to add to a hint about brackets, for a set that has a name.
 fn bracketed(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Name(name) => format!(": `[{name}]`"),

@@ -11,7 +11,7 @@ pub(super) fn warn(parts: &Parts, has_mo: bool, sources: &[Source], sink: &mut S
     let used = used(parts);
     for (index, entry) in parts.entries.iter().enumerate() {
         if let (0, false, Some(name)) = (entry.file, used[index], entry.name_at(0)) {
-            let message = format!("`{}` is never used", name.text);
+            let message = format!("no axiom depends on `{}`", name.text);
             sink.push(0, Diagnostic::warning(codes::UNUSED_DEFINITION, name.span, message));
         }
     }

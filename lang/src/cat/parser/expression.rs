@@ -130,10 +130,7 @@ impl Parser<'_> {
         let token = self.token();
         error.help = match token.kind {
             Kind::Number => Some("the only number is `0`, nothing".to_owned()),
-            kind if kind.is_keyword() => {
-                Some(format!("`{}` is a reserved word", self.text_of(token)))
-            }
-            _ => None,
+            _ => self.reserved(token),
         };
         error
     }

@@ -23,7 +23,7 @@ impl Parser<'_> {
             // A broken row does not stop the others from being read.
             match self.row() {
                 Ok(row) => rows.push(row),
-                Err(error) => self.diagnostics.push(*error),
+                Err(error) => self.report(*error),
             }
         }
         self.expect(Kind::End, "a row or `end`")?;

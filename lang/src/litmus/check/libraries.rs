@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::program::{Call, Expr, RegisterId, StmtKind, ThreadId};
 
-use super::super::ast::{self, Access, Argument, ExprKind, Home, Name, Place, Target, Value, Via};
+use super::super::ast::{self, Access, Argument, ExprKind, Home, Place, Target, Value, Via};
 use super::super::methods::Method;
 use super::calls::{access, nodes, result_register, values, work_id};
 use super::lower::Lowerer;
@@ -31,10 +31,12 @@ fn method_name(method: Method) -> &'static str {
     }
 }
 
-fn empty(method: &str) -> Call {
+/// A call of a method, with nothing passed.
+pub fn empty(method: &str) -> Call {
     Call {
         method: method.to_owned(),
         object: None,
+        source: None,
         register: None,
         arguments: Vec::new(),
         nodes: None,
@@ -55,8 +57,16 @@ pub fn reading(class: &str, name: &str) -> String {
 }
 
 /// The object that a name stands for, if it is of one of the classes.
-fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -> Option<usize> {
-    let meaning = lowerer.checker.meaning(&access.name)?;
+pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -> Option<usize> {
+    let name = &access.name.text;
+    let example = match wanted {
+        [class @ ("SVar" | "SC"), ..] => format!("`{class} {name} = 0`"),
+        ["Ring", ..] => format!("`Ring {name} 1 -> {{2}}`"),
+        ["Mixed", ..] => format!("`{name}[2] = 0`"),
+        [class, ..] => format!("`{class} {name}`"),
+        [] => String::new(),
+    };
+    let meaning = lowerer.checker.meaning_or(&access.name, &example)?;
     let found = match meaning {
         Meaning::Object(object) => {
             let class = &lowerer.checker.program.objects[object].class;
@@ -68,18 +78,9 @@ fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -> Op
         Meaning::Location(_) => "a plain location".to_owned(),
         Meaning::Register(_) => "a register".to_owned(),
     };
-    let name = &access.name.text;
     let message = format!("expected an object of class {}, found {found}", wanted.join(" or "));
-    let example = match wanted {
-        [class @ ("SVar" | "SC"), ..] => {
-            format!("declare it above the rule as `{class} {name} = 0`")
-        }
-        ["Ring", ..] => format!("declare it above the rule as `Ring {name} 1 -> {{2}}`"),
-        ["Mixed", ..] => format!("declare it above the rule as `{name}[2] = 0`"),
-        [class, ..] => format!("declare it above the rule as `{class} {name}`"),
-        [] => String::new(),
-    };
-    lowerer.fail("wrong-object-class", access.place, message, example)
+    let help = format!("declare it above the rule as {example}");
+    lowerer.fail("wrong-object-class", access.place, message, help)
 }
 
 /// A library call, on its own or with a register for its result.
@@ -245,75 +246,6 @@ fn write_value(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, class: &str) -> 
         return Some(Expr::Register(register));
     }
     lowerer.expression(expr)
-}
-
-/// `x := e` for an object: a mixed-size write.
-pub fn plain_write(
-    lowerer: &mut Lowerer<'_, '_>,
-    index: usize,
-    target: &Access,
-    expr: &ast::Expr,
-) -> Option<()> {
-    let object = &lowerer.checker.program.objects[index];
-    let (class, home, declared) = (object.class.clone(), object.node, object.span);
-    let words = object.initial.len();
-    let name = target.name.text.clone();
-    if class != "Mixed" {
-        let message = format!("expected a location or a register, found `{name}` of class {class}");
-        let help = match class.as_str() {
-            "SVar" => format!("write `{name} :=SV …`"),
-            "SC" => format!("write `{name} :=SC …`"),
-            _ => String::new(),
-        };
-        return lowerer.fail("wrong-object-class", target.place, message, help);
-    }
-    if let Some(home) = home.filter(|home| *home != lowerer.node) {
-        return lowerer.wrong_home(target, home, declared);
-    }
-    let arguments = self::words(lowerer, expr, words)?;
-    lowerer.push(StmtKind::Call(Call { object: Some(name), arguments, ..empty("Write") }));
-    Some(())
-}
-
-/// The words of a value: one for each, or one for all.
-fn words(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, count: usize) -> Option<Vec<Expr>> {
-    let ExprKind::Tuple(all) = &expr.kind else {
-        let value = lowerer.expression(expr)?;
-        return Some(vec![value; count]);
-    };
-    if all.len() != count {
-        let message = format!("expected {count} words, found {}", all.len());
-        return lowerer.fail("wrong-words", expr.place, message, "");
-    }
-    all.iter().map(|word| lowerer.expression(word)).collect()
-}
-
-/// `x^2 := y` for a mixed-size x.
-pub fn put(
-    lowerer: &mut Lowerer<'_, '_>,
-    _object: usize,
-    target: &Access,
-    _id: Option<&Name>,
-    _expr: &ast::Expr,
-) -> Option<()> {
-    not_remote(lowerer, target)
-}
-
-/// `y := x^2` for a mixed-size x.
-pub fn get(
-    lowerer: &mut Lowerer<'_, '_>,
-    _object: usize,
-    _target: &Target,
-    _id: Option<&Name>,
-    source: &Access,
-) -> Option<()> {
-    not_remote(lowerer, source)
-}
-
-fn not_remote(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<()> {
-    let message = format!("expected a plain location, found the object `{}`", access.name.text);
-    let help = "library objects are reached by their own calls";
-    lowerer.fail("not-a-location", access.place, message, help)
 }
 
 /// Barriers without a list of threads: those that call them take part.

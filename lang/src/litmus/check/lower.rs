@@ -1,16 +1,13 @@
 //! The statements of a thread, with names resolved and hidden reads made visible.
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
-use crate::program::{
-    self, Expr, LocationId, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
-};
+use crate::program::{self, Expr, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
 use crate::source::Span;
 
 use super::super::ast::{
     self, Access, Block, ExprKind, Home, Name, Place, Statement, StatementKind, Target, Value, Via,
 };
-use super::{Checker, Meaning, calls, corerma, libraries};
+use super::{Checker, Meaning, calls, corerma, libraries, mixed};
 
 /// Lowers one thread.
 pub struct Lowerer<'c, 'a> {
@@ -199,7 +196,7 @@ impl Lowerer<'_, '_> {
                 self.push(StmtKind::Write { location, value });
                 Some(())
             }
-            Meaning::Object(object) => libraries::plain_write(self, object, access, expr),
+            Meaning::Object(object) => mixed::plain_write(self, object, access, expr),
         }
     }
 
@@ -219,8 +216,8 @@ impl Lowerer<'_, '_> {
 
     /// `x^2 := e`
     fn put(&mut self, target: &Access, id: Option<&Name>, expr: &ast::Expr) -> Option<()> {
-        if let Some(Meaning::Object(object)) = self.checker.meanings.get(&target.name.text) {
-            return libraries::put(self, *object, target, id, expr);
+        if let Some(Meaning::Object(_)) = self.checker.meanings.get(&target.name.text) {
+            return mixed::put(self, target, id, expr);
         }
         let location = self.remote(target)?;
         let source = self.put_source(target, expr)?;
@@ -262,96 +259,14 @@ impl Lowerer<'_, '_> {
 
     /// `a := x^2`
     fn get(&mut self, target: &Target, id: Option<&Name>, source: &Access) -> Option<()> {
-        if let Some(Meaning::Object(object)) = self.checker.meanings.get(&source.name.text) {
-            return libraries::get(self, *object, target, id, source);
+        if let Some(Meaning::Object(_)) = self.checker.meanings.get(&source.name.text) {
+            return mixed::get(self, target, id, source);
         }
         let source = self.remote(source)?;
         let target = self.result(target, "get-target-remote")?;
         let id = self.id(id);
         self.push(StmtKind::Get { target, source, id });
         Some(())
-    }
-
-    /// The location of the own node that an operation of the NIC writes.
-    pub fn result(&mut self, target: &Target, code: &'static str) -> Option<LocationId> {
-        let access = match target {
-            Target::Nobody(place) => {
-                return Some(self.checker.unnamed_location(self.node, place.span));
-            }
-            Target::Access(access) => access,
-        };
-        let name = &access.name.text;
-        match self.checker.meaning(&access.name)? {
-            Meaning::Location(location) => {
-                let home = self.checker.location(location).node;
-                if access.home == Home::Own && home == self.node {
-                    return Some(location);
-                }
-                let message = format!(
-                    "expected a location of node {}, found `{name}` of node {}",
-                    self.node.0, home.0
-                );
-                let help = "the NIC writes the result into the memory of the thread's own node";
-                self.fail(code, access.place, message, help)
-            }
-            _ => {
-                let message = format!("expected a location for the result, found `{name}`");
-                self.fail("not-a-location", access.place, message, "")
-            }
-        }
-    }
-
-    /// A location accessed through the NIC, `x^2` or `~x`.
-    pub fn remote(&mut self, access: &Access) -> Option<LocationId> {
-        let Meaning::Location(location) = self.checker.meaning(&access.name)? else {
-            let message = format!("expected a location, found `{}`", access.name.text);
-            let help = "only locations are accessed through the NIC";
-            return self.fail("not-a-location", access.place, message, help);
-        };
-        let home = self.checker.location(location).node;
-        let name = &access.name.text;
-        match access.home {
-            Home::Own => {
-                let message = format!("expected a remote location, found `{name}`");
-                let help = format!("write `{name}^{}`", home.0);
-                self.fail("missing-node-mark", access.place, message, help)
-            }
-            Home::Inferred => Some(location),
-            Home::Node(number) => {
-                let node = self.checker.node(number)?;
-                if node != home {
-                    return self.wrong_home(access, home, self.checker.location(location).span);
-                }
-                Some(location)
-            }
-        }
-    }
-
-    /// Reports `x^n` for an x of another node.
-    pub fn wrong_home<T>(&mut self, access: &Access, home: NodeId, declared: Span) -> Option<T> {
-        let name = &access.name.text;
-        let place = if let Home::Node(number) = access.home { number.place } else { access.place };
-        let message = format!("`{name}` is on node {}", home.0);
-        let error = Diagnostic::error("wrong-home-node", place.span, message);
-        let error = error.related(declared, format!("`{name}` is declared here"));
-        self.checker.sink.push(error.help(format!("write `{name}^{}`", home.0)));
-        None
-    }
-
-    /// A location that the CPU accesses: it must be on the thread's node.
-    pub fn own(&mut self, access: &Access, location: LocationId) -> Option<LocationId> {
-        let home = self.checker.location(location).node;
-        if home == self.node {
-            return Some(location);
-        }
-        let name = &access.name.text;
-        let message = format!(
-            "expected a location of node {}, found `{name}` of node {}",
-            self.node.0, home.0
-        );
-        let help =
-            format!("a CPU reaches its own node only; through the NIC it is `{name}^{}`", home.0);
-        self.fail("remote-cpu-access", access.place, message, help)
     }
 
     /// A register for a value without a name.

@@ -48,6 +48,9 @@ pub fn split(text: &Text, row: Span) -> (Vec<Span>, Vec<Bar>) {
 }
 
 fn show(bars: &[Bar]) -> String {
+    if bars.is_empty() {
+        return "one column".to_owned();
+    }
     let signs: Vec<&str> =
         bars.iter().map(|bar| if *bar == Bar::Node { "||" } else { "|" }).collect();
     format!("{} columns (`{}`)", bars.len() + 1, signs.join(" "))

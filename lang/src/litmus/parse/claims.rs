@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 use super::super::ast::{Atom, Claim, Constant, Name, Observed, ResultKind, Verdict, VerdictKind};
-use super::{Context, Piece, Rule, statements};
+use super::{Context, Piece, Rule, expressions};
 
 /// One line, which may span several lines of the text.
 pub fn result_line(context: &mut Context<'_>, line: Span) -> Option<ResultKind> {
@@ -87,14 +87,14 @@ fn exactly(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
             Rule::outcome => {
                 let place = context.place(piece, &part);
                 let mut values = Vec::new();
-                for value in part.into_inner() {
+                for value in part.into_inner().filter(|part| part.as_rule() == Rule::constant) {
                     values.push(constant(context, piece, value)?);
                 }
                 outcomes.push((values, place));
             }
             Rule::observed => names.extend(observed(context, piece, part)),
             Rule::observed_tuple => {
-                for part in part.into_inner() {
+                for part in part.into_inner().filter(|part| part.as_rule() == Rule::observed) {
                     names.extend(observed(context, piece, part));
                 }
             }
@@ -175,7 +175,7 @@ fn compare(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
     let place = context.place(piece, &pair);
     let mut parts = pair.into_inner();
     let left = side(context, piece, parts.next()?)?;
-    let op = statements::comparison(&parts.next()?.into_inner().next()?)?;
+    let op = expressions::comparison(&parts.next()?.into_inner().next()?)?;
     let right = side(context, piece, parts.next()?)?;
     if left.len() != right.len() {
         let message = format!(
@@ -197,7 +197,7 @@ fn compare(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
 
 fn side(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Vec<Atom>> {
     let mut atoms = Vec::new();
-    for atom in pair.into_inner() {
+    for atom in pair.into_inner().filter(|part| part.as_rule() == Rule::atom) {
         let part = atom.into_inner().next()?;
         atoms.push(match part.as_rule() {
             Rule::constant => Atom::Constant(constant(context, piece, part)?),

@@ -31,11 +31,14 @@ fn expected(error: &Error<Rule>) -> String {
         return "something else".to_owned();
     };
     let mut names: Vec<&str> = Vec::new();
-    for rule in positives {
-        let name = describe(*rule);
-        if !names.contains(&name) {
+    for name in positives.iter().map(|rule| describe(*rule)) {
+        if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }
+    }
+    // Where a value may stand, the rarer forms only distract.
+    if names.contains(&"a value") {
+        names.retain(|name| !matches!(*name, "a work id" | "`¬`"));
     }
     match names.as_slice() {
         [] => "something else".to_owned(),
@@ -76,28 +79,29 @@ fn describe(rule: Rule) -> &'static str {
         Rule::declaration | Rule::locations | Rule::objects => "a declaration",
         Rule::declared | Rule::barrier | Rule::lock | Rule::ring => "a name",
         Rule::size | Rule::ring_size => "a size",
-        Rule::home | Rule::copy => "`@` and a node",
+        Rule::home => "`@` and a node",
+        Rule::copy | Rule::library => "",
         Rule::arrow => "`->`",
         Rule::number_set => "`{`",
         Rule::statement | Rule::assignment | Rule::call_statement | Rule::call => "a statement",
         Rule::assign | Rule::plain_assign | Rule::id_assign | Rule::library_assign => "`:=`",
         Rule::target | Rule::method => "a statement",
         Rule::work_id | Rule::raised_id => "a work id",
-        Rule::node | Rule::raised_node => "`^` and a node",
-        Rule::overline | Rule::atomicity => "a name's mark",
+        // Marks of a name may stand nearly everywhere, and are hardly ever what was forgotten.
+        Rule::overline | Rule::atomicity | Rule::node | Rule::raised_node => "",
         Rule::block | Rule::open_brace => "`{`",
         Rule::close_brace | Rule::stray_brace => "`}`",
         Rule::otherwise | Rule::kw_else => "`else`",
         Rule::close_paren => "`)`",
         Rule::value | Rule::expression | Rule::conjunction | Rule::negation => "a value",
         Rule::comparison | Rule::sum | Rule::product | Rule::factor | Rule::group => "a value",
-        Rule::argument => "an argument",
-        Rule::not | Rule::tilde => "`¬`",
+        Rule::argument | Rule::truth | Rule::bottom => "a value",
+        Rule::not | Rule::kw_not | Rule::tilde => "`¬`",
         Rule::or | Rule::and | Rule::plus | Rule::minus | Rule::times => "an operator",
+        Rule::kw_or | Rule::kw_and | Rule::greater_equal => "an operator",
         Rule::compare | Rule::not_equal | Rule::less | Rule::less_equal | Rule::greater => {
-            "a comparison"
+            "an operator"
         }
-        Rule::greater_equal => "a comparison",
         Rule::verdict | Rule::claim | Rule::claim_and | Rule::claim_not | Rule::marked => {
             "a condition"
         }

@@ -63,6 +63,13 @@ fn unknown(context: &mut Context<'_>, line: Span, word: &str) {
 }
 
 fn quoted(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<String> {
+    if piece.text.matches('"').count() == 1 {
+        let at = piece.text.len();
+        let span = piece.span(at, at);
+        let message = "expected `\"` to end the text, found the end of the line";
+        context.sink.push(Diagnostic::error("syntax", span, message));
+        return None;
+    }
     let pair = context.read(rule, piece)?.next()?;
     let inner = pair.into_inner().next()?;
     let mut text = String::new();

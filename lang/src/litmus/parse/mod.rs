@@ -1,12 +1,14 @@
 //! Text to tree.
 //!
-//! [`file`] cuts the text into header lines, declaration rows, statement rows and verdict lines, rows into cells,
+//! [`file()`] cuts the text into header lines, declaration rows, statement rows and verdict lines, rows into cells,
 //! and gives each piece to the grammar; a column's cells are joined first, since a block may span rows.
 
+mod calls;
 mod cells;
 mod claims;
 mod declarations;
 mod expected;
+mod expressions;
 mod header;
 mod sections;
 mod statements;

@@ -71,7 +71,8 @@ pub fn find(context: &mut Context<'_>) -> Option<Sections> {
         sections.results = join(context, &rest[program..]);
     } else {
         let program = program_rows(context, rest);
-        sections.rows = rest[..program].to_vec();
+        let rows = rest[..program].iter().filter(|line| !is_rule(context.text.slice(**line)));
+        sections.rows = rows.copied().collect();
         sections.results = join(context, &rest[program..]);
     }
     Some(sections)
@@ -202,6 +203,10 @@ fn join(context: &Context<'_>, lines: &[Span]) -> Vec<Span> {
                 ')' | '}' => depth = depth.saturating_sub(1),
                 _ => {}
             }
+        }
+        // A verdict's mark ends it, even if a bracket was forgotten.
+        if text.ends_with(['✓', '✗', '✔', '✘']) {
+            depth = 0;
         }
     }
     joined

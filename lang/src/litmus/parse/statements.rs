@@ -4,14 +4,14 @@ use pest::Parser as _;
 use pest::iterators::Pair;
 
 use crate::Dialect;
-use crate::diagnostic::{Diagnostic, nearest};
-use crate::program::BinaryOp;
+use crate::diagnostic::Diagnostic;
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, Number, Place, Statement,
-    StatementKind, Target, Value, Via,
+    Access, Block, Expr, Home, Name, Statement, StatementKind, Target, Value, Via,
 };
-use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
+use super::super::methods::{self, KEYWORDS};
+use super::calls::{call, call_statement, unknown};
+use super::expressions::{access, expression};
 use super::{Context, LitmusGrammar, Piece, Rule, expected};
 
 /// Reads a column.
@@ -57,25 +57,20 @@ fn balanced(context: &mut Context<'_>, piece: &Piece) -> bool {
 /// The statements directly inside a body or block.
 fn statements(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Block {
     let mut block = Block { end: context.place(piece, &pair), ..Block::default() };
-    // Where the last statement on this line began, and where it ended.
-    let mut previous: Option<(usize, usize)> = None;
     let mut cut_off = false;
-    for part in pair.into_inner() {
+    let mut parts = pair.into_inner().peekable();
+    while let Some(part) = parts.next() {
         let span = part.as_span();
-        let joined = previous.filter(|&(_, end)| {
-            !piece.text[end..span.start()].contains(['\n', ';'])
-                && !piece.text[..end].ends_with('}')
-        });
         match part.as_rule() {
-            Rule::statement | Rule::broken if joined.is_some() => {
-                let start = joined.map_or(span.start(), |(start, _)| start);
-                explain(context, piece, start, span.end());
-                cut_off |= part.as_str().contains('{');
-            }
             Rule::statement => {
-                previous = Some((span.start(), span.end()));
-                block.statements.extend(statement(context, piece, part));
-                continue;
+                // What follows without a separator shows that the statement goes on, wrongly.
+                match parts.next_if(|next| runs_on(piece, &part, next)) {
+                    Some(next) => {
+                        cut_off |= next.as_str().contains('{');
+                        explain(context, piece, span.start(), next.as_span().end());
+                    }
+                    None => block.statements.extend(statement(context, piece, part)),
+                }
             }
             Rule::broken => {
                 cut_off |= part.as_str().contains('{');
@@ -88,9 +83,16 @@ fn statements(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
             Rule::close_brace => block.end = context.place(piece, &part),
             _ => {}
         }
-        previous = None;
     }
     block
+}
+
+/// True if a statement is followed by something on the same line, and does not end with a block.
+fn runs_on(piece: &Piece, part: &Pair<'_, Rule>, next: &Pair<'_, Rule>) -> bool {
+    let (end, start) = (part.as_span().end(), next.as_span().start());
+    matches!(next.as_rule(), Rule::statement | Rule::broken)
+        && !piece.text[end..start].contains(['\n', ';'])
+        && !part.as_str().trim_end().ends_with('}')
 }
 
 /// Says what is wrong with the text from a statement's start to the end of the broken piece.
@@ -115,19 +117,6 @@ fn explain(context: &mut Context<'_>, piece: &Piece, start: usize, end: usize) {
             ));
         }
     }
-}
-
-fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &str) {
-    let span = piece.span(start, start + word.len());
-    let message = format!("expected a statement, found `{word}`");
-    let error = Diagnostic::error("unknown-statement", span, message);
-    let table = SIGNATURES.iter().filter(|row| row.dialect == context.dialect);
-    let known = table.flat_map(|row| row.spellings.iter().copied()).chain(KEYWORDS.iter().copied());
-    let help = match nearest(word, known) {
-        Some(known) => format!("did you mean `{known}`?"),
-        None => "docs/language.md lists the statements".to_owned(),
-    };
-    context.sink.push(error.help(help));
 }
 
 fn statement(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Statement> {
@@ -277,279 +266,4 @@ fn work_id(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
             Some(context.name(piece, &name))
         }
     }
-}
-
-/// A name and its marks.
-fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Access> {
-    let place = context.place(piece, &pair);
-    let mut name = Name::default();
-    let mut home = Home::Own;
-    let mut atomic = None;
-    let mut inferred = false;
-    for part in pair.into_inner() {
-        match part.as_rule() {
-            Rule::name => {
-                name = context.name(piece, &part);
-                inferred |= unbar(&mut name.text);
-            }
-            Rule::overline => inferred = true,
-            Rule::atomicity => atomic = Some(part.as_str().ends_with('a')),
-            Rule::node => {
-                let number = part.into_inner().next()?;
-                home = Home::Node(context.number(piece, &number));
-            }
-            Rule::raised_node => home = Home::Node(raised_number(context, piece, &part)),
-            _ => {}
-        }
-    }
-    if inferred && home == Home::Own {
-        home = Home::Inferred;
-    }
-    if atomic.is_some() && context.dialect == Dialect::Rdma {
-        let error = Diagnostic::error(
-            "syntax",
-            place.span,
-            "expected a name, found a name with `.n` or `.a`",
-        );
-        context.sink.push(error.help("only coreRMA programs have non-atomic accesses"));
-    }
-    Some(Access { name, home, atomic, place })
-}
-
-/// Replaces letters with a bar by those without, and is true if there were any.
-fn unbar(name: &mut String) -> bool {
-    let pairs =
-        [('ā', 'a'), ('ē', 'e'), ('ī', 'i'), ('ō', 'o'), ('ū', 'u'), ('ȳ', 'y'), ('ḡ', 'g')];
-    let plain = |c: char| pairs.iter().find(|pair| pair.0 == c).map_or(c, |pair| pair.1);
-    let replaced: String = name.chars().map(plain).collect();
-    let barred = replaced != *name;
-    *name = replaced;
-    barred
-}
-
-fn raised_number(context: &mut Context<'_>, piece: &Piece, pair: &Pair<'_, Rule>) -> Number {
-    let place = context.place(piece, pair);
-    let digit = |c: char| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|raised| raised == c).unwrap_or(0) as u64;
-    let value = pair
-        .as_str()
-        .chars()
-        .fold(0u64, |value, c| value.saturating_mul(10).saturating_add(digit(c)));
-    Number { value, place }
-}
-
-fn call_statement(
-    context: &mut Context<'_>,
-    piece: &Piece,
-    pair: Pair<'_, Rule>,
-) -> Option<StatementKind> {
-    let place = context.place(piece, &pair);
-    let mut parts = pair.into_inner();
-    let first = parts.next()?;
-    if first.as_rule() == Rule::call {
-        return call(context, piece, first, false).map(StatementKind::Call);
-    }
-    let method = method(context, piece, &first)?;
-    let arguments: Vec<Argument> =
-        parts.filter_map(|part| bare_argument(context, piece, part)).collect();
-    let call = Call { method, arguments: normal(method, arguments), place };
-    arity(context, &call, false).then_some(StatementKind::Call(call))
-}
-
-/// The argument of `Poll 2`.
-fn bare_argument(
-    context: &mut Context<'_>,
-    piece: &Piece,
-    pair: Pair<'_, Rule>,
-) -> Option<Argument> {
-    let place = context.place(piece, &pair);
-    match pair.as_rule() {
-        Rule::number => {
-            let value = context.number(piece, &pair).value;
-            Some(Argument::Expr(Expr { kind: ExprKind::Number(value), place }))
-        }
-        Rule::number_set => Some(Argument::Nodes(number_set(context, piece, pair), place)),
-        _ => None,
-    }
-}
-
-fn number_set(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Number> {
-    pair.into_inner().map(|pair| context.number(piece, &pair)).collect()
-}
-
-fn method(context: &mut Context<'_>, piece: &Piece, pair: &Pair<'_, Rule>) -> Option<Method> {
-    let method = methods::lookup(context.dialect, pair.as_str());
-    if method.is_none() {
-        unknown(context, piece, pair.as_span().start(), pair.as_str());
-    }
-    method
-}
-
-fn call(
-    context: &mut Context<'_>,
-    piece: &Piece,
-    pair: Pair<'_, Rule>,
-    value: bool,
-) -> Option<Call> {
-    let place = context.place(piece, &pair);
-    let mut method = None;
-    let mut arguments = Vec::new();
-    for part in pair.into_inner() {
-        match part.as_rule() {
-            Rule::method => method = Some(self::method(context, piece, &part)?),
-            Rule::argument => arguments.push(argument(context, piece, part)?),
-            _ => {}
-        }
-    }
-    let call = Call { method: method?, arguments: normal(method?, arguments), place };
-    arity(context, &call, value).then_some(call)
-}
-
-/// `GFence(2)` is `GFence({2})`.
-fn normal(method: Method, mut arguments: Vec<Argument>) -> Vec<Argument> {
-    if let (Method::Gfence, [argument]) = (method, arguments.as_mut_slice())
-        && let Argument::Expr(Expr { kind: ExprKind::Number(value), place }) = *argument
-    {
-        *argument = Argument::Nodes(vec![Number { value, place }], place);
-    }
-    arguments
-}
-
-fn argument(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Argument> {
-    let place = context.place(piece, &pair);
-    let part = pair.into_inner().next()?;
-    match part.as_rule() {
-        Rule::nobody => Some(Argument::Nobody(place)),
-        Rule::number_set => Some(Argument::Nodes(number_set(context, piece, part), place)),
-        _ => expression(context, piece, part, true).map(Argument::Expr),
-    }
-}
-
-/// Whether the call stands where it may, with as many arguments as it takes.
-fn arity(context: &mut Context<'_>, call: &Call, value: bool) -> bool {
-    let signature = call.method.signature();
-    let spelling = signature.spellings[0];
-    let (mut fewest, mut most) = signature.arity;
-    let message = match (signature.position, value) {
-        (Position::Statement, true) => Some(format!("`{spelling}` gives no value")),
-        (Position::Value, false) => Some(format!("the value of `{spelling}` is not used")),
-        (Position::Either, true) => {
-            (fewest, most) = (fewest - 1, most - 1);
-            None
-        }
-        _ => None,
-    };
-    let found = call.arguments.len();
-    let message = message.or_else(|| {
-        let wanted =
-            if fewest == most { fewest.to_string() } else { format!("{fewest} to {most}") };
-        let wrong = found < fewest || found > most;
-        wrong.then(|| format!("expected {wanted} arguments of `{spelling}`, found {found}"))
-    });
-    let Some(message) = message else { return true };
-    let error = Diagnostic::error("wrong-arguments", call.place.span, message);
-    context.sink.push(error.help(format!("write `{}`", signature.usage)));
-    false
-}
-
-/// An expression. Where an access may stand, `~x` is `x^n`; in conditions it is a negation.
-fn expression(
-    context: &mut Context<'_>,
-    piece: &Piece,
-    pair: Pair<'_, Rule>,
-    access_position: bool,
-) -> Option<Expr> {
-    let place = context.place(piece, &pair);
-    match pair.as_rule() {
-        Rule::expression | Rule::conjunction | Rule::comparison | Rule::sum | Rule::product => {
-            let mut parts = pair.into_inner();
-            let mut left = expression(context, piece, parts.next()?, access_position)?;
-            while let Some(sign) = parts.next() {
-                let right = expression(context, piece, parts.next()?, access_position)?;
-                if !context.operator(left.place) {
-                    return None;
-                }
-                let place = Place { span: left.place.span.to(right.place.span), ..left.place };
-                let kind = ExprKind::Binary(operator(sign)?, Box::new(left), Box::new(right));
-                left = Expr { kind, place };
-            }
-            Some(left)
-        }
-        Rule::negation => {
-            let mut parts: Vec<_> = pair.into_inner().collect();
-            let inner = expression(context, piece, parts.pop()?, access_position)?;
-            negation(context, parts, inner, place, access_position)
-        }
-        Rule::factor => expression(context, piece, pair.into_inner().next()?, access_position),
-        Rule::group => {
-            let parts = pair.into_inner().filter(|part| part.as_rule() == Rule::expression);
-            let mut all = Vec::new();
-            for part in parts {
-                all.push(expression(context, piece, part, access_position)?);
-            }
-            let kind = if all.len() == 1 { all.pop()?.kind } else { ExprKind::Tuple(all) };
-            Some(Expr { kind, place })
-        }
-        Rule::number => {
-            let value = context.number(piece, &pair).value;
-            Some(Expr { kind: ExprKind::Number(value), place })
-        }
-        Rule::truth => Some(Expr { kind: ExprKind::Truth(pair.as_str() == "true"), place }),
-        Rule::bottom => Some(Expr { kind: ExprKind::Bottom, place }),
-        Rule::access => {
-            let access = access(context, piece, pair)?;
-            Some(Expr { kind: ExprKind::Access(access), place })
-        }
-        _ => None,
-    }
-}
-
-/// The signs before an operand, and the operand.
-fn negation(
-    context: &mut Context<'_>,
-    signs: Vec<Pair<'_, Rule>>,
-    mut inner: Expr,
-    place: Place,
-    access_position: bool,
-) -> Option<Expr> {
-    for sign in signs.into_iter().rev() {
-        if !context.operator(place) {
-            return None;
-        }
-        match &mut inner.kind {
-            ExprKind::Access(access)
-                if access_position && sign.as_str() == "~" && access.home == Home::Own =>
-            {
-                access.home = Home::Inferred;
-                access.place = place;
-                inner.place = place;
-            }
-            _ => inner = Expr { kind: ExprKind::Not(Box::new(inner)), place },
-        }
-    }
-    Some(inner)
-}
-
-fn operator(pair: Pair<'_, Rule>) -> Option<BinaryOp> {
-    Some(match pair.as_rule() {
-        Rule::or => BinaryOp::Or,
-        Rule::and => BinaryOp::And,
-        Rule::plus => BinaryOp::Add,
-        Rule::minus => BinaryOp::Subtract,
-        Rule::times => BinaryOp::Multiply,
-        Rule::compare => return comparison(&pair.into_inner().next()?),
-        _ => return None,
-    })
-}
-
-/// The operator that a comparison sign stands for.
-pub fn comparison(pair: &Pair<'_, Rule>) -> Option<BinaryOp> {
-    Some(match pair.as_rule() {
-        Rule::equal => BinaryOp::Equal,
-        Rule::not_equal => BinaryOp::NotEqual,
-        Rule::less => BinaryOp::Less,
-        Rule::less_equal => BinaryOp::LessEqual,
-        Rule::greater => BinaryOp::Greater,
-        Rule::greater_equal => BinaryOp::GreaterEqual,
-        _ => return None,
-    })
 }

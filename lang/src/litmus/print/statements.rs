@@ -94,7 +94,7 @@ impl Column {
             (Via::SequentiallyConsistent, _) => ":=SC".to_owned(),
         };
         let value = match value {
-            Value::Expr(expr) => expression(expr),
+            Value::Expr(expr) => whole(expr),
             Value::Call(call) => self::call(call),
         };
         format!("{target} {sign} {value}")
@@ -107,7 +107,7 @@ fn call(call: &Call) -> String {
         return spelling.to_owned();
     }
     let argument = |argument: &Argument| match argument {
-        Argument::Expr(expr) => expression(expr),
+        Argument::Expr(expr) => whole(expr),
         Argument::Nodes(nodes, _) => format!("{{{}}}", list(nodes)),
         Argument::Nobody(_) => "_".to_owned(),
     };
@@ -165,6 +165,14 @@ pub fn sign(op: BinaryOp) -> &'static str {
     }
 }
 
+/// An expression that is a whole value or argument, where `~x` is an access.
+fn whole(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Access(access) => self::access(access),
+        _ => expression(expr),
+    }
+}
+
 fn expression(expr: &Expr) -> String {
     operand(expr, 0)
 }
@@ -175,6 +183,10 @@ fn operand(expr: &Expr, least: u8) -> String {
         ExprKind::Number(value) => value.to_string(),
         ExprKind::Truth(value) => value.to_string(),
         ExprKind::Bottom => "⊥".to_owned(),
+        // Inside an expression `~` would be a negation.
+        ExprKind::Access(Access { name, home: Home::Inferred, .. }) => {
+            format!("{}\u{304}", name.text)
+        }
         ExprKind::Access(access) => self::access(access),
         ExprKind::Not(inner) => {
             let plain = !matches!(inner.kind, ExprKind::Binary(..));

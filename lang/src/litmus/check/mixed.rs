@@ -1,0 +1,139 @@
+//! Mixed-size locations: writes of several words, and their puts and gets (MSW).
+
+use crate::program::{Call, Expr, StmtKind};
+
+use super::super::ast::{self, Access, ExprKind, Home, Name, Target};
+use super::Meaning;
+use super::libraries::{empty, object};
+use super::lower::Lowerer;
+
+/// `x := e` for an object: a mixed-size write.
+pub fn plain_write(
+    lowerer: &mut Lowerer<'_, '_>,
+    index: usize,
+    target: &Access,
+    expr: &ast::Expr,
+) -> Option<()> {
+    let object = &lowerer.checker.program.objects[index];
+    let (class, home) = (object.class.clone(), object.node);
+    let words = object.initial.len();
+    let name = target.name.text.clone();
+    if class != "Mixed" {
+        let message = format!("expected a location or a register, found `{name}` of class {class}");
+        let help = match class.as_str() {
+            "SVar" => format!("write `{name} :=SV …`"),
+            "SC" => format!("write `{name} :=SC …`"),
+            _ => String::new(),
+        };
+        return lowerer.fail("wrong-object-class", target.place, message, help);
+    }
+    if let Some(home) = home.filter(|home| *home != lowerer.node) {
+        return lowerer.remote_cpu_access(target, home);
+    }
+    let arguments = self::words(lowerer, expr, words)?;
+    lowerer.push(StmtKind::Call(Call { object: Some(name), arguments, ..empty("Write") }));
+    Some(())
+}
+
+/// The words of a value: one for each, or one for all.
+fn words(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, count: usize) -> Option<Vec<Expr>> {
+    let ExprKind::Tuple(all) = &expr.kind else {
+        let value = lowerer.expression(expr)?;
+        return Some(vec![value; count]);
+    };
+    if all.len() != count {
+        let message = format!("expected {count} words, found {}", all.len());
+        return lowerer.fail("wrong-words", expr.place, message, "");
+    }
+    all.iter().map(|word| lowerer.expression(word)).collect()
+}
+
+/// `x^2 := y` for an object x: a mixed-size put.
+pub fn put(
+    lowerer: &mut Lowerer<'_, '_>,
+    target: &Access,
+    id: Option<&Name>,
+    expr: &ast::Expr,
+) -> Option<()> {
+    let far = remote_mixed(lowerer, target)?;
+    let ExprKind::Access(source) = &expr.kind else {
+        let message = "expected a mixed-size location of the thread's own node, found a value";
+        let help = "write the value to one first; a mixed-size put copies it";
+        return lowerer.fail("put-source-remote", expr.place, message, help);
+    };
+    let near = own_mixed(lowerer, source, "put-source-remote")?;
+    copy(lowerer, "Put", (target, far), (source, near), id)
+}
+
+/// `y := x^2` for an object x: a mixed-size get.
+pub fn get(
+    lowerer: &mut Lowerer<'_, '_>,
+    target: &Target,
+    id: Option<&Name>,
+    source: &Access,
+) -> Option<()> {
+    let far = remote_mixed(lowerer, source)?;
+    let Target::Access(target) = target else {
+        let message = "expected a mixed-size location for the words, found `_`";
+        return lowerer.fail("not-a-location", source.place, message, "");
+    };
+    let near = own_mixed(lowerer, target, "get-target-remote")?;
+    copy(lowerer, "Get", (target, near), (source, far), id)
+}
+
+fn copy(
+    lowerer: &mut Lowerer<'_, '_>,
+    method: &str,
+    target: (&Access, usize),
+    source: (&Access, usize),
+    id: Option<&Name>,
+) -> Option<()> {
+    let words = |index: usize| lowerer.checker.program.objects[index].initial.len();
+    let (wanted, found) = (words(target.1), words(source.1));
+    if wanted != found {
+        let message =
+            format!("expected {wanted} words, found the {found} of `{}`", source.0.name.text);
+        return lowerer.fail("wrong-words", source.0.place, message, "");
+    }
+    let far = if method == "Put" { target.1 } else { source.1 };
+    let at = lowerer.checker.program.objects[far].node;
+    let id = lowerer.id(id);
+    let (target, source) = (target.0.name.text.clone(), source.0.name.text.clone());
+    let call = Call { object: Some(target), source: Some(source), id, at, ..empty(method) };
+    lowerer.push(StmtKind::Call(call));
+    Some(())
+}
+
+/// The mixed-size location of `x^2`.
+fn remote_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize> {
+    let name = &access.name.text;
+    let index = match lowerer.checker.meaning(&access.name)? {
+        Meaning::Object(index) if lowerer.checker.program.objects[index].class == "Mixed" => index,
+        _ => {
+            let message = format!("expected a location, found the object `{name}`");
+            let help = "library objects are reached by their own calls";
+            return lowerer.fail("not-a-location", access.place, message, help);
+        }
+    };
+    let object = &lowerer.checker.program.objects[index];
+    let (home, declared) = (object.node?, object.span);
+    match access.home {
+        Home::Node(number) if lowerer.checker.node(number)? != home => {
+            lowerer.wrong_home(access, home, declared)
+        }
+        _ => Some(index),
+    }
+}
+
+/// A mixed-size location of the thread's own node.
+fn own_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access, code: &'static str) -> Option<usize> {
+    let index = object(lowerer, access, &["Mixed"])?;
+    let home = lowerer.checker.program.objects[index].node;
+    if access.home == Home::Own && home == Some(lowerer.node) {
+        return Some(index);
+    }
+    let name = &access.name.text;
+    let message =
+        format!("expected a location of node {}, found `{name}` of another", lowerer.node.0);
+    lowerer.fail(code, access.place, message, "the NIC's other end is the thread's own node")
+}

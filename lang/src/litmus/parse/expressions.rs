@@ -1,0 +1,171 @@
+//! Names with their marks, and expressions.
+
+use pest::iterators::Pair;
+
+use crate::Dialect;
+use crate::diagnostic::Diagnostic;
+use crate::program::BinaryOp;
+
+use super::super::ast::{Access, Expr, ExprKind, Home, Name, Number, Place};
+use super::{Context, Piece, Rule};
+
+/// A name and its marks.
+pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Access> {
+    let place = context.place(piece, &pair);
+    let mut name = Name::default();
+    let mut home = Home::Own;
+    let mut atomic = None;
+    let mut inferred = false;
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::name => {
+                name = context.name(piece, &part);
+                inferred |= unbar(&mut name.text);
+            }
+            Rule::overline => inferred = true,
+            Rule::atomicity => atomic = Some(part.as_str().ends_with('a')),
+            Rule::node => {
+                let number = part.into_inner().next()?;
+                home = Home::Node(context.number(piece, &number));
+            }
+            Rule::raised_node => home = Home::Node(raised_number(context, piece, &part)),
+            _ => {}
+        }
+    }
+    if inferred && home == Home::Own {
+        home = Home::Inferred;
+    }
+    if atomic.is_some() && context.dialect == Dialect::Rdma {
+        let error = Diagnostic::error(
+            "syntax",
+            place.span,
+            "expected a name, found a name with `.n` or `.a`",
+        );
+        context.sink.push(error.help("only coreRMA programs have non-atomic accesses"));
+    }
+    Some(Access { name, home, atomic, place })
+}
+
+/// Replaces letters with a bar by those without, and is true if there were any.
+fn unbar(name: &mut String) -> bool {
+    let pairs =
+        [('ā', 'a'), ('ē', 'e'), ('ī', 'i'), ('ō', 'o'), ('ū', 'u'), ('ȳ', 'y'), ('ḡ', 'g')];
+    let plain = |c: char| pairs.iter().find(|pair| pair.0 == c).map_or(c, |pair| pair.1);
+    let replaced: String = name.chars().map(plain).collect();
+    let barred = replaced != *name;
+    *name = replaced;
+    barred
+}
+
+fn raised_number(context: &mut Context<'_>, piece: &Piece, pair: &Pair<'_, Rule>) -> Number {
+    let place = context.place(piece, pair);
+    let digit = |c: char| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|raised| raised == c).unwrap_or(0) as u64;
+    let value = pair
+        .as_str()
+        .chars()
+        .fold(0u64, |value, c| value.saturating_mul(10).saturating_add(digit(c)));
+    Number { value, place }
+}
+
+/// An expression. Where an access may stand, `~x` is `x^n`; in conditions it is a negation.
+pub fn expression(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+    access_position: bool,
+) -> Option<Expr> {
+    let place = context.place(piece, &pair);
+    match pair.as_rule() {
+        Rule::expression | Rule::conjunction | Rule::comparison | Rule::sum | Rule::product => {
+            let mut parts = pair.into_inner();
+            let mut left = expression(context, piece, parts.next()?, access_position)?;
+            while let Some(sign) = parts.next() {
+                let right = expression(context, piece, parts.next()?, access_position)?;
+                if !context.operator(left.place) {
+                    return None;
+                }
+                let place = Place { span: left.place.span.to(right.place.span), ..left.place };
+                let kind = ExprKind::Binary(operator(sign)?, Box::new(left), Box::new(right));
+                left = Expr { kind, place };
+            }
+            Some(left)
+        }
+        Rule::negation => {
+            let mut parts: Vec<_> = pair.into_inner().collect();
+            let inner = expression(context, piece, parts.pop()?, access_position)?;
+            negation(context, parts, inner, place, access_position)
+        }
+        Rule::factor => expression(context, piece, pair.into_inner().next()?, access_position),
+        Rule::group => {
+            let parts = pair.into_inner().filter(|part| part.as_rule() == Rule::expression);
+            let mut all = Vec::new();
+            for part in parts {
+                all.push(expression(context, piece, part, access_position)?);
+            }
+            let kind = if all.len() == 1 { all.pop()?.kind } else { ExprKind::Tuple(all) };
+            Some(Expr { kind, place })
+        }
+        Rule::number => {
+            let value = context.number(piece, &pair).value;
+            Some(Expr { kind: ExprKind::Number(value), place })
+        }
+        Rule::truth => Some(Expr { kind: ExprKind::Truth(pair.as_str() == "true"), place }),
+        Rule::bottom => Some(Expr { kind: ExprKind::Bottom, place }),
+        Rule::access => {
+            let access = access(context, piece, pair)?;
+            Some(Expr { kind: ExprKind::Access(access), place })
+        }
+        _ => None,
+    }
+}
+
+/// The signs before an operand, and the operand.
+fn negation(
+    context: &mut Context<'_>,
+    signs: Vec<Pair<'_, Rule>>,
+    mut inner: Expr,
+    place: Place,
+    access_position: bool,
+) -> Option<Expr> {
+    for sign in signs.into_iter().rev() {
+        if !context.operator(place) {
+            return None;
+        }
+        match &mut inner.kind {
+            ExprKind::Access(access)
+                if access_position && sign.as_str() == "~" && access.home == Home::Own =>
+            {
+                access.home = Home::Inferred;
+                access.place = place;
+                inner.place = place;
+            }
+            _ => inner = Expr { kind: ExprKind::Not(Box::new(inner)), place },
+        }
+    }
+    Some(inner)
+}
+
+fn operator(pair: Pair<'_, Rule>) -> Option<BinaryOp> {
+    Some(match pair.as_rule() {
+        Rule::or => BinaryOp::Or,
+        Rule::and => BinaryOp::And,
+        Rule::plus => BinaryOp::Add,
+        Rule::minus => BinaryOp::Subtract,
+        Rule::times => BinaryOp::Multiply,
+        Rule::compare => return comparison(&pair.into_inner().next()?),
+        _ => return None,
+    })
+}
+
+/// The operator that a comparison sign stands for.
+pub fn comparison(pair: &Pair<'_, Rule>) -> Option<BinaryOp> {
+    Some(match pair.as_rule() {
+        Rule::equal => BinaryOp::Equal,
+        Rule::not_equal => BinaryOp::NotEqual,
+        Rule::less => BinaryOp::Less,
+        Rule::less_equal => BinaryOp::LessEqual,
+        Rule::greater => BinaryOp::Greater,
+        Rule::greater_equal => BinaryOp::GreaterEqual,
+        _ => return None,
+    })
+}

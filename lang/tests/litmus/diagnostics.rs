@@ -1,0 +1,111 @@
+//! What errors and warnings look like. `UPDATE_EXPECT=1 cargo test -p lang` rewrites the expectations.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use expect_test::{expect, expect_file};
+use lang::litmus::{check, decode, load, parse};
+use lang::source::Source;
+
+#[test]
+fn invalid_files_are_explained() {
+    for (path, source) in crate::files("err") {
+        let text = crate::rendered(&source);
+        assert!(!text.is_empty(), "{}: no diagnostic", path.display());
+        expect_file![path.with_extension("txt")].assert_eq(&text);
+    }
+}
+
+#[test]
+fn a_tree_comes_without_errors_only() {
+    for (path, source) in crate::files("err") {
+        let (file, diagnostics) = parse(&source);
+        let failed = diagnostics.iter().any(|diagnostic| diagnostic.is_error());
+        assert_eq!(file.is_none(), failed, "{}", path.display());
+        if let Some(file) = file {
+            let (test, diagnostics) = check(&file, &source);
+            let failed = diagnostics.iter().any(|diagnostic| diagnostic.is_error());
+            assert_eq!(test.is_none(), failed, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_program() {
+    let text = |bytes: &[u8]| match decode("t.litmus", bytes) {
+        Ok(_) => "fine".to_owned(),
+        Err(error) => error.0.render(&error.1, false),
+    };
+    expect![[r#"
+        [not-utf8] Error: expected UTF-8 text, found the byte 0xff on line 3, column 5
+           ,-[ t.litmus:3:5 ]
+           |
+         3 |   --�-
+           |     |  
+           |     `-- here
+           | 
+           | Help: save the file as UTF-8
+        ---'
+    "#]]
+    .assert_eq(&text(b"litmus t\n  x = 0\n  --\xff-\n"));
+    expect![[r#"
+        [empty-file] Error: expected a litmus program, found an empty file
+           ,-[ t.litmus:1:1 ]
+           |
+         1 | 
+           | | 
+           | `- here
+           | 
+           | Help: the first line is `litmus NAME`
+        ---'
+    "#]]
+    .assert_eq(&text(b"\n \t\n"));
+    expect!["fine"].assert_eq(&text("\u{feff}litmus t".as_bytes()));
+    let large = Source::new("t.litmus", " ".repeat(lang::litmus::MAX_BYTES + 1));
+    expect!["the file has 1048577 bytes, and 1048576 are the limit"]
+        .assert_eq(&load(&large).1[0].message);
+}
+
+/// Every kebab-case literal that begins a diagnostic in the sources of the language.
+fn codes_in_sources(folder: &Path, codes: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            codes_in_sources(&path, codes);
+        } else {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for literal in text.split('"') {
+                let kebab = literal.contains('-')
+                    && literal.split('-').all(|word| {
+                        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '8')
+                    });
+                if kebab && literal != "rdma-tso-rmw" || literal == "syntax" {
+                    codes.insert(literal.to_owned());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_code_is_documented_and_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut codes = BTreeSet::new();
+    codes_in_sources(&root.join("src/litmus"), &mut codes);
+    let documentation = std::fs::read_to_string(root.join("../docs/language.md")).unwrap();
+    let documented: BTreeSet<String> = documentation
+        .split("## Diagnostics")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(code, _)| code.to_owned())
+        .collect();
+    assert_eq!(documented, codes, "left: docs/language.md; right: the sources");
+    let mut tested: BTreeSet<String> =
+        ["not-utf8", "empty-file", "file-too-large"].map(str::to_owned).into();
+    for (_, source) in crate::files("err") {
+        tested.extend(load(&source).1.iter().map(|diagnostic| diagnostic.code.to_owned()));
+    }
+    assert_eq!(tested, codes, "left: tested; right: the sources");
+}

@@ -1,0 +1,114 @@
+//! The free choices of the model's orders, and final values of memory, which follow from `mo`.
+
+use std::collections::BTreeMap;
+
+use lang::outcome::Observed;
+use lang::program::LocationId;
+use rustc_hash::FxHashMap;
+
+use super::super::cnf::Lit;
+use super::super::plan::Plan;
+use super::values::Domain;
+use super::{EncodeError, Encoder};
+
+impl Encoder<'_> {
+    /// One literal for every two events that an order of the model must decide.
+    pub(super) fn orders(&mut self, plan: &Plan) -> Vec<FxHashMap<(usize, usize), Lit>> {
+        let size = plan.size;
+        let mut orders = Vec::new();
+        for choice in &plan.choices {
+            let mut order: FxHashMap<(usize, usize), Lit> = FxHashMap::default();
+            for a in 0..size {
+                for b in a + 1..size {
+                    if !choice.total_on.contains(a, b) && !choice.total_on.contains(b, a) {
+                        continue;
+                    }
+                    let forward =
+                        match (choice.extends.contains(a, b), choice.extends.contains(b, a)) {
+                            (true, false) => Lit::TRUE,
+                            (false, true) => Lit::FALSE,
+                            _ => self.cnf.variable(),
+                        };
+                    order.insert((a, b), forward);
+                    order.insert((b, a), !forward);
+                }
+            }
+            self.transitivity(size, &order);
+            orders.push(order);
+        }
+        orders
+    }
+
+    /// No cycles of three; longer ones are excluded by them where the order is total, else by the theory.
+    fn transitivity(&mut self, size: usize, order: &FxHashMap<(usize, usize), Lit>) {
+        for a in 0..size {
+            for b in a + 1..size {
+                let Some(ab) = order.get(&(a, b)) else { continue };
+                for c in b + 1..size {
+                    let (Some(bc), Some(ca)) = (order.get(&(b, c)), order.get(&(c, a))) else {
+                        continue;
+                    };
+                    self.cnf.clause([!*ab, !*bc, !*ca]);
+                    self.cnf.clause([*ab, *bc, *ca]);
+                }
+            }
+        }
+    }
+
+    pub(super) fn observable(
+        &mut self,
+        what: Observed,
+        order: Option<&FxHashMap<(usize, usize), Lit>>,
+        executed: &[Lit],
+    ) -> Result<Domain, EncodeError> {
+        match what {
+            Observed::Register(register) => {
+                Ok(self.values.domains[self.skeleton.registers[register.0].0].clone())
+            }
+            Observed::Location(location) => self.final_value(location, order, executed),
+            // Only libraries have copies, and their calls have no skeleton.
+            Observed::Copy(..) => Ok(Domain { values: vec![(0, Lit::TRUE)], other: None }),
+        }
+    }
+
+    /// The value of the last write of a location.
+    fn final_value(
+        &mut self,
+        location: LocationId,
+        order: Option<&FxHashMap<(usize, usize), Lit>>,
+        executed: &[Lit],
+    ) -> Result<Domain, EncodeError> {
+        let writes: Vec<usize> = self
+            .skeleton
+            .event_ids()
+            .map(|id| id.0)
+            .filter(|id| {
+                let event = &self.skeleton.events[*id];
+                event.stamp.writes() && event.location == Some(location)
+            })
+            .collect();
+        let mut by_value: BTreeMap<u64, Vec<Lit>> = BTreeMap::new();
+        for write in &writes {
+            let mut last = executed[*write];
+            for other in writes.iter().filter(|other| *other != write) {
+                let order = order.ok_or(EncodeError::NoModificationOrder)?;
+                let before = order.get(&(*other, *write)).copied();
+                let before = before.ok_or(EncodeError::NoModificationOrder)?;
+                let earlier = self.cnf.or_all(&[!executed[*other], before]);
+                last = self.cnf.and(last, earlier);
+            }
+            let Some(written) = self.skeleton.events[*write].written else { continue };
+            for (value, when) in &self.values.domains[written.0].values {
+                let literal = self.cnf.and(last, *when);
+                by_value.entry(*value).or_default().push(literal);
+            }
+        }
+        let values = by_value
+            .into_iter()
+            .map(|(value, literals)| (value, self.cnf.or_all(&literals)))
+            .filter(|(_, literal)| *literal != Lit::FALSE)
+            .collect();
+        // A value that is not listed is excluded by [`super::values::Values::other`].
+        Ok(Domain { values, other: None })
+    }
+}

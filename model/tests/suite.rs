@@ -1,0 +1,155 @@
+//! Every file of the suite, under every model that it names, by every engine: one named test each.
+//!
+//! The expected verdicts stand in the files. Beside them, each run checks that the witnesses pass the plain
+//! evaluator, and that no condition is forbidden only because no execution could ever give its values.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lang::Test;
+use lang::outcome::Claim;
+use libtest_mimic::{Arguments, Failed, Trial};
+use model::allowed::{Allowed, Options, Question};
+use model::machine;
+use model::smt::solver::SolverKind;
+use model::{check, models, verdict};
+
+/// More than enough for any file of the suite; a hang becomes a failure that names the test.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
+    let mut files = Vec::new();
+    litmus_files(&suite, &mut files);
+    files.sort();
+    assert!(!files.is_empty(), "no litmus files below {}", suite.display());
+    let mut trials = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(&suite).unwrap_or(&file).display().to_string();
+        let text = std::fs::read_to_string(&file).expect("the suite is readable");
+        let source = lang::source::Source::new(name.clone(), text);
+        let (test, diagnostics) = lang::litmus::load(&source);
+        let report: String =
+            diagnostics.iter().map(|diagnostic| diagnostic.render(&source, false)).collect();
+        let Some(test) = test else {
+            trials.push(Trial::test(format!("{name}::load"), move || Err(Failed::from(report))));
+            continue;
+        };
+        let test = Arc::new(test);
+        for model in test.models.clone() {
+            for engine in ENGINES {
+                let (test, model) = (Arc::clone(&test), model.clone());
+                let title = format!("{name}::{model}::{}", engine.name());
+                trials.push(Trial::test(title, move || run(&test, &model, *engine)));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn litmus_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            litmus_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "litmus") {
+            found.push(path);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Engine {
+    Smt(SolverKind),
+    Explore,
+}
+
+const ENGINES: &[Engine] =
+    &[Engine::Smt(SolverKind::Batsat), Engine::Smt(SolverKind::Z3), Engine::Explore];
+
+impl Engine {
+    fn name(self) -> String {
+        match self {
+            Self::Smt(solver) => format!("smt-{}", solver.name()),
+            Self::Explore => "explore".to_owned(),
+        }
+    }
+}
+
+fn run(test: &Test, model: &str, engine: Engine) -> Result<(), Failed> {
+    let loaded = models::load_shipped(model).ok_or(format!("no model `{model}`"))?;
+    let model = loaded.map_err(|_| "the model does not load")?.model;
+    let allowed = match engine {
+        Engine::Smt(solver) => by_solver(test, &model, solver)?,
+        Engine::Explore => by_exploration(test, &model)?,
+    };
+    for claim in verdict::check(test, &model.name, false, &allowed) {
+        if claim.holds() != Some(true) {
+            let (expected, found) = (claim.expected.name(), claim.verdict.name());
+            let condition = claim.condition;
+            return Err(format!("{condition}: expected {expected}, found {found}").into());
+        }
+    }
+    Ok(())
+}
+
+fn by_solver(
+    test: &Test,
+    model: &lang::cat::model::Model,
+    solver: SolverKind,
+) -> Result<Allowed, Failed> {
+    let failed = |diagnostics: Vec<lang::diagnostic::Diagnostic>| {
+        Failed::from(diagnostics[0].message.clone())
+    };
+    let question = Question::new(test, model, None).map_err(failed)?;
+    let mut options = Options { solver, ..Options::default() };
+    options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
+    let allowed = question.allowed(&options).map_err(failed)?;
+    for witness in allowed.outcomes.values().flatten() {
+        check::well_formed(&question.skeleton, &test.observables, witness)?;
+        let broken = check::broken_axioms(&question.skeleton, model, witness);
+        if !broken.is_empty() {
+            return Err(format!("a witness breaks {broken:?}").into());
+        }
+    }
+    let vacuous = vacuous_conditions(test, &question, &options)?;
+    if !vacuous.is_empty() {
+        return Err(format!("no candidate execution satisfies {vacuous:?}").into());
+    }
+    Ok(allowed)
+}
+
+/// Forbidden conditions that are so even without any axiom.
+fn vacuous_conditions(
+    test: &Test,
+    question: &Question<'_>,
+    options: &Options,
+) -> Result<Vec<String>, Failed> {
+    let mut session = question
+        .session(options, |_| false)
+        .map_err(|diagnostics| Failed::from(diagnostics[0].message.clone()))?;
+    let candidates = model::smt::enumerate(&mut session).outcomes;
+    let forbidden = test.expectations.iter().filter(|expectation| match &expectation.claim {
+        Claim::Forbidden(condition) => !candidates.keys().any(|outcome| condition.holds(outcome)),
+        _ => false,
+    });
+    Ok(forbidden.map(|expectation| expectation.text.clone()).collect())
+}
+
+fn by_exploration(test: &Test, model: &lang::cat::model::Model) -> Result<Allowed, Failed> {
+    let variant = model.machine.as_deref().and_then(machine::Variant::from_name);
+    let variant = variant.ok_or("the model names no machine")?;
+    let deadline = Some(Instant::now() + TIME_LIMIT);
+    let limits = machine::Limits { deadline, ..machine::Limits::default() };
+    let exploration = machine::explore(test, variant, limits)
+        .map_err(|error| Failed::from(format!("{error:?}")))?;
+    Ok(Allowed {
+        outcomes: exploration.outcomes.into_iter().map(|outcome| (outcome, None)).collect(),
+        complete: exploration.complete,
+        reason: exploration.reason,
+        ..Allowed::default()
+    })
+}
