@@ -1,1 +1,119 @@
-fn main() {}
+//! The binary `litmus`: the only place that reads arguments, prints, and exits.
+//!
+//! Exit codes are documented in [`exit`]; to follow a command, begin with its file in `commands`, say
+//! [`commands::allowed`].
+
+mod commands;
+mod engine;
+mod exit;
+mod input;
+mod models;
+mod options;
+mod ordered;
+mod problem;
+mod report;
+mod table;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+
+use exit::Exit;
+use terminal::{ColorChoice, Terminal};
+
+/// Litmus tests for RDMA: which outcomes a memory model allows, and which a machine shows.
+#[derive(Parser)]
+#[command(name = "litmus", version, after_help = exit::HELP, arg_required_else_help = true)]
+struct Arguments {
+    /// When to use color; NO_COLOR in the environment is honored
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: ColorChoice,
+    /// Only say what is wrong
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Allowed(commands::allowed::Arguments),
+    Explain(commands::explain::Arguments),
+    Run(commands::run::Arguments),
+    Check(commands::check::Arguments),
+    Fmt(commands::fmt::Arguments),
+    Models(commands::models::Arguments),
+    Completions(commands::completions::Arguments),
+    Man(commands::man::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return ExitCode::from(refuse(&error).code()),
+    };
+    std::panic::set_hook(Box::new(|info| {
+        use std::io::Write;
+        let text = format!(
+            "litmus: internal error: {info}\n\
+             litmus: this is a bug; please report it with the command and its input\n"
+        );
+        // Nobody can be told that stderr does not work.
+        drop(std::io::stderr().write_all(text.as_bytes()));
+    }));
+    let exit = ordered::guard(|| run(arguments)).unwrap_or(Exit::Internal);
+    ExitCode::from(exit.code())
+}
+
+/// Prints what clap has to say. Help and version were asked for; all else is an error.
+fn refuse(error: &clap::Error) -> Exit {
+    // A reader that went away is no reason to fail.
+    drop(error.print());
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Fine,
+        _ => Exit::Usage,
+    }
+}
+
+fn run(arguments: Arguments) -> Exit {
+    let mut terminal = Terminal::new(arguments.color, arguments.quiet, arguments.verbose);
+    let mut exit = match arguments.command {
+        Command::Allowed(arguments) => commands::allowed::run(&arguments, &mut terminal),
+        Command::Explain(arguments) => commands::explain::run(&arguments, &mut terminal),
+        Command::Run(arguments) => commands::run::run(&arguments, &mut terminal),
+        Command::Check(arguments) => commands::check::run(&arguments, &mut terminal),
+        Command::Fmt(arguments) => commands::fmt::run(&arguments, &mut terminal),
+        Command::Models(arguments) => commands::models::run(&arguments, &mut terminal),
+        Command::Completions(arguments) => {
+            commands::completions::run(&arguments, Arguments::command(), &mut terminal)
+        }
+        Command::Man(arguments) => {
+            commands::man::run(&arguments, Arguments::command(), &mut terminal)
+        }
+    };
+    exit.raise(terminal.finish());
+    exit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn exit_codes() {
+        let codes = [Exit::Fine, Exit::Violation, Exit::Unknown, Exit::Usage, Exit::BadInput];
+        assert_eq!(codes.map(Exit::code), [0, 1, 2, 64, 65]);
+        let panicked: Result<Exit, _> = ordered::guard(|| panic!("for the test"));
+        assert_eq!(panicked.unwrap_or(Exit::Internal).code(), 70);
+    }
+}

@@ -1,0 +1,190 @@
+//! `litmus allowed`: which outcomes models allow, checked against the verdicts in the files.
+//!
+//! The way of a test is [`ask_about`]: load, choose models, ask engines, check verdicts. `result` says how it is
+//! shown.
+
+mod result;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use lang::Test;
+use lang::source::Source;
+use model::allowed::{Allowed, Question};
+use model::explain::explain;
+use model::verdict;
+use serde_json::json;
+
+use crate::engine::{self, Engine, Found, Refusal, Request};
+use crate::exit::Exit;
+use crate::input::{self, Input, load_test};
+use crate::models::{LoadedModel, Models};
+use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
+use crate::ordered::map_in_order;
+use crate::problem::{Problem, problems};
+use crate::report::{Report, Skip};
+use crate::terminal::Terminal;
+
+use result::{Layout, TestResult, Witness};
+
+/// Compute the outcomes that memory models allow, and check the verdicts of the tests
+#[derive(Args)]
+pub struct Arguments {
+    /// Tests, folders of tests, or - for a test on standard input
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    models: ModelOption,
+    /// Which engine computes outcomes
+    #[arg(long, value_name = "ENGINE", default_value = "smt")]
+    engine: Engine,
+    #[command(flatten)]
+    solver: SolverOptions,
+    /// How many states the engine explore may store [default: 50000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_states: Option<u64>,
+    /// Show an execution for each outcome
+    #[arg(long)]
+    witness: bool,
+    #[command(flatten)]
+    format: FormatOption,
+    #[command(flatten)]
+    jobs: JobsOption,
+}
+
+/// How many files may be named for each to get a block of lines instead of one line.
+const FEW: usize = 4;
+
+/// Asks about all tests; wrong ones do not keep it from asking about the others.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    let head = [("schema", json!("litmus-allowed/1"))];
+    let mut report = Report::new(terminal, arguments.format.format, &head);
+    if let Some(models) = arguments.models.load(&mut report) {
+        ask_about_all(arguments, &models, &mut report);
+    }
+    report.finish(&[], ["ok", "FAIL", "unknown"])
+}
+
+fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>) {
+    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    unreadable.into_iter().for_each(|problem| report.problem(problem));
+    let max_states = arguments.max_states;
+    let request = Request { engine: arguments.engine, max_states, ..arguments.solver.request() };
+    let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
+    let layout = Layout::new(report.look(), is_few || arguments.witness, &inputs, models);
+    report.terminal.begin_progress(inputs.len());
+
+    let work = |input: &Input| ask_about(input, models, &request, arguments.witness);
+    let each = |input: &Input, answer: Result<Answer, String>| {
+        report.terminal.progress().inc(1);
+        match answer {
+            Err(panic) => report.internal_error(&input.name(), &panic),
+            Ok(answer) => {
+                for problem in answer.problems {
+                    report.problem(problem);
+                }
+                for result in &answer.results {
+                    report.result(result.status(), || result.json(), || layout.draw(result));
+                }
+                answer.skips.into_iter().for_each(|skip| report.skip(skip));
+            }
+        }
+        if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+}
+
+/// What came of a file.
+#[derive(Default)]
+struct Answer {
+    problems: Vec<Problem>,
+    results: Vec<TestResult>,
+    skips: Vec<Skip>,
+}
+
+fn ask_about(input: &Input, models: &Models, request: &Request, witness: bool) -> Answer {
+    let mut answer = Answer::default();
+    let (loaded, diagnostics) = load_test(input);
+    answer.problems = diagnostics;
+    let Some((test, source)) = loaded else { return answer };
+    let asked = match models.of_test(&test, &source) {
+        Ok(asked) => asked,
+        Err(unknown) => {
+            answer.problems.extend(problems(&source, unknown));
+            return answer;
+        }
+    };
+    for model in asked {
+        match engine::ask(&test, model.model(), request) {
+            Ok(found) => answer.add(&test, &source, &model, request, found),
+            Err(Refusal::Unsupported(reason)) => {
+                let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };
+                let found = Found { allowed, unsupported: Some(reason), ..Found::default() };
+                answer.add(&test, &source, &model, request, found);
+                continue;
+            }
+            // Of all tests below a folder, those are meant that the model speaks of.
+            Err(Refusal::Undefined(undefined)) if !models.chosen.is_empty() && !input.is_named => {
+                answer.skips.push(Skip {
+                    test: test.name.clone(),
+                    file: input.name(),
+                    model: model.name().to_owned(),
+                    reason: undefined[0].message.clone(),
+                });
+                continue;
+            }
+            Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => {
+                answer.problems.extend(problems(&source, errors));
+                continue;
+            }
+        }
+        if witness && let Some(result) = answer.results.last_mut() {
+            match witnesses(&test, &source, &model, request, result) {
+                Ok(found) => result.witnesses = found,
+                Err(errors) => answer.problems.extend(errors),
+            }
+        }
+    }
+    answer
+}
+
+impl Answer {
+    fn add(
+        &mut self,
+        test: &Test,
+        source: &Arc<Source>,
+        model: &LoadedModel,
+        request: &Request,
+        found: Found,
+    ) {
+        let checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
+        let result = TestResult::new(test, source, model.name(), request.engine, found, checked);
+        self.problems.extend(result.no_outcome(source));
+        self.problems.extend(result.engines_disagree(source));
+        self.results.push(result);
+    }
+}
+
+/// An execution for each outcome shown.
+fn witnesses(
+    test: &Test,
+    source: &Source,
+    model: &LoadedModel,
+    request: &Request,
+    result: &TestResult,
+) -> Result<Vec<Witness>, Vec<Problem>> {
+    let shared = || Arc::new(source.clone());
+    let question = Question::new(test, model.model(), request.loops)
+        .map_err(|errors| problems(&shared(), errors))?;
+    let mut witnesses = Vec::new();
+    for outcome in &result.outcomes {
+        let wanted: Vec<_> = outcome.iter().copied().enumerate().collect();
+        let explanation = explain(&question, &request.options(), &wanted)
+            .map_err(|errors| problems(&shared(), errors))?;
+        witnesses.push(Witness { text: explanation.text(source), json: explanation.json(source) });
+    }
+    Ok(witnesses)
+}

@@ -1,0 +1,309 @@
+//! A test under a model, and how it is shown.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use executor::record::{state_to_json, value_to_json};
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::{Outcome, Value};
+use lang::source::{Source, Span};
+use model::smt::Statistics;
+use model::verdict::{Checked, Verdict};
+use serde_json::{Map, Value as Json, json};
+
+use crate::engine::{Disagreement, Engine, Found};
+use crate::input::Input;
+use crate::models::{Models, names};
+use crate::problem::Problem;
+use crate::report::Status;
+use crate::table::{assignments, cells, count, draw, pad};
+use crate::terminal::{Look, Tint};
+
+/// An execution that shows an outcome.
+pub struct Witness {
+    /// In words.
+    pub text: String,
+    /// For programs.
+    pub json: Json,
+}
+
+/// What is known of a test under a model.
+pub struct TestResult {
+    test: String,
+    file: String,
+    model: String,
+    engine: Engine,
+    /// What outcomes show.
+    names: Vec<String>,
+    /// Sorted, without repetition.
+    pub outcomes: Vec<Vec<Value>>,
+    complete: bool,
+    reason: Option<String>,
+    unsupported: Option<String>,
+    checked: Vec<Checked>,
+    blocked: Vec<(Span, usize, usize)>,
+    statistics: Statistics,
+    explored: Option<(u64, u64)>,
+    disagreement: Option<(Vec<Map<String, Json>>, Vec<Map<String, Json>>)>,
+    disagreement_text: String,
+    /// One per outcome, if they were asked for.
+    pub witnesses: Vec<Witness>,
+}
+
+impl TestResult {
+    /// Puts together what was found.
+    pub fn new(
+        test: &Test,
+        source: &Source,
+        model: &str,
+        engine: Engine,
+        found: Found,
+        checked: Vec<Checked>,
+    ) -> Self {
+        let place = |span: &Span| {
+            let (line, column) = source.line_column(span.start);
+            (*span, line, column)
+        };
+        let all_states = |set: &BTreeSet<Outcome>| {
+            set.iter().map(|outcome| state_to_json(test, &outcome.0)).collect::<Vec<_>>()
+        };
+        let disagreement = found.disagreement.as_ref();
+        Self {
+            test: test.name.clone(),
+            file: source.name.clone(),
+            model: model.to_owned(),
+            engine,
+            names: test.observables[..test.shown].iter().map(|shown| shown.name.clone()).collect(),
+            outcomes: found.allowed.shown(test),
+            complete: found.allowed.complete,
+            reason: found.allowed.reason,
+            unsupported: found.unsupported,
+            checked,
+            blocked: found.allowed.blocked.iter().map(place).collect(),
+            statistics: found.allowed.statistics,
+            explored: found.explored,
+            disagreement: disagreement
+                .map(|Disagreement { smt, explore }| (all_states(smt), all_states(explore))),
+            disagreement_text: disagreement.map_or(String::new(), |both| contrast(test, both)),
+            witnesses: Vec::new(),
+        }
+    }
+
+    /// How it came out. Verdicts that are known to hold are good even if not all outcomes are known.
+    pub fn status(&self) -> Status {
+        let fails = self.checked.iter().any(|checked| checked.holds() == Some(false));
+        let is_open = if self.checked.is_empty() {
+            !self.complete
+        } else {
+            self.checked.iter().any(|checked| checked.holds().is_none())
+        };
+        match () {
+            () if fails || self.disagreement.is_some() => Status::Bad,
+            () if is_open || self.unsupported.is_some() => Status::Open,
+            () => Status::Good,
+        }
+    }
+
+    /// A warning if the program cannot end.
+    pub fn no_outcome(&self, source: &Arc<Source>) -> Option<Problem> {
+        if !self.complete || !self.outcomes.is_empty() {
+            return None;
+        }
+        let model = &self.model;
+        let message = format!("the program has no outcome under `{model}`: no execution ends");
+        let first = self.blocked.first().map_or(Span::default(), |(span, ..)| *span);
+        let mut warning = Diagnostic::warning("no-outcome", first, message);
+        if !self.blocked.is_empty() {
+            warning = warning.label("waits forever");
+        }
+        for (span, ..) in self.blocked.iter().skip(1) {
+            warning = warning.related(*span, "waits forever");
+        }
+        let help = "so nothing is allowed, and every ✗ and every `forall` holds";
+        Some(Problem::at(source, warning.help(help)))
+    }
+
+    /// An error if the engines contradict each other.
+    pub fn engines_disagree(&self, source: &Arc<Source>) -> Option<Problem> {
+        self.disagreement.as_ref()?;
+        let message = format!(
+            "the engines smt and explore disagree under `{}`; this is a bug in litmus or in the model",
+            self.model
+        );
+        let error = Diagnostic::error("engines-disagree", Span::default(), message);
+        Some(Problem::at(source, error.help(self.disagreement_text.clone())))
+    }
+
+    /// As documented for `litmus-allowed/1`.
+    pub fn json(&self) -> Json {
+        let state = |values: &Vec<Value>| -> Json {
+            let values = values.iter().map(|value| value_to_json(*value));
+            Json::Object(self.names.iter().cloned().zip(values).collect())
+        };
+        let expectation = |checked: &Checked| {
+            json!({
+                "condition": checked.condition,
+                "expected": checked.expected.name(),
+                "verdict": checked.verdict.name(),
+                "holds": checked.holds(),
+            })
+        };
+        let mut json = json!({
+            "test": self.test,
+            "file": self.file,
+            "model": self.model,
+            "engine": self.engine.name(),
+            "status": self.word().0.to_lowercase(),
+            "complete": self.complete,
+        });
+        if let Some(reason) = self.reason.as_ref().or(self.unsupported.as_ref()) {
+            json["reason"] = json!(reason);
+        }
+        json["outcomes"] = self.outcomes.iter().map(state).collect();
+        json["expectations"] = self.checked.iter().map(expectation).collect();
+        if !self.blocked.is_empty() {
+            let place = |(_, line, column): &(Span, usize, usize)| json!({ "line": line, "column": column });
+            json["blocked"] = self.blocked.iter().map(place).collect();
+        }
+        if self.engine != Engine::Explore {
+            let Statistics { solves, lemmas, .. } = self.statistics;
+            json["statistics"] = json!({ "solves": solves, "lemmas": lemmas });
+        }
+        if let Some((states, transitions)) = self.explored {
+            json["states"] = json!(states);
+            json["transitions"] = json!(transitions);
+        }
+        if let Some((smt, explore)) = &self.disagreement {
+            json["disagreement"] = json!({ "smt": smt, "explore": explore });
+        }
+        if !self.witnesses.is_empty() {
+            json["witnesses"] = self.witnesses.iter().map(|witness| witness.json.clone()).collect();
+        }
+        json
+    }
+
+    fn word(&self) -> (&'static str, Tint) {
+        match self.status() {
+            Status::Good => ("ok", Tint::Good),
+            Status::Bad => ("FAIL", Tint::Bad),
+            Status::Open => ("unknown", Tint::Open),
+        }
+    }
+}
+
+/// Both sets, and what differs.
+fn contrast(test: &Test, Disagreement { smt, explore }: &Disagreement) -> String {
+    let names = || test.observables.iter().map(|observable| observable.name.as_str());
+    let list = |outcomes: &mut dyn Iterator<Item = &Outcome>| {
+        let all: Vec<String> = outcomes
+            .map(|outcome| format!("{{{}}}", assignments(names(), &outcome.0, "=")))
+            .collect();
+        if all.is_empty() { "nothing".to_owned() } else { all.join(" ") }
+    };
+    format!(
+        "smt: {}\n  explore: {}\n  only smt: {}\n  only explore: {}",
+        list(&mut smt.iter()),
+        list(&mut explore.iter()),
+        list(&mut smt.difference(explore)),
+        list(&mut explore.difference(smt)),
+    )
+}
+
+/// How results are laid out for people: a line or a block each.
+pub struct Layout {
+    look: Look,
+    in_full: bool,
+    test_width: usize,
+    model_width: usize,
+}
+
+impl Layout {
+    /// Columns wide enough for the tests and models that are to come; names of tests are those of their files.
+    pub fn new(look: Look, in_full: bool, inputs: &[Input], models: &Models) -> Self {
+        let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0).min(60);
+        let width = |text: &str| text.chars().count();
+        let test_width = widest(&mut inputs.iter().map(|input| width(&input.stem())));
+        let model_width = if models.chosen.is_empty() {
+            widest(&mut names().map(width))
+        } else {
+            widest(&mut models.chosen.iter().map(|model| width(model.name())))
+        };
+        Self { look, in_full: in_full || look.verbose > 0, test_width, model_width }
+    }
+
+    /// The text of a result; nothing under `-q` if all is well.
+    pub fn draw(&self, result: &TestResult) -> String {
+        match result.status() {
+            Status::Good if self.look.quiet => String::new(),
+            _ if self.in_full && !self.look.quiet => self.block(result),
+            _ => self.line(result),
+        }
+    }
+
+    fn line(&self, result: &TestResult) -> String {
+        let (word, tint) = result.word();
+        let word = self.look.paint(tint, &pad(word, 7));
+        let test = pad(&result.test, self.test_width);
+        let model = pad(&result.model, self.model_width);
+        let mut text = format!("{word}  {test}  {model}  {}", self.numbers(result));
+        if let Some(reason) = result.unsupported.as_ref().or(result.reason.as_ref()) {
+            text.push_str(&format!("  ({reason})"));
+        }
+        text.push('\n');
+        for checked in result.checked.iter().filter(|checked| checked.holds() != Some(true)) {
+            let Checked { condition, expected, verdict } = checked;
+            let (expected, verdict) = (expected.name(), verdict.name());
+            text.push_str(&format!("         expected {expected}, found {verdict}: {condition}\n"));
+        }
+        text
+    }
+
+    fn numbers(&self, result: &TestResult) -> String {
+        let more = if result.complete { "" } else { " or more" };
+        let outcomes = format!("{}{more}", count(result.outcomes.len(), "outcome"));
+        match result.checked.len() {
+            0 => format!("{outcomes}, no verdict"),
+            number => format!("{outcomes}, {}", count(number, "verdict")),
+        }
+    }
+
+    fn block(&self, result: &TestResult) -> String {
+        let (word, tint) = result.word();
+        let test = self.look.paint(Tint::Strong, &result.test);
+        let word = self.look.paint(tint, word);
+        let (model, engine) = (&result.model, result.engine.name());
+        let mut text =
+            format!("{test} under {model}, by {engine}: {} — {word}\n", self.numbers(result));
+        for reason in result.unsupported.iter().chain(&result.reason).take(1) {
+            text.push_str(&format!("  {reason}\n"));
+        }
+        if !result.outcomes.is_empty() && !result.names.is_empty() {
+            let head: Vec<&str> = result.names.iter().map(String::as_str).collect();
+            let rows: Vec<Vec<String>> =
+                result.outcomes.iter().map(|outcome| cells(outcome)).collect();
+            text.push_str(&draw(&head, &rows, self.look.verbose > 0));
+        }
+        if !result.checked.is_empty() {
+            let rows: Vec<Vec<String>> =
+                result.checked.iter().map(|checked| self.verdict(checked)).collect();
+            text.push_str(&draw(&["", "expected", "found", "condition"], &rows, true));
+        }
+        for witness in &result.witnesses {
+            text.push('\n');
+            text.push_str(&witness.text);
+        }
+        text.push('\n');
+        text
+    }
+
+    fn verdict(&self, checked: &Checked) -> Vec<String> {
+        let word = match checked.holds() {
+            Some(true) => self.look.paint(Tint::Good, "ok"),
+            Some(false) => self.look.paint(Tint::Bad, "FAIL"),
+            None => self.look.paint(Tint::Open, Verdict::Unknown.name()),
+        };
+        let (expected, verdict) = (checked.expected.name(), checked.verdict.name());
+        vec![word, expected.to_owned(), verdict.to_owned(), checked.condition.clone()]
+    }
+}

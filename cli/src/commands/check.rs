@@ -1,0 +1,131 @@
+//! `litmus check`.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use lang::diagnostic::Diagnostic;
+use lang::litmus;
+use model::allowed::undefined_calls;
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::input::{self, Input};
+use crate::models::{self, Models};
+use crate::options::{Format, FormatOption, JobsOption};
+use crate::ordered::map_in_order;
+use crate::problem::{Problem, problems};
+use crate::table::count;
+use crate::terminal::Terminal;
+
+/// Say what is wrong with tests and models, without running anything
+#[derive(Args)]
+pub struct Arguments {
+    /// Tests (.litmus), models (.cat), folders of both, or - for a test on standard input
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+    /// Take warnings as errors
+    #[arg(long)]
+    deny_warnings: bool,
+    #[command(flatten)]
+    format: FormatOption,
+    #[command(flatten)]
+    jobs: JobsOption,
+}
+
+/// Checks all files.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat"]);
+    let mut tally = Tally::default();
+    let format = arguments.format.format;
+    unreadable.into_iter().for_each(|problem| tally.add(problem, format, terminal));
+    let shipped = Models::default();
+    let work = |input: &Input| check(input, &shipped);
+    let each = |input: &Input, result: Result<Vec<Problem>, String>| {
+        let problems = result.unwrap_or_else(|panic| {
+            tally.is_broken = true;
+            vec![Problem::of_file(&input.name(), "internal-error", panic)]
+        });
+        problems.into_iter().for_each(|problem| tally.add(problem, format, terminal));
+        if terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+    let Tally { errors, warnings, .. } = tally;
+    match format {
+        Format::Json => {
+            let json = json!({
+                "schema": "litmus-check/1",
+                "files": inputs.len(),
+                "errors": tally.json_errors,
+                "warnings": tally.json_warnings,
+            });
+            terminal.out(&format!("{json}\n"));
+        }
+        Format::Table => {
+            let [files, errors, warnings] =
+                [(inputs.len(), "file"), (errors, "error"), (warnings, "warning")]
+                    .map(|(number, what)| count(number, what));
+            if !terminal.look.quiet {
+                terminal.out(&format!("{files}: {errors}, {warnings}\n"));
+            }
+        }
+    }
+    match () {
+        () if tally.is_broken => Exit::Internal,
+        () if errors > 0 || (arguments.deny_warnings && warnings > 0) => Exit::BadInput,
+        () => Exit::Fine,
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    errors: usize,
+    warnings: usize,
+    is_broken: bool,
+    json_errors: Vec<serde_json::Value>,
+    json_warnings: Vec<serde_json::Value>,
+}
+
+impl Tally {
+    fn add(&mut self, problem: Problem, format: Format, terminal: &mut Terminal) {
+        let (number, list) = if problem.diagnostic.is_error() {
+            (&mut self.errors, &mut self.json_errors)
+        } else {
+            (&mut self.warnings, &mut self.json_warnings)
+        };
+        *number += 1;
+        match format {
+            Format::Json => list.push(problem.json()),
+            Format::Table => {
+                let text = problem.render(terminal.look.error_color);
+                terminal.err(&text);
+            }
+        }
+    }
+}
+
+fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
+    if input.has_extension("cat") {
+        return match models::load_file(&input.name()) {
+            Ok((_, warnings)) => warnings,
+            Err(problems) => problems,
+        };
+    }
+    let source = match input.read() {
+        Ok(source) => source,
+        Err(problem) => return vec![*problem],
+    };
+    let (test, mut diagnostics) = litmus::load(&source);
+    if let Some(test) = test {
+        match shipped.of_test(&test, &source) {
+            Ok(models) => {
+                let undefined: Vec<Diagnostic> =
+                    models.iter().flat_map(|model| undefined_calls(&test, model.model())).collect();
+                diagnostics.extend(undefined);
+            }
+            Err(unknown) => diagnostics.extend(unknown),
+        }
+    }
+    problems(&source, diagnostics)
+}

@@ -1,0 +1,162 @@
+//! `litmus explain`.
+
+mod outcome;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::source::Source;
+use model::allowed::Question;
+use model::explain::{Explanation, Reason, explain};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::input::{Input, load_test};
+use crate::models::{ChoiceError, LoadedModel, Models};
+use crate::options::{Format, FormatOption, SolverOptions, show_problems};
+use crate::problem::problems;
+use crate::terminal::Terminal;
+
+/// Show an execution with an outcome, or the cycle that forbids it
+#[derive(Args)]
+pub struct Arguments {
+    /// The test, or - for standard input
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+    /// The outcome, or a part of it: 'a=1, b=0' or '(a, b) = (1, 0)'
+    #[arg(long, value_name = "OUTCOME")]
+    outcome: String,
+    /// The model; the first that the test's header names by default
+    #[arg(long, value_name = "NAME|FILE.cat")]
+    model: Option<String>,
+    #[command(flatten)]
+    solver: SolverOptions,
+    /// Write the execution as a graph in the DOT language to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+    /// Draw the execution into a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatOption,
+}
+
+/// Explains.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    let is_stdout =
+        |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    if is_stdout(&arguments.dot) && is_stdout(&arguments.svg) {
+        return terminal
+            .usage_error("only one of --dot and --svg can be written to standard output");
+    }
+    let chosen: Vec<String> = arguments.model.iter().cloned().collect();
+    let models = match Models::choose(&chosen) {
+        Ok((models, warnings)) => {
+            show_problems(&warnings, terminal);
+            models
+        }
+        Err(ChoiceError::Unknown(message)) => return terminal.usage_error(&message),
+        Err(ChoiceError::Bad(errors)) => {
+            show_problems(&errors, terminal);
+            return Exit::BadInput;
+        }
+    };
+    let input = Input { path: arguments.path.clone(), is_named: true };
+    let (loaded, diagnostics) = load_test(&input);
+    show_problems(&diagnostics, terminal);
+    let Some((test, source)) = loaded else { return Exit::BadInput };
+    let model = match models.of_test(&test, &source) {
+        Ok(models) => models.into_iter().next(),
+        Err(errors) => return refuse(&source, errors, terminal),
+    };
+    let Some(model) = model else {
+        return refuse(&source, Vec::new(), terminal);
+    };
+    if chosen.is_empty() && test.models.len() > 1 {
+        let others = test.models[1..].join(", ");
+        terminal.note(&format!("explained under {}; the test also names {others}", model.name()));
+    }
+    explain_under(arguments, &test, &source, &model, terminal)
+}
+
+fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal) -> Exit {
+    let is_bug = errors.iter().any(|error| error.code == "engine-unsound");
+    show_problems(&problems(source, errors), terminal);
+    if is_bug { Exit::Internal } else { Exit::BadInput }
+}
+
+fn explain_under(
+    arguments: &Arguments,
+    test: &Test,
+    source: &Arc<Source>,
+    model: &LoadedModel,
+    terminal: &mut Terminal,
+) -> Exit {
+    let wanted = match outcome::parse(&arguments.outcome, test) {
+        Ok(wanted) => wanted,
+        Err(message) => return terminal.usage_error(&message),
+    };
+    let request = arguments.solver.request();
+    let question = match Question::new(test, model.model(), request.loops) {
+        Ok(question) => question,
+        Err(errors) => return refuse(source, errors, terminal),
+    };
+    let explanation = match explain(&question, &request.options(), &wanted) {
+        Ok(explanation) => explanation,
+        Err(errors) => return refuse(source, errors, terminal),
+    };
+    let mut exit = match explanation.reason {
+        Reason::Unknown => Exit::Unknown,
+        _ => Exit::Fine,
+    };
+    exit.raise(show(arguments, &explanation, source, terminal));
+    exit
+}
+
+fn show(
+    arguments: &Arguments,
+    explanation: &Explanation<'_>,
+    source: &Source,
+    terminal: &mut Terminal,
+) -> Exit {
+    let mut exit = Exit::Fine;
+    let mut is_text_wanted = true;
+    let drawings = [
+        (&arguments.dot, explanation.dot(source)),
+        (&arguments.svg, arguments.svg.as_ref().and_then(|_| explanation.svg(source))),
+    ];
+    for (path, drawing) in drawings {
+        let Some(path) = path else { continue };
+        let Some(drawing) = drawing else {
+            terminal.note("there is no execution to draw");
+            continue;
+        };
+        if path.as_os_str() == "-" {
+            is_text_wanted = false;
+            terminal.out(&drawing);
+        } else if let Err(error) = fs::write(path, drawing) {
+            terminal.err(&format!("error: cannot write {}: {error}\n", path.display()));
+            exit = Exit::BadInput;
+        }
+    }
+    if is_text_wanted {
+        let text = match arguments.format.format {
+            Format::Table => explanation.text(source),
+            Format::Json => {
+                let mut json = json!({ "schema": "litmus-explain/1", "file": source.name });
+                if let (Some(json), serde_json::Value::Object(more)) =
+                    (json.as_object_mut(), explanation.json(source))
+                {
+                    json.extend(more);
+                }
+                format!("{json}\n")
+            }
+        };
+        terminal.out(&text);
+    }
+    exit
+}

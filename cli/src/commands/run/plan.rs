@@ -1,0 +1,156 @@
+//! What a run is made of: backend, seed, iterations, and the record it goes into.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use executor::backend::Backend;
+use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
+use executor::sim::{Sim, UnknownFault};
+use lang::diagnostic::nearest;
+
+use super::Arguments;
+use crate::exit::Exit;
+use crate::problem::Problem;
+use crate::report::Report;
+use crate::terminal::Terminal;
+
+/// How often a test is run if nobody says.
+const ITERATIONS: u64 = 10_000;
+
+/// What all tests of a run have in common.
+pub struct Plan {
+    /// What runs them.
+    pub backend: Sim,
+    /// The record's first line.
+    pub header: Header,
+    /// The record to go on with.
+    pub previous: Option<Record>,
+    /// Where new lines go.
+    pub writer: Option<RecordWriter>,
+    new_record: Option<PathBuf>,
+    record_path: Option<PathBuf>,
+}
+
+impl Plan {
+    /// What the arguments say, and the record that they go on with. If they make no sense, that has been said.
+    pub fn new(arguments: &Arguments, terminal: &mut Terminal) -> Result<Self, Exit> {
+        let (mut previous, mut writer) = (None, None);
+        if let Some(path) = &arguments.resume {
+            match RecordWriter::resume(path) {
+                Ok((record, more)) => (previous, writer) = (Some(record), Some(more)),
+                Err(error) => return Err(refuse(path, &error.to_string(), terminal)),
+            }
+        }
+        let old = previous.as_ref().map(|record| &record.header);
+        let faults = match old {
+            Some(old) if arguments.faults.is_empty() => old.faults.clone(),
+            _ => arguments.faults.clone(),
+        };
+        let backend = Sim::new(&faults).map_err(|error| unknown_fault(&error, terminal))?;
+        let header = Header {
+            schema: SCHEMA.to_owned(),
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            backend: backend.name().to_owned(),
+            seed: arguments.seed.or(old.map(|old| old.seed)).unwrap_or_else(random_seed),
+            iterations: arguments
+                .iterations
+                .or(old.map(|old| old.iterations))
+                .unwrap_or(ITERATIONS),
+            faults: backend.faults(),
+            parameters: backend.parameters(),
+            models: Vec::new(),
+            host: Some(Host::here()),
+            started: started(),
+        };
+        if let (Some(old), Some(path)) = (old, &arguments.resume)
+            && let Err(reason) = old.compatible(&header)
+        {
+            return Err(refuse(
+                path,
+                &format!("this run cannot go on with it: {reason}"),
+                terminal,
+            ));
+        }
+        let new_record = arguments.record.clone();
+        let record_path = arguments.record.clone().or_else(|| arguments.resume.clone());
+        Ok(Self { backend, header, previous, writer, new_record, record_path })
+    }
+
+    /// Begins a new record, if one is wanted; whether that worked.
+    pub fn begin_record(&mut self, report: &mut Report<'_>) -> bool {
+        let Some(path) = &self.new_record else { return true };
+        match RecordWriter::create(path, &self.header) {
+            Ok(writer) => {
+                self.writer = Some(writer);
+                true
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                let path = path.display();
+                let message = format!(
+                    "{path} exists already; go on with it by --resume {path}, or record in another file"
+                );
+                report.usage_error("record-exists", &message);
+                false
+            }
+            Err(error) => {
+                let message = format!("cannot be written: {error}");
+                let path = path.to_string_lossy();
+                report.problem(Problem::of_file(&path, "unwritable-record", message));
+                false
+            }
+        }
+    }
+
+    /// The last line of a table.
+    pub fn describe(&self) -> String {
+        let Header { backend, seed, iterations, faults, .. } = &self.header;
+        let faults = match faults.as_slice() {
+            [] => String::new(),
+            faults => format!(", with {}", faults.join(", ")),
+        };
+        format!("{iterations} runs of each test on {backend}{faults}, seed {seed}\n")
+    }
+
+    /// What to say after an interruption.
+    pub fn how_to_resume(&self) -> String {
+        match &self.record_path {
+            Some(path) => {
+                let path = path.display();
+                format!("interrupted; to go on: the same command with --resume {path} for --record")
+            }
+            None => {
+                let seed = self.header.seed;
+                format!("interrupted; nothing was recorded, and --seed {seed} repeats the run")
+            }
+        }
+    }
+}
+
+fn refuse(path: &std::path::Path, message: &str, terminal: &mut Terminal) -> Exit {
+    let problem = Problem::of_file(&path.to_string_lossy(), "unusable-record", message);
+    let text = problem.render(terminal.look.error_color);
+    terminal.err(&text);
+    Exit::BadInput
+}
+
+fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> Exit {
+    let hint = match nearest(name, Sim::faults_known().iter().map(|fault| fault.name)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`litmus run --list-faults` lists them".to_owned(),
+    };
+    terminal.usage_error(&format!("there is no fault `{name}`; {hint}"))
+}
+
+/// Short enough to be typed again.
+fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish() >> 32
+}
+
+/// Now, or the time that reproducible builds set.
+fn started() -> Option<String> {
+    let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+    fixed.or_else(now).map(iso8601)
+}

@@ -1,0 +1,248 @@
+//! A test that was run and judged under a model, and how it is shown.
+
+use executor::judge::{JudgedOutcome, JudgedTest, Judgement};
+use executor::record::{self, TestRecord, value_to_json};
+use lang::Test;
+use lang::outcome::Outcome;
+use serde_json::{Value as Json, json};
+
+use crate::input::Input;
+use crate::models::{LoadedModel, names};
+use crate::report::Status;
+use crate::table::{assignments, cells, count, draw, pad};
+use crate::terminal::{Look, Tint};
+
+/// What is known of a test that was run.
+pub struct RunResult {
+    test: String,
+    file: String,
+    machine: String,
+    model: String,
+    /// The model as `--model` takes it.
+    model_argument: String,
+    backend: &'static str,
+    names: Vec<String>,
+    iterations: u64,
+    finished: u64,
+    blocked: u64,
+    assume_failed: u64,
+    unfinished: u64,
+    is_interrupted: bool,
+    judged: JudgedTest,
+    /// Why the allowed outcomes are not all known.
+    reason: Option<String>,
+}
+
+impl RunResult {
+    /// Puts together what was measured and judged.
+    pub fn new(
+        test: &Test,
+        (record, backend): (&TestRecord, &'static str),
+        model: &LoadedModel,
+        judged: JudgedTest,
+        reason: Option<String>,
+    ) -> Self {
+        Self {
+            test: test.name.clone(),
+            file: record.file.clone(),
+            machine: record.machine.clone(),
+            model: model.name().to_owned(),
+            model_argument: model.argument.clone(),
+            backend,
+            names: test.observables.iter().map(|observable| observable.name.clone()).collect(),
+            iterations: record.iterations,
+            finished: record.finished,
+            blocked: record.blocked,
+            assume_failed: record.assume_failed,
+            unfinished: record.unfinished,
+            is_interrupted: record.status == record::Status::Interrupted,
+            judged,
+            reason,
+        }
+    }
+
+    /// How it came out. What was interrupted is judged by what was seen until then.
+    pub fn status(&self) -> Status {
+        match self.judged.overall {
+            Judgement::Violation => Status::Bad,
+            Judgement::Inconclusive => Status::Open,
+            Judgement::Unseen | Judgement::Conforms => Status::Good,
+        }
+    }
+
+    /// As documented for `litmus-run/1`.
+    pub fn json(&self) -> Json {
+        let state = |Outcome(values): &Outcome| -> Json {
+            let values = values.iter().map(|value| value_to_json(*value));
+            Json::Object(self.names.iter().cloned().zip(values).collect())
+        };
+        let outcome = |judged: &JudgedOutcome| {
+            json!({
+                "state": state(&judged.outcome),
+                "count": judged.count,
+                "judgement": judged.judgement.name(),
+            })
+        };
+        let mut json = json!({
+            "test": self.test,
+            "file": self.file,
+            "model": self.model,
+            "backend": self.backend,
+            "machine": self.machine,
+            "iterations": self.iterations,
+            "finished": self.finished,
+            "blocked": self.blocked,
+            "assume_failed": self.assume_failed,
+            "unfinished": self.unfinished,
+            "interrupted": self.is_interrupted,
+            "judgement": self.judged.overall.name(),
+            "outcomes": self.judged.outcomes.iter().map(outcome).collect::<Json>(),
+            "unseen": self.judged.unseen.iter().map(state).collect::<Json>(),
+        });
+        if let Some(reason) = &self.reason {
+            json["reason"] = json!(reason);
+        }
+        let explain: Vec<String> = self.violations().map(|bad| self.explain(bad)).collect();
+        if !explain.is_empty() {
+            json["explain"] = json!(explain);
+        }
+        json
+    }
+
+    fn violations(&self) -> impl Iterator<Item = &JudgedOutcome> {
+        self.judged.outcomes.iter().filter(|judged| judged.judgement == Judgement::Violation)
+    }
+
+    /// The command that explains why an outcome is forbidden.
+    fn explain(&self, judged: &JudgedOutcome) -> String {
+        let names = self.names.iter().map(String::as_str);
+        let outcome = assignments(names, &judged.outcome.0, "=");
+        let (file, model) = (quote(&self.file), quote(&self.model_argument));
+        format!("litmus explain {file} --model {model} --outcome {}", quote(&outcome))
+    }
+}
+
+/// A word for a shell.
+fn quote(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "+-_./@:".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// How results are laid out for people: a line or a table each.
+pub struct Layout {
+    look: Look,
+    in_full: bool,
+    test_width: usize,
+    model_width: usize,
+}
+
+impl Layout {
+    /// Columns wide enough for the tests that are to come; their names are those of their files.
+    pub fn new(look: Look, is_few: bool, inputs: &[Input]) -> Self {
+        let width = |text: &str| text.chars().count();
+        let test_width = inputs.iter().map(|input| width(&input.stem())).max().unwrap_or(0).min(60);
+        let model_width = names().map(width).max().unwrap_or(0);
+        Self { look, in_full: is_few || look.verbose > 0, test_width, model_width }
+    }
+
+    /// The text of a result; nothing under `-q` if all is well.
+    pub fn draw(&self, result: &RunResult) -> String {
+        match result.status() {
+            Status::Good if self.look.quiet => String::new(),
+            _ if self.in_full && !self.look.quiet => self.block(result),
+            _ => self.line(result),
+        }
+    }
+
+    fn word(&self, judgement: Judgement, width: usize) -> String {
+        let (word, tint) = match judgement {
+            Judgement::Violation => ("VIOLATION", Tint::Bad),
+            Judgement::Inconclusive => (judgement.name(), Tint::Open),
+            Judgement::Unseen => (judgement.name(), Tint::Faint),
+            Judgement::Conforms => (judgement.name(), Tint::Good),
+        };
+        self.look.paint(tint, &pad(word, width))
+    }
+
+    fn line(&self, result: &RunResult) -> String {
+        let word = self.word(result.judged.overall, 12);
+        let test = pad(&result.test, self.test_width);
+        let model = pad(&result.model, self.model_width);
+        format!("{word}  {test}  {model}  {}\n{}", self.numbers(result), self.violations(result))
+    }
+
+    fn numbers(&self, result: &RunResult) -> String {
+        let seen = format!("{} seen", count(result.judged.outcomes.len(), "outcome"));
+        let mut parts = vec![seen];
+        let counts = [
+            (result.judged.unseen.len() as u64, "unseen"),
+            (result.blocked, "runs blocked"),
+            (result.unfinished, "runs given up"),
+        ];
+        let some = counts.into_iter().filter(|(number, _)| *number > 0);
+        parts.extend(some.map(|(number, what)| format!("{number} {what}")));
+        if result.is_interrupted {
+            parts.push(format!("interrupted after {} runs", result.iterations));
+        }
+        parts.extend(result.reason.iter().map(|reason| format!("({reason})")));
+        parts.join(", ")
+    }
+
+    fn violations(&self, result: &RunResult) -> String {
+        let line = |judged: &JudgedOutcome| {
+            let names = result.names.iter().map(String::as_str);
+            let outcome = assignments(names, &judged.outcome.0, "=");
+            let (times, why) = (judged.count, result.explain(judged));
+            format!(
+                "  forbidden by {}, seen {times} times: {outcome}\n    why: {why}\n",
+                result.model
+            )
+        };
+        result.violations().map(line).collect()
+    }
+
+    fn block(&self, result: &RunResult) -> String {
+        let test = self.look.paint(Tint::Strong, &result.test);
+        let word = self.word(result.judged.overall, 0);
+        let (model, backend, runs) = (&result.model, result.backend, result.iterations);
+        let numbers = self.numbers(result);
+        let mut text =
+            format!("{test} under {model}, {runs} runs on {backend}: {numbers} — {word}\n");
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for judged in &result.judged.outcomes {
+            let mut row = cells(&judged.outcome.0);
+            row.extend([judged.count.to_string(), self.word(judged.judgement, 0)]);
+            rows.push(row);
+        }
+        for unseen in &result.judged.unseen {
+            let mut row = cells(&unseen.0);
+            row.extend(["0".to_owned(), self.word(Judgement::Unseen, 0)]);
+            rows.push(row);
+        }
+        if !rows.is_empty() {
+            let mut head: Vec<&str> = result.names.iter().map(String::as_str).collect();
+            head.extend(["count", "judgement"]);
+            text.push_str(&draw(&head, &rows, self.look.verbose > 0));
+        }
+        text.push_str(&self.violations(result));
+        text.push('\n');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(quote("suite/SB+x.litmus"), "suite/SB+x.litmus");
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), "'it'\\''s'");
+        assert_eq!(quote("a=1,b=0"), "'a=1,b=0'");
+    }
+}

@@ -1,0 +1,253 @@
+//! Questions to the engines: which outcomes does a test have under a model.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use lang::Test;
+use lang::cat::model::Model;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::Outcome;
+use model::allowed::{Allowed, Options, Question, undefined_calls};
+use model::machine::{self, Variant};
+use model::smt::solver::{Limits, SolverKind};
+
+/// Which engine computes outcomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The model's axioms, by a solver.
+    #[default]
+    Smt,
+    /// The operational machine, by exploring all its states.
+    Explore,
+    /// Both, compared.
+    Both,
+}
+
+impl Engine {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Smt => "smt",
+            Self::Explore => "explore",
+            Self::Both => "both",
+        }
+    }
+}
+
+/// Which solver the engine smt uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Solver {
+    /// A SAT solver in Rust.
+    #[default]
+    Batsat,
+    /// Z3.
+    Z3,
+}
+
+/// How to ask.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    /// Which engine.
+    pub engine: Engine,
+    /// Which solver.
+    pub solver: Solver,
+    /// How long one test under one model may take.
+    pub timeout: Option<Duration>,
+    /// How often loops are unrolled, if not as the test says.
+    pub loops: Option<u32>,
+    /// How many states the explorer may store.
+    pub max_states: Option<u64>,
+}
+
+impl Request {
+    /// When a question that is asked now must be answered.
+    fn deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(self.timeout?)
+    }
+
+    /// The request as the engine smt takes it, asked now.
+    pub fn options(&self) -> Options {
+        let solver = match self.solver {
+            Solver::Batsat => SolverKind::Batsat,
+            Solver::Z3 => SolverKind::Z3,
+        };
+        let limits = Limits { deadline: self.deadline(), stop: None };
+        Options { solver, limits, loop_bound: self.loops }
+    }
+}
+
+/// What engines found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The outcomes; of both engines, if both were asked.
+    pub allowed: Allowed,
+    /// States and transitions of the explorer, if it was asked.
+    pub explored: Option<(u64, u64)>,
+    /// Set if the engines contradict each other.
+    pub disagreement: Option<Disagreement>,
+    /// Why an engine that was asked could not answer.
+    pub unsupported: Option<String>,
+}
+
+/// Outcomes that one engine has and the other excludes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Disagreement {
+    /// All that the engine smt has.
+    pub smt: BTreeSet<Outcome>,
+    /// All that the explorer has.
+    pub explore: BTreeSet<Outcome>,
+}
+
+/// Why a question cannot be asked.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// The model does not define statements of the test.
+    Undefined(Vec<Diagnostic>),
+    /// The test or the model is wrong.
+    Bad(Vec<Diagnostic>),
+    /// The engine cannot answer; another might.
+    Unsupported(String),
+}
+
+impl Refusal {
+    fn from_diagnostics(diagnostics: Vec<Diagnostic>) -> Self {
+        match diagnostics.first() {
+            Some(first) if first.code == "undefined-call" => Self::Undefined(diagnostics),
+            Some(first) if first.code == "too-many-values" => {
+                Self::Unsupported(first.message.clone())
+            }
+            _ => Self::Bad(diagnostics),
+        }
+    }
+}
+
+/// Asks the engines of a request.
+///
+/// # Errors
+/// See [`Refusal`].
+pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    let undefined = undefined_calls(test, model);
+    if !undefined.is_empty() {
+        return Err(Refusal::Undefined(undefined));
+    }
+    match request.engine {
+        Engine::Smt => by_smt(test, model, request),
+        Engine::Explore => explore(test, model, request),
+        Engine::Both => both(by_smt(test, model, request), explore(test, model, request)),
+    }
+}
+
+fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    let options = request.options();
+    let question = Question::new(test, model, request.loops).map_err(Refusal::from_diagnostics)?;
+    let allowed = question.allowed(&options).map_err(Refusal::from_diagnostics)?;
+    Ok(Found { allowed, ..Found::default() })
+}
+
+fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    let Some(machine) = &model.machine else {
+        let message = format!("the model `{}` has no operational machine", model.name);
+        return Err(Refusal::Unsupported(message));
+    };
+    let Some(variant) = Variant::from_name(machine) else {
+        let message = format!("the model `{}` names an unknown machine `{machine}`", model.name);
+        return Err(Refusal::Unsupported(message));
+    };
+    let mut limits = machine::Limits { deadline: request.deadline(), ..machine::Limits::default() };
+    if let Some(states) = request.max_states {
+        limits.states = states;
+    }
+    let found = machine::explore(test, variant, limits)
+        .map_err(|error| Refusal::Unsupported(error.diagnostic().message))?;
+    let mut blocked = Vec::new();
+    if found.outcomes.is_empty() && found.complete {
+        blocked = found.blocked.iter().map(|blocked| blocked.span).collect();
+    }
+    let allowed = Allowed {
+        outcomes: found.outcomes.into_iter().map(|outcome| (outcome, None)).collect(),
+        complete: found.complete,
+        reason: found.reason,
+        blocked,
+        ..Allowed::default()
+    };
+    Ok(Found { allowed, explored: Some((found.states, found.transitions)), ..Found::default() })
+}
+
+/// Puts two answers together. What is complete must hold all of the other.
+fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<Found, Refusal> {
+    let (smt, explore) = match (smt, explore) {
+        (Ok(smt), Ok(explore)) => (smt, explore),
+        (Ok(found), Err(Refusal::Unsupported(reason)))
+        | (Err(Refusal::Unsupported(reason)), Ok(found)) => {
+            let unsupported = Some(format!("not compared: {reason}"));
+            return Ok(Found { unsupported, ..found });
+        }
+        (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
+    };
+    let set = |found: &Found| found.allowed.outcomes.keys().cloned().collect::<BTreeSet<_>>();
+    let (by_axioms, by_machine) = (set(&smt), set(&explore));
+    let agree = (!smt.allowed.complete || by_machine.is_subset(&by_axioms))
+        && (!explore.allowed.complete || by_axioms.is_subset(&by_machine));
+    let explored = explore.explored;
+    let mut allowed = smt.allowed;
+    for outcome in &by_machine {
+        allowed.outcomes.entry(outcome.clone()).or_insert(None);
+    }
+    if explore.allowed.complete {
+        allowed.complete = true;
+        allowed.reason = None;
+    }
+    if allowed.blocked.is_empty() {
+        allowed.blocked = explore.allowed.blocked;
+    }
+    let mut disagreement = None;
+    if !agree {
+        allowed.complete = false;
+        allowed.reason = Some("the engines disagree".to_owned());
+        disagreement = Some(Disagreement { smt: by_axioms, explore: by_machine });
+    }
+    Ok(Found { allowed, explored, disagreement, unsupported: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lang::outcome::Value;
+
+    fn found(values: &[u64], complete: bool) -> Result<Found, Refusal> {
+        let outcome = |value: &u64| (Outcome(vec![Value::Int(*value)]), None);
+        let outcomes = values.iter().map(outcome).collect();
+        let allowed = Allowed { outcomes, complete, ..Allowed::default() };
+        Ok(Found { allowed, ..Found::default() })
+    }
+
+    /// smt, explore: what the two come to (agree, outcomes, complete).
+    #[test]
+    fn two_answers() {
+        let rows = [
+            (found(&[0, 1], true), found(&[0, 1], true), true, 2, true),
+            (found(&[0, 1], true), found(&[0], false), true, 2, true),
+            (found(&[0], false), found(&[0, 1], true), true, 2, true),
+            (found(&[0], false), found(&[1], false), true, 2, false),
+            (found(&[0], true), found(&[0, 1], true), false, 2, false),
+            (found(&[0], true), found(&[1], false), false, 2, false),
+            (found(&[1], false), found(&[0], true), false, 2, false),
+        ];
+        for (index, (smt, explore, agree, outcomes, complete)) in rows.into_iter().enumerate() {
+            let found = both(smt, explore).unwrap();
+            assert_eq!(found.disagreement.is_none(), agree, "row {index}");
+            assert_eq!(found.allowed.outcomes.len(), outcomes, "row {index}");
+            assert_eq!(found.allowed.complete, complete, "row {index}");
+        }
+    }
+
+    #[test]
+    fn one_answer_is_kept_and_marked() {
+        let unsupported = || Err(Refusal::Unsupported("no machine".to_owned()));
+        let alone = both(found(&[0], true), unsupported()).unwrap();
+        assert_eq!(alone.unsupported.as_deref(), Some("not compared: no machine"));
+        assert!(alone.allowed.complete);
+        assert!(matches!(both(unsupported(), unsupported()), Err(Refusal::Unsupported(_))));
+    }
+}

@@ -1,0 +1,49 @@
+//! Exit codes.
+
+/// What a command comes to, in the order of weight: of several, the heaviest is what the process exits with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// All as expected.
+    #[default]
+    Fine,
+    /// Nothing wrong, but something unknown: a limit, a bound, a test that could not be run.
+    Unknown,
+    /// A violation, a verdict that does not hold, a file that is not formatted.
+    Violation,
+    /// An input that cannot be read or is wrong.
+    BadInput,
+    /// The command line is wrong.
+    Usage,
+    /// A bug, or output that cannot be written.
+    Internal,
+}
+
+impl Exit {
+    /// The number for the shell.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Violation => 1,
+            Self::Unknown => 2,
+            Self::Usage => 64,
+            Self::BadInput => 65,
+            Self::Internal => 70,
+        }
+    }
+
+    /// At least as heavy as another.
+    pub fn raise(&mut self, other: Self) {
+        *self = (*self).max(other);
+    }
+}
+
+/// The exit codes as `--help` documents them.
+pub const HELP: &str = "\
+Exit codes:
+   0  all as expected
+   1  a violation, a verdict that does not hold, engines that disagree, a file that is not formatted
+   2  nothing wrong, but something unknown: a time limit, a bound, a test that could not be run
+  64  the command line is wrong
+  65  an input cannot be read or is wrong
+  70  an internal error, or output that cannot be written
+If several apply, the first of 70, 64, 65, 1, 2 is taken.";

@@ -1,0 +1,243 @@
+//! Models by name and from files.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use executor::record::{ModelIdentity, fnv1a};
+use lang::Test;
+use lang::cat::model::Model;
+use lang::cat::{self, LARGEST_FILE, Loaded};
+use lang::diagnostic::{Diagnostic, nearest};
+use lang::source::Source;
+use model::models::{SHIPPED, shipped};
+
+use crate::problem::Problem;
+
+/// A model ready for use.
+#[derive(Clone, Debug)]
+pub struct LoadedModel {
+    /// The model and its files.
+    pub loaded: Loaded,
+    /// Whether it came from a file of the user's: then verdicts that name no model speak of it too.
+    pub is_own: bool,
+    /// Its name and the hash of its files.
+    pub identity: ModelIdentity,
+    /// What `--model` takes for it.
+    pub argument: String,
+}
+
+impl LoadedModel {
+    fn new(loaded: Loaded, is_own: bool, argument: &str) -> Self {
+        let texts: Vec<&str> = loaded.sources.iter().map(|source| source.text.as_str()).collect();
+        let hash = format!("{:016x}", fnv1a(&texts));
+        let identity = ModelIdentity { name: loaded.model.name.clone(), hash };
+        Self { loaded, is_own, identity, argument: argument.to_owned() }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.loaded.model
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.loaded.model.name
+    }
+}
+
+/// The names of the shipped models.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| *name)
+}
+
+/// Models, each loaded once.
+#[derive(Default)]
+pub struct Models {
+    shipped: Mutex<HashMap<String, Option<Arc<LoadedModel>>>>,
+    /// Those that the command line names, in its order; empty if every test's header is to be followed.
+    pub chosen: Vec<Arc<LoadedModel>>,
+}
+
+/// Why the models of the command line are not usable.
+pub enum ChoiceError {
+    /// A name that no shipped model has.
+    Unknown(String),
+    /// A file that is wrong.
+    Bad(Vec<Problem>),
+}
+
+impl Models {
+    /// The models that `--model` names: shipped ones by name, files by a path that ends in `.cat`. What a file's
+    /// text is warned of is given back too.
+    ///
+    /// # Errors
+    /// See [`ChoiceError`].
+    pub fn choose(arguments: &[String]) -> Result<(Self, Vec<Problem>), ChoiceError> {
+        let mut models = Self::default();
+        let mut warnings = Vec::new();
+        for argument in arguments {
+            let model = if argument.ends_with(".cat") {
+                let (model, more) = load_file(argument).map_err(ChoiceError::Bad)?;
+                warnings.extend(more);
+                Arc::new(model)
+            } else {
+                let unknown = || ChoiceError::Unknown(unknown_model(argument));
+                models.shipped(argument).ok_or_else(unknown)?
+            };
+            if !models.chosen.iter().any(|known| known.identity == model.identity) {
+                models.chosen.push(model);
+            }
+        }
+        Ok((models, warnings))
+    }
+
+    /// A shipped model; `None` if there is none of that name.
+    pub fn shipped(&self, name: &str) -> Option<Arc<LoadedModel>> {
+        let mut known = self.shipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let load = || {
+            // Tests load every shipped model, so there are no diagnostics to lose.
+            let loaded = cat::load(&shipped_source(name)?, &load_shipped_include).ok()?;
+            Some(Arc::new(LoadedModel::new(loaded, false, name)))
+        };
+        known.entry(name.to_owned()).or_insert_with(load).clone()
+    }
+
+    /// The models that a test is asked about: those of the command line, or else of its header.
+    ///
+    /// # Errors
+    /// A diagnostic for each name in the header that no model has.
+    pub fn of_test(
+        &self,
+        test: &Test,
+        source: &Source,
+    ) -> Result<Vec<Arc<LoadedModel>>, Vec<Diagnostic>> {
+        if !self.chosen.is_empty() {
+            return Ok(self.chosen.clone());
+        }
+        let mut models = Vec::new();
+        let mut errors = Vec::new();
+        for name in &test.models {
+            match self.shipped(name) {
+                Some(model) => models.push(model),
+                None => errors.push(unknown_in_header(name, source)),
+            }
+        }
+        if errors.is_empty() { Ok(models) } else { Err(errors) }
+    }
+}
+
+/// What to say of a name that no shipped model has.
+pub fn unknown_model(name: &str) -> String {
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`litmus models` lists them, and FILE.cat reads one from a file".to_owned(),
+    };
+    format!("there is no model `{name}`; {hint}")
+}
+
+/// Points at the name in the `model` line of the header.
+fn unknown_in_header(name: &str, source: &Source) -> Diagnostic {
+    let is_name = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let mut offset = 0;
+    let mut span = lang::source::Span::default();
+    for line in source.text.split_inclusive('\n') {
+        if line.trim_start().starts_with("model") {
+            let start = line.match_indices(name).map(|(start, _)| start).find(|start| {
+                let before = line[..*start].chars().next_back();
+                let after = line[start + name.len()..].chars().next();
+                !before.is_some_and(is_name) && !after.is_some_and(is_name)
+            });
+            if let Some(start) = start {
+                span = lang::source::Span::new(offset + start, offset + start + name.len());
+                break;
+            }
+        }
+        offset += line.len();
+    }
+    let error = Diagnostic::error("unknown-model", span, format!("there is no model `{name}`"));
+    match nearest(name, names()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
+    }
+}
+
+/// The folder that shipped models seem to be in. Their includes are looked for there only.
+const SHIPPED_FOLDER: &str = "<shipped>/";
+
+fn shipped_source(name: &str) -> Option<Source> {
+    let source = shipped(name.strip_suffix(".cat").unwrap_or(name))?;
+    Some(Source::new(format!("{SHIPPED_FOLDER}{}", source.name), source.text))
+}
+
+fn load_shipped_include(include: &str, _: &str) -> Option<Source> {
+    shipped_source(include)
+}
+
+/// A file beside the one that includes it, or else a shipped model. A file does not include itself so: it can be a
+/// changed copy of the shipped model of its own name.
+fn load_include(include: &str, includer: &str) -> Option<Source> {
+    if includer.starts_with(SHIPPED_FOLDER) {
+        return shipped_source(include);
+    }
+    let folder = Path::new(includer).parent().unwrap_or(Path::new(""));
+    let path = folder.join(include);
+    if path != Path::new(includer) && path.is_file() {
+        return read_model(&path.to_string_lossy()).ok();
+    }
+    shipped_source(include)
+}
+
+fn read_model(path: &str) -> Result<Source, Problem> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let take = LARGEST_FILE as u64 + 1;
+    let read = std::fs::File::open(path).and_then(|file| file.take(take).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        return Err(Problem::of_file(path, "unreadable-file", format!("cannot be read: {error}")));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(path, text)),
+        Err(_) => Err(Problem::of_file(path, "not-utf8", "expected UTF-8 text, found other bytes")),
+    }
+}
+
+/// A model from a file, and what its text is warned of.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn load_file(path: &str) -> Result<(LoadedModel, Vec<Problem>), Vec<Problem>> {
+    let source = read_model(path).map_err(|problem| vec![problem])?;
+    let with_sources = |pairs: Vec<(Source, Diagnostic)>| {
+        pairs.into_iter().map(|(source, diagnostic)| Problem::at(&Arc::new(source), diagnostic))
+    };
+    match cat::load(&source, &load_include) {
+        Ok(mut loaded) => {
+            let warnings = with_sources(std::mem::take(&mut loaded.warnings)).collect();
+            Ok((LoadedModel::new(loaded, true, path), warnings))
+        }
+        Err(errors) => Err(with_sources(errors).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_model_loads() {
+        let models = Models::default();
+        for name in names() {
+            assert!(models.shipped(name).is_some(), "{name}");
+        }
+        assert!(models.shipped("no-such-model").is_none());
+    }
+
+    #[test]
+    fn a_near_name_is_suggested() {
+        assert!(unknown_model("rdma-tsos").contains("did you mean `rdma-tso`?"));
+        let source = Source::new("x", "litmus x\nmodel sc scc\n");
+        let error = unknown_in_header("scc", &source);
+        assert_eq!(source.line_column(error.span.start), (2, 10));
+    }
+}

@@ -1,0 +1,123 @@
+//! Options that several commands share.
+
+use std::num::NonZero;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::engine::{Engine, Request, Solver};
+use crate::models::{ChoiceError, Models};
+use crate::problem::Problem;
+use crate::report::Report;
+use crate::terminal::Terminal;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs; see the `schema` in it.
+    Json,
+}
+
+/// How to print.
+#[derive(Args)]
+pub struct FormatOption {
+    /// How to print results
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
+/// How many workers.
+#[derive(Args)]
+pub struct JobsOption {
+    /// How many workers; all cores by default. Results do not depend on it
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl JobsOption {
+    /// The number of workers.
+    pub fn count(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.jobs.map_or_else(cores, usize::from)
+    }
+}
+
+/// Which models.
+#[derive(Args)]
+pub struct ModelOption {
+    /// Ask about this model, instead of those that the test's header names; can be repeated
+    #[arg(long = "model", value_name = "NAME|FILE.cat")]
+    pub models: Vec<String>,
+}
+
+impl ModelOption {
+    /// Loads the models. If that fails, the report has been told; what then remains is to finish it.
+    pub fn load(&self, report: &mut Report<'_>) -> Option<Models> {
+        match Models::choose(&self.models) {
+            Ok((models, warnings)) => {
+                warnings.into_iter().for_each(|problem| report.problem(problem));
+                Some(models)
+            }
+            Err(ChoiceError::Unknown(message)) => {
+                report.usage_error("unknown-model", &message);
+                None
+            }
+            Err(ChoiceError::Bad(problems)) => {
+                problems.into_iter().for_each(|problem| report.problem(problem));
+                None
+            }
+        }
+    }
+}
+
+/// How to ask the engine smt.
+#[derive(Args)]
+pub struct SolverOptions {
+    /// The solver of the engine smt
+    #[arg(long, value_name = "SOLVER", default_value = "batsat")]
+    solver: Solver,
+    /// How long a test under a model may take
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// How often loops are unrolled, instead of as the test says [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    loops: Option<u32>,
+}
+
+impl SolverOptions {
+    /// As a request to the engine smt.
+    pub fn request(&self) -> Request {
+        Request {
+            engine: Engine::Smt,
+            solver: self.solver,
+            timeout: self.timeout,
+            loops: self.loops,
+            max_states: None,
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a positive number of seconds".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    if seconds <= 0.0 {
+        return Err(wrong());
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+}
+
+/// Prints problems on stderr; whether one is an error.
+pub fn show_problems(problems: &[Problem], terminal: &mut Terminal) -> bool {
+    let mut is_error = false;
+    for problem in problems {
+        is_error |= problem.diagnostic.is_error();
+        if problem.diagnostic.is_error() || !terminal.look.quiet {
+            let text = problem.render(terminal.look.error_color);
+            terminal.err(&text);
+        }
+    }
+    is_error
+}

@@ -1,0 +1,74 @@
+//! What is wrong with an input, and where.
+
+use std::sync::Arc;
+
+use lang::diagnostic::Diagnostic;
+use lang::source::{Source, Span};
+use serde_json::{Value as Json, json};
+
+/// A diagnostic with its file.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    file: String,
+    /// `None` if the file could not be read.
+    source: Option<Arc<Source>>,
+    /// What is wrong.
+    pub diagnostic: Diagnostic,
+}
+
+impl Problem {
+    /// A problem at a place of a text.
+    pub fn at(source: &Arc<Source>, diagnostic: Diagnostic) -> Self {
+        Self { file: source.name.clone(), source: Some(Arc::clone(source)), diagnostic }
+    }
+
+    /// A problem with a file that is of no place in it.
+    pub fn of_file(file: &str, code: &'static str, message: impl Into<String>) -> Self {
+        let diagnostic = Diagnostic::error(code, Span::default(), message);
+        Self { file: file.to_owned(), source: None, diagnostic }
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.diagnostic = self.diagnostic.help(help);
+        self
+    }
+
+    /// As terminals show it.
+    pub fn render(&self, color: bool) -> String {
+        match &self.source {
+            Some(source) => self.diagnostic.render(source, color),
+            None => {
+                let Diagnostic { code, message, help, .. } = &self.diagnostic;
+                let help = help.as_ref().map_or(String::new(), |help| format!("  help: {help}\n"));
+                format!("[{code}] Error: {}: {message}\n{help}", self.file)
+            }
+        }
+    }
+
+    /// As JSON output has it. Line and column count from 1; they are 0 if it is of no place.
+    pub fn json(&self) -> Json {
+        let (line, column) = match &self.source {
+            Some(source) => source.line_column(self.diagnostic.span.start),
+            None => (0, 0),
+        };
+        let mut json = json!({
+            "file": self.file,
+            "line": line,
+            "column": column,
+            "severity": if self.diagnostic.is_error() { "error" } else { "warning" },
+            "code": self.diagnostic.code,
+            "message": self.diagnostic.message,
+        });
+        if let Some(help) = &self.diagnostic.help {
+            json["help"] = json!(help);
+        }
+        json
+    }
+}
+
+/// All diagnostics of a text.
+pub fn problems(source: &Arc<Source>, diagnostics: Vec<Diagnostic>) -> Vec<Problem> {
+    diagnostics.into_iter().map(|diagnostic| Problem::at(source, diagnostic)).collect()
+}

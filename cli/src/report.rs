@@ -1,0 +1,214 @@
+//! A report as it grows: results in the order of the inputs, then what was wrong, then a summary.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use crate::exit::Exit;
+use crate::options::Format;
+use crate::problem::Problem;
+use crate::table::count;
+use crate::terminal::{Look, Terminal, Tint};
+
+/// How one test under one model came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As expected.
+    Good,
+    /// Something unknown.
+    Open,
+    /// Wrong.
+    Bad,
+}
+
+/// A test that was not asked or not run, and why.
+#[derive(Clone, Debug)]
+pub struct Skip {
+    /// The test's name.
+    pub test: String,
+    /// Its file.
+    pub file: String,
+    /// The model under which it would have been asked.
+    pub model: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// Prints results one by one and keeps what is said at the end.
+pub struct Report<'t> {
+    /// Where it goes.
+    pub terminal: &'t mut Terminal,
+    format: Format,
+    /// What the report comes to so far.
+    pub exit: Exit,
+    errors: Vec<Json>,
+    warnings: Vec<Json>,
+    skipped: Vec<Json>,
+    skip_reasons: BTreeMap<String, usize>,
+    good: usize,
+    open: usize,
+    bad: usize,
+}
+
+impl<'t> Report<'t> {
+    /// Begins a report. `head` are the first fields of the JSON object, the schema first.
+    pub fn new(terminal: &'t mut Terminal, format: Format, head: &[(&str, Json)]) -> Self {
+        if format == Format::Json {
+            let fields: Vec<String> =
+                head.iter().map(|(name, value)| format!("{}:{value}", json!(name))).collect();
+            terminal.out(&format!("{{{},\n\"results\":[", fields.join(",")));
+        }
+        Self {
+            terminal,
+            format,
+            exit: Exit::Fine,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            skipped: Vec::new(),
+            skip_reasons: BTreeMap::new(),
+            good: 0,
+            open: 0,
+            bad: 0,
+        }
+    }
+
+    /// How to write.
+    pub fn look(&self) -> Look {
+        self.terminal.look
+    }
+
+    /// A result: counted, and printed in the report's format.
+    pub fn result(
+        &mut self,
+        status: Status,
+        json: impl FnOnce() -> Json,
+        table: impl FnOnce() -> String,
+    ) {
+        let is_first = self.good + self.open + self.bad == 0;
+        let (counter, exit) = match status {
+            Status::Good => (&mut self.good, Exit::Fine),
+            Status::Open => (&mut self.open, Exit::Unknown),
+            Status::Bad => (&mut self.bad, Exit::Violation),
+        };
+        *counter += 1;
+        self.exit.raise(exit);
+        match self.format {
+            Format::Json => {
+                let separator = if is_first { "\n" } else { ",\n" };
+                self.terminal.out(&format!("{separator}{}", json()));
+            }
+            Format::Table => self.terminal.out(&table()),
+        }
+    }
+
+    /// An error or warning: on stderr, and at the end of JSON.
+    pub fn problem(&mut self, problem: Problem) {
+        let is_error = problem.diagnostic.is_error();
+        if is_error {
+            let is_bug = problem.diagnostic.code == "engine-unsound";
+            self.exit.raise(if is_bug { Exit::Internal } else { Exit::BadInput });
+        }
+        if is_error || !self.look().quiet {
+            let text = problem.render(self.look().error_color);
+            self.terminal.err(&text);
+        }
+        if self.format == Format::Json {
+            let list = if is_error { &mut self.errors } else { &mut self.warnings };
+            list.push(problem.json());
+        }
+    }
+
+    /// A panic of a worker: a bug, which other inputs need not suffer from.
+    pub fn internal_error(&mut self, file: &str, message: &str) {
+        let problem =
+            Problem::of_file(file, "internal-error", format!("internal error: {message}"));
+        self.problem(
+            problem.help("this is a bug; please report it with the command and its input"),
+        );
+        self.exit.raise(Exit::Internal);
+    }
+
+    /// An error of the command line.
+    pub fn usage_error(&mut self, code: &'static str, message: &str) {
+        self.terminal.err(&format!("error: {message}\n"));
+        self.exit.raise(Exit::Usage);
+        self.errors.push(json!({
+            "file": "", "line": 0, "column": 0, "severity": "error", "code": code, "message": message,
+        }));
+    }
+
+    /// A skip, counted by its reason.
+    pub fn skip(&mut self, skip: Skip) {
+        *self.skip_reasons.entry(skip.reason.clone()).or_default() += 1;
+        match self.format {
+            Format::Json => {
+                let Skip { test, file, model, reason } = skip;
+                self.skipped
+                    .push(json!({ "test": test, "file": file, "model": model, "reason": reason }));
+            }
+            Format::Table if self.look().verbose > 0 => {
+                let word = self.look().paint(Tint::Open, "skip");
+                let Skip { test, model, reason, .. } = skip;
+                self.terminal.out(&format!("{word}  {test}  {model}: {reason}\n"));
+            }
+            Format::Table => {}
+        }
+    }
+
+    /// How many skips there were, and how many results.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.skip_reasons.values().sum(), self.good + self.open + self.bad)
+    }
+
+    /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and open
+    /// results are called in the summary.
+    pub fn finish(self, tail: &[(&str, Json)], words: [&str; 3]) -> Exit {
+        match self.format {
+            Format::Json => {
+                let mut text = "\n]".to_owned();
+                let lists = [
+                    ("errors", &self.errors),
+                    ("warnings", &self.warnings),
+                    ("skipped", &self.skipped),
+                ];
+                for (name, list) in lists {
+                    text.push_str(&format!(",\n\"{name}\":{}", Json::Array(list.clone())));
+                }
+                for (name, value) in tail {
+                    text.push_str(&format!(",\n{}:{value}", json!(name)));
+                }
+                text.push_str("\n}\n");
+                self.terminal.out(&text);
+            }
+            Format::Table => {
+                let summary = self.summary(words);
+                self.terminal.out(&summary);
+            }
+        }
+        self.exit
+    }
+
+    fn summary(&self, [good, bad, open]: [&str; 3]) -> String {
+        let (skipped, results) = self.counts();
+        if results + skipped < 2 {
+            return String::new();
+        }
+        let look = self.look();
+        let mut parts = vec![look.paint(Tint::Good, &format!("{} {good}", self.good))];
+        if self.bad > 0 {
+            parts.push(look.paint(Tint::Bad, &format!("{} {bad}", self.bad)));
+        }
+        if self.open > 0 {
+            parts.push(look.paint(Tint::Open, &format!("{} {open}", self.open)));
+        }
+        let mut text = format!("{}: {}", count(results, "result"), parts.join(", "));
+        if skipped > 0 {
+            text.push_str(&format!("; {skipped} skipped"));
+        }
+        text.push('\n');
+        for (reason, number) in &self.skip_reasons {
+            text.push_str(&format!("  skipped {number}: {reason}\n"));
+        }
+        text
+    }
+}

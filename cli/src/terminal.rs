@@ -1,0 +1,182 @@
+//! Where output goes, and whether in color.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::exit::Exit;
+
+/// When to use color.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On terminals, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl ColorChoice {
+    fn decide(self, is_terminal: bool) -> bool {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => is_terminal && !is_set("NO_COLOR") && !dumb,
+        }
+    }
+}
+
+/// Colors of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tint {
+    /// As it should be.
+    Good,
+    /// Wrong.
+    Bad,
+    /// Open.
+    Open,
+    /// Names.
+    Strong,
+    /// What is of less interest.
+    Faint,
+}
+
+/// How to write: what a worker must know of the terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Whether what goes to stdout has color.
+    pub color: bool,
+    /// Whether what goes to stderr has color.
+    pub error_color: bool,
+    /// `-q`.
+    pub quiet: bool,
+    /// How many `-v`.
+    pub verbose: u8,
+}
+
+impl Look {
+    /// A text for stdout in a color, if there are colors.
+    pub fn paint(self, tint: Tint, text: &str) -> String {
+        let code = match tint {
+            Tint::Good => "32",
+            Tint::Bad => "1;31",
+            Tint::Open => "33",
+            Tint::Strong => "1",
+            Tint::Faint => "2",
+        };
+        if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// Standard output and standard error. A reader that has gone away is no error: what follows is dropped.
+pub struct Terminal {
+    /// How to write.
+    pub look: Look,
+    stdout: BufWriter<Stdout>,
+    closed: bool,
+    failure: Option<io::Error>,
+    progress: ProgressBar,
+}
+
+impl Terminal {
+    /// The process's own.
+    pub fn new(color: ColorChoice, quiet: bool, verbose: u8) -> Self {
+        let look = Look {
+            color: color.decide(io::stdout().is_terminal()),
+            error_color: color.decide(io::stderr().is_terminal()),
+            quiet,
+            verbose,
+        };
+        Self {
+            look,
+            stdout: BufWriter::new(io::stdout()),
+            closed: false,
+            failure: None,
+            progress: ProgressBar::hidden(),
+        }
+    }
+
+    /// Writes to stdout.
+    pub fn out(&mut self, text: &str) {
+        if text.is_empty() || self.is_closed() {
+            return;
+        }
+        let Self { stdout, progress, .. } = self;
+        let written = progress.suspend(|| {
+            stdout.write_all(text.as_bytes())?;
+            stdout.flush()
+        });
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.closed = true,
+            Err(error) => self.failure = Some(error),
+            Ok(()) => {}
+        }
+    }
+
+    /// Writes to stderr.
+    pub fn err(&mut self, text: &str) {
+        // Nobody can be told that stderr does not work.
+        self.progress.suspend(|| drop(io::stderr().write_all(text.as_bytes())));
+    }
+
+    /// Writes a line to stderr, unless `-q`.
+    pub fn note(&mut self, text: &str) {
+        if !self.look.quiet {
+            self.err(&format!("litmus: {text}\n"));
+        }
+    }
+
+    /// Writes an error of the command line.
+    pub fn usage_error(&mut self, text: &str) -> Exit {
+        self.err(&format!("error: {text}\n"));
+        Exit::Usage
+    }
+
+    /// Whether nobody reads stdout any more, so that work can end.
+    pub fn is_closed(&self) -> bool {
+        self.closed || self.failure.is_some()
+    }
+
+    /// Shows a progress bar on stderr, if that is a terminal.
+    pub fn begin_progress(&mut self, length: usize) {
+        let shown = io::stderr().is_terminal() && !self.look.quiet;
+        if !shown {
+            return;
+        }
+        let target = ProgressDrawTarget::stderr_with_hz(8);
+        let bar = ProgressBar::with_draw_target(Some(length as u64), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+            bar.set_style(style);
+        }
+        self.progress = bar;
+    }
+
+    /// The progress bar, which workers may tell of their work; hidden if there is none.
+    pub fn progress(&self) -> ProgressBar {
+        self.progress.clone()
+    }
+
+    /// Ends output. What could not be written is an error.
+    pub fn finish(&mut self) -> Exit {
+        self.progress.finish_and_clear();
+        if self.failure.is_none()
+            && !self.closed
+            && let Err(error) = self.stdout.flush()
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.failure = Some(error);
+        }
+        match self.failure.take() {
+            Some(error) => {
+                self.err(&format!("error: cannot write to standard output: {error}\n"));
+                Exit::Internal
+            }
+            None => Exit::Fine,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Records: what was observed, as JSON lines that are appended while a run goes on.
+//!
+//! The first line is a [`Header`], with everything that may differ between two equal runs; each other line is a
+//! [`TestRecord`]. Readers ignore fields and kinds of lines that they do not know, and a last line that was cut
+//! off. If two lines speak of one test and machine, the later one counts.
+
+mod file;
+mod host;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use lang::Test;
+use lang::outcome::{Outcome, Value};
+
+use crate::observation::Observations;
+
+pub use file::{ReadError, Record, RecordWriter};
+pub use host::{Host, iso8601};
+
+/// The format of records that this version writes and reads.
+pub const SCHEMA: &str = "litmus-record/1";
+
+/// A model's name and text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ModelIdentity {
+    /// Its name.
+    pub name: String,
+    /// [`hash_text`] of its text, included files and all.
+    pub hash: String,
+}
+
+/// The first line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The version of litmus that wrote it.
+    pub tool: String,
+    /// The backend's name.
+    pub backend: String,
+    /// The seed.
+    pub seed: u64,
+    /// How many runs of each test were asked for.
+    pub iterations: u64,
+    /// Deliberate faults.
+    #[serde(default)]
+    pub faults: Vec<String>,
+    /// Whatever else the backend's observations depend on.
+    #[serde(default)]
+    pub parameters: Map<String, Json>,
+    /// The models that the command line named; empty if each test named its own.
+    #[serde(default)]
+    pub models: Vec<ModelIdentity>,
+    /// The machine that ran it.
+    #[serde(default)]
+    pub host: Option<Host>,
+    /// When the run began, in UTC as ISO 8601.
+    #[serde(default)]
+    pub started: Option<String>,
+}
+
+impl Header {
+    /// Whether observations made under the two headers can be put together.
+    ///
+    /// # Errors
+    /// The first thing that differs.
+    pub fn compatible(&self, other: &Self) -> Result<(), String> {
+        let differs = |what: &str, ours: &dyn std::fmt::Display, theirs: &dyn std::fmt::Display| {
+            Err(format!("its {what} is {ours}, and that of this run is {theirs}"))
+        };
+        let list = |faults: &[String]| {
+            if faults.is_empty() { "none".to_owned() } else { faults.join(", ") }
+        };
+        if self.backend != other.backend {
+            return differs("backend", &self.backend, &other.backend);
+        }
+        if self.tool != other.tool {
+            return differs("version of litmus", &self.tool, &other.tool);
+        }
+        if self.seed != other.seed {
+            return differs("seed", &self.seed, &other.seed);
+        }
+        if self.iterations != other.iterations {
+            return differs("number of iterations", &self.iterations, &other.iterations);
+        }
+        if self.faults != other.faults {
+            return differs("list of faults", &list(&self.faults), &list(&other.faults));
+        }
+        let mut names = self.parameters.keys().chain(other.parameters.keys());
+        match names.find(|name| self.parameters.get(*name) != other.parameters.get(*name)) {
+            Some(name) => Err(format!("its parameter `{name}` differs from this run's")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How far a test got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// All iterations were done.
+    Complete,
+    /// The run was stopped before.
+    Interrupted,
+    /// The backend cannot run it.
+    Skipped,
+    /// It broke.
+    Failed,
+}
+
+/// A state and how often it was seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StateCount {
+    /// The value of each observable by its name; `⊥` is null.
+    pub state: Map<String, Json>,
+    /// In how many runs.
+    pub count: u64,
+}
+
+/// A line of a record: one test on one machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestRecord {
+    /// The test's name.
+    pub test: String,
+    /// The file it was read from.
+    pub file: String,
+    /// The machine whose behavior was asked for.
+    pub machine: String,
+    /// The models it was judged under when it was recorded.
+    #[serde(default)]
+    pub models: Vec<ModelIdentity>,
+    /// [`hash_text`] of the program.
+    pub program_hash: String,
+    /// The file's text, so that it can be judged again without the file.
+    pub program: String,
+    /// How far it got.
+    pub status: Status,
+    /// Why, if it was skipped or failed.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// How many runs there were.
+    pub iterations: u64,
+    /// How many of them ended with an outcome.
+    pub finished: u64,
+    /// In how many some thread waited forever.
+    #[serde(default)]
+    pub blocked: u64,
+    /// In how many an `assume` failed.
+    #[serde(default)]
+    pub assume_failed: u64,
+    /// How many were given up.
+    #[serde(default)]
+    pub unfinished: u64,
+    /// What was seen, sorted.
+    pub outcomes: Vec<StateCount>,
+}
+
+impl TestRecord {
+    /// The observations, for a test loaded from [`TestRecord::program`].
+    ///
+    /// # Errors
+    /// The name of an observable of the test without a value in some state, or with one that is none.
+    pub fn observations(&self, test: &Test) -> Result<Observations, String> {
+        let mut seen = Observations {
+            blocked: self.blocked,
+            assume_failed: self.assume_failed,
+            unfinished: self.unfinished,
+            ..Observations::default()
+        };
+        for StateCount { state, count } in &self.outcomes {
+            let names = test.observables.iter().map(|observable| &observable.name);
+            let values = names
+                .map(|name| state.get(name).and_then(value_from_json).ok_or_else(|| name.clone()));
+            let outcome = Outcome(values.collect::<Result<_, _>>()?);
+            *seen.outcomes.entry(outcome).or_default() += count;
+        }
+        Ok(seen)
+    }
+}
+
+/// The outcomes that were seen, by the names of the test's observables.
+pub fn states(test: &Test, seen: &Observations) -> Vec<StateCount> {
+    let state = |(outcome, count): (&Outcome, &u64)| StateCount {
+        state: state_to_json(test, &outcome.0),
+        count: *count,
+    };
+    seen.outcomes.iter().map(state).collect()
+}
+
+/// Values of a test's first observables by name.
+pub fn state_to_json(test: &Test, values: &[Value]) -> Map<String, Json> {
+    let names = test.observables.iter().map(|observable| observable.name.clone());
+    names.zip(values.iter().map(|value| value_to_json(*value))).collect()
+}
+
+/// A value as JSON shows it.
+pub fn value_to_json(value: Value) -> Json {
+    match value {
+        Value::Int(value) => value.into(),
+        Value::Bottom => Json::Null,
+        Value::Undefined => "undefined".into(),
+    }
+}
+
+fn value_from_json(json: &Json) -> Option<Value> {
+    match json {
+        Json::Null => Some(Value::Bottom),
+        Json::String(text) if text == "undefined" => Some(Value::Undefined),
+        _ => json.as_u64().map(Value::Int),
+    }
+}
+
+/// FNV-1a of texts, 64 bits: the same on every platform and in every version.
+pub fn fnv1a(texts: &[&str]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for text in texts {
+        // A byte that no UTF-8 text has ends each one, so that ("a", "b") and ("ab", "") differ.
+        for byte in text.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+    hash
+}
+
+/// What identifies a text in records, as 16 hexadecimal digits. It shows changes, and resists no attack.
+pub fn hash_text(text: &str) -> String {
+    format!("{:016x}", fnv1a(&[text]))
+}
+
+#[cfg(test)]
+mod tests;

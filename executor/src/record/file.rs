@@ -1,0 +1,173 @@
+//! Records in files.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::{Header, SCHEMA, Status, TestRecord};
+
+/// A record as read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The first line.
+    pub header: Header,
+    /// The others; for each test and machine the last one only, in the order of the file.
+    pub tests: Vec<TestRecord>,
+    /// How many bytes complete lines take; what follows was cut off.
+    pub complete_bytes: u64,
+}
+
+/// Why a text is no record.
+#[derive(Debug)]
+pub enum ReadError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// A line is wrong; counted from 1.
+    Line(usize, String),
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{error}"),
+            Self::Line(line, message) => write!(f, "line {line}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+#[derive(Serialize)]
+struct TestLine<'a> {
+    kind: &'static str,
+    #[serde(flatten)]
+    test: &'a TestRecord,
+}
+
+impl Record {
+    /// Reads a record's text. A last line without an end of line was cut off, and is ignored.
+    ///
+    /// # Errors
+    /// A line in the middle that is wrong, or a header that is missing or of another format.
+    pub fn parse(text: &[u8]) -> Result<Self, ReadError> {
+        let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut lines = text[..complete].split_inclusive(|byte| *byte == b'\n').enumerate();
+        let Some((_, first)) = lines.next() else {
+            return Err(ReadError::Line(1, "expected a header, found no complete line".to_owned()));
+        };
+        let header = parse_header(first).map_err(|message| ReadError::Line(1, message))?;
+        let mut record = Self { header, tests: Vec::new(), complete_bytes: complete as u64 };
+        for (index, line) in lines {
+            let test = parse_test(line).map_err(|message| ReadError::Line(index + 1, message))?;
+            if let Some(test) = test {
+                record.put(test);
+            }
+        }
+        Ok(record)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// As [`Record::parse`], and what the file system says.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        Self::parse(&std::fs::read(path).map_err(ReadError::Io)?)
+    }
+
+    fn put(&mut self, test: TestRecord) {
+        let same = |old: &TestRecord| {
+            (&old.test, &old.file, &old.machine) == (&test.test, &test.file, &test.machine)
+        };
+        self.tests.retain(|old| !same(old));
+        self.tests.push(test);
+    }
+
+    /// What the record has of a test on a machine, if it was completed.
+    ///
+    /// # Errors
+    /// The file's program is not the one recorded.
+    pub fn completed(
+        &self,
+        (test, file, machine): (&str, &str, &str),
+        program_hash: &str,
+    ) -> Result<Option<&TestRecord>, String> {
+        let mut known = self.tests.iter().filter(|old| old.test == test && old.machine == machine);
+        let Some(old) = known.find(|old| old.file == file) else { return Ok(None) };
+        if old.program_hash != program_hash {
+            return Err(format!("`{file}` has changed since it was recorded"));
+        }
+        Ok((old.status == Status::Complete).then_some(old))
+    }
+}
+
+fn parse_header(line: &[u8]) -> Result<Header, String> {
+    let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    match json.get("schema").and_then(Json::as_str) {
+        Some(SCHEMA) => serde_json::from_value(json).map_err(|error| error.to_string()),
+        Some(other) => Err(format!("expected the format {SCHEMA}, found {other}")),
+        None => Err(format!("expected a header with the format {SCHEMA}, found none")),
+    }
+}
+
+/// `None` for a kind of line that a later version may write.
+fn parse_test(line: &[u8]) -> Result<Option<TestRecord>, String> {
+    let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    match json.get("kind").and_then(Json::as_str) {
+        Some("test") => serde_json::from_value(json).map(Some).map_err(|error| error.to_string()),
+        Some(_) => Ok(None),
+        None => Err("expected a line with a `kind`, found none".to_owned()),
+    }
+}
+
+/// Appends to a record.
+#[derive(Debug)]
+pub struct RecordWriter {
+    file: File,
+}
+
+impl RecordWriter {
+    /// Begins a record in a new file.
+    ///
+    /// # Errors
+    /// What the file system says; a file that exists is not touched.
+    pub fn create(path: &Path, header: &Header) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut writer = Self { file };
+        writer.line(header)?;
+        Ok(writer)
+    }
+
+    /// Reads a record and goes on with it. A last line that was cut off is removed.
+    ///
+    /// # Errors
+    /// As [`Record::read`].
+    pub fn resume(path: &Path) -> Result<(Record, Self), ReadError> {
+        let mut file =
+            OpenOptions::new().read(true).write(true).open(path).map_err(ReadError::Io)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(ReadError::Io)?;
+        let record = Record::parse(&text)?;
+        file.set_len(record.complete_bytes).map_err(ReadError::Io)?;
+        file.seek(SeekFrom::End(0)).map_err(ReadError::Io)?;
+        Ok((record, Self { file }))
+    }
+
+    /// Adds a test's line.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn append(&mut self, test: &TestRecord) -> io::Result<()> {
+        self.line(&TestLine { kind: "test", test })
+    }
+
+    /// Whole lines in one write, so that what is on disk is whole lines but for the last.
+    fn line(&mut self, content: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(content)?;
+        line.push(b'\n');
+        self.file.write_all(&line)?;
+        self.file.flush()
+    }
+}

@@ -1,0 +1,70 @@
+//! The machine that a record was made on.
+
+use serde::{Deserialize, Serialize};
+
+/// What is worth knowing of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// The CPU's model.
+    #[serde(default)]
+    pub cpu: Option<String>,
+    /// How many hardware threads there are.
+    #[serde(default)]
+    pub cpus: Option<usize>,
+    /// The operating system and its release.
+    #[serde(default)]
+    pub os: Option<String>,
+    /// The architecture.
+    #[serde(default)]
+    pub arch: Option<String>,
+}
+
+impl Host {
+    /// This machine, as far as it tells.
+    pub fn here() -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).ok();
+        let cpu = read("/proc/cpuinfo").and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            line.split_once(':').map(|(_, name)| name.trim().to_owned())
+        });
+        let release = read("/proc/sys/kernel/osrelease");
+        let os = match release {
+            Some(release) => format!("{} {}", std::env::consts::OS, release.trim()),
+            None => std::env::consts::OS.to_owned(),
+        };
+        Self {
+            cpu,
+            cpus: std::thread::available_parallelism().ok().map(usize::from),
+            os: Some(os),
+            arch: Some(std::env::consts::ARCH.to_owned()),
+        }
+    }
+}
+
+/// A time in seconds since 1970 as ISO 8601, UTC: `1970-01-01T00:00:00Z`.
+pub fn iso8601(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years begin in March here, so that a leap day is a year's last; eras have 400 years. Day 0 is 0000-03-01.
+    let day = days + 719_468;
+    let (era, day) = (day / 146_097, day % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = 400 * era + year + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::iso8601;
+
+    #[test]
+    fn times() {
+        assert_eq!(iso8601(0), "1970-01-01T00:00:00Z");
+        assert_eq!(iso8601(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(iso8601(1_795_253_696), "2026-11-21T09:34:56Z");
+    }
+}

@@ -1,0 +1,206 @@
+use lang::outcome::{Observable, Observed};
+use lang::program::{Program, RegisterId};
+use lang::{Dialect, Test};
+
+use super::*;
+
+fn header() -> Header {
+    Header {
+        schema: SCHEMA.to_owned(),
+        tool: "0.1.0".to_owned(),
+        backend: "sim".to_owned(),
+        seed: u64::MAX,
+        iterations: 10,
+        faults: Vec::new(),
+        parameters: Map::new(),
+        models: vec![ModelIdentity { name: "sc".to_owned(), hash: hash_text("sc") }],
+        host: Some(Host::here()),
+        started: None,
+    }
+}
+
+fn test() -> Test {
+    let observable = |(index, name): (usize, &str)| Observable {
+        name: name.to_owned(),
+        what: Observed::Register(RegisterId(index)),
+    };
+    Test {
+        name: "T".to_owned(),
+        title: None,
+        source: None,
+        models: vec!["sc".to_owned()],
+        tags: Vec::new(),
+        loop_bound: None,
+        dialect: Dialect::Rdma,
+        program: Program::default(),
+        observables: ["a", "x@2"].into_iter().enumerate().map(observable).collect(),
+        shown: 1,
+        expectations: Vec::new(),
+    }
+}
+
+fn observations() -> Observations {
+    let outcomes = [
+        (Outcome(vec![Value::Int(u64::MAX), Value::Bottom]), 3),
+        (Outcome(vec![Value::Int(0), Value::Undefined]), 4),
+    ];
+    Observations { outcomes: outcomes.into(), blocked: 1, assume_failed: 2, unfinished: 0 }
+}
+
+fn line(file: &str, status: Status) -> TestRecord {
+    let seen = observations();
+    TestRecord {
+        test: "T".to_owned(),
+        file: file.to_owned(),
+        machine: "tso".to_owned(),
+        models: Vec::new(),
+        program_hash: hash_text("litmus T\n…"),
+        program: "litmus T\n…".to_owned(),
+        status,
+        reason: None,
+        iterations: seen.iterations(),
+        finished: seen.finished(),
+        blocked: seen.blocked,
+        assume_failed: seen.assume_failed,
+        unfinished: seen.unfinished,
+        outcomes: states(&test(), &seen),
+    }
+}
+
+/// A path that no other test uses; the file is removed when it goes.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let file = format!("litmus-record-{}-{name}.jsonl", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        let _ = std::fs::remove_file(&path);
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn round_trip() {
+    let scratch = Scratch::new("round-trip");
+    let mut writer = RecordWriter::create(&scratch.0, &header()).unwrap();
+    writer.append(&line("a.litmus", Status::Complete)).unwrap();
+    writer.append(&line("b.litmus", Status::Interrupted)).unwrap();
+    let record = Record::read(&scratch.0).unwrap();
+    assert_eq!(record.header, header());
+    assert_eq!(
+        record.tests,
+        [line("a.litmus", Status::Complete), line("b.litmus", Status::Interrupted)]
+    );
+    assert_eq!(record.tests[0].observations(&test()), Ok(observations()));
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let scratch = Scratch::new("overwrite");
+    RecordWriter::create(&scratch.0, &header()).unwrap();
+    let error = RecordWriter::create(&scratch.0, &header()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn a_cut_off_line_is_ignored_and_replaced() {
+    let scratch = Scratch::new("cut-off");
+    let mut writer = RecordWriter::create(&scratch.0, &header()).unwrap();
+    writer.append(&line("a.litmus", Status::Complete)).unwrap();
+    writer.append(&line("b.litmus", Status::Complete)).unwrap();
+    let whole = std::fs::read(&scratch.0).unwrap();
+    let header_ends = whole.iter().position(|byte| *byte == b'\n').unwrap();
+    for length in 0..whole.len() {
+        let found = Record::parse(&whole[..length]);
+        assert_eq!(found.is_ok(), length > header_ends, "{length} bytes");
+    }
+    std::fs::write(&scratch.0, &whole[..whole.len() - 5]).unwrap();
+    let (record, mut writer) = RecordWriter::resume(&scratch.0).unwrap();
+    assert_eq!(record.tests, [line("a.litmus", Status::Complete)]);
+    writer.append(&line("b.litmus", Status::Complete)).unwrap();
+    assert_eq!(std::fs::read(&scratch.0).unwrap(), whole);
+}
+
+#[test]
+fn what_later_versions_add_is_ignored() {
+    let header = r#"{"schema":"litmus-record/1","tool":"9","backend":"sim","seed":1,"iterations":1,"moon":"full"}"#;
+    let test = r#"{"kind":"test","test":"T","file":"f","machine":"m","program_hash":"0","program":"","status":"complete","iterations":0,"finished":0,"outcomes":[],"weather":{}}"#;
+    let text = format!("{header}\n{{\"kind\":\"note\",\"text\":\"hello\"}}\n{test}\n");
+    let record = Record::parse(text.as_bytes()).unwrap();
+    assert_eq!(record.tests.len(), 1);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let error = |text: &str| Record::parse(text.as_bytes()).unwrap_err().to_string();
+    let good = serde_json::to_string(&header()).unwrap();
+    assert!(error("").contains("line 1: expected a header"));
+    assert!(error("{}\n").contains("litmus-record/1"));
+    assert!(error("{\"schema\":\"litmus-record/2\"}\n").contains("found litmus-record/2"));
+    assert!(error(&format!("{good}\nnonsense\n{{}}\n")).starts_with("line 2: "));
+    assert!(error(&format!("{good}\n{{\"kind\":\"test\"}}\n")).contains("missing field"));
+}
+
+#[test]
+fn the_last_line_of_a_test_counts() {
+    let lines = [
+        serde_json::to_string(&header()).unwrap(),
+        format!(
+            "{{\"kind\":\"test\",{}",
+            &serde_json::to_string(&line("a", Status::Interrupted)).unwrap()[1..]
+        ),
+        format!(
+            "{{\"kind\":\"test\",{}",
+            &serde_json::to_string(&line("a", Status::Complete)).unwrap()[1..]
+        ),
+    ];
+    let record = Record::parse((lines.join("\n") + "\n").as_bytes()).unwrap();
+    assert_eq!(record.tests, [line("a", Status::Complete)]);
+}
+
+#[test]
+fn completed_tests_are_found_unless_their_program_changed() {
+    let record = Record {
+        header: header(),
+        tests: vec![line("a", Status::Complete), line("b", Status::Interrupted)],
+        complete_bytes: 0,
+    };
+    let hash = hash_text("litmus T\n…");
+    assert!(record.completed(("T", "a", "tso"), &hash).unwrap().is_some());
+    assert!(record.completed(("T", "b", "tso"), &hash).unwrap().is_none());
+    assert!(record.completed(("T", "a", "rdma-tso"), &hash).unwrap().is_none());
+    assert!(record.completed(("T", "c", "tso"), &hash).unwrap().is_none());
+    let error = record.completed(("T", "a", "tso"), &hash_text("other")).unwrap_err();
+    assert!(error.contains("changed"), "{error}");
+}
+
+#[test]
+fn headers_that_do_not_fit_say_why() {
+    let with = |change: &dyn Fn(&mut Header)| {
+        let mut other = header();
+        change(&mut other);
+        header().compatible(&other)
+    };
+    assert_eq!(with(&|other| other.host = None), Ok(()));
+    assert!(with(&|other| other.seed = 1).unwrap_err().contains("seed"));
+    assert!(with(&|other| other.iterations = 1).unwrap_err().contains("iterations"));
+    assert!(with(&|other| other.tool = "0".to_owned()).unwrap_err().contains("version"));
+    let faults = |other: &mut Header| other.faults = vec!["poll-early".to_owned()];
+    assert!(with(&faults).unwrap_err().contains("none, and that of this run is poll-early"));
+    let parameters =
+        |other: &mut Header| drop(other.parameters.insert("chunk".to_owned(), 7.into()));
+    assert!(with(&parameters).unwrap_err().contains("`chunk`"));
+}
+
+#[test]
+fn hashes_are_those_of_fnv() {
+    // FNV-1a of "a\xff", computed apart.
+    assert_eq!(fnv1a(&["a"]), 0x089b_c907_b544_c769_u64);
+    assert_ne!(fnv1a(&["a", "b"]), fnv1a(&["ab", ""]));
+}
