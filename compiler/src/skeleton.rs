@@ -6,6 +6,7 @@
 
 mod build;
 pub mod calls;
+mod spin;
 
 use lang::program::{LocationId, NodeId, ThreadId, WorkId};
 use lang::source::Span;

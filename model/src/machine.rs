@@ -6,7 +6,7 @@
 //! [`Fault`] both do what the broken rules say.
 //!
 //! [`state`] is what changes, [`rules`] (with `cpu` and `queue_pair`) how; both users step the same machine.
-//! `reduce` says which steps exploration may leave out, and why.
+//! `reduce` says which steps exploration may leave out, and why. [`witness()`] shows how an outcome comes about.
 
 mod cpu;
 mod describe;
@@ -18,8 +18,11 @@ mod queue_pair;
 mod random;
 mod reduce;
 pub mod rules;
+mod seen;
 mod simulate;
 pub mod state;
+mod stubborn;
+mod witness;
 
 pub use compiler::code::CompileError;
 pub use describe::describe;
@@ -28,6 +31,7 @@ pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use random::Random;
 pub use rules::{Machine, Variant};
 pub use simulate::{Histogram, Run, Simulator};
+pub use witness::{Witness, witness};
 
 #[cfg(test)]
 mod tests;

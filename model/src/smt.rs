@@ -125,9 +125,13 @@ impl<'a> Session<'a> {
                 }
             }
             let is_true = |literal| self.solver.is_true(literal);
-            let missing = self.encoding.values.missing(self.skeleton, &is_true);
+            let (missing, circles) = self.encoding.values.missing(self.skeleton, &is_true);
             if missing.is_empty() {
                 self.exclude_current();
+                for circle in circles {
+                    let clause: Vec<Lit> = circle.into_iter().map(|literal| !literal).collect();
+                    self.solver.add_clause(&clause);
+                }
                 continue;
             }
             for (value, values) in missing {

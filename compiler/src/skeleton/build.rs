@@ -1,14 +1,15 @@
 //! Symbolic execution of each thread into events, values and conditions.
 
 use lang::program::{
-    Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
+    BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId,
+    WorkId,
 };
 use lang::source::Span;
 use rustc_hash::FxHashMap;
 
 use super::{
     Condition, Event, EventId, Guard, Operation, Requirement, Skeleton, Stamp, Value, ValueId,
-    calls::call_name,
+    calls::call_name, spin,
 };
 
 /// A statement that has no events of its own: a library's, or coreRMA's.
@@ -154,14 +155,40 @@ impl Builder {
     }
 
     fn non_zero(&mut self, value: ValueId) -> Guard {
-        match self.known(value) {
-            Some(0) => Guard::FALSE,
-            Some(_) => Guard::TRUE,
-            None => self.condition(Condition::NonZero(value)),
+        match self.skeleton.values[value.0] {
+            Value::Constant(constant) => {
+                if constant == 0 {
+                    Guard::FALSE
+                } else {
+                    Guard::TRUE
+                }
+            }
+            Value::Binary(BinaryOp::Equal, left, right) => self.equal(left, right),
+            Value::Binary(BinaryOp::NotEqual, left, right) => !self.equal(left, right),
+            Value::Binary(BinaryOp::And, left, right) => {
+                let (left, right) = (self.non_zero(left), self.non_zero(right));
+                self.and(left, right)
+            }
+            Value::Binary(BinaryOp::Or, left, right) => {
+                let (left, right) = (self.non_zero(left), self.non_zero(right));
+                self.or(left, right)
+            }
+            _ => self.condition(Condition::NonZero(value)),
         }
     }
 
     fn equal(&mut self, left: ValueId, right: ValueId) -> Guard {
+        let pair = [(left, right), (right, left)];
+        for (one, other) in pair {
+            if let Value::Select(guard, then, otherwise) = self.skeleton.values[one.0]
+                && self.known(other).is_some()
+            {
+                let then = self.equal(then, other);
+                let otherwise = self.equal(otherwise, other);
+                let (then, otherwise) = (self.and(guard, then), self.and(!guard, otherwise));
+                return self.or(then, otherwise);
+            }
+        }
         match (self.known(left), self.known(right)) {
             _ if left == right => Guard::TRUE,
             (Some(left), Some(right)) if left != right => Guard::FALSE,
@@ -178,7 +205,7 @@ impl Builder {
         }
     }
 
-    fn binary(&mut self, op: lang::program::BinaryOp, left: ValueId, right: ValueId) -> ValueId {
+    fn binary(&mut self, op: BinaryOp, left: ValueId, right: ValueId) -> ValueId {
         match (self.known(left), self.known(right)) {
             (Some(left), Some(right)) => self.constant(op.apply(left, right)),
             _ => self.value(Value::Binary(op, left, right)),
@@ -194,7 +221,7 @@ impl Builder {
             Expr::Not(inner) => {
                 let inner = self.expression(inner);
                 let zero = self.constant(0);
-                self.binary(lang::program::BinaryOp::Equal, inner, zero)
+                self.binary(BinaryOp::Equal, inner, zero)
             }
             Expr::Binary(op, left, right) => {
                 let left = self.expression(left);
@@ -239,8 +266,15 @@ impl Builder {
 
     fn unroll(&mut self, body: &[Stmt]) -> Result<(), Unsupported> {
         self.exits.push(Vec::new());
+        let forgets = spin::forgets(body);
         for _ in 0..self.skeleton.loop_bound {
+            let first = self.skeleton.events.len();
             self.block(body)?;
+            if forgets && spin::is_idle(&self.skeleton, first, self.live) {
+                // Executions that go round again show what those that do not show.
+                self.require(self.live, Guard::FALSE);
+                self.live = Guard::FALSE;
+            }
         }
         if self.live != Guard::FALSE {
             self.skeleton.exceeded.push(self.live);
@@ -355,7 +389,7 @@ impl Builder {
                 let shape = self.shape(stmt.span, None, None);
                 let event = self.event(shape, Stamp::CpuRmw, live, Some(*location), None);
                 let old = self.value(Value::Read(event));
-                let new = self.binary(lang::program::BinaryOp::Add, old, addend);
+                let new = self.binary(BinaryOp::Add, old, addend);
                 self.skeleton.events[event.0].written = Some(new);
                 if let Some(register) = register {
                     self.registers[register.0] = old;
@@ -402,7 +436,7 @@ impl Builder {
         let failure = self.read(shape, Stamp::CpuRead, fails, location);
         let equal = self.equal(failure, expected);
         self.require(fails, !equal);
-        self.select(choice, success, failure)
+        self.select(choice, expected, failure)
     }
 
     fn nic_operation(&mut self, stmt: &Stmt) {
@@ -445,7 +479,7 @@ impl Builder {
                 let addend = self.expression(addend);
                 let shape = self.shape(stmt.span, Some(self.homes[target.0]), *id);
                 let old = self.read(shape, Stamp::NicAtomicRead, live, *target);
-                let new = self.binary(lang::program::BinaryOp::Add, old, addend);
+                let new = self.binary(BinaryOp::Add, old, addend);
                 self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(new));
                 self.event(shape, Stamp::NicLocalWrite, live, Some(*result), Some(old))
             }

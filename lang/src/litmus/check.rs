@@ -11,10 +11,10 @@ mod names;
 mod verdicts;
 mod warnings;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Test;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::program::{
     Location, LocationId, NodeId, Origin, Program, Register, RegisterId, ThreadId, WorkId,
 };
@@ -38,10 +38,15 @@ struct Checker<'a> {
     sink: &'a mut Sink,
     program: Program,
     meanings: HashMap<String, Meaning>,
-    /// Where each register is first assigned.
+    work_ids: HashMap<String, WorkId>,
+    /// How many locations nobody names.
+    unnamed: usize,
+    /// Where each name is declared, or first assigned.
     introduced: HashMap<String, Span>,
+    /// Names assigned in two threads, which has been reported.
+    clashing: HashSet<String>,
     /// Names that a statement or verdict uses.
-    used: std::collections::HashSet<String>,
+    used: HashSet<String>,
 }
 
 impl Checker<'_> {
@@ -61,7 +66,7 @@ impl Checker<'_> {
         let found = self.meanings.get(&name.text).copied();
         if found.is_none() {
             let known = self.meanings.keys().map(String::as_str);
-            let help = match nearest(&name.text, known) {
+            let help = match self.sink.suggest(&name.text, known) {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => format!("declare it above the rule, such as {declaration}"),
             };
@@ -101,11 +106,12 @@ impl Checker<'_> {
     }
 
     fn work_id(&mut self, name: &Name) -> WorkId {
-        let known = self.program.work_ids.iter().position(|id| *id == name.text);
-        WorkId(known.unwrap_or_else(|| {
+        let next = WorkId(self.program.work_ids.len());
+        let id = *self.work_ids.entry(name.text.clone()).or_insert(next);
+        if id == next {
             self.program.work_ids.push(name.text.clone());
-            self.program.work_ids.len() - 1
-        }))
+        }
+        id
     }
 
     fn location(&self, id: LocationId) -> &Location {
@@ -119,9 +125,8 @@ impl Checker<'_> {
 
     /// A location for a result that nobody reads.
     fn unnamed_location(&mut self, node: NodeId, span: Span) -> LocationId {
-        let unnamed = |location: &&Location| location.origin == Origin::Unnamed;
-        let count = self.program.locations.iter().filter(unnamed).count();
-        let name = format!("_{}", count + 1);
+        self.unnamed += 1;
+        let name = format!("_{}", self.unnamed);
         self.add_location(Location { name, node, initial: 0, origin: Origin::Unnamed, span })
     }
 
@@ -138,8 +143,11 @@ pub fn file(file: &File, source: &Source, sink: &mut Sink) -> Option<Test> {
         sink,
         program: Program::default(),
         meanings: HashMap::new(),
+        work_ids: HashMap::new(),
+        unnamed: 0,
         introduced: HashMap::new(),
-        used: std::collections::HashSet::new(),
+        clashing: HashSet::new(),
+        used: HashSet::new(),
     };
     let mut test = header(&mut checker, source);
     declarations::declare(&mut checker);

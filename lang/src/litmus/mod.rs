@@ -12,7 +12,7 @@ mod print;
 mod text;
 
 use crate::Test;
-use crate::diagnostic::{Diagnostic, has_errors};
+use crate::diagnostic::{Diagnostic, has_errors, nearest};
 use crate::source::{Source, Span};
 
 pub use parse::LITMUS_MAX_NESTING as MAX_NESTING;
@@ -36,6 +36,19 @@ impl Sink {
         if self.diagnostics.len() < MAX_DIAGNOSTICS && !known {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// True if nothing more will be told, so that hints need no work.
+    fn is_full(&self) -> bool {
+        self.diagnostics.len() >= MAX_DIAGNOSTICS
+    }
+
+    /// The known word that a misspelt one is nearest to.
+    fn suggest<'a>(&self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+        // Comparing words takes the product of their lengths.
+        let short = |word: &str| word.len() <= 64;
+        let known = known.into_iter().filter(|known| short(known));
+        if self.is_full() || !short(word) { None } else { nearest(word, known) }
     }
 
     fn has_errors(&self) -> bool {

@@ -113,6 +113,13 @@ fn deep_nesting_needs_no_stack() {
     exercise(&format!("litmus t\n x = 0\n---\n{}\n", "if x { ( } y\n".repeat(10_000)));
     exercise(&format!("litmus t\n x = 0\n---\nx := {}\n", vec!["1"; 100_000].join(" + ")));
     exercise(&format!("litmus t\n {}\n---\n", "||".repeat(100_000)));
+    let many = |line: &dyn Fn(usize) -> String| (0..20_000).map(line).collect::<String>();
+    let ids = many(&|at| format!("_ :=^d{at} x^1; Wait(d{at}); Bar(z{at})\n"));
+    let names = many(&|at| format!(" x{at} = 0; Barrier z{at}\n"));
+    exercise(&format!("litmus t\n x = 0\n{names}---\n{ids}\nobserve x1\nx = 0 ✓\n"));
+    let unknown = many(&|at| format!("y{at}q := r{at}w; fro{at}\n"));
+    exercise(&format!("litmus t\n{names}---\n{unknown}\n"));
+    exercise(&format!("litmus t\n x = 0\n---\n{0}(1)\n{0} := 1\n", "Pol".repeat(100_000)));
     exercise(&"(*".repeat(100_000));
     exercise(&"\"".repeat(100_000));
 }

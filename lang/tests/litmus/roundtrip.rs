@@ -24,3 +24,17 @@ fn valid_files_survive_printing() {
         assert!(test.is_some(), "{name}:\n{}", super::rendered(&source));
     }
 }
+
+#[test]
+fn line_ends_and_marks_do_not_matter() {
+    for (path, source) in crate::files("ok") {
+        let Some(file) = parse(&source).0 else { panic!("{}", path.display()) };
+        let windows = format!("\u{feff}{}", source.text.replace('\n', "\r\n").replace("  ", " \t"));
+        let again = Source::new("t", windows);
+        let (reread, _) = parse(&again);
+        let printed = reread.map(|file| print(&file)).unwrap_or_else(|| crate::rendered(&again));
+        // Blanks inside a comment are its own.
+        let blanks = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(blanks(&printed), blanks(&print(&file)), "{}", path.display());
+    }
+}

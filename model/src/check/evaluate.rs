@@ -1,6 +1,6 @@
 //! The model language over sets of events and sets of pairs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use compiler::skeleton::{Event, Skeleton, Stamp};
 use lang::cat::model::{
@@ -37,7 +37,9 @@ impl<'a> Evaluator<'a> {
         for definition in &model.definitions {
             let values = match &definition.kind {
                 DefinitionKind::Let { body, .. } => vec![evaluator.value(body)],
-                DefinitionKind::Table(table) => vec![Value::Relation(evaluator.table(table))],
+                DefinitionKind::Table(table) => {
+                    vec![Value::Relation(evaluator.cells(table).into_keys().collect())]
+                }
                 DefinitionKind::Choice { name, .. } => vec![Value::Relation(evaluator.order(name))],
                 DefinitionKind::Rec(bodies) => evaluator.fixpoint(bodies),
             };
@@ -69,27 +71,31 @@ impl<'a> Evaluator<'a> {
         self.definitions.pop().unwrap_or_default()
     }
 
-    /// A cell of a table as the pairs that it orders.
-    pub fn cell(&self, table: &Table, row: usize, column: usize) -> Pairs {
-        let (_, row_set, cells) = &table.rows[row];
-        let rows = self.set(row_set);
-        let columns = self.set(&table.columns[column].1);
-        let among = match cells[column] {
-            Cell::Unordered => return Pairs::new(),
-            Cell::Ordered => self.pairs(&table.on),
-            Cell::Where(letter) => {
-                let letter = self.pairs(&table.letters[letter].1);
-                self.pairs(&table.on).intersection(&letter).copied().collect()
+    /// The cells of a table that order two events, as row and column, by pair.
+    pub fn cells(&self, table: &Table) -> BTreeMap<(usize, usize), (usize, usize)> {
+        let on = self.pairs(&table.on);
+        let letters: Vec<Pairs> =
+            table.letters.iter().map(|(_, relation)| self.pairs(relation)).collect();
+        let columns: Vec<BTreeSet<usize>> =
+            table.columns.iter().map(|(_, set)| self.set(set)).collect();
+        let mut ordered = BTreeMap::new();
+        for (row, (_, set, cells)) in table.rows.iter().enumerate() {
+            let set = self.set(set);
+            for pair in on.iter().filter(|(from, _)| set.contains(from)) {
+                let column = columns.iter().zip(cells).position(|(column, cell)| {
+                    let holds = match cell {
+                        Cell::Unordered => false,
+                        Cell::Ordered => true,
+                        Cell::Where(letter) => letters[*letter].contains(pair),
+                    };
+                    holds && column.contains(&pair.1)
+                });
+                if let Some(column) = column {
+                    ordered.entry(*pair).or_insert((row, column));
+                }
             }
-        };
-        among.into_iter().filter(|(a, b)| rows.contains(a) && columns.contains(b)).collect()
-    }
-
-    fn table(&self, table: &Table) -> Pairs {
-        let rows = 0..table.rows.len();
-        rows.flat_map(|row| (0..table.columns.len()).map(move |column| (row, column)))
-            .flat_map(|(row, column)| self.cell(table, row, column))
-            .collect()
+        }
+        ordered
     }
 
     /// The value of a set expression; nothing if it is a relation.

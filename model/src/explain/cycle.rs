@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use compiler::skeleton::EventId;
-use lang::cat::model::{AxiomKind, Base, Cell, Definition, DefinitionKind, Expr, Table};
+use lang::cat::model::{AxiomKind, Base, Definition, DefinitionKind, Expr, Table};
 
 use super::Broken;
 use crate::allowed::Question;
@@ -173,16 +173,12 @@ impl Finder<'_> {
 
     /// The name of a cell that orders two events.
     fn cell(&self, table: &Table, a: usize, b: usize) -> String {
-        for (row, (row_name, _, cells)) in table.rows.iter().enumerate() {
-            for (column, (column_name, _)) in table.columns.iter().enumerate() {
-                if cells[column] != Cell::Unordered
-                    && self.evaluator.cell(table, row, column).contains(&(a, b))
-                {
-                    return format!("{}[{row_name}, {column_name}]", table.name);
-                }
+        match self.evaluator.cells(table).get(&(a, b)) {
+            Some((row, column)) => {
+                format!("{}[{}, {}]", table.name, table.rows[*row].0, table.columns[*column].0)
             }
+            None => table.name.clone(),
         }
-        table.name.clone()
     }
 
     /// Whether a choice occurs in an expression: then it says more than what is static.

@@ -22,15 +22,19 @@ impl Machine {
         pairs.find(|pair| !state.pairs[*pair].pipe.is_empty())
     }
 
-    /// The first queue pair with operations of that id that are not polled.
-    pub(super) fn awaited_pair(&self, state: &State, thread: usize, id: WorkId) -> Option<usize> {
+    /// The first queue pair with operations of that id that a Wait has to wait for, and its slot.
+    pub(super) fn awaited(
+        &self,
+        state: &State,
+        thread: usize,
+        id: WorkId,
+    ) -> Option<(usize, usize)> {
         if self.variant == Variant::Sc {
             return None;
         }
-        let slot = self.waits[thread].iter().find(|(known, _)| *known == id)?.1;
-        let mut pairs = self.code.threads[thread].queue_pairs.clone();
-        let first = pairs.start;
-        pairs.find(|pair| state.awaited[slot + pair - first] > 0)
+        let first = self.waits[thread].iter().find(|(known, _)| *known == id)?.1;
+        let pairs = self.code.threads[thread].queue_pairs.clone();
+        pairs.zip(first..).find(|(_, slot)| state.awaited[*slot] > 0)
     }
 
     /// Whether the thread can take its next instruction.
@@ -46,8 +50,8 @@ impl Machine {
                 drained || self.faults.has(Fault::CasDoesNotDrain)
             }
             Instruction::Poll(pair) => self.can_poll(state, pair.0),
-            Instruction::Wait(id) => match self.awaited_pair(state, thread, *id) {
-                Some(pair) => self.can_poll(state, pair),
+            Instruction::Wait(id) => match self.awaited(state, thread, *id) {
+                Some((pair, _)) => self.has_notices() && self.can_poll(state, pair),
                 None => true,
             },
             _ => true,
@@ -97,9 +101,9 @@ impl Machine {
             }
             Instruction::Poll(pair) => self.poll(state, thread, pair.0),
             Instruction::Wait(id) => {
-                if let Some(pair) = self.awaited_pair(state, thread, *id) {
+                if let Some((pair, _)) = self.awaited(state, thread, *id) {
                     self.poll(state, thread, pair);
-                    if self.awaited_pair(state, thread, *id).is_some() {
+                    if self.awaited(state, thread, *id).is_some() {
                         next -= 1;
                     }
                 }
@@ -135,7 +139,7 @@ impl Machine {
         if buffer.len() >= QUEUE_LIMIT {
             return Effect::QueueFull;
         }
-        buffer.push(Entry { pair: 0, item: Item::Write { target, value } });
+        buffer.push(Entry { pair: 0, wait: None, item: Item::Write { target, value } });
         Effect::Continue
     }
 
@@ -148,15 +152,8 @@ impl Machine {
         id: Option<WorkId>,
     ) -> Effect {
         let item = self.item(state, operation);
-        let entry = Entry { pair: pair.0, item };
-        if item != Item::Fence {
-            state.pairs[pair.0].outstanding += 1;
-            let position = pair.0 - self.code.threads[thread].queue_pairs.start;
-            let waits = &self.waits[thread];
-            if let Some((_, slot)) = waits.iter().find(|(known, _)| Some(*known) == id) {
-                state.awaited[slot + position] = state.pairs[pair.0].outstanding;
-            }
-        }
+        let wait = self.count_operation(state, thread, pair.0, &item, id);
+        let entry = Entry { pair: pair.0, wait, item };
         if self.variant == Variant::Sc {
             if item != Item::Fence {
                 state.pairs[pair.0].pipe.push(entry);
@@ -169,6 +166,36 @@ impl Machine {
         }
         buffer.push(entry);
         Effect::Continue
+    }
+
+    /// Counts an operation for the polls or waits to come; the slot that counts until it is complete.
+    fn count_operation(
+        &self,
+        state: &mut State,
+        thread: usize,
+        pair: usize,
+        item: &Item,
+        id: Option<WorkId>,
+    ) -> Option<usize> {
+        if *item == Item::Fence {
+            return None;
+        }
+        let position = pair - self.code.threads[thread].queue_pairs.start;
+        let mut waits = self.waits[thread].iter();
+        let slot = waits.find(|(known, _)| Some(*known) == id).map(|(_, slot)| slot + position);
+        let queues = &mut state.pairs[pair];
+        match (self.variant, slot) {
+            (Variant::RdmaWait, Some(slot)) => state.awaited[slot] += 1,
+            (Variant::RdmaWait, None) => {}
+            (_, slot) => {
+                queues.outstanding += 1;
+                if let Some(slot) = slot {
+                    state.awaited[slot] = queues.outstanding;
+                }
+                return None;
+            }
+        }
+        slot
     }
 
     /// The operation as the NIC gets it: what the CPU computes is computed now.

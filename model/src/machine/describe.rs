@@ -31,7 +31,7 @@ pub fn describe(
             )
         }
         Agent::LocalBuffer(pair) => match &state.pairs[pair].local[transition.slot] {
-            LocalEntry::Write { target, value } => format!(
+            LocalEntry::Write { target, value, .. } => format!(
                 "rule 8: local write {} := {value} reaches memory ({})",
                 words.location(*target),
                 words.pair(pair)
@@ -96,8 +96,8 @@ impl Words<'_> {
             }
             Some(Instruction::Wait(id)) => {
                 let name = &self.program.work_ids[id.0];
-                match self.machine.awaited_pair(self.state, thread, *id) {
-                    Some(pair) => {
+                match self.machine.awaited(self.state, thread, *id) {
+                    Some((pair, _)) => {
                         let node = self.machine.code.queue_pairs[pair].node.0;
                         format!("Wait({name}) polls node {node}")
                     }

@@ -1,12 +1,9 @@
-//! States as bytes, and the set of those that have been seen.
+//! States as bytes.
 //!
 //! An encoding leaves out what other parts determine (the locks: each is held by the one atomic write on
 //! its way to the node). With [`Dead`], it also leaves out what can no longer matter.
 
-use std::hash::Hasher;
-
 use lang::program::LocationId;
-use rustc_hash::FxHasher;
 
 use super::footprint::{Footprints, bit};
 use super::rules::Machine;
@@ -65,16 +62,14 @@ impl Machine {
             let is_dead = dead.is_some_and(|dead| dead.register(state, index));
             number(out, if is_dead { 0 } else { *value });
         }
-        for thread in &state.threads {
+        for (index, thread) in state.threads.iter().enumerate() {
             number(out, thread.pc as u64);
-            entries(out, &thread.buffer, true);
+            let polled = self.code.threads[index].queue_pairs.clone();
+            let polled = polled.into_iter().any(|pair| self.polled(state, dead, pair));
+            entries(out, &thread.buffer, polled);
         }
         for (index, pair) in state.pairs.iter().enumerate() {
-            let polled = dead.is_none_or(|dead| {
-                let thread = self.code.queue_pairs[index].thread.0;
-                let pc = state.threads[thread].pc;
-                dead.footprints.future(thread, pc).polls & bit(index) != 0
-            });
+            let polled = self.polled(state, dead, index);
             entries(out, &pair.pipe, polled);
             number(out, pair.remote.len() as u64);
             for write in &pair.remote {
@@ -85,9 +80,10 @@ impl Machine {
             for entry in &pair.local {
                 match entry {
                     LocalEntry::Notice => number(out, 0),
-                    LocalEntry::Write { target, value } => {
+                    LocalEntry::Write { target, value, wait } => {
                         number(out, target.0 as u64 + 1);
                         number(out, *value);
+                        number(out, slot(*wait, polled));
                     }
                 }
             }
@@ -95,6 +91,15 @@ impl Machine {
             number(out, if polled { pair.outstanding.into() } else { 0 });
         }
         self.encode_awaited(state, dead, out);
+    }
+
+    /// Whether the thread may still look at what becomes of a queue pair's operations.
+    fn polled(&self, state: &State, dead: Option<&Dead<'_>>, pair: usize) -> bool {
+        dead.is_none_or(|dead| {
+            let thread = self.code.queue_pairs[pair].thread.0;
+            let pc = state.threads[thread].pc;
+            dead.footprints.future(thread, pc).polls & bit(pair) != 0
+        })
     }
 
     fn encode_awaited(&self, state: &State, dead: Option<&Dead<'_>>, out: &mut Vec<u8>) {
@@ -141,6 +146,7 @@ impl Machine {
                     target => LocalEntry::Write {
                         target: LocationId(target as usize - 1),
                         value: take(input),
+                        wait: take(input).checked_sub(1).map(|slot| slot as usize),
                     },
                 };
                 pair.local.push(entry);
@@ -158,12 +164,20 @@ impl Machine {
     }
 }
 
-fn entries(out: &mut Vec<u8>, entries: &[Entry], acks: bool) {
-    let kept = |entry: &&Entry| acks || entry.item != Item::Ack;
+/// One more than the slot, 0 for none.
+fn slot(wait: Option<usize>, matters: bool) -> u64 {
+    wait.filter(|_| matters).map_or(0, |slot| slot as u64 + 1)
+}
+
+/// With `polled` unset, without what only polls and waits look at.
+fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
+    let kept = |entry: &&Entry| polled || entry.item != Item::Ack;
     number(out, entries.iter().filter(kept).count() as u64);
     for entry in entries.iter().filter(kept) {
-        // One number for kind and queue pair.
-        let mut head = |kind: u64| number(out, (entry.pair as u64) << 4 | kind);
+        // One number for kind, queue pair and whether a wait slot follows.
+        let wait = entry.wait.filter(|_| polled);
+        let waits = u64::from(wait.is_some());
+        let mut head = |kind: u64| number(out, (entry.pair as u64) << 5 | waits << 4 | kind);
         let fields = match entry.item {
             Item::Write { target, value } => (head(0), [target.0 as u64, value, 0, 0], 2),
             Item::Put { target, source: Source::Location(source) } => {
@@ -188,6 +202,9 @@ fn entries(out: &mut Vec<u8>, entries: &[Entry], acks: bool) {
         let ((), values, count) = fields;
         for value in &values[..count] {
             number(out, *value);
+        }
+        if let Some(slot) = wait {
+            number(out, slot as u64);
         }
     }
 }
@@ -226,7 +243,8 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
             _ => Item::Fence,
         };
         let item = item();
-        entries.push(Entry { pair: (head >> 4) as usize, item });
+        let wait = (head & 16 != 0).then(|| take(input) as usize);
+        entries.push(Entry { pair: (head >> 5) as usize, wait, item });
     }
 }
 
@@ -250,69 +268,4 @@ fn take(input: &mut &[u8]) -> u64 {
         shift += 7;
     }
     value
-}
-
-/// Distinct byte strings, numbered from 0 in the order in which they were added.
-#[derive(Default)]
-pub(super) struct StateSet {
-    bytes: Vec<u8>,
-    /// Where each begins; the next one's beginning is its end.
-    starts: Vec<usize>,
-    /// Open addressing; a number plus 1, or 0 for a free place. The length is a power of two.
-    table: Vec<u32>,
-}
-
-impl StateSet {
-    pub fn len(&self) -> usize {
-        self.starts.len()
-    }
-
-    /// Bytes in use.
-    pub fn memory(&self) -> usize {
-        self.bytes.len() + 8 * self.starts.len() + 4 * self.table.len()
-    }
-
-    pub fn get(&self, number: usize) -> &[u8] {
-        let end = self.starts.get(number + 1).copied().unwrap_or(self.bytes.len());
-        &self.bytes[self.starts[number]..end]
-    }
-
-    /// Adds a string; its number if it is new.
-    pub fn insert(&mut self, key: &[u8]) -> Option<usize> {
-        if 4 * (self.starts.len() + 1) > 3 * self.table.len() {
-            self.grow();
-        }
-        let mask = self.table.len() - 1;
-        let mut place = hash(key) as usize & mask;
-        while self.table[place] != 0 {
-            if self.get(self.table[place] as usize - 1) == key {
-                return None;
-            }
-            place = (place + 1) & mask;
-        }
-        let number = self.starts.len();
-        self.starts.push(self.bytes.len());
-        self.bytes.extend_from_slice(key);
-        self.table[place] = number as u32 + 1;
-        Some(number)
-    }
-
-    fn grow(&mut self) {
-        let size = (2 * self.table.len()).max(64);
-        let mut table = vec![0; size];
-        for number in 0..self.starts.len() {
-            let mut place = hash(self.get(number)) as usize & (size - 1);
-            while table[place] != 0 {
-                place = (place + 1) & (size - 1);
-            }
-            table[place] = number as u32 + 1;
-        }
-        self.table = table;
-    }
-}
-
-fn hash(key: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(key);
-    hasher.finish()
 }

@@ -7,15 +7,18 @@ use std::time::Instant;
 use compiler::code::CompileError;
 use lang::Test;
 use lang::outcome::Outcome;
-use lang::program::ThreadId;
+use lang::program::{Program, ThreadId};
 use lang::source::Span;
 
-use super::encode::{Dead, StateSet};
+use super::describe::describe;
+use super::encode::Dead;
 use super::fault::FaultSet;
 use super::footprint::Footprints;
-use super::reduce::{Part, Reduction, Settled};
+use super::reduce::Settled;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant};
+use super::seen::StateSet;
 use super::state::State;
+use super::stubborn::{Part, Reduction};
 
 /// When to give up.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +47,9 @@ pub enum Effort {
     None,
     /// Steps that touch no memory are taken at once or together with one that does.
     Eager,
-    /// Also only stubborn sets of the others, and without values that nothing will look at.
+    /// Also only stubborn sets of the others.
+    Stubborn,
+    /// Also without values that nothing will look at.
     #[default]
     Full,
 }
@@ -99,49 +104,97 @@ pub fn explore_with(
     limits: Limits<'_>,
 ) -> Result<Exploration, CompileError> {
     let machine = Machine::new(test, variant, faults)?;
-    let owners: Vec<usize> =
-        test.program.registers.iter().map(|register| register.thread.0).collect();
-    let footprints = Footprints::new(&machine.code, &owners, &machine.lock, &machine.observed);
-    let effort = if faults.is_empty() { effort } else { Effort::None };
-    let mut explorer = Explorer {
-        machine: &machine,
-        footprints: &footprints,
-        effort,
-        limits,
-        seen: StateSet::default(),
-        stack: Vec::new(),
-        key: Vec::new(),
-        found: Exploration::default(),
-    };
+    let footprints = Footprints::of(test, &machine);
+    let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits);
     let stopped = explorer.run();
     let mut found = explorer.found;
     found.states = explorer.seen.len() as u64;
+    found.transitions = explorer.steps_taken.count;
     found.complete = stopped.is_none();
     found.reason = stopped;
     Ok(found)
 }
 
-struct Explorer<'a> {
-    machine: &'a Machine,
+pub(super) struct Explorer<'a> {
+    pub machine: &'a Machine,
     footprints: &'a Footprints,
     effort: Effort,
     limits: Limits<'a>,
-    seen: StateSet,
+    pub seen: StateSet,
+    /// Stored states that are not expanded yet.
     stack: Vec<usize>,
+    /// Set if somebody wants to know how an outcome comes about.
+    pub search: Option<Search>,
+    pub steps_taken: Steps<'a>,
     key: Vec<u8>,
+    choices: Vec<Part>,
     found: Exploration,
 }
+
+/// The search for an outcome.
+pub(super) struct Search {
+    pub outcome: Outcome,
+    /// By stored state, the one that it was reached from; itself for the first.
+    pub parents: Vec<usize>,
+    /// The state that is being expanded.
+    pub current: usize,
+    /// Whether the outcome has been reached, from the current state.
+    pub reached: bool,
+}
+
+/// Counts steps, and puts them into words if there is somewhere to put them.
+pub(super) struct Steps<'a> {
+    machine: &'a Machine,
+    program: &'a Program,
+    pub count: u64,
+    pub words: Option<Vec<String>>,
+}
+
+impl Steps<'_> {
+    fn note(&mut self, state: &State, transition: Transition) {
+        self.count += 1;
+        if let Some(words) = &mut self.words {
+            words.push(describe(self.program, self.machine, state, transition));
+        }
+    }
+}
+
+/// What looks at each state that a step has come to; true to look at no more.
+pub(super) type Done<'d, 'a> = &'d mut dyn FnMut(&Explorer<'a>, &State) -> bool;
 
 /// How many steps that have no alternative are taken before their state is stored.
 const CHAIN: usize = 1000;
 
-impl Explorer<'_> {
+impl<'a> Explorer<'a> {
+    /// Ready to run; broken machines are not reduced.
+    pub fn new(
+        test: &'a Test,
+        machine: &'a Machine,
+        footprints: &'a Footprints,
+        effort: Effort,
+        limits: Limits<'a>,
+    ) -> Self {
+        let program = &test.program;
+        Self {
+            machine,
+            footprints,
+            effort: if machine.faults.is_empty() { effort } else { Effort::None },
+            limits,
+            seen: StateSet::default(),
+            stack: Vec::new(),
+            search: None,
+            steps_taken: Steps { machine, program, count: 0, words: None },
+            key: Vec::new(),
+            choices: Vec::new(),
+            found: Exploration::default(),
+        }
+    }
+
     /// Explores; what stopped it before it was done.
-    fn run(&mut self) -> Option<String> {
+    pub fn run(&mut self) -> Option<String> {
         let mut state = self.machine.initial().clone();
         let mut next = state.clone();
         let mut reduction = Reduction::default();
-        let mut choices = Vec::new();
         if let Err(reason) = self.arrive(&mut next, &mut reduction) {
             return Some(reason);
         }
@@ -150,56 +203,38 @@ impl Explorer<'_> {
                 return Some(reason);
             }
             self.machine.decode(self.seen.get(number), &mut state);
-            let result = if self.effort == Effort::None {
-                self.expand_plainly(&state, &mut next)
-            } else {
-                self.expand(&mut state, &mut next, &mut reduction, &mut choices)
-            };
-            if let Err(reason) = result {
+            if let Some(search) = &mut self.search {
+                if search.reached {
+                    return None;
+                }
+                search.current = number;
+            }
+            if let Err(reason) =
+                self.expand(&mut state, &mut next, &mut reduction, &mut |_, _| false)
+            {
                 return Some(reason);
             }
         }
         None
     }
 
-    /// Every transition of the rules.
-    fn expand_plainly(&mut self, state: &State, next: &mut State) -> Result<(), String> {
-        let mut terminal = true;
-        for agent in self.machine.agents() {
-            let mut slots = self.machine.slots(state, agent);
-            terminal &= slots == 0;
-            while slots != 0 {
-                let slot = slots.trailing_zeros() as usize;
-                slots &= slots - 1;
-                next.assign(state);
-                self.found.transitions += 1;
-                match self.machine.apply(next, Transition { agent, slot }) {
-                    Effect::Continue => self.store(next),
-                    Effect::AssumeFailed => {}
-                    Effect::QueueFull => return Err(queue_full()),
-                }
-            }
-        }
-        if terminal {
-            self.terminal(state);
-        }
-        Ok(())
-    }
-
-    /// The chosen steps of the reduced machine.
-    fn expand(
+    /// Takes every step, or every chosen one, from a state, in `next`; until `done` says so of what a step has
+    /// come to.
+    pub fn expand(
         &mut self,
         state: &mut State,
         next: &mut State,
         reduction: &mut Reduction,
-        choices: &mut Vec<Part>,
+        done: Done<'_, 'a>,
     ) -> Result<(), String> {
-        let transitions = &mut self.found.transitions;
-        let settled = self.machine.settle(state, &mut |_, _| *transitions += 1);
-        match settled {
+        if self.effort == Effort::None {
+            return self.expand_plainly(state, next, done);
+        }
+        match self.settle(state) {
             Settled::Yes => {}
             Settled::NotYet => {
                 self.store(state);
+                done(self, state);
                 return Ok(());
             }
             Settled::AssumeFailed => return Ok(()),
@@ -209,29 +244,71 @@ impl Explorer<'_> {
             self.terminal(state);
             return Ok(());
         }
-        self.choose(reduction, choices);
-        for part in choices.iter() {
+        let mut choices = std::mem::take(&mut self.choices);
+        self.choose(reduction, &mut choices);
+        for part in &choices {
             next.assign(state);
             if self.step(next, part)? {
                 self.arrive(next, reduction)?;
+                if done(self, next) {
+                    break;
+                }
             }
+        }
+        self.choices = choices;
+        Ok(())
+    }
+
+    fn expand_plainly(
+        &mut self,
+        state: &State,
+        next: &mut State,
+        done: Done<'_, 'a>,
+    ) -> Result<(), String> {
+        let mut terminal = true;
+        for agent in self.machine.agents() {
+            let mut slots = self.machine.slots(state, agent);
+            terminal &= slots == 0;
+            while slots != 0 {
+                let transition = Transition { agent, slot: slots.trailing_zeros() as usize };
+                slots &= slots - 1;
+                next.assign(state);
+                self.steps_taken.note(next, transition);
+                match self.machine.apply(next, transition) {
+                    Effect::Continue => self.store(next),
+                    Effect::AssumeFailed => {}
+                    Effect::QueueFull => return Err(queue_full()),
+                }
+                if done(self, next) {
+                    return Ok(());
+                }
+            }
+        }
+        if terminal {
+            self.terminal(state);
         }
         Ok(())
     }
 
+    fn settle(&mut self, state: &mut State) -> Settled {
+        let steps = &mut self.steps_taken;
+        self.machine.settle(state, &mut |state, transition| steps.note(state, transition))
+    }
+
     fn choose(&self, reduction: &mut Reduction, choices: &mut Vec<Part>) {
         choices.clear();
-        if self.effort == Effort::Full {
-            choices.extend(reduction.choose(self.footprints));
-        } else {
+        if self.effort == Effort::Eager {
             choices.extend(reduction.all());
+        } else {
+            reduction.choose(self.footprints, choices);
         }
     }
 
     /// Takes one step; whether the execution still counts.
     fn step(&mut self, state: &mut State, part: &Part) -> Result<bool, String> {
-        let transitions = &mut self.found.transitions;
-        match self.machine.apply_part(state, part, &mut |_, _| *transitions += 1) {
+        let steps = &mut self.steps_taken;
+        let log = &mut |state: &State, transition| steps.note(state, transition);
+        match self.machine.apply_part(state, part, log) {
             Effect::Continue => Ok(true),
             Effect::AssumeFailed => Ok(false),
             Effect::QueueFull => Err(queue_full()),
@@ -239,36 +316,33 @@ impl Explorer<'_> {
     }
 
     /// Settles a state and goes on while there is only one step to take; then stores what it has come to.
-    fn arrive(&mut self, state: &mut State, reduction: &mut Reduction) -> Result<(), String> {
+    pub fn arrive(&mut self, state: &mut State, reduction: &mut Reduction) -> Result<(), String> {
         if self.effort == Effort::None {
             self.store(state);
             return Ok(());
         }
         for _ in 0..CHAIN {
-            let transitions = &mut self.found.transitions;
-            match self.machine.settle(state, &mut |_, _| *transitions += 1) {
+            match self.settle(state) {
                 Settled::Yes => {}
                 Settled::NotYet => break,
                 Settled::AssumeFailed => return Ok(()),
                 Settled::QueueFull => return Err(queue_full()),
             }
-            if self.effort != Effort::Full {
+            if self.effort == Effort::Eager {
                 break;
             }
             if !reduction.look(self.machine, self.footprints, state) {
                 self.terminal(state);
                 return Ok(());
             }
-            let mut steps = reduction.choose(self.footprints);
-            let (first, second) = (steps.next(), steps.next());
-            drop(steps);
-            match (first, second) {
-                (Some(only), None) => {
-                    if !self.step(state, &only)? {
-                        return Ok(());
-                    }
-                }
-                _ => break,
+            // `expand` has taken the choices that it is in the middle of.
+            let mut choices = std::mem::take(&mut self.choices);
+            self.choose(reduction, &mut choices);
+            let only = if let [only] = choices[..] { Some(only) } else { None };
+            self.choices = choices;
+            let Some(only) = only else { break };
+            if !self.step(state, &only)? {
+                return Ok(());
             }
         }
         self.store(state);
@@ -282,13 +356,25 @@ impl Explorer<'_> {
         self.machine.encode(state, dead, &mut self.key);
         if let Some(number) = self.seen.insert(&self.key) {
             self.stack.push(number);
+            if let Some(search) = &mut self.search {
+                search.parents.push(search.current);
+            }
         }
+    }
+
+    /// Whether a state that has just been stored is the one of that number.
+    pub fn stored_as(&self, number: usize) -> bool {
+        self.key == self.seen.get(number)
     }
 
     /// A state from which no transition leads on.
     fn terminal(&mut self, state: &State) {
         if self.machine.is_final(state) {
-            self.found.outcomes.insert(self.machine.outcome(state));
+            let outcome = self.machine.outcome(state);
+            if let Some(search) = &mut self.search {
+                search.reached |= search.outcome == outcome;
+            }
+            self.found.outcomes.insert(outcome);
             return;
         }
         for (index, code) in self.machine.code.threads.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Broken machines: named departures from the rules, for tests that must be able to fail.
 //!
-//! Each fault adds behavior and takes none away, and each is visible: some small program has an outcome
-//! under the fault that the correct machine does not have (`tests/faults.rs` has one for each).
+//! Each fault is visible: some small program has an outcome under the fault that the correct machine does not
+//! have (`tests/faults.rs` has one for each).
 
 /// A way in which a machine can be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,9 +3,12 @@
 //! Sets of locations, locks, queue pairs and registers are 64-bit masks, indices taken modulo 64. Two
 //! indices that share a bit are both in a set if one is; every use is safe if a set is too large.
 
-use compiler::code::{Code, Instruction, Operation, ThreadCode};
+use compiler::code::{Instruction, Operation, ThreadCode};
+use lang::Test;
 use lang::outcome::Observed;
-use lang::program::RegisterId;
+use lang::program::{Register, RegisterId};
+
+use super::rules::Machine;
 
 /// Locations and locks touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,21 +64,22 @@ impl Access {
 }
 
 impl Footprints {
-    /// `threads` has each register's owner; `locks` each queue pair's lock.
-    pub fn new(code: &Code, owners: &[usize], locks: &[usize], observed: &[Observed]) -> Self {
-        let mut locations = 0;
-        let mut registers: Vec<(bool, usize)> =
-            owners.iter().map(|owner| (false, *owner)).collect();
-        for observed in observed {
-            match observed {
-                Observed::Location(location) => locations |= bit(location.0),
+    /// Those of a test's program on a machine.
+    pub fn of(test: &Test, machine: &Machine) -> Self {
+        let owner = |register: &Register| (false, register.thread.0);
+        let mut registers: Vec<(bool, usize)> = test.program.registers.iter().map(owner).collect();
+        let mut observed = 0;
+        for what in &machine.observed {
+            match what {
+                Observed::Location(location) => observed |= bit(location.0),
                 Observed::Register(register) => registers[register.0].0 = true,
                 Observed::Copy(..) => {}
             }
         }
-        let exact = owners.len() <= 64;
-        let futures = code.threads.iter().map(|thread| futures(thread, locks, exact)).collect();
-        Self { futures, observed: locations, registers }
+        let exact = registers.len() <= 64;
+        let threads = machine.code.threads.iter();
+        let futures = threads.map(|thread| futures(thread, &machine.lock, exact)).collect();
+        Self { futures, observed, registers }
     }
 
     pub fn future(&self, thread: usize, pc: usize) -> &Future {

@@ -33,13 +33,14 @@ impl Machine {
             Item::Write { target, value } => state.memory[target.0] = value,
             Item::Fence if self.faults.has(Fault::RfenceIgnored) => {}
             item => {
-                let pair = &mut state.pairs[entry.pair];
-                if pair.pipe.len() + 1 >= QUEUE_LIMIT {
+                let pipe = &mut state.pairs[entry.pair].pipe;
+                if pipe.len() + 1 >= QUEUE_LIMIT {
                     return Effect::QueueFull;
                 }
-                pair.pipe.push(entry);
+                pipe.push(entry);
                 if self.completes_at_issue(&item) {
-                    return pair.notify();
+                    self.notify(state, entry.pair);
+                    self.complete(state, entry.wait);
                 }
             }
         }
@@ -48,6 +49,23 @@ impl Machine {
 
     fn completes_at_issue(&self, item: &Item) -> bool {
         matches!(item, Item::Put { .. }) && self.faults.has(Fault::CompletionAtIssue)
+    }
+
+    /// A completion notice enters wbL, if anybody may take it.
+    fn notify(&self, state: &mut State, pair: usize) {
+        let queues = &mut state.pairs[pair];
+        match (self.has_notices(), queues.local.is_empty()) {
+            (false, _) => {}
+            (true, true) => queues.notices += 1,
+            (true, false) => queues.local.push(LocalEntry::Notice),
+        }
+    }
+
+    /// Under `rdma-wait`, an operation need not be waited for any more.
+    fn complete(&self, state: &mut State, wait: Option<usize>) {
+        if let Some(slot) = wait {
+            state.awaited[slot] = state.awaited[slot].saturating_sub(1);
+        }
     }
 
     /// Rules 1-3, 5-7 and 9-12: an entry may move if it may overtake all that stands before it.
@@ -84,7 +102,8 @@ impl Machine {
 
     pub(super) fn pipe_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
         let queues = &mut state.pairs[pair];
-        let item = &mut queues.pipe[slot].item;
+        let Entry { item, wait: awaited, .. } = &mut queues.pipe[slot];
+        let wait = *awaited;
         match *item {
             Item::Put { target, source } => {
                 let value = match source {
@@ -97,38 +116,44 @@ impl Machine {
                 *item = Item::LocalWrite { target, value: state.memory[source.0] };
             }
             Item::Rcas { .. } | Item::Rfaa { .. } => return self.rmw_step(state, pair, slot),
+            Item::RemoteWrite { .. } | Item::LocalWrite { .. } if self.variant == Variant::Sc => {
+                let (Item::RemoteWrite { target, value } | Item::LocalWrite { target, value }) =
+                    *item
+                else {
+                    return Effect::Continue;
+                };
+                state.memory[target.0] = value;
+                queues.pipe.remove(slot);
+                self.notify(state, pair);
+            }
             Item::RemoteWrite { target, value } => {
-                if self.variant == Variant::Sc {
-                    state.memory[target.0] = value;
-                    queues.pipe.remove(slot);
-                    return queues.notify();
-                }
                 if self.faults.has(Fault::CompletionAtIssue) {
                     queues.pipe.remove(slot);
                 } else {
                     *item = Item::Ack;
+                    *awaited = None;
+                    self.complete(state, wait);
                 }
-                return queues.write_remote(target, value, false);
+                return state.pairs[pair].write_remote(target, value, false);
             }
             Item::AtomicWrite { target, value } => {
                 queues.pipe.remove(slot);
                 return queues.write_remote(target, value, true);
             }
             Item::LocalWrite { target, value } => {
-                queues.pipe.remove(slot);
-                if self.variant == Variant::Sc {
-                    state.memory[target.0] = value;
-                    return queues.notify();
-                }
                 if queues.local.len() >= QUEUE_LIMIT {
                     return Effect::QueueFull;
                 }
-                queues.local.push(LocalEntry::Write { target, value });
-                return queues.notify();
+                queues.pipe.remove(slot);
+                queues.local.push(LocalEntry::Write { target, value, wait });
+                self.notify(state, pair);
+                if self.faults.has(Fault::PollEarly) {
+                    self.complete(state, wait);
+                }
             }
             Item::Ack => {
                 queues.pipe.remove(slot);
-                return queues.notify();
+                self.notify(state, pair);
             }
             Item::Fence | Item::Write { .. } => {
                 queues.pipe.remove(slot);
@@ -154,7 +179,8 @@ impl Machine {
             if self.variant == Variant::Sc {
                 state.memory[target.0] = value;
             } else {
-                let write = Entry { pair, item: Item::AtomicWrite { target, value } };
+                let item = Item::AtomicWrite { target, value };
+                let write = Entry { pair, wait: None, item };
                 state.pairs[pair].pipe.insert(slot, write);
                 state.locks[self.lock[pair]] = true;
             }
@@ -176,10 +202,14 @@ impl Machine {
     /// Rule 8. The notices that are then at the head can be polled.
     pub(super) fn local_step(&self, state: &mut State, pair: usize, slot: usize) {
         let queues = &mut state.pairs[pair];
-        if let LocalEntry::Write { target, value } = queues.local.remove(slot) {
-            state.memory[target.0] = value;
-        }
+        let entry = queues.local.remove(slot);
         queues.count_notices();
+        if let LocalEntry::Write { target, value, wait } = entry {
+            state.memory[target.0] = value;
+            if !self.faults.has(Fault::PollEarly) {
+                self.complete(state, wait);
+            }
+        }
     }
 }
 
@@ -195,15 +225,6 @@ impl Entry {
 impl PairState {
     pub(super) fn is_drained(&self) -> bool {
         self.pipe.is_empty() && self.remote.is_empty() && self.local.is_empty()
-    }
-
-    fn notify(&mut self) -> Effect {
-        if self.local.is_empty() {
-            self.notices += 1;
-        } else {
-            self.local.push(LocalEntry::Notice);
-        }
-        Effect::Continue
     }
 
     fn count_notices(&mut self) {

@@ -17,8 +17,13 @@ use super::state::{Kind, KindSet, PairState, State, ThreadState};
 pub enum Variant {
     /// RDMA^TSO_RMW, with Poll.
     RdmaTso,
-    /// RDMA^WAIT_RMW: Wait over the polls of RDMA^TSO_RMW [RMW §C.2].
+    /// RDMA^WAIT_RMW [RMW §3]: Wait(d) needs each earlier operation with id d to be complete, and no other:
+    /// a put's remote write to have left the pipe (rule 3), a get's or RMW's local write to have
+    /// reached memory (rule 8). This is what pfp and pfg say.
     RdmaWait,
+    /// The implementation of Wait over the polls of RDMA^TSO_RMW [RMW §C.2], which has fewer outcomes: polls
+    /// come in the order of the operations, so Wait(d) also waits for what was issued before them.
+    RdmaWaitPolls,
     /// The CPU alone.
     Tso,
     /// No store buffers; an RDMA operation's subevents happen one after another before the thread's next
@@ -32,6 +37,7 @@ impl Variant {
         Some(match name {
             "rdma-tso" | "rdma-tso-rmw" => Self::RdmaTso,
             "rdma-wait" | "rdma-wait-rmw" => Self::RdmaWait,
+            "rdma-wait-polls" => Self::RdmaWaitPolls,
             "tso" => Self::Tso,
             "sc" => Self::Sc,
             _ => return None,
@@ -41,7 +47,8 @@ impl Variant {
     /// Whether the variant gives the instruction a meaning.
     fn has(self, instruction: &Instruction) -> bool {
         match (self, instruction) {
-            (Self::RdmaTso, Instruction::Wait(_)) | (Self::RdmaWait, Instruction::Poll(_)) => false,
+            (Self::RdmaTso, Instruction::Wait(_))
+            | (Self::RdmaWait | Self::RdmaWaitPolls, Instruction::Poll(_)) => false,
             (Self::Tso, instruction) => !matches!(
                 instruction,
                 Instruction::Issue { .. } | Instruction::Poll(_) | Instruction::Wait(_)
@@ -67,7 +74,7 @@ pub enum Agent {
 }
 
 /// One step that the machine can take: an agent, and the entry of its queue that moves (0 for threads).
-/// With the state before it, [`super::describe`] says it in words.
+/// With the state before it, [`super::describe()`] says it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Transition {
     /// What moves.
@@ -195,6 +202,11 @@ impl Machine {
         };
         state.threads.iter().zip(&self.code.threads).all(done)
             && state.pairs.iter().all(PairState::is_drained)
+    }
+
+    /// Whether completion notices are made: under `rdma-wait` nobody would take them.
+    pub(super) fn has_notices(&self) -> bool {
+        self.variant != Variant::RdmaWait
     }
 
     /// Whether some instruction is a remote RMW.

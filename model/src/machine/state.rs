@@ -19,8 +19,8 @@ pub struct State {
     pub pairs: Vec<PairState>,
     /// A(n), by the machine's numbering of nodes that RMWs target: whether it is taken.
     pub locks: Vec<bool>,
-    /// By the machine's wait slots (one per id waited for and queue pair): how many polls of the queue pair
-    /// it takes until every operation with that id is polled.
+    /// By the machine's wait slots (one per id waited for and queue pair): how many operations with that id are
+    /// not complete; when Wait polls, how many polls it takes until all of them are polled.
     pub awaited: Vec<u32>,
 }
 
@@ -53,6 +53,8 @@ pub struct PairState {
 pub struct Entry {
     /// The queue pair it is for; without meaning for CPU writes.
     pub pair: usize,
+    /// The slot of [`State::awaited`] that counts it until it is complete, if some Wait does.
+    pub wait: Option<usize>,
     /// What is to be done.
     pub item: Item,
 }
@@ -107,8 +109,8 @@ pub struct RemoteWrite {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum LocalEntry {
-    /// A pending write.
-    Write { target: LocationId, value: u64 },
+    /// A pending write, and the slot of [`State::awaited`] that counts it.
+    Write { target: LocationId, value: u64, wait: Option<usize> },
     /// A completion notice, `cn`.
     Notice,
 }

@@ -1,6 +1,7 @@
-mod build;
 mod faults;
 mod figures;
+mod load;
 mod random_programs;
 mod reduction;
 mod simulation;
+mod witnesses;

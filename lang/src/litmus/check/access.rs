@@ -1,7 +1,7 @@
 //! Which location an access means, and whether it may be accessed so.
 
 use crate::diagnostic::Diagnostic;
-use crate::program::{LocationId, NodeId};
+use crate::program::{LocationId, NodeId, RegisterId};
 use crate::source::Span;
 
 use super::super::ast::{Access, Home, Target};
@@ -73,6 +73,17 @@ impl Lowerer<'_, '_> {
         let error = error.related(declared, format!("`{name}` is declared here"));
         self.checker.sink.push(error.help(format!("write `{name}^{}`", home.0)));
         None
+    }
+
+    /// A register of this thread.
+    pub fn own_register(&mut self, access: &Access, register: RegisterId) -> Option<RegisterId> {
+        let owner = self.checker.program.registers[register.0].thread;
+        if owner == self.thread || self.checker.clashing.contains(&access.name.text) {
+            return Some(register);
+        }
+        let message = format!("`{}` is a register of thread {}", access.name.text, owner.number());
+        let help = "threads share locations only; declare one above the rule";
+        self.fail("register-of-another-thread", access.place, message, help)
     }
 
     /// A location that the CPU accesses: it must be on the thread's node.

@@ -92,7 +92,7 @@ pub fn result_register(
         return lowerer.fail("result-remote", access.place, message, help);
     }
     match lowerer.checker.meaning(&access.name)? {
-        Meaning::Register(register) => Some((register, None)),
+        Meaning::Register(register) => Some((lowerer.own_register(access, register)?, None)),
         Meaning::Location(location) => {
             let location = lowerer.own(access, location)?;
             Some((lowerer.hidden(), Some(location)))

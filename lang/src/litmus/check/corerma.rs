@@ -66,7 +66,10 @@ pub fn assign(lowerer: &mut Lowerer<'_, '_>, target: &Target, value: &Value) -> 
         );
     }
     match lowerer.checker.meaning(&access.name)? {
-        Meaning::Register(register) => compute(lowerer, register, expr),
+        Meaning::Register(register) => {
+            let register = lowerer.own_register(access, register)?;
+            compute(lowerer, register, expr)
+        }
         _ => {
             let target = own(lowerer, access)?;
             let value = Some(lowerer.expression(expr)?);

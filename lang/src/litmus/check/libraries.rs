@@ -1,5 +1,7 @@
 //! Calls of libraries: which class of object each needs, and what is passed.
 
+use std::collections::HashMap;
+
 use crate::diagnostic::Diagnostic;
 use crate::program::{Call, Expr, RegisterId, StmtKind, ThreadId};
 
@@ -250,18 +252,17 @@ fn write_value(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, class: &str) -> 
 
 /// Barriers without a list of threads: those that call them take part.
 pub fn participants(checker: &mut Checker<'_>) {
-    let mut callers: Vec<(String, ThreadId)> = Vec::new();
+    let mut callers: HashMap<String, Vec<ThreadId>> = HashMap::new();
     for (index, thread) in checker.program.threads.iter().enumerate() {
         super::warnings::each_call(&thread.body, &mut |call| {
             if let (Some(object), "Bar") = (&call.object, call.method.as_str()) {
-                callers.push((object.clone(), ThreadId(index)));
+                callers.entry(object.clone()).or_default().push(ThreadId(index));
             }
         });
     }
     for object in &mut checker.program.objects {
         if object.class == "Barrier" && object.threads.is_empty() {
-            let threads = callers.iter().filter(|(name, _)| *name == object.name);
-            object.threads = threads.map(|(_, thread)| *thread).collect();
+            object.threads = callers.remove(&object.name).unwrap_or_default();
             object.threads.dedup();
         }
     }

@@ -189,7 +189,10 @@ impl Lowerer<'_, '_> {
             Target::Access(access) => access,
         };
         match self.checker.meaning(&access.name)? {
-            Meaning::Register(register) => self.compute(register, expr),
+            Meaning::Register(register) => {
+                let register = self.own_register(access, register)?;
+                self.compute(register, expr)
+            }
             Meaning::Location(location) => {
                 let location = self.own(access, location)?;
                 let value = self.expression(expr)?;
@@ -312,15 +315,7 @@ impl Lowerer<'_, '_> {
             return self.fail("remote-in-expression", access.place, message, help);
         }
         match self.checker.meaning(&access.name)? {
-            Meaning::Register(register) => {
-                let owner = self.checker.program.registers[register.0].thread;
-                if owner == self.thread {
-                    return Some(register);
-                }
-                let message = format!("`{name}` is a register of thread {}", owner.number());
-                let help = "threads share locations only; declare one above the rule";
-                self.fail("register-of-another-thread", access.place, message, help)
-            }
+            Meaning::Register(register) => self.own_register(access, register),
             Meaning::Location(location) => {
                 let location = self.own(access, location)?;
                 let register = self.hidden();

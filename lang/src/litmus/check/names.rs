@@ -71,6 +71,7 @@ pub fn introduce(checker: &mut Checker<'_>) {
 }
 
 fn two_threads(checker: &mut Checker<'_>, name: &Name, first: &Name, owner: usize, thread: usize) {
+    checker.clashing.insert(name.text.clone());
     let message =
         format!("`{}` is assigned in thread {} and in thread {}", name.text, owner + 1, thread + 1);
     let error = Diagnostic::error("name-in-two-threads", name.place.span, message);

@@ -1,5 +1,7 @@
 //! What outcomes show, and what verdicts claim of them.
 
+use std::collections::HashMap;
+
 use crate::Test;
 use crate::outcome::{Claim, Condition, Expectation, Observable, Observed, Operand, Value};
 use crate::program::{BinaryOp, Origin};
@@ -10,7 +12,7 @@ use super::{Checker, Meaning};
 
 /// Fills in observables and expectations.
 pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
-    let mut list = List { checker, observables: Vec::new() };
+    let mut list = List { checker, observables: Vec::new(), indices: HashMap::new() };
     let file = list.checker.file;
     let mut observes = false;
     for line in &file.results {
@@ -47,15 +49,17 @@ pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
 struct List<'c, 'a> {
     checker: &'c mut Checker<'a>,
     observables: Vec<Observable>,
+    indices: HashMap<Observed, usize>,
 }
 
 impl List<'_, '_> {
     fn add(&mut self, name: String, what: Observed) -> usize {
-        let known = self.observables.iter().position(|known| known.what == what);
-        known.unwrap_or_else(|| {
+        let next = self.observables.len();
+        let index = *self.indices.entry(what).or_insert(next);
+        if index == next {
             self.observables.push(Observable { name, what });
-            self.observables.len() - 1
-        })
+        }
+        index
     }
 
     /// Registers, declared locations and fresh ones, each in their order of appearance.

@@ -1,5 +1,7 @@
 //! What has a meaning, but probably not the intended one.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::diagnostic::Diagnostic;
 use crate::program::{Call, NodeId, Program, Stmt, StmtKind, Thread};
 use crate::source::Span;
@@ -66,18 +68,19 @@ fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
         .body
         .iter()
         .any(|stmt| matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Loop(_)));
-    let mut sent: Vec<NodeId> = Vec::new();
+    let mut sent: HashMap<NodeId, usize> = HashMap::new();
     for stmt in &thread.body {
         // An operation anywhere in a loop comes before a poll anywhere in it.
-        each(std::slice::from_ref(stmt), &mut |stmt| sent.extend(target(program, stmt)));
+        each(std::slice::from_ref(stmt), &mut |stmt| {
+            if let Some(node) = target(program, stmt) {
+                *sent.entry(node).or_default() += 1;
+            }
+        });
         each(std::slice::from_ref(stmt), &mut |stmt| {
             let StmtKind::Poll(node) = stmt.kind else { return };
-            match sent.iter().position(|to| *to == node) {
-                Some(at) if straight => {
-                    sent.remove(at);
-                }
-                Some(_) => {}
-                None => found.push(blocked_poll(stmt.span, node)),
+            match sent.get_mut(&node) {
+                Some(left) if *left > 0 => *left -= usize::from(straight),
+                _ => found.push(blocked_poll(stmt.span, node)),
             }
         });
     }
@@ -91,7 +94,7 @@ fn blocked_poll(span: Span, node: NodeId) -> Diagnostic {
 
 /// Waits for ids that nothing before them carries.
 fn waits(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
-    let mut carried = Vec::new();
+    let mut carried = HashSet::new();
     for stmt in &thread.body {
         each(std::slice::from_ref(stmt), &mut |stmt| match &stmt.kind {
             StmtKind::Put { id, .. }

@@ -3,7 +3,7 @@
 use pest::iterators::Pair;
 
 use crate::Dialect;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 
 use super::super::ast::{Argument, Call, Expr, ExprKind, Number, StatementKind};
 use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
@@ -21,7 +21,7 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
         Dialect::Rdma => Dialect::CoreRma,
         Dialect::CoreRma => Dialect::Rdma,
     };
-    let help = match nearest(word, known) {
+    let help = match context.sink.suggest(word, known) {
         _ if methods::lookup(other, word).is_some() => {
             format!("`{word}` belongs to the other dialect; see the header's `dialect`")
         }

@@ -1,7 +1,7 @@
 //! Header lines.
 
 use crate::Dialect;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 use super::super::ast::{HeaderKind, HeaderLine, Name};
@@ -51,7 +51,7 @@ fn unknown(context: &mut Context<'_>, line: Span, word: &str) {
             Diagnostic::error("unknown-header-keyword", span, message)
         }
     };
-    let help = match nearest(word, KEYWORDS.iter().copied()) {
+    let help = match context.sink.suggest(word, KEYWORDS.iter().copied()) {
         _ if word == "observe" => "`observe` stands below the program".to_owned(),
         Some(known) if known != word => format!("did you mean `{known}`?"),
         _ => format!(

@@ -1,6 +1,6 @@
 //! Which lines are header, declarations, statements, verdicts.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::Span;
 
 use super::super::ast::{Form, Place};
@@ -113,7 +113,7 @@ fn is_header(line: &str) -> bool {
         return !after.starts_with(['=', ',', '[', '@', '|', '‖']);
     }
     let declares = ["SVar", "SC", "Barrier", "WLock", "SLock", "NLock", "Ring"];
-    let close = crate::diagnostic::nearest(word, header::KEYWORDS.iter().copied()).is_some();
+    let close = word.len() < 16 && nearest(word, header::KEYWORDS.iter().copied()).is_some();
     line.starts_with('"')
         || !declares.contains(&word)
             && (!line.contains(['=', '|', '‖']) && !line.contains('[')

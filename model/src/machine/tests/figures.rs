@@ -1,6 +1,6 @@
-//! Verdicts printed in the papers, for the programs that need no library.
+//! Verdicts printed in the papers, for programs that need no library; and what surrounds them.
 
-use super::build::{Build, outcome, outcomes};
+use super::load::{outcome, outcomes, test};
 use crate::machine::{Limits, Variant, explore};
 use lang::Test;
 
@@ -22,134 +22,142 @@ fn check(name: &str, test: &Test, variant: Variant, allowed: &[&[u64]], forbidde
 
 #[test]
 fn polling_puts() {
-    let one = Build::new("x@1 z@2").thread(1, "put z x; poll 2; x = 1").observe("z");
-    check("2a", &one, TSO, &[&[0]], &[&[1]]);
-    let two = Build::new("x@1 z@2").thread(1, "put z x; put z x; poll 2; x = 1").observe("z");
-    check("2b", &two, TSO, &[&[0], &[1]], &[]);
-    let both =
-        Build::new("x@1 z@2").thread(1, "put z x; put z x; poll 2; poll 2; x = 1").observe("z");
-    check("2c", &both, TSO, &[&[0]], &[&[1]]);
+    let put = |body: &str| test("x = 0 || z = 0", &format!("{body}; x := 1 ||"), "z");
+    check("2a", &put("z^2 := x; Poll(2)"), TSO, &[&[0]], &[&[1]]);
+    check("2b", &put("z^2 := x; z^2 := x; Poll(2)"), TSO, &[&[0], &[1]], &[]);
+    check("2c", &put("z^2 := x; z^2 := x; Poll(2); Poll(2)"), TSO, &[&[0]], &[&[1]]);
 }
 
 #[test]
 fn waiting_for_puts() {
-    let one = Build::new("x@1 z@2").thread(1, "put z x d; wait d; x = 1").observe("z");
-    check("3a", &one, WAIT, &[&[0]], &[&[1]]);
-    let two = Build::new("x@1 z@2").thread(1, "put z x e; put z x d; wait d; x = 1").observe("z");
-    check("3b", &two, WAIT, &[&[0]], &[&[1]]);
-    let first = Build::new("x@1 z@2").thread(1, "put z x e; put z x d; wait e; x = 1").observe("z");
-    check("3b, first only", &first, WAIT, &[&[0], &[1]], &[]);
+    let put = |body: &str| test("x = 0 || z = 0", &format!("{body}; x := 1 ||"), "z");
+    for variant in [WAIT, Variant::RdmaWaitPolls] {
+        check("3a", &put("z^2 :=^d x; Wait(d)"), variant, &[&[0]], &[&[1]]);
+        check("3b", &put("z^2 :=^e x; z^2 :=^d x; Wait(d)"), variant, &[&[0]], &[&[1]]);
+        check("3b, other", &put("z^2 :=^e x; z^2 :=^d x; Wait(e)"), variant, &[&[0], &[1]], &[]);
+    }
 }
 
 #[test]
 fn store_buffering_through_the_nic() {
-    let weak = Build::new("y@1 x@2")
-        .thread(1, "put x 1 d; wait d; a = y")
-        .thread(2, "put y 1 e; wait e; b = x")
-        .observe("a b");
-    check("4", &weak, WAIT, &[&[0, 0], &[0, 1], &[1, 0], &[1, 1]], &[]);
-    let flushed = Build::new("y@1 w@1 x@2 z@2 c@1 e@2")
-        .thread(1, "put x 1; get c z d; wait d; a = y")
-        .thread(2, "put y 1; get e w f; wait f; b = x")
-        .observe("a b");
+    let declared = "y = 0, w = 0 || x = 0, z = 0";
+    let weak = "x^2 :=^d 1; Wait(d); a := y || y^1 :=^e 1; Wait(e); b := x";
+    let weak = test(declared, weak, "a, b");
+    check("RMW 4", &weak, WAIT, &[&[0, 0], &[0, 1], &[1, 0], &[1, 1]], &[]);
+    let flushed = "x^2 := 1; c :=^d z^2; Wait(d); a := y || y^1 := 1; e :=^f w^1; Wait(f); b := x";
+    let flushed = test(declared, flushed, "a, b");
     check("LOCO 4r", &flushed, WAIT, &[&[0, 1], &[1, 0], &[1, 1]], &[&[0, 0]]);
 }
 
 #[test]
 fn one_node() {
-    let sb = Build::new("x@1 y@1").thread(1, "x = 1; a = y").thread(1, "y = 1; b = x");
-    let sb = sb.observe("a b");
+    let declared = "x = 0, y = 0 | || w = 1";
+    let sb = test(declared, "x := 1; a := y | y := 1; b := x ||", "a, b");
     check("LOCO 8a", &sb, WAIT, &[&[0, 0], &[0, 1], &[1, 0], &[1, 1]], &[]);
     check("8a under tso", &sb, Variant::Tso, &[&[0, 0]], &[]);
     check("8a under sc", &sb, Variant::Sc, &[&[0, 1], &[1, 0], &[1, 1]], &[&[0, 0]]);
-    let fenced = Build::new("x@1 y@1")
-        .thread(1, "x = 1; mfence; a = y")
-        .thread(1, "y = 1; mfence; b = x")
-        .observe("a b");
+    let fenced = test(declared, "x := 1; Mfence; a := y | y := 1; Mfence; b := x ||", "a, b");
     check("8a fenced", &fenced, TSO, &[&[0, 1], &[1, 0], &[1, 1]], &[&[0, 0]]);
-    let mp = Build::new("x@1 y@1").thread(1, "x = 1; y = 1").thread(1, "a = y; b = x");
-    check("LOCO 8b", &mp.observe("a b"), TSO, &[&[0, 0], &[0, 1], &[1, 1]], &[&[1, 0]]);
-    let get = Build::new("x@1 y@1 w@2=1").thread(1, "get x w; y = 1").thread(1, "a = y; b = x");
-    check("LOCO 8c", &get.observe("a b"), TSO, &[&[1, 0]], &[]);
-    let cas = Build::new("x@1").thread(1, "cas a x 0 2").thread(1, "x = 1").observe("a x");
+    let mp = test(declared, "x := 1; y := 1 | a := y; b := x ||", "a, b");
+    check("LOCO 8b", &mp, TSO, &[&[0, 0], &[0, 1], &[1, 1]], &[&[1, 0]]);
+    let get = test(declared, "x := w^2; y := 1 | a := y; b := x ||", "a, b");
+    check("LOCO 8c", &get, TSO, &[&[1, 0]], &[]);
+    let cas = test(declared, "a := CAS(x, 0, 2) | x := 1 ||", "a, x");
     check("RMW §2.3", &cas, TSO, &[&[0, 1], &[1, 1]], &[&[0, 2]]);
 }
 
 #[test]
 fn remote_rmws_against_writes() {
-    let cpu = Build::new("x@2 a@1").thread(1, "rcas a x 0 2").thread(2, "x = 1").observe("x");
+    let cpu = test("|| x = 0", "RCAS(a, x^2, 0, 2) || x := 1", "x");
     check("6a", &cpu, TSO, &[&[1], &[2]], &[&[0]]);
-    let put = Build::new("x@3 a@1").thread(1, "rcas a x 0 2").thread(2, "put x 1").observe("x");
+    let put = test("|| || x = 0", "RCAS(a, x^3, 0, 2) || x^3 := 1 ||", "x");
     check("6b", &put, TSO, &[&[1], &[2]], &[&[0]]);
-    let rmw = Build::new("x@3 a@1 b@2").thread(1, "rcas a x 0 2").thread(2, "rfaa b x 1");
-    check("6c", &rmw.observe("x"), TSO, &[&[1], &[3]], &[&[0], &[2]]);
+    let rmw = test("|| || x = 0", "RCAS(a, x^3, 0, 2) || RFAA(b, x^3, 1) ||", "x");
+    check("6c", &rmw, TSO, &[&[1], &[3]], &[&[0], &[2]]);
 }
 
 #[test]
 fn remote_rmws_and_order() {
-    let get = Build::new("x@2 y@2 a@1").thread(1, "get a x; put y 1").thread(2, "b = y; x = 1");
-    check("7a", &get.observe("a b"), TSO, &[&[1, 1], &[0, 0], &[0, 1]], &[]);
-    let rcas =
-        Build::new("x@2 y@2 a@1").thread(1, "rcas a x 8 9; put y 1").thread(2, "b = y; x = 1");
-    check("7b", &rcas.observe("a b"), TSO, &[&[0, 0], &[0, 1]], &[&[1, 1]]);
-    let polled = Build::new("y@1 x@2 u@1 v@2")
-        .thread(1, "rfaa u x 1; poll 2; a = y")
-        .thread(2, "rfaa v y 1; poll 1; b = x")
-        .observe("a b");
+    let get = test("|| x, y = 0, 0", "a := x^2; y^2 := 1 || b := y; x := 1", "a, b");
+    check("7a", &get, TSO, &[&[1, 1], &[0, 0], &[0, 1]], &[]);
+    let rcas = test("|| x, y = 0, 0", "RCAS(a, x^2, 8, 9); y^2 := 1 || b := y; x := 1", "a, b");
+    check("7b", &rcas, TSO, &[&[0, 0], &[0, 1]], &[&[1, 1]]);
+    let polled = "RFAA(_, x^2, 1); Poll(2); a := y || RFAA(_, y^1, 1); Poll(1); b := x";
+    let polled = test("y = 0 || x = 0", polled, "a, b");
     check("7c", &polled, TSO, &[&[0, 0]], &[]);
     check("7c under sc", &polled, Variant::Sc, &[&[0, 1], &[1, 0], &[1, 1]], &[&[0, 0]]);
 }
 
+/// Waiting for a put says nothing of the get before it by the axioms, but polls come in order.
+#[test]
+fn waiting_is_weaker_than_polling() {
+    let body = "x := w^2; z^2 :=^d 1; Wait(d); a := x ||";
+    let test = test("x = 0 || w = 1, z = 0", body, "a");
+    check("by the axioms", &test, WAIT, &[&[0], &[1]], &[]);
+    check("by polls", &test, Variant::RdmaWaitPolls, &[&[1]], &[&[0]]);
+}
+
 #[test]
 fn a_poll_of_nothing_blocks() {
-    let test = Build::new("x@1").thread(1, "poll 2; x = 1").thread(1, "x = 2").observe("x");
+    let test = test("x = 0 | || y = 0", "Poll(2); x := 1 | x := 2 ||", "x");
     for variant in [TSO, Variant::Sc] {
         let found = explore(&test, variant, Limits::default()).unwrap();
         assert!(found.complete && found.outcomes.is_empty());
-        let blocked: Vec<_> = found
-            .blocked
-            .iter()
-            .map(|blocked| (blocked.thread.number(), blocked.span.start))
-            .collect();
-        assert_eq!(blocked, [(1, 1)]);
+        let blocked: Vec<_> =
+            found.blocked.iter().map(|blocked| (blocked.thread.number(), blocked.span)).collect();
+        assert_eq!(blocked, [(1, test.program.threads[0].body[0].span)]);
     }
 }
 
 #[test]
 fn failed_assumptions_do_not_count() {
-    let test = Build::new("x@1").thread(1, "a = x; assume a 1").thread(1, "x = 1").observe("a");
+    let test = test("x = 0 |", "a := x; assume(a = 1) | x := 1", "a");
     assert_eq!(outcomes(&test, TSO), [outcome(&[1])].into());
 }
 
 #[test]
 fn spinning_is_finite() {
-    let test = Build::new("x@2 y@2")
-        .thread(1, "put x 1; put y 1")
-        .thread(2, "until a y 1; b = x")
-        .observe("a b");
+    let body = "x^2 := 1; y^2 := 1 || loop { a := y; if a = 1 { break } }; b := x";
+    let test = test("|| x, y = 0, 0", body, "a, b");
     assert_eq!(outcomes(&test, TSO), [outcome(&[1, 1])].into());
+}
+
+/// Loops whose states never repeat, and one that does nothing at all.
+#[test]
+fn endless_loops_hit_a_limit_or_have_no_outcome() {
+    let limits = Limits { states: 1000, ..Limits::default() };
+    for body in
+        ["loop { a := FAA(x, 1) }", "loop { x^1 := 1 }", "loop { RFAA(_, x^1, 1); Poll(1) }"]
+    {
+        let found = explore(&test("x = 0", body, "x"), TSO, limits).unwrap();
+        assert!(!found.complete && found.reason.is_some(), "{body}");
+    }
+    for body in ["loop { skip }", "loop { a := x }", "loop { y := x^1; Poll(1) }"] {
+        let found = explore(&test("x = 0", body, "x"), TSO, limits).unwrap();
+        assert!(found.complete && found.outcomes.is_empty(), "{body}: {:?}", found.reason);
+    }
 }
 
 #[test]
 fn limits_are_reported() {
-    let test = Build::new("x@1 y@2")
-        .thread(1, "x = 1; put y x; put y 2; a = x")
-        .thread(2, "y = 3; b = y; put x y; c = y")
-        .observe("a b c");
-    let limits = Limits { states: 5, ..Limits::default() };
-    let found = explore(&test, TSO, limits).unwrap();
+    let body = "x := 1; y^2 := x; y^2 := 2; a := x || y := 3; b := y; x^1 := y; c := y";
+    let test = test("x = 0 || y = 0", body, "a, b, c");
+    let found = explore(&test, TSO, Limits { states: 5, ..Limits::default() }).unwrap();
     assert!(!found.complete);
     assert_eq!(found.reason.as_deref(), Some("more than 5 states"));
     let stop = std::sync::atomic::AtomicBool::new(true);
     let found = explore(&test, TSO, Limits { stop: Some(&stop), ..Limits::default() }).unwrap();
     assert_eq!(found.reason.as_deref(), Some("stopped"));
+    let deadline = Some(std::time::Instant::now());
+    let found = explore(&test, TSO, Limits { deadline, ..Limits::default() }).unwrap();
+    assert_eq!(found.reason.as_deref(), Some("out of time"));
 }
 
 #[test]
 fn variants_refuse_what_they_do_not_have() {
-    let poll = Build::new("x@2").thread(1, "put x 1; poll 2").observe("x");
+    let poll = test("|| x = 0", "x^2 := 1; Poll(2) ||", "x");
     assert!(explore(&poll, WAIT, Limits::default()).is_err());
     assert!(explore(&poll, Variant::Tso, Limits::default()).is_err());
-    let wait = Build::new("x@2").thread(1, "put x 1 d; wait d").observe("x");
+    let wait = test("|| x = 0", "x^2 :=^d 1; Wait(d) ||", "x");
     assert!(explore(&wait, TSO, Limits::default()).is_err());
 }

@@ -2,7 +2,7 @@
 
 use lang::Test;
 
-use super::build::Build;
+use super::load::test;
 use crate::machine::{Random, Variant};
 
 /// How large programs get.
@@ -18,31 +18,32 @@ pub struct Shape {
     pub loops: bool,
 }
 
-/// The program of a seed; it observes every location and register.
+/// The program of a seed; it observes some of its locations and registers.
 pub fn program(seed: u64, shape: Shape) -> Test {
     let mut random = Random::new(seed);
-    let names: Vec<String> = (0..shape.nodes * shape.locations_per_node)
-        .map(|index| format!("x{}{}", index % shape.nodes + 1, index / shape.nodes))
+    let names =
+        |node: u32| (0..shape.locations_per_node).map(move |index| format!("x{node}{index}"));
+    let columns: Vec<String> = (1..=shape.nodes)
+        .map(|node| names(node).map(|name| format!("{name} = 0")).collect::<Vec<_>>().join(", "))
         .collect();
-    let declarations: Vec<String> = (0..names.len())
-        .map(|index| format!("{}@{}", names[index], index as u32 % shape.nodes + 1))
-        .collect();
-    let mut build = Build::new(&declarations.join(" "));
-    let mut observed = names.join(" ");
+    let mut observed: Vec<String> = (1..=shape.nodes).flat_map(names).collect();
+    let mut threads = String::new();
     for thread in 0..shape.threads {
         let node = if thread < shape.nodes { thread + 1 } else { random.below(shape.nodes) + 1 };
         let (least, most) = shape.statements;
         let count = least + random.below(most - least + 1);
-        let mut writer =
-            Writer { random: &mut random, shape, node, thread, registers: 0, issued: vec![0; 9] };
+        let random = &mut random;
+        let mut writer = Writer { random, shape, node, thread, registers: 0, issued: vec![0; 9] };
         let statements: Vec<String> = (0..count).map(|_| writer.statement()).collect();
-        let registers = writer.registers;
-        build = build.thread(node, &statements.join("; "));
-        for register in 0..registers {
-            observed.push_str(&format!(" r{thread}{register}"));
-        }
+        observed.extend((0..writer.registers).map(|register| format!("r{thread}{register}")));
+        let (number, body) = (thread + 1, statements.join("; "));
+        threads.push_str(&format!("thread {number} @ {node} {{ {body} }}\n"));
     }
-    build.observe(&observed)
+    let all = observed.len();
+    while observed.len() > 1 && observed.len() > all / 3 && random.below(4) > 0 {
+        observed.swap_remove(random.below(observed.len() as u32) as usize);
+    }
+    test(&columns.join(" || "), &threads, &observed.join(", "))
 }
 
 struct Writer<'a> {
@@ -81,32 +82,44 @@ impl Writer<'_> {
     fn statement(&mut self) -> String {
         let node = self.remote();
         let (x, y, v) = (self.location(node), self.local(), self.random.below(2) + 1);
-        let wait = self.shape.variant == Variant::RdmaWait;
-        let id = if wait { ["", " d", " e"][self.random.below(3) as usize] } else { "" };
+        let x = format!("{x}^{node}");
+        let wait = self.waits();
+        let id = if wait { ["", "d", "e"][self.random.below(3) as usize] } else { "" };
+        let (assign, last) = match id {
+            "" => (":=".to_owned(), String::new()),
+            id => (format!(":=^{id}"), format!(", {id}")),
+        };
         let kind = self.random.below(if self.shape.loops { 21 } else { 20 });
         if (4..13).contains(&kind) {
             self.issued[node as usize] += 1;
         }
         match kind {
-            0 | 1 => format!("{y} = {v}"),
-            2 | 3 => format!("{} = {y}", self.register()),
-            4..=6 => format!("put {x} {y}{id}"),
-            7 => format!("put {x} {v}{id}"),
-            8..=10 => format!("get {y} {x}{id}"),
-            11 => format!("rcas {y} {x} {} {v}{id}", self.random.below(2)),
-            12 => format!("rfaa {y} {x} {v}{id}"),
-            13 => format!("rfence {node}"),
-            14 => "mfence".to_owned(),
-            15 => format!("cas {} {y} 0 {v}", self.register()),
-            20 => format!("until {} {y} {v}", self.register()),
-            _ if wait => format!("wait {}", ["d", "e"][self.random.below(2) as usize]),
+            0 | 1 => format!("{y} := {v}"),
+            2 | 3 => format!("{} := {y}", self.register()),
+            4..=6 => format!("{x} {assign} {y}"),
+            7 => format!("{x} {assign} {v}"),
+            8..=10 => format!("{y} {assign} {x}"),
+            11 => format!("RCAS({y}, {x}, {}, {v}{last})", self.random.below(2)),
+            12 => format!("RFAA({y}, {x}, {v}{last})"),
+            13 => format!("Rfence({node})"),
+            14 => "Mfence".to_owned(),
+            15 => format!("{} := CAS({y}, 0, {v})", self.register()),
+            20 => {
+                let register = self.register();
+                format!("loop {{ {register} := {y}; if {register} = {v} {{ break }} }}")
+            }
+            _ if wait => format!("Wait({})", ["d", "e"][self.random.below(2) as usize]),
             _ => match self.issued.iter().position(|issued| *issued > 0) {
                 Some(node) => {
                     self.issued[node] -= 1;
-                    format!("poll {node}")
+                    format!("Poll({node})")
                 }
-                None => format!("{} = {y}", self.register()),
+                None => format!("{} := {y}", self.register()),
             },
         }
+    }
+
+    fn waits(&self) -> bool {
+        matches!(self.shape.variant, Variant::RdmaWait | Variant::RdmaWaitPolls)
     }
 }

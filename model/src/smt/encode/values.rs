@@ -188,55 +188,93 @@ impl Values {
         }
     }
 
-    /// The values that an assignment needs and that no domain lists.
-    pub fn missing(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Extra {
-        let mut missing = Extra::new();
+    /// The values that an assignment needs and that no domain lists; or else, the circles of rf and
+    /// computation in which it makes values out of thin air, each as literals that together make one.
+    pub fn missing(
+        &self,
+        skeleton: &Skeleton,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> (Extra, Vec<Vec<Lit>>) {
+        let (mut missing, mut circles) = (Extra::new(), Vec::new());
         for (index, domain) in self.domains.iter().enumerate() {
             if domain.other.is_none_or(|other| !is_true(other)) {
                 continue;
             }
             let id = ValueId(index);
-            let value = self.compute(skeleton, id, is_true, skeleton.values.len());
-            if let Some(value) =
-                value.filter(|value| domain.values.iter().all(|(known, _)| known != value))
-            {
-                missing.entry(id).or_default().insert(value);
+            match self.compute(skeleton, id, is_true, &mut Vec::new()) {
+                Computed::Value(value) => {
+                    if domain.values.iter().all(|(known, _)| *known != value) {
+                        missing.entry(id).or_default().insert(value);
+                    }
+                }
+                Computed::Circle(circle) if !circles.contains(&circle) => circles.push(circle),
+                Computed::Circle(_) | Computed::Nothing => {}
             }
         }
-        missing
+        (missing, circles)
     }
 
-    /// The value of an expression in an assignment, computed along rf for at most `steps` steps;
-    /// listed values are taken as they are.
+    /// The value of an expression in an assignment, computed along rf; listed values are taken as they
+    /// are. `path` holds the expressions that are being computed, each with the literal that leads on from it.
     fn compute(
         &self,
         skeleton: &Skeleton,
         id: ValueId,
         is_true: &dyn Fn(Lit) -> bool,
-        steps: usize,
-    ) -> Option<u64> {
+        path: &mut Vec<(ValueId, Lit)>,
+    ) -> Computed {
         if let Some(value) = self.domain(id).chosen(is_true) {
-            return Some(value);
+            return Computed::Value(value);
         }
-        let steps = steps.checked_sub(1)?;
+        if let Some(start) = path.iter().position(|(known, _)| *known == id) {
+            let mut circle: Vec<Lit> = path[start..].iter().map(|(_, literal)| *literal).collect();
+            circle.retain(|literal| *literal != Lit::TRUE);
+            circle.sort_unstable();
+            return Computed::Circle(circle);
+        }
+        let mut next = |operand: ValueId, literal: Lit| {
+            path.push((id, literal));
+            let computed = self.compute(skeleton, operand, is_true, path);
+            path.pop();
+            computed
+        };
         match &skeleton.values[id.0] {
-            Value::Constant(value) => Some(*value),
+            Value::Constant(value) => Computed::Value(*value),
             Value::Read(read) => {
-                let writer = writers(skeleton, *read).find(|writer| {
-                    self.reads_from.get(&(writer.0, read.0)).is_some_and(|taken| is_true(*taken))
-                })?;
-                self.compute(skeleton, skeleton.event(writer).written?, is_true, steps)
+                let taken = |writer: &EventId| self.reads_from.get(&(writer.0, read.0)).copied();
+                let source = writers(skeleton, *read)
+                    .filter_map(|writer| Some((writer, taken(&writer)?)))
+                    .find(|(_, taken)| is_true(*taken));
+                match source {
+                    Some((writer, taken)) => match skeleton.event(writer).written {
+                        Some(written) => next(written, taken),
+                        None => Computed::Nothing,
+                    },
+                    None => Computed::Nothing,
+                }
             }
-            Value::Binary(op, left, right) => {
-                let left = self.compute(skeleton, *left, is_true, steps)?;
-                Some(op.apply(left, self.compute(skeleton, *right, is_true, steps)?))
-            }
+            Value::Binary(op, left, right) => match next(*left, Lit::TRUE) {
+                Computed::Value(left) => match next(*right, Lit::TRUE) {
+                    Computed::Value(right) => Computed::Value(op.apply(left, right)),
+                    other => other,
+                },
+                other => other,
+            },
             Value::Select(guard, then, otherwise) => {
-                let arm = if is_true(self.guard(*guard)) { then } else { otherwise };
-                self.compute(skeleton, *arm, is_true, steps)
+                let guard = self.guard(*guard);
+                if is_true(guard) { next(*then, guard) } else { next(*otherwise, !guard) }
             }
         }
     }
+}
+
+/// What [`Values::compute`] comes to.
+enum Computed {
+    Value(u64),
+    /// It hangs on itself, through these choices.
+    Circle(Vec<Lit>),
+    /// It hangs on a read that does not happen.
+    Nothing,
 }
 
 /// The writes that a read may take its value from: all of its location but itself.

@@ -1,0 +1,70 @@
+//! The set of states that have been seen.
+
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+
+/// Distinct byte strings, numbered from 0 in the order in which they were added.
+#[derive(Default)]
+pub(super) struct StateSet {
+    bytes: Vec<u8>,
+    /// Where each begins; the next one's beginning is its end.
+    starts: Vec<usize>,
+    /// Open addressing; a number plus 1, or 0 for a free place. The length is a power of two.
+    table: Vec<u32>,
+}
+
+impl StateSet {
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Bytes in use.
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + 8 * self.starts.len() + 4 * self.table.len()
+    }
+
+    pub fn get(&self, number: usize) -> &[u8] {
+        let end = self.starts.get(number + 1).copied().unwrap_or(self.bytes.len());
+        &self.bytes[self.starts[number]..end]
+    }
+
+    /// Adds a string; its number if it is new.
+    pub fn insert(&mut self, key: &[u8]) -> Option<usize> {
+        if 4 * (self.starts.len() + 1) > 3 * self.table.len() {
+            self.grow();
+        }
+        let mask = self.table.len() - 1;
+        let mut place = hash(key) as usize & mask;
+        while self.table[place] != 0 {
+            if self.get(self.table[place] as usize - 1) == key {
+                return None;
+            }
+            place = (place + 1) & mask;
+        }
+        let number = self.starts.len();
+        self.starts.push(self.bytes.len());
+        self.bytes.extend_from_slice(key);
+        self.table[place] = number as u32 + 1;
+        Some(number)
+    }
+
+    fn grow(&mut self) {
+        let size = (2 * self.table.len()).max(64);
+        let mut table = vec![0; size];
+        for number in 0..self.starts.len() {
+            let mut place = hash(self.get(number)) as usize & (size - 1);
+            while table[place] != 0 {
+                place = (place + 1) & (size - 1);
+            }
+            table[place] = number as u32 + 1;
+        }
+        self.table = table;
+    }
+}
+
+fn hash(key: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(key);
+    hasher.finish()
+}

@@ -1,0 +1,390 @@
+//! Stubborn sets: which steps of a settled state are enough to take. `reduce` says why.
+
+use compiler::code::Instruction;
+
+use super::encode::item_reads;
+use super::footprint::{Access, Footprints, bit};
+use super::rules::{Agent, Machine, Transition, Variant};
+use super::state::{Entry, Item, Kind, LocalEntry, State};
+
+/// A part of the machine that can take one step at a time, and what it may do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub transition: Transition,
+    status: Status,
+    /// What its next step touches.
+    now: Access,
+    /// What it may touch from here to the end.
+    later: Access,
+    /// For a store buffer, the same of its RDMA operations alone.
+    operations: Access,
+    /// The buffer through which its write goes to memory in the same step.
+    pub through: Option<Agent>,
+    /// Parts whose order with this one's next step matters for other reasons than memory, as a mask.
+    overtaken: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Enabled,
+    /// That part must move first.
+    WaitsFor(usize),
+    /// It never moves again.
+    Stuck,
+}
+
+/// The parts of one state, and room to work in.
+#[derive(Default)]
+pub(super) struct Reduction {
+    parts: Vec<Part>,
+    /// By queue pair, the index of the part of its wbR; wbL and the pipe's entries follow.
+    first: Vec<usize>,
+    /// How many threads there are: their parts come first, then their store buffers'.
+    parts_of_threads: usize,
+    /// By part, the parts that it brings into a stubborn set; 0 if that is not worked out yet.
+    brings: Vec<u64>,
+}
+
+/// States with more parts than this are not reduced by stubborn sets; a set of parts is a 64-bit mask.
+const MAX_PARTS: usize = 64;
+
+impl Part {
+    fn new(transition: Transition, now: Access, later: Access) -> Self {
+        Self {
+            transition,
+            status: Status::Enabled,
+            now,
+            later,
+            operations: Access::default(),
+            through: None,
+            overtaken: 0,
+        }
+    }
+}
+
+impl Reduction {
+    /// Looks at a settled state; whether any step is enabled.
+    pub fn look(&mut self, machine: &Machine, footprints: &Footprints, state: &State) -> bool {
+        self.first.clear();
+        self.parts_of_threads = state.threads.len();
+        let mut next = 2 * state.threads.len();
+        for pair in &state.pairs {
+            self.first.push(next);
+            next += 2 + pair.pipe.len();
+        }
+        self.parts.clear();
+        for thread in 0..state.threads.len() {
+            self.parts.push(self.cpu(machine, footprints, state, thread));
+        }
+        for thread in 0..state.threads.len() {
+            self.parts.push(store_buffer(machine, state, thread));
+        }
+        for pair in 0..state.pairs.len() {
+            self.pair(machine, footprints, state, pair);
+        }
+        self.parts.iter().any(|part| part.status == Status::Enabled)
+    }
+
+    /// Every enabled step.
+    pub fn all(&self) -> impl Iterator<Item = Part> + '_ {
+        self.parts.iter().filter(|part| part.status == Status::Enabled).copied()
+    }
+
+    /// Adds the steps of a small stubborn set to `steps`; none only if no step is enabled.
+    pub fn choose(&mut self, footprints: &Footprints, steps: &mut Vec<Part>) {
+        if self.parts.len() > MAX_PARTS {
+            return steps.extend(self.all());
+        }
+        let reads = self.parts.iter().fold(0, |reads, part| reads | part.later.reads);
+        let relevant = footprints.observed | reads;
+        self.brings.clear();
+        self.brings.resize(self.parts.len(), 0);
+        let is_enabled = |index: &usize| self.parts[*index].status == Status::Enabled;
+        let enabled =
+            (0..self.parts.len()).filter(is_enabled).fold(0, |all, index| all | 1u64 << index);
+        let mut best = enabled;
+        for seed in indices(enabled) {
+            if best.count_ones() == 1 {
+                break;
+            }
+            let found = self.close(seed, relevant) & enabled;
+            if found.count_ones() < best.count_ones() {
+                best = found;
+            }
+        }
+        steps.extend(indices(best).map(|index| self.parts[index]));
+    }
+
+    /// The least set with a part that is closed under what its parts bring in.
+    fn close(&mut self, seed: usize, relevant: u64) -> u64 {
+        let (mut inside, mut todo) = (1 << seed, 1u64 << seed);
+        while todo != 0 {
+            let index = todo.trailing_zeros() as usize;
+            if self.brings[index] == 0 {
+                self.brings[index] = self.brought(index, relevant) | 1 << index;
+            }
+            let new = self.brings[index] & !inside;
+            inside |= new;
+            todo = (todo | new) & !(1 << index);
+        }
+        inside
+    }
+
+    fn brought(&self, index: usize, relevant: u64) -> u64 {
+        let part = &self.parts[index];
+        match part.status {
+            Status::Stuck => 0,
+            Status::WaitsFor(other) => 1 << other,
+            Status::Enabled => self.dependent(part, relevant),
+        }
+    }
+
+    /// The parts that may do something whose order with an enabled step matters.
+    fn dependent(&self, step: &Part, relevant: u64) -> u64 {
+        let mut all = step.overtaken;
+        for (index, other) in self.parts.iter().enumerate() {
+            all |= u64::from(step.now.conflicts(other.later, relevant)) << index;
+        }
+        // Of a thread and its store buffer, only operations that have not left it depend on the thread's reads.
+        let threads = self.parts_of_threads;
+        match step.transition.agent {
+            Agent::Cpu(thread) => {
+                let buffer = threads + thread;
+                let conflicts = step.now.conflicts(self.parts[buffer].operations, relevant);
+                all & !(1 << buffer) | u64::from(conflicts) << buffer
+            }
+            Agent::StoreBuffer(thread) => all & !(1 << thread),
+            _ => all,
+        }
+    }
+
+    fn cpu(
+        &self,
+        machine: &Machine,
+        footprints: &Footprints,
+        state: &State,
+        thread: usize,
+    ) -> Part {
+        let buffer = state.threads.len() + thread;
+        let drained = state.threads[thread].buffer.is_empty();
+        let mut now = Access::default();
+        let status = match machine.next_instruction(state, thread) {
+            None => Status::Stuck,
+            Some(instruction) => match (machine.in_flight(state, thread), instruction) {
+                (Some(pair), _) => Status::WaitsFor(self.first[pair] + 2),
+                (None, Instruction::Read { location, .. }) => {
+                    now.reads = bit(location.0);
+                    Status::Enabled
+                }
+                (None, Instruction::Write { location, .. }) => {
+                    now.writes = bit(location.0); // only `sc` leaves a write unsettled
+                    Status::Enabled
+                }
+                (None, Instruction::Cas { location, .. } | Instruction::Faa { location, .. })
+                    if drained =>
+                {
+                    (now.reads, now.writes) = (bit(location.0), bit(location.0));
+                    Status::Enabled
+                }
+                (None, Instruction::Poll(pair)) => self.poll(state, pair.0, buffer),
+                (None, Instruction::Wait(id)) => {
+                    match machine.awaited(state, thread, *id) {
+                        None => Status::Stuck, // settling has taken it
+                        Some((pair, slot)) if machine.variant == Variant::RdmaWait => {
+                            self.wait(state, pair, slot, buffer)
+                        }
+                        Some((pair, _)) => self.poll(state, pair, buffer),
+                    }
+                }
+                _ => Status::WaitsFor(buffer),
+            },
+        };
+        let later = match status {
+            Status::Stuck => Access::default(),
+            _ => footprints.future(thread, state.threads[thread].pc).access,
+        };
+        let transition = Transition { agent: Agent::Cpu(thread), slot: 0 };
+        Part { status, ..Part::new(transition, now, later) }
+    }
+
+    /// What a poll that finds no notice waits for: the oldest operation that is not polled.
+    fn poll(&self, state: &State, pair: usize, buffer: usize) -> Status {
+        let queues = &state.pairs[pair];
+        if queues.outstanding == 0 {
+            Status::Stuck
+        } else if !queues.local.is_empty() {
+            Status::WaitsFor(self.first[pair] + 1)
+        } else if !queues.pipe.is_empty() {
+            Status::WaitsFor(self.first[pair] + 2)
+        } else {
+            Status::WaitsFor(buffer)
+        }
+    }
+
+    /// What a Wait without polls waits for: some operation that it counts, in that slot.
+    fn wait(&self, state: &State, pair: usize, slot: usize, buffer: usize) -> Status {
+        let queues = &state.pairs[pair];
+        let counted = |wait: Option<usize>| wait == Some(slot);
+        let pending = |entry: &LocalEntry| match entry {
+            LocalEntry::Write { wait, .. } => counted(*wait),
+            LocalEntry::Notice => false,
+        };
+        let in_pipe = queues.pipe.iter().position(|entry| counted(entry.wait));
+        if queues.local.iter().any(pending) {
+            Status::WaitsFor(self.first[pair] + 1)
+        } else if let Some(slot) = in_pipe {
+            Status::WaitsFor(self.first[pair] + 2 + slot)
+        } else {
+            Status::WaitsFor(buffer)
+        }
+    }
+
+    fn pair(&mut self, machine: &Machine, footprints: &Footprints, state: &State, pair: usize) {
+        let queues = &state.pairs[pair];
+        let head = queues.remote.first().map_or(0, |write| bit(write.target.0));
+        let all = queues.remote.iter().fold(0, |all, write| all | bit(write.target.0));
+        self.parts.push(buffer_of_writes(Agent::RemoteBuffer(pair), head, all));
+        let target = |entry: &LocalEntry| match entry {
+            LocalEntry::Write { target, .. } => bit(target.0),
+            LocalEntry::Notice => 0,
+        };
+        let head = queues.local.first().map_or(0, target);
+        let all = queues.local.iter().fold(0, |all, entry| all | target(entry));
+        self.parts.push(buffer_of_writes(Agent::LocalBuffer(pair), head, all));
+        let thread = machine.code.queue_pairs[pair].thread.0;
+        let future = footprints.future(thread, state.threads[thread].pc);
+        let waits = machine.variant == Variant::RdmaWait && future.polls & bit(pair) != 0;
+        for slot in 0..queues.pipe.len() {
+            let transition = Transition { agent: Agent::Pipe(pair), slot };
+            let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);
+            let status = self.pipe_status(machine, state, pair, slot);
+            let mut part = Part { status, ..Part::new(transition, now, later) };
+            let kind = queues.pipe[slot].item.kind();
+            match kind {
+                Kind::RemoteWrite | Kind::AtomicWrite if waits => {
+                    part.now = Access::default();
+                    if part.status == Status::WaitsFor(self.first[pair]) {
+                        part.status = Status::Enabled;
+                    }
+                    part.overtaken = self.gets_ahead(state, pair, slot);
+                }
+                _ if machine.variant == Variant::Sc => {}
+                Kind::RemoteWrite | Kind::AtomicWrite => {
+                    part.through = Some(Agent::RemoteBuffer(pair));
+                }
+                Kind::LocalWrite => part.through = Some(Agent::LocalBuffer(pair)),
+                _ => {}
+            }
+            self.parts.push(part);
+        }
+    }
+
+    /// The gets before an entry of a pipe that have still to read.
+    fn gets_ahead(&self, state: &State, pair: usize, slot: usize) -> u64 {
+        let ahead = state.pairs[pair].pipe[..slot].iter().enumerate();
+        let gets = ahead.filter(|(_, entry)| entry.item.kind() == Kind::Get);
+        // Modulo 64 is as good as any: states with more parts are not reduced.
+        gets.fold(0, |all, (index, _)| all | bit(self.first[pair] + 2 + index))
+    }
+
+    /// Whether an entry of a settled pipe can move, or one part that must move first.
+    fn pipe_status(&self, machine: &Machine, state: &State, pair: usize, slot: usize) -> Status {
+        let queues = &state.pairs[pair];
+        let (remote, local) = (self.first[pair], self.first[pair] + 1);
+        let entry = |slot| self.first[pair] + 2 + slot;
+        let kind = queues.pipe[slot].item.kind();
+        let blocks = |other: &Entry| !machine.may_overtake(kind, other.item.kind());
+        if let Some(blocker) = queues.pipe[..slot].iter().position(blocks) {
+            return Status::WaitsFor(entry(blocker));
+        }
+        match kind {
+            Kind::Put if !queues.local.is_empty() => Status::WaitsFor(local),
+            Kind::LocalWrite if !queues.local.is_empty() => Status::WaitsFor(local),
+            Kind::RemoteWrite | Kind::AtomicWrite | Kind::Get | Kind::Rmw
+                if !queues.remote.is_empty() =>
+            {
+                Status::WaitsFor(remote)
+            }
+            Kind::Rmw if state.locks[machine.lock[pair]] => self.lock_holder(machine, state, pair),
+            _ => Status::Enabled,
+        }
+    }
+
+    /// The part that will free the lock of a queue pair's node.
+    fn lock_holder(&self, machine: &Machine, state: &State, pair: usize) -> Status {
+        for (other, queues) in state.pairs.iter().enumerate() {
+            if machine.lock[other] != machine.lock[pair] {
+                continue;
+            }
+            if queues.remote.iter().any(|write| write.atomic) {
+                return Status::WaitsFor(self.first[other]);
+            }
+            let atomic = |entry: &Entry| entry.item.kind() == Kind::AtomicWrite;
+            if let Some(slot) = queues.pipe.iter().position(atomic) {
+                return Status::WaitsFor(self.first[other] + 2 + slot);
+            }
+        }
+        Status::Stuck
+    }
+}
+
+/// The bits of a mask, from the lowest.
+fn indices(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let index = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(index)
+    })
+}
+
+fn store_buffer(machine: &Machine, state: &State, thread: usize) -> Part {
+    let (mut now, mut later, mut operations) =
+        (Access::default(), Access::default(), Access::default());
+    let buffer = &state.threads[thread].buffer;
+    for (index, entry) in buffer.iter().enumerate() {
+        let (next, all) = item_access(machine, entry.pair, &entry.item);
+        later = later.union(all);
+        if index == 0 {
+            now = next;
+        }
+        if !matches!(entry.item, Item::Write { .. }) {
+            operations = operations.union(all);
+        }
+    }
+    let status = if buffer.is_empty() { Status::Stuck } else { Status::Enabled };
+    let transition = Transition { agent: Agent::StoreBuffer(thread), slot: 0 };
+    Part { status, operations, ..Part::new(transition, now, later) }
+}
+
+fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
+    let write = |writes| Access { writes, ..Access::default() };
+    let status = if head == 0 { Status::Stuck } else { Status::Enabled };
+    let transition = Transition { agent, slot: 0 };
+    Part { status, ..Part::new(transition, write(head), write(all)) }
+}
+
+/// What an entry's next step touches, and what all of its steps may touch.
+fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
+    let write = |writes| Access { writes, ..Access::default() };
+    let now = match item {
+        Item::Write { target, .. }
+        | Item::RemoteWrite { target, .. }
+        | Item::LocalWrite { target, .. }
+        | Item::AtomicWrite { target, .. } => write(bit(target.0)),
+        Item::Rcas { target, .. } | Item::Rfaa { target, .. } => Access {
+            reads: bit(target.0),
+            // Under `sc` the write is part of the step.
+            writes: if machine.variant == Variant::Sc { bit(target.0) } else { 0 },
+            locks: bit(machine.lock[pair]),
+        },
+        item => Access { reads: item_reads(item), ..Access::default() },
+    };
+    let more = match item {
+        Item::Put { target, .. } | Item::Get { target, .. } => write(bit(target.0)),
+        Item::Rcas { result, target, .. } | Item::Rfaa { result, target, .. } => {
+            write(bit(target.0) | bit(result.0))
+        }
+        _ => Access::default(),
+    };
+    (now, now.union(more))
+}

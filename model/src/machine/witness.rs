@@ -1,0 +1,91 @@
+//! How an outcome comes about: one execution, step by step, in words.
+
+use compiler::code::CompileError;
+use lang::Test;
+use lang::outcome::Outcome;
+
+use super::explore::{Effort, Explorer, Limits, Search};
+use super::fault::FaultSet;
+use super::footprint::Footprints;
+use super::rules::{Machine, Variant};
+use super::stubborn::Reduction;
+
+/// What the search for an execution found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witness {
+    /// The steps of an execution with the outcome, each with its rule.
+    Steps(Vec<String>),
+    /// There is no such execution.
+    None,
+    /// A limit was hit before one was found; which.
+    Unknown(String),
+}
+
+/// An execution with a given outcome.
+///
+/// # Errors
+/// Statements without operational meaning in this variant.
+pub fn witness(
+    test: &Test,
+    variant: Variant,
+    faults: FaultSet,
+    outcome: &Outcome,
+    limits: Limits<'_>,
+) -> Result<Witness, CompileError> {
+    let machine = Machine::new(test, variant, faults)?;
+    let footprints = Footprints::of(test, &machine);
+    // Values that do not matter would be shown as 0 if they were left out.
+    let mut explorer = Explorer::new(test, &machine, &footprints, Effort::Stubborn, limits);
+    let outcome = outcome.clone();
+    explorer.search = Some(Search { outcome, parents: Vec::new(), current: 0, reached: false });
+    let stopped = explorer.run();
+    let Some(search) = explorer.search.take() else { return Ok(Witness::None) };
+    if !search.reached {
+        return Ok(stopped.map_or(Witness::None, Witness::Unknown));
+    }
+    Ok(retrace(&mut explorer, &search).map_or_else(Witness::Unknown, Witness::Steps))
+}
+
+/// Takes the steps again that led from the first state to the outcome.
+fn retrace(explorer: &mut Explorer<'_>, search: &Search) -> Result<Vec<String>, String> {
+    let mut path = vec![search.current];
+    while let Some(parent) = path.last().and_then(|last| search.parents.get(*last))
+        && path.last() != Some(parent)
+    {
+        path.push(*parent);
+    }
+    path.reverse();
+    let mut words = Vec::new();
+    let mut state = explorer.machine.initial().clone();
+    let mut next = state.clone();
+    let mut reduction = Reduction::default();
+    // Up to the first stored state, or the outcome if nothing needed to be stored.
+    explorer.steps_taken.words = Some(Vec::new());
+    explorer.arrive(&mut next, &mut reduction)?;
+    words.append(explorer.steps_taken.words.get_or_insert_default());
+    for (index, number) in path.iter().enumerate() {
+        if *number >= explorer.seen.len() {
+            break;
+        }
+        explorer.machine.decode(explorer.seen.get(*number), &mut state);
+        let goal = path.get(index + 1);
+        let mut taken = 0;
+        let mut found = false;
+        explorer.expand(&mut state, &mut next, &mut reduction, &mut |explorer, state| {
+            let machine = explorer.machine;
+            found = match goal {
+                Some(goal) => explorer.stored_as(*goal),
+                None => machine.is_final(state) && machine.outcome(state) == search.outcome,
+            };
+            if !found {
+                taken = explorer.steps_taken.words.as_ref().map_or(0, Vec::len);
+            }
+            found
+        })?;
+        let mut steps = explorer.steps_taken.words.replace(Vec::new()).unwrap_or_default();
+        if found {
+            words.extend(steps.drain(taken..));
+        }
+    }
+    Ok(words)
+}
