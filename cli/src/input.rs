@@ -112,7 +112,7 @@ pub fn collect(paths: &[PathBuf], extensions: &[&str]) -> (Vec<Input>, Vec<Probl
     (inputs, problems)
 }
 
-/// Links to folders are not followed, so this ends.
+/// Links to folders are not followed, so this ends; neither pipes nor devices are read, so they cannot hold it up.
 fn walk(
     folder: &Path,
     extensions: &[&str],
@@ -147,7 +147,7 @@ fn walk(
         let wanted = || path.extension().is_some_and(|end| extensions.iter().any(|e| end == *e));
         if is_folder {
             walk(&path, extensions, depth + 1, found, problems);
-        } else if wanted() && !path.is_dir() {
+        } else if wanted() && path.is_file() {
             found.push(path);
         }
     }

@@ -26,7 +26,7 @@ use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
 use crate::models::{LoadedModel, Models};
-use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
+use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip};
@@ -123,7 +123,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if results == 0 && skipped > 0 {
         report.exit.raise(Exit::Unknown);
     }
-    if arguments.format.format == crate::options::Format::Table && results > 0 {
+    let is_told = results > 0 && !(report.look().quiet && report.exit == Exit::Fine);
+    if arguments.format.format == Format::Table && is_told {
         let text = plan.describe();
         report.terminal.out(&text);
     }
@@ -186,8 +187,9 @@ fn run_all(
             report.exit.raise(Exit::Unknown);
         }
         answer.problems.into_iter().for_each(|problem| report.problem(problem));
-        for result in &answer.results {
-            report.result(result.status(), || result.json(), || layout.draw(result));
+        for (index, result) in answer.results.iter().enumerate() {
+            let draw = || layout.draw(&answer.results, index);
+            report.result(result.status(), || result.json(), draw);
         }
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -331,6 +333,9 @@ impl Runner<'_> {
                 let identities = models.iter().map(|model| model.identity.clone()).collect();
                 let backend: &dyn Backend = &self.plan.backend;
                 let measured = self.pool.install(|| measure(backend, &job, identities, control));
+                if measured.0.status == Status::Interrupted && measured.0.iterations == 0 {
+                    return;
+                }
                 answer.records.push(measured.0.clone());
                 measured
             }

@@ -105,25 +105,6 @@ impl TestResult {
         }
     }
 
-    /// A warning if the program cannot end.
-    pub fn no_outcome(&self, source: &Arc<Source>) -> Option<Problem> {
-        if !self.complete || !self.outcomes.is_empty() {
-            return None;
-        }
-        let model = &self.model;
-        let message = format!("the program has no outcome under `{model}`: no execution ends");
-        let first = self.blocked.first().map_or(Span::default(), |(span, ..)| *span);
-        let mut warning = Diagnostic::warning("no-outcome", first, message);
-        if !self.blocked.is_empty() {
-            warning = warning.label("waits forever");
-        }
-        for (span, ..) in self.blocked.iter().skip(1) {
-            warning = warning.related(*span, "waits forever");
-        }
-        let help = "so nothing is allowed, and every ✗ and every `forall` holds";
-        Some(Problem::at(source, warning.help(help)))
-    }
-
     /// An error if the engines contradict each other.
     pub fn engines_disagree(&self, source: &Arc<Source>) -> Option<Problem> {
         self.disagreement.as_ref()?;
@@ -183,6 +164,18 @@ impl TestResult {
         json
     }
 
+    /// Whether it differs from another result of the test by the model's name only.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let parts = |result: &Self| {
+            let Self { complete, reason, unsupported, disagreement_text, .. } = result;
+            (*complete, reason.clone(), unsupported.clone(), disagreement_text.clone())
+        };
+        self.witnesses.is_empty()
+            && parts(self) == parts(other)
+            && self.outcomes == other.outcomes
+            && self.checked == other.checked
+    }
+
     fn word(&self) -> (&'static str, Tint) {
         match self.status() {
             Status::Good => ("ok", Tint::Good),
@@ -190,6 +183,26 @@ impl TestResult {
             Status::Open => ("unknown", Tint::Open),
         }
     }
+}
+
+/// A warning if the program cannot end under some of the models.
+pub fn no_outcome(results: &[TestResult], source: &Arc<Source>) -> Option<Problem> {
+    let none: Vec<&TestResult> =
+        results.iter().filter(|result| result.complete && result.outcomes.is_empty()).collect();
+    let blocked = &none.first()?.blocked;
+    let models: Vec<String> = none.iter().map(|result| format!("`{}`", result.model)).collect();
+    let message =
+        format!("the program has no outcome under {}: no execution ends", models.join(", "));
+    let first = blocked.first().map_or(Span::default(), |(span, ..)| *span);
+    let mut warning = Diagnostic::warning("no-outcome", first, message);
+    if !blocked.is_empty() {
+        warning = warning.label("waits forever");
+    }
+    for (span, ..) in blocked.iter().skip(1) {
+        warning = warning.related(*span, "waits forever");
+    }
+    let help = "so nothing is allowed, and every ✗ and every `forall` holds";
+    Some(Problem::at(source, warning.help(help)))
 }
 
 /// Both sets, and what differs.
@@ -232,13 +245,22 @@ impl Layout {
         Self { look, in_full: in_full || look.verbose > 0, test_width, model_width }
     }
 
-    /// The text of a result; nothing under `-q` if all is well.
-    pub fn draw(&self, result: &TestResult) -> String {
-        match result.status() {
-            Status::Good if self.look.quiet => String::new(),
-            _ if self.in_full && !self.look.quiet => self.block(result),
-            _ => self.line(result),
+    /// The text of one of the results of a file. Under `-q` there is none if all is well; in full, models that
+    /// agree share one block, that of the first.
+    pub fn draw(&self, results: &[TestResult], index: usize) -> String {
+        let result = &results[index];
+        if self.look.quiet || !self.in_full {
+            let is_shown = !self.look.quiet || result.status() != Status::Good;
+            return if is_shown { self.line(result) } else { String::new() };
         }
+        if results[..index].iter().any(|other| other.says_the_same(result)) {
+            return String::new();
+        }
+        let mut models = result.model.clone();
+        for other in results[index + 1..].iter().filter(|other| other.says_the_same(result)) {
+            models = format!("{models}, {}", other.model);
+        }
+        self.block(result, &models)
     }
 
     fn line(&self, result: &TestResult) -> String {
@@ -268,13 +290,13 @@ impl Layout {
         }
     }
 
-    fn block(&self, result: &TestResult) -> String {
+    fn block(&self, result: &TestResult, models: &str) -> String {
         let (word, tint) = result.word();
         let test = self.look.paint(Tint::Strong, &result.test);
         let word = self.look.paint(tint, word);
-        let (model, engine) = (&result.model, result.engine.name());
+        let engine = result.engine.name();
         let mut text =
-            format!("{test} under {model}, by {engine}: {} — {word}\n", self.numbers(result));
+            format!("{test} under {models}, by {engine}: {} — {word}\n", self.numbers(result));
         for reason in result.unsupported.iter().chain(&result.reason).take(1) {
             text.push_str(&format!("  {reason}\n"));
         }
