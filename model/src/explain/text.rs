@@ -64,7 +64,7 @@ impl Explanation<'_> {
         for step in &broken.steps {
             writeln!(out, "  {:<14} {}", words.label(step.from), words.action(step.from))?;
             writeln!(out, "  {:<14}   ({})", "", words.statement(step.from))?;
-            writeln!(out, "    → {:<10} {}", step.relation, words.because(step))?;
+            writeln!(out, "    → {}: {}", step.relation, words.because(step))?;
         }
         match (broken.kind, broken.steps.last()) {
             (AxiomKind::Empty, Some(last)) => {
