@@ -99,10 +99,11 @@ impl Explanation<'_> {
                     }
                 }
             }
-            write!(out, "    {:>2}  {:<16}", happening.event.0, words.label(happening.event))?;
+            let label = words.label(happening.event);
             match event.thread {
-                None => writeln!(out)?,
+                None => writeln!(out, "    {:>2}  {label}", happening.event.0)?,
                 Some(_) => {
+                    write!(out, "    {:>2}  {label:<16}", happening.event.0)?;
                     let text = source.text.get(event.span.range()).unwrap_or_default();
                     writeln!(out, "  {}", text.split_whitespace().collect::<Vec<_>>().join(" "))?;
                 }
