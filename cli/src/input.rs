@@ -20,17 +20,16 @@ pub struct Input {
     pub is_named: bool,
 }
 
+/// What messages and results call standard input.
+pub const STDIN: &str = "<stdin>";
+
 /// How deep folders are searched.
 const DEEPEST: usize = 64;
 
 impl Input {
     /// The path as messages and results name it.
     pub fn name(&self) -> String {
-        if self.is_stdin() {
-            "<stdin>".to_owned()
-        } else {
-            self.path.to_string_lossy().into_owned()
-        }
+        if self.is_stdin() { STDIN.to_owned() } else { self.path.to_string_lossy().into_owned() }
     }
 
     /// The file's name without folders and ending.

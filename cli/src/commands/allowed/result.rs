@@ -10,7 +10,7 @@ use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
 use model::smt::Statistics;
 use model::verdict::{Checked, Verdict};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use crate::engine::{Disagreement, Engine, Found};
 use crate::input::Input;
@@ -45,7 +45,8 @@ pub struct TestResult {
     blocked: Vec<(Span, usize, usize)>,
     statistics: Statistics,
     explored: Option<(u64, u64)>,
-    disagreement: Option<(Vec<Map<String, Json>>, Vec<Map<String, Json>>)>,
+    /// Both engines' outcomes over all observables.
+    disagreement: Option<Json>,
     disagreement_text: String,
     /// One per outcome, if they were asked for.
     pub witnesses: Vec<Witness>,
@@ -83,8 +84,9 @@ impl TestResult {
             blocked: found.allowed.blocked.iter().map(place).collect(),
             statistics: found.allowed.statistics,
             explored: found.explored,
-            disagreement: disagreement
-                .map(|Disagreement { smt, explore }| (all_states(smt), all_states(explore))),
+            disagreement: disagreement.map(|Disagreement { smt, explore }| {
+                json!({ "smt": all_states(smt), "explore": all_states(explore) })
+            }),
             disagreement_text: disagreement.map_or(String::new(), |both| contrast(test, both)),
             witnesses: Vec::new(),
         }
@@ -155,8 +157,8 @@ impl TestResult {
             json["states"] = json!(states);
             json["transitions"] = json!(transitions);
         }
-        if let Some((smt, explore)) = &self.disagreement {
-            json["disagreement"] = json!({ "smt": smt, "explore": explore });
+        if let Some(disagreement) = &self.disagreement {
+            json["disagreement"] = disagreement.clone();
         }
         if !self.witnesses.is_empty() {
             json["witnesses"] = self.witnesses.iter().map(|witness| witness.json.clone()).collect();

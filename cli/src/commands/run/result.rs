@@ -6,7 +6,7 @@ use lang::Test;
 use lang::outcome::Outcome;
 use serde_json::{Value as Json, json};
 
-use crate::input::Input;
+use crate::input::{Input, STDIN};
 use crate::models::{LoadedModel, names};
 use crate::report::Status;
 use crate::table::{assignments, cells, count, draw, pad};
@@ -125,7 +125,8 @@ impl RunResult {
     fn explain(&self, judged: &JudgedOutcome) -> String {
         let names = self.names.iter().map(String::as_str);
         let outcome = assignments(names, &judged.outcome.0, "=");
-        let (file, model) = (quote(&self.file), quote(&self.model_argument));
+        let file = if self.file == STDIN { "-" } else { &self.file };
+        let (file, model) = (quote(file), quote(&self.model_argument));
         format!("litmus explain {file} --model {model} --outcome {}", quote(&outcome))
     }
 }
