@@ -132,6 +132,7 @@ fn engines(criterion: &mut Criterion) {
 }
 
 /// What averages hide: the median test and the slowest.
+#[expect(clippy::print_stdout, reason = "a benchmark prints")]
 fn print_extremes(tests: &[&Test], model: &lang::cat::model::Model) {
     for solver in SolverKind::ALL {
         let mut times: Vec<_> = tests
