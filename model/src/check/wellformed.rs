@@ -135,7 +135,7 @@ impl<'a> View<'a> {
         unfed.map_or(Ok(()), |id| Err(format!("event {} reads from no write", id.0)))
     }
 
-    /// The k-th poll of a thread towards a node answers for its k-th operation towards it.
+    /// The k-th poll of a thread towards a node answers for its k-th operation towards it, an earlier one.
     fn polls(&self) -> Result<(), String> {
         let mut expected: BTreeSet<(EventId, EventId)> = BTreeSet::new();
         let mut polled: BTreeMap<_, usize> = BTreeMap::new();
@@ -150,8 +150,9 @@ impl<'a> View<'a> {
                 (operation.thread, operation.node) == (thread, node)
                     && self.happenings.contains_key(&operation.completion)
             });
-            let Some(operation) = operations.nth(*rank) else {
-                return Err(format!("the poll {} has no operation to poll", id.0));
+            let earlier = operations.nth(*rank).filter(|operation| operation.completion < *id);
+            let Some(operation) = earlier else {
+                return Err(format!("the poll {} has no earlier operation to poll", id.0));
             };
             expected.insert((operation.completion, *id));
             *rank += 1;

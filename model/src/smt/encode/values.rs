@@ -181,6 +181,11 @@ impl Values {
             }
             cnf.implies(&[happens], &options);
             cnf.at_most_one(&options);
+            // One that reads what is computed from it has a value too, though nothing else gives it one.
+            let domain = self.domain(value);
+            let values = domain.values.iter().map(|(_, literal)| *literal);
+            let values: Vec<Lit> = values.chain(domain.other).collect();
+            cnf.implies(&[happens], &values);
             // A read that does not happen has some value, so that what is computed from it has one too.
             if let Some((_, some)) = self.domain(value).values.first() {
                 cnf.implies(&[!happens], &[*some]);
