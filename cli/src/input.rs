@@ -20,17 +20,16 @@ pub struct Input {
     pub is_named: bool,
 }
 
+/// What messages and results call standard input.
+pub const STDIN: &str = "<stdin>";
+
 /// How deep folders are searched.
 const DEEPEST: usize = 64;
 
 impl Input {
     /// The path as messages and results name it.
     pub fn name(&self) -> String {
-        if self.is_stdin() {
-            "<stdin>".to_owned()
-        } else {
-            self.path.to_string_lossy().into_owned()
-        }
+        if self.is_stdin() { STDIN.to_owned() } else { self.path.to_string_lossy().into_owned() }
     }
 
     /// The file's name without folders and ending.
@@ -112,7 +111,7 @@ pub fn collect(paths: &[PathBuf], extensions: &[&str]) -> (Vec<Input>, Vec<Probl
     (inputs, problems)
 }
 
-/// Links to folders are not followed, so this ends.
+/// Links to folders are not followed, so this ends; neither pipes nor devices are read, so they cannot hold it up.
 fn walk(
     folder: &Path,
     extensions: &[&str],
@@ -147,7 +146,7 @@ fn walk(
         let wanted = || path.extension().is_some_and(|end| extensions.iter().any(|e| end == *e));
         if is_folder {
             walk(&path, extensions, depth + 1, found, problems);
-        } else if wanted() && !path.is_dir() {
+        } else if wanted() && path.is_file() {
             found.push(path);
         }
     }

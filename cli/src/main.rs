@@ -28,13 +28,13 @@ use terminal::{ColorChoice, Terminal};
 #[command(name = "litmus", version, after_help = exit::HELP, arg_required_else_help = true)]
 struct Arguments {
     /// When to use color; NO_COLOR in the environment is honored
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, display_order = 100)]
     color: ColorChoice,
     /// Only say what is wrong
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 101)]
     quiet: bool,
     /// Say more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 102)]
     verbose: u8,
     #[command(subcommand)]
     command: Command,

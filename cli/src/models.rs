@@ -188,17 +188,18 @@ fn load_include(include: &str, includer: &str) -> Option<Source> {
     shipped_source(include)
 }
 
-fn read_model(path: &str) -> Result<Source, Problem> {
+fn read_model(path: &str) -> Result<Source, Box<Problem>> {
     use std::io::Read;
+    let problem = |code, message: String| Box::new(Problem::of_file(path, code, message));
     let mut bytes = Vec::new();
     let take = LARGEST_FILE as u64 + 1;
     let read = std::fs::File::open(path).and_then(|file| file.take(take).read_to_end(&mut bytes));
     if let Err(error) = read {
-        return Err(Problem::of_file(path, "unreadable-file", format!("cannot be read: {error}")));
+        return Err(problem("unreadable-file", format!("cannot be read: {error}")));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Source::new(path, text)),
-        Err(_) => Err(Problem::of_file(path, "not-utf8", "expected UTF-8 text, found other bytes")),
+        Err(_) => Err(problem("not-utf8", "expected UTF-8 text, found other bytes".to_owned())),
     }
 }
 
@@ -207,7 +208,7 @@ fn read_model(path: &str) -> Result<Source, Problem> {
 /// # Errors
 /// All that is wrong with it.
 pub fn load_file(path: &str) -> Result<(LoadedModel, Vec<Problem>), Vec<Problem>> {
-    let source = read_model(path).map_err(|problem| vec![problem])?;
+    let source = read_model(path).map_err(|problem| vec![*problem])?;
     let with_sources = |pairs: Vec<(Source, Diagnostic)>| {
         pairs.into_iter().map(|(source, diagnostic)| Problem::at(&Arc::new(source), diagnostic))
     };

@@ -101,20 +101,24 @@ impl<'t> Report<'t> {
         }
     }
 
-    /// An error or warning: on stderr, and at the end of JSON.
+    /// An error or warning: on stderr, or at the end of JSON.
     pub fn problem(&mut self, problem: Problem) {
         let is_error = problem.diagnostic.is_error();
         if is_error {
-            let is_bug = problem.diagnostic.code == "engine-unsound";
-            self.exit.raise(if is_bug { Exit::Internal } else { Exit::BadInput });
+            self.exit.raise(match problem.diagnostic.code {
+                "engine-unsound" => Exit::Internal,
+                "engines-disagree" => Exit::Violation,
+                _ => Exit::BadInput,
+            });
         }
-        if is_error || !self.look().quiet {
-            let text = problem.render(self.look().error_color);
-            self.terminal.err(&text);
-        }
-        if self.format == Format::Json {
-            let list = if is_error { &mut self.errors } else { &mut self.warnings };
-            list.push(problem.json());
+        match self.format {
+            Format::Json if is_error => self.errors.push(problem.json()),
+            Format::Json => self.warnings.push(problem.json()),
+            Format::Table if is_error || !self.look().quiet => {
+                let text = problem.render(self.look().error_color);
+                self.terminal.err(&text);
+            }
+            Format::Table => {}
         }
     }
 
@@ -130,11 +134,13 @@ impl<'t> Report<'t> {
 
     /// An error of the command line.
     pub fn usage_error(&mut self, code: &'static str, message: &str) {
-        self.terminal.err(&format!("error: {message}\n"));
         self.exit.raise(Exit::Usage);
-        self.errors.push(json!({
-            "file": "", "line": 0, "column": 0, "severity": "error", "code": code, "message": message,
-        }));
+        match self.format {
+            Format::Table => self.terminal.err(&format!("error: {message}\n")),
+            Format::Json => self.errors.push(json!({
+                "file": "", "line": 0, "column": 0, "severity": "error", "code": code, "message": message,
+            })),
+        }
     }
 
     /// A skip, counted by its reason.
@@ -190,7 +196,7 @@ impl<'t> Report<'t> {
 
     fn summary(&self, [good, bad, open]: [&str; 3]) -> String {
         let (skipped, results) = self.counts();
-        if results + skipped < 2 {
+        if results + skipped < 2 || (self.look().quiet && self.exit == Exit::Fine) {
             return String::new();
         }
         let look = self.look();

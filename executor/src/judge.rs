@@ -142,7 +142,15 @@ mod tests {
     #[test]
     fn whole_table() {
         use Judgement::{Conforms, Inconclusive, Unseen, Violation};
-        let rows: [(&str, Option<AllowedSet>, &[u64], Judgement, &[Judgement], usize); 16] = [
+        type Row = (
+            &'static str,
+            Option<AllowedSet>,
+            &'static [u64],
+            Judgement,
+            &'static [Judgement],
+            usize,
+        );
+        let rows: [Row; 16] = [
             ("allowed, complete, seen", allowed(&[0], true), &[0], Conforms, &[Conforms], 0),
             ("allowed, complete, not seen", allowed(&[0], true), &[], Inconclusive, &[], 1),
             ("allowed, incomplete, seen", allowed(&[0], false), &[0], Conforms, &[Conforms], 0),

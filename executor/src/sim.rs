@@ -86,3 +86,94 @@ impl Backend for Sim {
             .reduce(Observations::default, Observations::merge))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use lang::Test;
+    use lang::source::Source;
+
+    use super::*;
+    use crate::backend::measure;
+    use crate::record::Status;
+
+    const PROGRAM: &str = "\
+litmus MP
+            ||  x = 0, y = 0
+  --------------------------
+  x^2 := 1  ||  a := y
+  y^2 := 1  ||  b := x
+";
+
+    fn test() -> Test {
+        let (test, diagnostics) = lang::litmus::load(&Source::new("MP", PROGRAM));
+        test.unwrap_or_else(|| panic!("{diagnostics:?}"))
+    }
+
+    fn job(test: &Test, iterations: u64, seed: u64) -> Job<'_> {
+        Job { test, file: "MP", program: PROGRAM, machine: "rdma-tso", iterations, seed }
+    }
+
+    fn run(faults: &[&str], job: &Job<'_>, threads: usize) -> Result<Observations, Refusal> {
+        let faults: Vec<String> = faults.iter().map(|name| (*name).to_owned()).collect();
+        let sim = Sim::new(&faults).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let control = Control { stop: &AtomicBool::new(false), progress: &|_| {} };
+        pool.install(|| sim.run(job, control))
+    }
+
+    #[test]
+    fn counts_depend_on_the_seed_and_not_on_the_workers() {
+        let test = test();
+        let one = run(&[], &job(&test, 3500, 1), 1).unwrap();
+        assert_eq!(one.iterations(), 3500);
+        assert_eq!(one, run(&[], &job(&test, 3500, 1), 8).unwrap());
+        assert_ne!(one, run(&[], &job(&test, 3500, 2), 1).unwrap());
+    }
+
+    #[test]
+    fn more_iterations_begin_with_the_same_ones() {
+        let test = test();
+        let few = run(&[], &job(&test, CHUNK, 1), 2).unwrap();
+        let many = run(&[], &job(&test, 3 * CHUNK, 1), 2).unwrap();
+        assert!(few.outcomes.iter().all(|(outcome, count)| many.outcomes[outcome] >= *count));
+    }
+
+    #[test]
+    fn faults_show() {
+        let test = test();
+        let correct = run(&[], &job(&test, 5000, 1), 2).unwrap();
+        let broken = run(&["puts-reordered"], &job(&test, 5000, 1), 2).unwrap();
+        assert!(broken.outcomes.len() > correct.outcomes.len());
+        assert_eq!(
+            Sim::new(&["no-such-fault".to_owned()]).unwrap_err(),
+            UnknownFault("no-such-fault".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_skipped_with_a_reason() {
+        let test = test();
+        let on = |machine| run(&[], &Job { machine, ..job(&test, 10, 1) }, 1);
+        assert!(matches!(on("abacus"), Err(Refusal::Skip(reason)) if reason.contains("abacus")));
+        assert!(matches!(on("tso"), Err(Refusal::Skip(_))));
+    }
+
+    #[test]
+    fn a_stop_leaves_whole_chunks() {
+        let test = test();
+        let stop = AtomicBool::new(false);
+        let done = AtomicU64::new(0);
+        let progress = |runs| {
+            done.fetch_add(runs, Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
+        };
+        let control = Control { stop: &stop, progress: &progress };
+        let (record, seen) =
+            measure(&Sim::default(), &job(&test, 100 * CHUNK, 1), Vec::new(), control);
+        assert_eq!(record.status, Status::Interrupted);
+        assert_eq!(seen.iterations(), done.into_inner());
+        assert!(seen.iterations() > 0 && seen.iterations() % CHUNK == 0);
+    }
+}

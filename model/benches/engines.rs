@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lang::Test;
@@ -25,19 +26,24 @@ const STORE_BUFFERING: &str = "litmus SB+put-polls\nmodel rdma-tso-rmw\n
   observe a, b
 ";
 
-/// Node 1 puts to each of `nodes` other nodes `puts` times, and polls each of them once.
+/// Node 1 puts to each of `nodes` other nodes `puts` times, whose CPUs read twice: the number of outcomes is
+/// polynomial in the puts and exponential in the nodes.
 fn puts_family(nodes: usize, puts: usize) -> String {
-    let mut text = String::from("litmus puts\nmodel rdma-tso-rmw\n\n  ");
-    let columns: Vec<String> = (2..nodes + 2).map(|node| format!("x{node} = 0")).collect();
-    let _ = writeln!(text, "y = 0 || {}\n  -----", columns.join(" || "));
-    let empty = " ||".repeat(nodes);
-    for node in 2..nodes + 2 {
+    let mut text = String::from("litmus puts\nmodel rdma-tso-rmw\n\n");
+    let others = 2..nodes + 2;
+    let row = |first: &str, cell: &dyn Fn(usize) -> String| {
+        let cells: Vec<String> = others.clone().map(cell).collect();
+        format!("  {first} || {}\n", cells.join(" || "))
+    };
+    text += &row("", &|node| format!("x{node} = 0"));
+    text += "  -----\n";
+    text += &row("", &|node| format!("a{node} := x{node}; b{node} := x{node}"));
+    for node in others.clone() {
         for value in 1..=puts {
-            let _ = writeln!(text, "  x{node}^{node} := {value}{empty}");
+            text += &row(&format!("x{node}^{node} := {value}"), &|_| String::new());
         }
-        let _ = writeln!(text, "  Poll({node}){empty}");
     }
-    let names: Vec<String> = (2..nodes + 2).map(|node| format!("x{node}")).collect();
+    let names: Vec<String> = others.map(|node| format!("a{node}, b{node}")).collect();
     let _ = writeln!(text, "\n  observe {}", names.join(", "));
     text
 }
@@ -102,6 +108,7 @@ fn engines(criterion: &mut Criterion) {
         .map(|(_, test)| test)
         .filter(|test| Question::new(test, &model, None).is_ok())
         .collect();
+    print_extremes(&tests, &model);
     let mut group = criterion.benchmark_group("suite-outcomes");
     group.sample_size(10);
     group.throughput(Throughput::Elements(tests.len() as u64));
@@ -124,13 +131,35 @@ fn engines(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// What averages hide: the median test and the slowest.
+#[expect(clippy::print_stdout, reason = "a benchmark prints")]
+fn print_extremes(tests: &[&Test], model: &lang::cat::model::Model) {
+    for solver in SolverKind::ALL {
+        let mut times: Vec<_> = tests
+            .iter()
+            .map(|test| {
+                let start = Instant::now();
+                outcomes(test, model, solver);
+                (start.elapsed(), test.name.as_str())
+            })
+            .collect();
+        times.sort();
+        let (median, _) = times[times.len() / 2];
+        let (slowest, name) = times[times.len() - 1];
+        println!("suite by {}: median {median:?}, slowest {slowest:?} ({name})", solver.name());
+    }
+}
+
 fn growth(criterion: &mut Criterion) {
     let model = shipped("rdma-tso-rmw");
     let mut group = criterion.benchmark_group("growth");
     group.sample_size(10);
-    for (nodes, puts) in [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)] {
+    for (nodes, puts) in [(1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (3, 2), (3, 3)] {
         let test = load(&puts_family(nodes, puts));
-        let id = format!("{puts} puts to each of {nodes} nodes");
+        let id = format!(
+            "{puts} puts to each of {nodes}, {} outcomes",
+            outcomes(&test, &model, SolverKind::Batsat)
+        );
         group.bench_with_input(BenchmarkId::new("smt-batsat", &id), &test, |bencher, test| {
             bencher.iter(|| outcomes(test, &model, SolverKind::Batsat));
         });

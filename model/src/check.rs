@@ -10,7 +10,7 @@ use compiler::skeleton::Skeleton;
 use lang::cat::model::{AxiomKind, Model};
 
 use crate::execution::Execution;
-pub use evaluate::{Evaluator, Pairs, Value};
+pub use evaluate::{Evaluator, Pairs, Value, closure};
 pub use wellformed::well_formed;
 
 /// The names of the axioms that an execution breaks.
@@ -22,9 +22,7 @@ pub fn broken_axioms(skeleton: &Skeleton, model: &Model, execution: &Execution) 
             Value::Relation(pairs) => !pairs.is_empty(),
         },
         AxiomKind::Irreflexive => evaluator.pairs(&axiom.body).iter().any(|(a, b)| a == b),
-        AxiomKind::Acyclic => {
-            evaluate::closure(&evaluator.pairs(&axiom.body)).iter().any(|(a, b)| a == b)
-        }
+        AxiomKind::Acyclic => closure(&evaluator.pairs(&axiom.body)).iter().any(|(a, b)| a == b),
     });
     broken.map(|axiom| axiom.name.clone()).collect()
 }

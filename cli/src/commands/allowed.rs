@@ -86,8 +86,9 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
                 for problem in answer.problems {
                     report.problem(problem);
                 }
-                for result in &answer.results {
-                    report.result(result.status(), || result.json(), || layout.draw(result));
+                for (index, result) in answer.results.iter().enumerate() {
+                    let draw = || layout.draw(&answer.results, index);
+                    report.result(result.status(), || result.json(), draw);
                 }
                 answer.skips.into_iter().for_each(|skip| report.skip(skip));
             }
@@ -148,6 +149,7 @@ fn ask_about(input: &Input, models: &Models, request: &Request, witness: bool) -
             }
         }
     }
+    answer.problems.extend(result::no_outcome(&answer.results, &source));
     answer
 }
 
@@ -162,7 +164,6 @@ impl Answer {
     ) {
         let checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
         let result = TestResult::new(test, source, model.name(), request.engine, found, checked);
-        self.problems.extend(result.no_outcome(source));
         self.problems.extend(result.engines_disagree(source));
         self.results.push(result);
     }

@@ -76,10 +76,6 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(model) = model else {
         return refuse(&source, Vec::new(), terminal);
     };
-    if chosen.is_empty() && test.models.len() > 1 {
-        let others = test.models[1..].join(", ");
-        terminal.note(&format!("explained under {}; the test also names {others}", model.name()));
-    }
     explain_under(arguments, &test, &source, &model, terminal)
 }
 
@@ -109,6 +105,10 @@ fn explain_under(
         Ok(explanation) => explanation,
         Err(errors) => return refuse(source, errors, terminal),
     };
+    if arguments.model.is_none() && test.models.len() > 1 {
+        let others = test.models[1..].join(", ");
+        terminal.note(&format!("explained under {}; the test also names {others}", model.name()));
+    }
     let mut exit = match explanation.reason {
         Reason::Unknown => Exit::Unknown,
         _ => Exit::Fine,

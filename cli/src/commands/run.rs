@@ -1,40 +1,32 @@
 //! `litmus run`: tests on a backend, recorded and judged.
 //!
-//! The way of a test is [`run_test`]: load, choose machines, measure (or take what a record has), judge.
+//! The way of a test is [`Runner::run_test`]: load, choose machines, measure (or take what a record has), judge.
 
 mod plan;
 mod result;
+mod runner;
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
-use executor::backend::{Backend, Control, Job, measure};
-use executor::judge::{AllowedSet, judge};
-use executor::record::{Record, Status, TestRecord, hash_text};
 use executor::sim::Sim;
-use lang::Test;
-use lang::source::Source;
-use model::allowed::undefined_calls;
-use rayon::ThreadPool;
 use serde_json::json;
 
-use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
-use crate::input::{self, Input, load_test};
-use crate::models::{LoadedModel, Models};
-use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
+use crate::input::{self, Input};
+use crate::models::Models;
+use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;
-use crate::problem::{Problem, problems};
-use crate::report::{Report, Skip};
+use crate::report::Report;
 use crate::table;
 use crate::terminal::Terminal;
 
 use plan::Plan;
-use result::{Layout, RunResult};
+use result::Layout;
+use runner::{Answer, Runner};
 
 /// Run tests on a machine or a simulator, and judge what is seen
 ///
@@ -123,7 +115,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if results == 0 && skipped > 0 {
         report.exit.raise(Exit::Unknown);
     }
-    if arguments.format.format == crate::options::Format::Table && results > 0 {
+    let is_told = results > 0 && !(report.look().quiet && report.exit == Exit::Fine);
+    if arguments.format.format == Format::Table && is_told {
         let text = plan.describe();
         report.terminal.out(&text);
     }
@@ -186,8 +179,9 @@ fn run_all(
             report.exit.raise(Exit::Unknown);
         }
         answer.problems.into_iter().for_each(|problem| report.problem(problem));
-        for result in &answer.results {
-            report.result(result.status(), || result.json(), || layout.draw(result));
+        for (index, result) in answer.results.iter().enumerate() {
+            let draw = || layout.draw(&answer.results, index);
+            report.result(result.status(), || result.json(), draw);
         }
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -208,198 +202,4 @@ fn stop_on_signal() -> Arc<AtomicBool> {
     // Without a handler, Ctrl-C ends the process at once; the record keeps what it has.
     drop(ctrlc::set_handler(handler));
     stop
-}
-
-/// What came of a file.
-#[derive(Default)]
-struct Answer {
-    problems: Vec<Problem>,
-    records: Vec<TestRecord>,
-    results: Vec<RunResult>,
-    skips: Vec<Skip>,
-}
-
-/// What workers need.
-struct Runner<'a> {
-    plan: &'a Plan,
-    models: &'a Models,
-    pool: &'a ThreadPool,
-    request: Request,
-    stop: &'a AtomicBool,
-    progress: &'a (dyn Fn(u64) + Sync),
-}
-
-impl Runner<'_> {
-    fn run_test(&self, input: &Input) -> Answer {
-        let mut answer = Answer::default();
-        let (loaded, diagnostics) = load_test(input);
-        answer.problems = diagnostics;
-        let Some((test, source)) = loaded else { return answer };
-        let asked = match self.models.of_test(&test, &source) {
-            Ok(asked) => asked,
-            Err(unknown) => {
-                answer.problems.extend(problems(&source, unknown));
-                return answer;
-            }
-        };
-        for (machine, models) in self.machines(input, &test, &source, asked, &mut answer) {
-            self.run_on_machine(&test, &source, &machine, &models, &mut answer);
-        }
-        answer
-    }
-
-    /// The machines to be simulated, each once, with the models that judge it.
-    fn machines(
-        &self,
-        input: &Input,
-        test: &Test,
-        source: &Arc<Source>,
-        asked: Vec<Arc<LoadedModel>>,
-        answer: &mut Answer,
-    ) -> Vec<(String, Vec<Arc<LoadedModel>>)> {
-        let mut order: Vec<(String, Vec<Arc<LoadedModel>>)> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
-        let is_chosen = !self.models.chosen.is_empty();
-        for model in asked {
-            let skip = |reason: String| Skip {
-                test: test.name.clone(),
-                file: input.name(),
-                model: model.name().to_owned(),
-                reason,
-            };
-            let undefined = undefined_calls(test, model.model());
-            if let Some(first) = undefined.first() {
-                if is_chosen && !input.is_named {
-                    answer.skips.push(skip(first.message.clone()));
-                } else {
-                    answer.problems.extend(problems(source, undefined));
-                }
-                continue;
-            }
-            let Some(machine) = self.machine_for(test, &model) else {
-                let reason = format!("the model `{}` has no operational machine", model.name());
-                answer.skips.push(skip(reason));
-                continue;
-            };
-            let index = *known.entry(machine.clone()).or_insert_with(|| {
-                order.push((machine, Vec::new()));
-                order.len() - 1
-            });
-            order[index].1.push(model);
-        }
-        order
-    }
-
-    /// The machine that a model names. A user's own model may name none: then it judges the machine that the test
-    /// is for, as it would judge hardware.
-    fn machine_for(&self, test: &Test, model: &LoadedModel) -> Option<String> {
-        let own = model.model().machine.clone();
-        if own.is_some() || !model.is_own {
-            return own;
-        }
-        let mut names = test.models.iter();
-        names.find_map(|name| self.models.shipped(name)?.model().machine.clone())
-    }
-
-    fn run_on_machine(
-        &self,
-        test: &Test,
-        source: &Arc<Source>,
-        machine: &str,
-        models: &[Arc<LoadedModel>],
-        answer: &mut Answer,
-    ) {
-        let known = match self.known(test, source, machine) {
-            Ok(known) => known,
-            Err(problem) => {
-                answer.problems.push(problem);
-                return;
-            }
-        };
-        let (record, seen) = match known {
-            Some(known) => known,
-            None => {
-                let job = Job {
-                    test,
-                    file: &source.name,
-                    program: &source.text,
-                    machine,
-                    iterations: self.plan.header.iterations,
-                    seed: self.plan.header.seed,
-                };
-                let control = Control { stop: self.stop, progress: self.progress };
-                let identities = models.iter().map(|model| model.identity.clone()).collect();
-                let backend: &dyn Backend = &self.plan.backend;
-                let measured = self.pool.install(|| measure(backend, &job, identities, control));
-                answer.records.push(measured.0.clone());
-                measured
-            }
-        };
-        match (record.status, &record.reason) {
-            (Status::Skipped, reason) => {
-                answer.skips.extend(models.iter().map(|model| Skip {
-                    test: test.name.clone(),
-                    file: source.name.clone(),
-                    model: model.name().to_owned(),
-                    reason: reason.clone().unwrap_or_default(),
-                }));
-            }
-            (Status::Failed, reason) => {
-                let message = reason.clone().unwrap_or_default();
-                answer.problems.push(Problem::of_file(&source.name, "backend-failed", message));
-            }
-            (Status::Complete | Status::Interrupted, _) => {
-                for model in models {
-                    match self.allowed(test, model) {
-                        Ok((allowed, reason)) => {
-                            let judged = judge(allowed.as_ref(), &seen);
-                            let measured = (&record, self.plan.backend.name());
-                            let result = RunResult::new(test, measured, model, judged, reason);
-                            answer.results.push(result);
-                        }
-                        Err(errors) => answer.problems.extend(problems(source, errors)),
-                    }
-                }
-            }
-        }
-    }
-
-    /// What the record that is gone on with has of a test.
-    fn known(
-        &self,
-        test: &Test,
-        source: &Arc<Source>,
-        machine: &str,
-    ) -> Result<Option<(TestRecord, executor::observation::Observations)>, Problem> {
-        let differs = |message: String| {
-            Problem::of_file(&source.name, "record-differs", message)
-                .help("record anew, or bring the file back to what it was")
-        };
-        let Some(record) = &self.plan.previous else { return Ok(None) };
-        let record: &Record = record;
-        let key = (test.name.as_str(), source.name.as_str(), machine);
-        let found = record.completed(key, &hash_text(&source.text)).map_err(differs)?;
-        let Some(found) = found else { return Ok(None) };
-        let seen = found.observations(test).map_err(|name| {
-            differs(format!("the record has a state without a value of `{name}`"))
-        })?;
-        Ok(Some((found.clone(), seen)))
-    }
-
-    /// What a model allows, and why that is not known in full, if it is not.
-    fn allowed(
-        &self,
-        test: &Test,
-        model: &LoadedModel,
-    ) -> Result<(Option<AllowedSet>, Option<String>), Vec<lang::diagnostic::Diagnostic>> {
-        match engine::ask(test, model.model(), &self.request) {
-            Ok(found) => {
-                let outcomes = found.allowed.outcomes.into_keys().collect();
-                let complete = found.allowed.complete;
-                Ok((Some(AllowedSet { outcomes, complete }), found.allowed.reason))
-            }
-            Err(Refusal::Unsupported(reason)) => Ok((None, Some(reason))),
-            Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => Err(errors),
-        }
-    }
 }

@@ -67,7 +67,7 @@ impl Finder<'_> {
         let pairs = self.evaluator.pairs(body);
         let events: BTreeSet<usize> = pairs.iter().map(|(a, _)| *a).collect();
         let cycle = |event: usize| match kind {
-            AxiomKind::Acyclic => self.path(body, &pairs, event, event, None),
+            AxiomKind::Acyclic => self.path(body, &pairs, event, event),
             _ if pairs.contains(&(event, event)) => self.steps(body, event, event, None),
             _ => None,
         };
@@ -75,14 +75,7 @@ impl Finder<'_> {
     }
 
     /// A shortest chain of edges from a to b, each replaced by its named steps.
-    fn path(
-        &self,
-        body: &Expr,
-        pairs: &Pairs,
-        a: usize,
-        b: usize,
-        name: Option<&str>,
-    ) -> Option<Vec<Step>> {
+    fn path(&self, body: &Expr, pairs: &Pairs, a: usize, b: usize) -> Option<Vec<Step>> {
         let mut before: BTreeMap<usize, usize> = BTreeMap::new();
         let mut queue = VecDeque::from([a]);
         while let Some(event) = queue.pop_front() {
@@ -102,12 +95,12 @@ impl Finder<'_> {
             }
         }
         events.reverse();
-        let edges = events.windows(2).map(|edge| self.steps(body, edge[0], edge[1], name));
+        let edges = events.windows(2).map(|edge| self.steps(body, edge[0], edge[1], None));
         Some(edges.collect::<Option<Vec<_>>>()?.concat())
     }
 
     /// The named steps that take an expression from a to b; `None` if it does not relate them.
-    /// `name` is the definition that the expression stands in.
+    /// `name` is the definition that the expression stands in, if what it relates is in that definition.
     fn steps(&self, expr: &Expr, a: usize, b: usize, name: Option<&str>) -> Option<Vec<Step>> {
         if !self.evaluator.pairs(expr).contains(&(a, b)) {
             return None;
@@ -131,6 +124,7 @@ impl Finder<'_> {
             }
             Expr::Difference(x, _) => self.steps(x, a, b, name),
             Expr::Sequence(x, y) => {
+                let name = name.filter(|_| is_restriction(expr));
                 let first = self.evaluator.pairs(x);
                 let middles = first.range((a, 0)..=(a, usize::MAX)).map(|(_, m)| *m);
                 let joined = middles.filter_map(|m| {
@@ -141,13 +135,13 @@ impl Finder<'_> {
                 joined.min_by_key(Vec::len)
             }
             Expr::Inverse(x) => {
-                let mut steps = self.steps(x, b, a, name)?;
+                let mut steps = self.steps(x, b, a, None)?;
                 steps.reverse();
                 Some(steps.into_iter().map(Step::inverse).collect())
             }
-            Expr::Plus(x) => self.path(x, &self.evaluator.pairs(x), a, b, name),
+            Expr::Plus(x) => self.path(x, &self.evaluator.pairs(x), a, b),
             Expr::Star(_) | Expr::Optional(_) if a == b => Some(Vec::new()),
-            Expr::Star(x) => self.path(x, &self.evaluator.pairs(x), a, b, name),
+            Expr::Star(x) => self.path(x, &self.evaluator.pairs(x), a, b),
             Expr::Optional(x) => self.steps(x, a, b, name),
             _ => named(name.unwrap_or("order")),
         }

@@ -64,7 +64,7 @@ impl Explanation<'_> {
         for step in &broken.steps {
             writeln!(out, "  {:<14} {}", words.label(step.from), words.action(step.from))?;
             writeln!(out, "  {:<14}   ({})", "", words.statement(step.from))?;
-            writeln!(out, "    → {:<10} {}", step.relation, words.because(step))?;
+            writeln!(out, "    → {}: {}", step.relation, words.because(step))?;
         }
         match (broken.kind, broken.steps.last()) {
             (AxiomKind::Empty, Some(last)) => {
@@ -99,10 +99,11 @@ impl Explanation<'_> {
                     }
                 }
             }
-            write!(out, "    {:>2}  {:<16}", happening.event.0, words.label(happening.event))?;
+            let label = words.label(happening.event);
             match event.thread {
-                None => writeln!(out)?,
+                None => writeln!(out, "    {:>2}  {label}", happening.event.0)?,
                 Some(_) => {
+                    write!(out, "    {:>2}  {label:<16}", happening.event.0)?;
                     let text = source.text.get(event.span.range()).unwrap_or_default();
                     writeln!(out, "  {}", text.split_whitespace().collect::<Vec<_>>().join(" "))?;
                 }

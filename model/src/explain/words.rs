@@ -109,20 +109,15 @@ impl Words<'_> {
         let place = self.location(to);
         let name = step.relation.as_str();
         if let Some((table, cell)) = name.split_once('[') {
-            let cell = cell.trim_end_matches(']');
-            return format!(
-                "{} keeps program order from {} to {}{}",
-                table,
-                cell.split(", ").next().unwrap_or_default(),
-                cell.split(", ").nth(1).unwrap_or_default(),
-                match to.node.filter(|_| from.node == to.node) {
-                    Some(node) => format!(" on the queue pair towards node {}", node.0),
-                    None => String::new(),
-                }
-            );
+            let (row, column) = cell.trim_end_matches(']').split_once(", ").unwrap_or_default();
+            let queue_pair = match to.node.filter(|_| from.node == to.node) {
+                Some(node) => format!(", on the queue pair towards node {}", node.0),
+                None => String::new(),
+            };
+            return format!("{table} keeps the program order of {row} and {column}{queue_pair}");
         }
         match name {
-            "rf" | "rfe" | "rfi" => format!("the value read is the one written ({})", self.label(step.from)),
+            "rf" | "rfe" | "rfi" => "the value read is the one written".to_owned(),
             "rb" | "fr" | "rbi" | "fre" | "rbe" => {
                 format!("what is read of {place} is older than what is written")
             }

@@ -10,7 +10,7 @@ use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
 use model::smt::Statistics;
 use model::verdict::{Checked, Verdict};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use crate::engine::{Disagreement, Engine, Found};
 use crate::input::Input;
@@ -45,7 +45,8 @@ pub struct TestResult {
     blocked: Vec<(Span, usize, usize)>,
     statistics: Statistics,
     explored: Option<(u64, u64)>,
-    disagreement: Option<(Vec<Map<String, Json>>, Vec<Map<String, Json>>)>,
+    /// Both engines' outcomes over all observables.
+    disagreement: Option<Json>,
     disagreement_text: String,
     /// One per outcome, if they were asked for.
     pub witnesses: Vec<Witness>,
@@ -83,8 +84,9 @@ impl TestResult {
             blocked: found.allowed.blocked.iter().map(place).collect(),
             statistics: found.allowed.statistics,
             explored: found.explored,
-            disagreement: disagreement
-                .map(|Disagreement { smt, explore }| (all_states(smt), all_states(explore))),
+            disagreement: disagreement.map(|Disagreement { smt, explore }| {
+                json!({ "smt": all_states(smt), "explore": all_states(explore) })
+            }),
             disagreement_text: disagreement.map_or(String::new(), |both| contrast(test, both)),
             witnesses: Vec::new(),
         }
@@ -103,25 +105,6 @@ impl TestResult {
             () if is_open || self.unsupported.is_some() => Status::Open,
             () => Status::Good,
         }
-    }
-
-    /// A warning if the program cannot end.
-    pub fn no_outcome(&self, source: &Arc<Source>) -> Option<Problem> {
-        if !self.complete || !self.outcomes.is_empty() {
-            return None;
-        }
-        let model = &self.model;
-        let message = format!("the program has no outcome under `{model}`: no execution ends");
-        let first = self.blocked.first().map_or(Span::default(), |(span, ..)| *span);
-        let mut warning = Diagnostic::warning("no-outcome", first, message);
-        if !self.blocked.is_empty() {
-            warning = warning.label("waits forever");
-        }
-        for (span, ..) in self.blocked.iter().skip(1) {
-            warning = warning.related(*span, "waits forever");
-        }
-        let help = "so nothing is allowed, and every ✗ and every `forall` holds";
-        Some(Problem::at(source, warning.help(help)))
     }
 
     /// An error if the engines contradict each other.
@@ -174,13 +157,25 @@ impl TestResult {
             json["states"] = json!(states);
             json["transitions"] = json!(transitions);
         }
-        if let Some((smt, explore)) = &self.disagreement {
-            json["disagreement"] = json!({ "smt": smt, "explore": explore });
+        if let Some(disagreement) = &self.disagreement {
+            json["disagreement"] = disagreement.clone();
         }
         if !self.witnesses.is_empty() {
             json["witnesses"] = self.witnesses.iter().map(|witness| witness.json.clone()).collect();
         }
         json
+    }
+
+    /// Whether it differs from another result of the test by the model's name only.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let parts = |result: &Self| {
+            let Self { complete, reason, unsupported, disagreement_text, .. } = result;
+            (*complete, reason.clone(), unsupported.clone(), disagreement_text.clone())
+        };
+        self.witnesses.is_empty()
+            && parts(self) == parts(other)
+            && self.outcomes == other.outcomes
+            && self.checked == other.checked
     }
 
     fn word(&self) -> (&'static str, Tint) {
@@ -190,6 +185,26 @@ impl TestResult {
             Status::Open => ("unknown", Tint::Open),
         }
     }
+}
+
+/// A warning if the program cannot end under some of the models.
+pub fn no_outcome(results: &[TestResult], source: &Arc<Source>) -> Option<Problem> {
+    let none: Vec<&TestResult> =
+        results.iter().filter(|result| result.complete && result.outcomes.is_empty()).collect();
+    let blocked = &none.first()?.blocked;
+    let models: Vec<String> = none.iter().map(|result| format!("`{}`", result.model)).collect();
+    let message =
+        format!("the program has no outcome under {}: no execution ends", models.join(", "));
+    let first = blocked.first().map_or(Span::default(), |(span, ..)| *span);
+    let mut warning = Diagnostic::warning("no-outcome", first, message);
+    if !blocked.is_empty() {
+        warning = warning.label("waits forever");
+    }
+    for (span, ..) in blocked.iter().skip(1) {
+        warning = warning.related(*span, "waits forever");
+    }
+    let help = "so nothing is allowed, and every ✗ and every `forall` holds";
+    Some(Problem::at(source, warning.help(help)))
 }
 
 /// Both sets, and what differs.
@@ -232,13 +247,22 @@ impl Layout {
         Self { look, in_full: in_full || look.verbose > 0, test_width, model_width }
     }
 
-    /// The text of a result; nothing under `-q` if all is well.
-    pub fn draw(&self, result: &TestResult) -> String {
-        match result.status() {
-            Status::Good if self.look.quiet => String::new(),
-            _ if self.in_full && !self.look.quiet => self.block(result),
-            _ => self.line(result),
+    /// The text of one of the results of a file. Under `-q` there is none if all is well; in full, models that
+    /// agree share one block, that of the first.
+    pub fn draw(&self, results: &[TestResult], index: usize) -> String {
+        let result = &results[index];
+        if self.look.quiet || !self.in_full {
+            let is_shown = !self.look.quiet || result.status() != Status::Good;
+            return if is_shown { self.line(result) } else { String::new() };
         }
+        if results[..index].iter().any(|other| other.says_the_same(result)) {
+            return String::new();
+        }
+        let mut models = result.model.clone();
+        for other in results[index + 1..].iter().filter(|other| other.says_the_same(result)) {
+            models = format!("{models}, {}", other.model);
+        }
+        self.block(result, &models)
     }
 
     fn line(&self, result: &TestResult) -> String {
@@ -268,13 +292,13 @@ impl Layout {
         }
     }
 
-    fn block(&self, result: &TestResult) -> String {
+    fn block(&self, result: &TestResult, models: &str) -> String {
         let (word, tint) = result.word();
         let test = self.look.paint(Tint::Strong, &result.test);
         let word = self.look.paint(tint, word);
-        let (model, engine) = (&result.model, result.engine.name());
+        let engine = result.engine.name();
         let mut text =
-            format!("{test} under {model}, by {engine}: {} — {word}\n", self.numbers(result));
+            format!("{test} under {models}, by {engine}: {} — {word}\n", self.numbers(result));
         for reason in result.unsupported.iter().chain(&result.reason).take(1) {
             text.push_str(&format!("  {reason}\n"));
         }

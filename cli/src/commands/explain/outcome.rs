@@ -136,8 +136,7 @@ mod tests {
         let wrong = [
             ("", "found nothing"),
             ("a", "expected NAME=VALUE"),
-            ("aa=1", "did you mean `a`?"),
-            ("nonsense=1", "this test shows"),
+            ("aa=1", "this test shows a, b, x, y"),
             ("a=-1", "expected a number"),
             ("a=18446744073709551616", "expected a number"),
             ("(a, b) = (1)", "as many values as names"),

@@ -6,7 +6,7 @@ use lang::Test;
 use lang::outcome::Outcome;
 use serde_json::{Value as Json, json};
 
-use crate::input::Input;
+use crate::input::{Input, STDIN};
 use crate::models::{LoadedModel, names};
 use crate::report::Status;
 use crate::table::{assignments, cells, count, draw, pad};
@@ -109,6 +109,14 @@ impl RunResult {
         json
     }
 
+    /// Whether it differs from another result of the test by the model's name only.
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.machine == other.machine
+            && self.judged == other.judged
+            && self.reason == other.reason
+            && self.status() != Status::Bad
+    }
+
     fn violations(&self) -> impl Iterator<Item = &JudgedOutcome> {
         self.judged.outcomes.iter().filter(|judged| judged.judgement == Judgement::Violation)
     }
@@ -117,7 +125,8 @@ impl RunResult {
     fn explain(&self, judged: &JudgedOutcome) -> String {
         let names = self.names.iter().map(String::as_str);
         let outcome = assignments(names, &judged.outcome.0, "=");
-        let (file, model) = (quote(&self.file), quote(&self.model_argument));
+        let file = if self.file == STDIN { "-" } else { &self.file };
+        let (file, model) = (quote(file), quote(&self.model_argument));
         format!("litmus explain {file} --model {model} --outcome {}", quote(&outcome))
     }
 }
@@ -149,13 +158,22 @@ impl Layout {
         Self { look, in_full: is_few || look.verbose > 0, test_width, model_width }
     }
 
-    /// The text of a result; nothing under `-q` if all is well.
-    pub fn draw(&self, result: &RunResult) -> String {
-        match result.status() {
-            Status::Good if self.look.quiet => String::new(),
-            _ if self.in_full && !self.look.quiet => self.block(result),
-            _ => self.line(result),
+    /// The text of one of the results of a file. Under `-q` there is none if all is well; in full, models that
+    /// judge alike share one block, that of the first.
+    pub fn draw(&self, results: &[RunResult], index: usize) -> String {
+        let result = &results[index];
+        if self.look.quiet || !self.in_full {
+            let is_shown = !self.look.quiet || result.status() != Status::Good;
+            return if is_shown { self.line(result) } else { String::new() };
         }
+        if results[..index].iter().any(|other| other.says_the_same(result)) {
+            return String::new();
+        }
+        let mut models = result.model.clone();
+        for other in results[index + 1..].iter().filter(|other| other.says_the_same(result)) {
+            models = format!("{models}, {}", other.model);
+        }
+        self.block(result, &models)
     }
 
     fn word(&self, judgement: Judgement, width: usize) -> String {
@@ -205,13 +223,13 @@ impl Layout {
         result.violations().map(line).collect()
     }
 
-    fn block(&self, result: &RunResult) -> String {
+    fn block(&self, result: &RunResult, models: &str) -> String {
         let test = self.look.paint(Tint::Strong, &result.test);
         let word = self.word(result.judged.overall, 0);
-        let (model, backend, runs) = (&result.model, result.backend, result.iterations);
+        let (backend, runs) = (result.backend, result.iterations);
         let numbers = self.numbers(result);
         let mut text =
-            format!("{test} under {model}, {runs} runs on {backend}: {numbers} — {word}\n");
+            format!("{test} under {models}, {runs} runs on {backend}: {numbers} — {word}\n");
         let mut rows: Vec<Vec<String>> = Vec::new();
         for judged in &result.judged.outcomes {
             let mut row = cells(&judged.outcome.0);

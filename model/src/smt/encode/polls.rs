@@ -10,7 +10,8 @@ use super::super::cnf::Lit;
 use super::Encoder;
 
 impl Encoder<'_> {
-    /// The k-th poll of a node answers for the k-th operation towards it; a poll without one waits for ever.
+    /// The k-th poll of a node answers for the k-th operation towards it; a poll without an earlier one waits
+    /// for ever.
     pub(super) fn polls(&mut self) -> FxHashMap<(usize, usize), Lit> {
         let mut polls: BTreeMap<(ThreadId, NodeId), Vec<EventId>> = BTreeMap::new();
         for id in self.skeleton.event_ids() {
@@ -38,7 +39,9 @@ impl Encoder<'_> {
             let poll_ranks = self.ranks(&poll_guards);
             for (poll, poll_rank) in polls.iter().zip(&poll_ranks) {
                 let mut answers = Vec::new();
-                for (operation, rank) in operations.iter().zip(&operation_ranks) {
+                // pf is within po [RMW, Definition 18]: no later operation answers.
+                let earlier = operations.iter().zip(&operation_ranks);
+                for (operation, rank) in earlier.filter(|(known, _)| known.completion < *poll) {
                     let same: Vec<Lit> =
                         rank.iter().zip(poll_rank).map(|(a, b)| self.cnf.and(*a, *b)).collect();
                     let literal = self.cnf.or_all(&same);

@@ -1,0 +1,230 @@
+//! What workers do: a test on its machines, judged by its models.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use executor::backend::{Backend, Control, Job, measure};
+use executor::judge::{AllowedSet, judge};
+use executor::observation::Observations;
+use executor::record::{Status, TestRecord, hash_text};
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::source::Source;
+use model::allowed::undefined_calls;
+use rayon::ThreadPool;
+
+use super::plan::Plan;
+use super::result::RunResult;
+use crate::engine::{self, Refusal, Request};
+use crate::input::{Input, load_test};
+use crate::models::{LoadedModel, Models};
+use crate::problem::{Problem, problems};
+use crate::report::Skip;
+
+/// What came of a file.
+#[derive(Default)]
+pub struct Answer {
+    /// Errors and warnings.
+    pub problems: Vec<Problem>,
+    /// Lines for the record.
+    pub records: Vec<TestRecord>,
+    /// A result for each model.
+    pub results: Vec<RunResult>,
+    /// Models by which it was not judged.
+    pub skips: Vec<Skip>,
+}
+
+/// What workers need.
+pub struct Runner<'a> {
+    /// The backend and what all tests have in common.
+    pub plan: &'a Plan,
+    /// The models.
+    pub models: &'a Models,
+    /// Where the backend's work is done.
+    pub pool: &'a ThreadPool,
+    /// How to ask what is allowed.
+    pub request: Request,
+    /// Set when work is to end.
+    pub stop: &'a AtomicBool,
+    /// Told of runs that are done.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Runner<'_> {
+    /// Runs a test on each machine that its models name.
+    pub fn run_test(&self, input: &Input) -> Answer {
+        let mut answer = Answer::default();
+        let (loaded, diagnostics) = load_test(input);
+        answer.problems = diagnostics;
+        let Some((test, source)) = loaded else { return answer };
+        let asked = match self.models.of_test(&test, &source) {
+            Ok(asked) => asked,
+            Err(unknown) => {
+                answer.problems.extend(problems(&source, unknown));
+                return answer;
+            }
+        };
+        for (machine, models) in self.machines(input, &test, &source, asked, &mut answer) {
+            self.run_on_machine(&test, &source, &machine, &models, &mut answer);
+        }
+        answer
+    }
+
+    /// The machines to be simulated, each once, with the models that judge it.
+    fn machines(
+        &self,
+        input: &Input,
+        test: &Test,
+        source: &Arc<Source>,
+        asked: Vec<Arc<LoadedModel>>,
+        answer: &mut Answer,
+    ) -> Vec<(String, Vec<Arc<LoadedModel>>)> {
+        let mut order: Vec<(String, Vec<Arc<LoadedModel>>)> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let is_chosen = !self.models.chosen.is_empty();
+        for model in asked {
+            let skip = |reason: String| Skip {
+                test: test.name.clone(),
+                file: input.name(),
+                model: model.name().to_owned(),
+                reason,
+            };
+            let undefined = undefined_calls(test, model.model());
+            if let Some(first) = undefined.first() {
+                if is_chosen && !input.is_named {
+                    answer.skips.push(skip(first.message.clone()));
+                } else {
+                    answer.problems.extend(problems(source, undefined));
+                }
+                continue;
+            }
+            let Some(machine) = self.machine_for(test, &model) else {
+                let reason = format!("the model `{}` has no operational machine", model.name());
+                answer.skips.push(skip(reason));
+                continue;
+            };
+            let index = *known.entry(machine.clone()).or_insert_with(|| {
+                order.push((machine, Vec::new()));
+                order.len() - 1
+            });
+            order[index].1.push(model);
+        }
+        order
+    }
+
+    /// The machine that a model names. A user's own model may name none: then it judges the machine that the test
+    /// is for, as it would judge hardware.
+    fn machine_for(&self, test: &Test, model: &LoadedModel) -> Option<String> {
+        let own = model.model().machine.clone();
+        if own.is_some() || !model.is_own {
+            return own;
+        }
+        let mut names = test.models.iter();
+        names.find_map(|name| self.models.shipped(name)?.model().machine.clone())
+    }
+
+    fn run_on_machine(
+        &self,
+        test: &Test,
+        source: &Arc<Source>,
+        machine: &str,
+        models: &[Arc<LoadedModel>],
+        answer: &mut Answer,
+    ) {
+        let known = match self.known(test, source, machine) {
+            Ok(known) => known,
+            Err(problem) => {
+                answer.problems.push(*problem);
+                return;
+            }
+        };
+        let (record, seen) = match known {
+            Some(known) => known,
+            None => {
+                let job = Job {
+                    test,
+                    file: &source.name,
+                    program: &source.text,
+                    machine,
+                    iterations: self.plan.header.iterations,
+                    seed: self.plan.header.seed,
+                };
+                let control = Control { stop: self.stop, progress: self.progress };
+                let identities = models.iter().map(|model| model.identity.clone()).collect();
+                let backend: &dyn Backend = &self.plan.backend;
+                let measured = self.pool.install(|| measure(backend, &job, identities, control));
+                if measured.0.status == Status::Interrupted && measured.0.iterations == 0 {
+                    return;
+                }
+                answer.records.push(measured.0.clone());
+                measured
+            }
+        };
+        match (record.status, &record.reason) {
+            (Status::Skipped, reason) => {
+                answer.skips.extend(models.iter().map(|model| Skip {
+                    test: test.name.clone(),
+                    file: source.name.clone(),
+                    model: model.name().to_owned(),
+                    reason: reason.clone().unwrap_or_default(),
+                }));
+            }
+            (Status::Failed, reason) => {
+                let message = reason.clone().unwrap_or_default();
+                answer.problems.push(Problem::of_file(&source.name, "backend-failed", message));
+            }
+            (Status::Complete | Status::Interrupted, _) => {
+                for model in models {
+                    match self.allowed(test, model) {
+                        Ok((allowed, reason)) => {
+                            let judged = judge(allowed.as_ref(), &seen);
+                            let measured = (&record, self.plan.backend.name());
+                            let result = RunResult::new(test, measured, model, judged, reason);
+                            answer.results.push(result);
+                        }
+                        Err(errors) => answer.problems.extend(problems(source, errors)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the record that is gone on with has of a test.
+    fn known(
+        &self,
+        test: &Test,
+        source: &Arc<Source>,
+        machine: &str,
+    ) -> Result<Option<(TestRecord, Observations)>, Box<Problem>> {
+        let differs = |message: String| {
+            let problem = Problem::of_file(&source.name, "record-differs", message);
+            Box::new(problem.help("record anew, or bring the file back to what it was"))
+        };
+        let Some(record) = &self.plan.previous else { return Ok(None) };
+        let key = (test.name.as_str(), source.name.as_str(), machine);
+        let found = record.completed(key, &hash_text(&source.text)).map_err(differs)?;
+        let Some(found) = found else { return Ok(None) };
+        let seen = found.observations(test).map_err(|name| {
+            differs(format!("the record has a state without a value of `{name}`"))
+        })?;
+        Ok(Some((found.clone(), seen)))
+    }
+
+    /// What a model allows, and why that is not known in full, if it is not.
+    fn allowed(
+        &self,
+        test: &Test,
+        model: &LoadedModel,
+    ) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
+        match engine::ask(test, model.model(), &self.request) {
+            Ok(found) => {
+                let outcomes = found.allowed.outcomes.into_keys().collect();
+                let complete = found.allowed.complete;
+                Ok((Some(AllowedSet { outcomes, complete }), found.allowed.reason))
+            }
+            Err(Refusal::Unsupported(reason)) => Ok((None, Some(reason))),
+            Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => Err(errors),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What cannot be said as a command and its output: files that are written, pipes, signals, equal runs.
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const MP: &str = "\
+litmus MP
+model rdma-tso rdma-tso-rmw
+
+            ||  x = 0, y = 0
+  --------------------------
+  x^2 := 1  ||  a := y
+  y^2 := 1  ||  b := x
+
+  (a, b) = (1, 0) ✗
+";
+
+/// A folder of a test's own, removed when it goes.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("litmus-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litmus"));
+        command.current_dir(&self.0).args(arguments.split(' ')).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn suite() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/allowed.in/folder")
+}
+
+#[test]
+fn a_record_is_begun_kept_and_gone_on_with() {
+    let scratch = Scratch::new("record");
+    for name in ["A", "B", "C"] {
+        scratch
+            .write(&format!("{name}.litmus"), &MP.replace("litmus MP", &format!("litmus {name}")));
+    }
+    let run = scratch.run("run . -n 1500 --seed 4 --record r.jsonl --format json");
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    let whole = scratch.read("r.jsonl");
+    assert_eq!(whole.lines().count(), 4, "a header and a line for each test: {whole}");
+
+    let again = scratch.run("run . -n 1500 --seed 4 --record r.jsonl");
+    assert_eq!(code(&again), 64);
+    assert!(stderr(&again).contains("r.jsonl exists already"));
+    assert_eq!(scratch.read("r.jsonl"), whole);
+
+    // As if it had been killed while it wrote the third line.
+    scratch.write("r.jsonl", &whole[..whole.len() - 20]);
+    let resumed = scratch.run("run . --resume r.jsonl --format json");
+    assert_eq!(code(&resumed), 0, "{}", stderr(&resumed));
+    assert_eq!(scratch.read("r.jsonl"), whole);
+    assert_eq!(stdout(&resumed), stdout(&run));
+}
+
+#[test]
+fn what_does_not_fit_a_record_is_refused() {
+    let scratch = Scratch::new("refused");
+    scratch.write("MP.litmus", MP);
+    assert_eq!(code(&scratch.run("run MP.litmus -n 10 --seed 4 --record r.jsonl")), 0);
+    for (arguments, reason) in [
+        ("run MP.litmus --resume r.jsonl --seed 5", "its seed is 4"),
+        ("run MP.litmus --resume r.jsonl -n 11", "its number of iterations is 10"),
+        ("run MP.litmus --resume r.jsonl --fault poll-early", "its list of faults is none"),
+        ("run MP.litmus --resume MP.litmus", "line 1"),
+    ] {
+        let output = scratch.run(arguments);
+        assert_eq!(code(&output), 65, "{arguments}");
+        assert!(stderr(&output).contains(reason), "{arguments}: {}", stderr(&output));
+    }
+    scratch.write("MP.litmus", &MP.replace("x^2 := 1", "x^2 := 2"));
+    let changed = scratch.run("run MP.litmus --resume r.jsonl");
+    assert_eq!(code(&changed), 65);
+    assert!(stderr(&changed).contains("has changed since it was recorded"), "{}", stderr(&changed));
+}
+
+#[test]
+fn output_does_not_depend_on_the_number_of_workers() {
+    let scratch = Scratch::new("workers");
+    for index in 0..30 {
+        let name = format!("T{index}");
+        scratch
+            .write(&format!("{name}.litmus"), &MP.replace("litmus MP", &format!("litmus {name}")));
+    }
+    for command in ["allowed .", "run . -n 2100 --seed 11", "check ."] {
+        let output =
+            |jobs: usize| stdout(&scratch.run(&format!("{command} --format json -j {jobs}")));
+        let one = output(1);
+        assert!(one.lines().count() > 0);
+        assert_eq!(one, output(2), "{command}");
+        assert_eq!(one, output(9), "{command}");
+    }
+}
+
+#[test]
+fn equal_programs_of_different_names_run_differently() {
+    let scratch = Scratch::new("names");
+    scratch.write("A.litmus", &MP.replace("litmus MP", "litmus A"));
+    scratch.write("B.litmus", &MP.replace("litmus MP", "litmus B"));
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&scratch.run("run . --seed 1 --format json"))).unwrap();
+    assert_ne!(json["results"][0]["outcomes"], json["results"][2]["outcomes"]);
+    assert_eq!(json["results"][0]["outcomes"], json["results"][1]["outcomes"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let scratch = Scratch::new("pipe");
+    for index in 0..300 {
+        let name = format!("T{index}");
+        scratch
+            .write(&format!("{name}.litmus"), &MP.replace("litmus MP", &format!("litmus {name}")));
+    }
+    for arguments in
+        ["allowed .", "allowed . --format json", "run . -n 10", "fmt .", "models", "man"]
+    {
+        let mut child = scratch
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0];
+        child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((code(&output), stderr(&output).as_str()), (0, ""), "{arguments}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_an_error() {
+    let scratch = Scratch::new("full");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = scratch.command("models").stdout(full).output().unwrap();
+    assert_eq!(code(&output), 70);
+    assert!(stderr(&output).contains("cannot write to standard output"));
+}
+
+#[test]
+fn standard_input_is_read() {
+    let scratch = Scratch::new("stdin");
+    for (arguments, expected) in [
+        ("allowed - --format json", "\"file\":\"<stdin>\""),
+        ("fmt -", "litmus MP"),
+        ("fmt --write -", "litmus MP"),
+        ("check -", "1 file: 0 errors"),
+        ("run - -n 10 --seed 1", "MP under rdma-tso, rdma-tso-rmw"),
+        ("explain - --outcome a=1,b=0", "forbidden under rdma-tso"),
+    ] {
+        let mut command = scratch.command(arguments);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(MP.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{arguments}: {}", stderr(&output));
+        assert!(stdout(&output).contains(expected), "{arguments}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn files_are_formatted_in_place_and_then_left_alone() {
+    let scratch = Scratch::new("fmt");
+    scratch.write("SB.litmus", "litmus SB\nx=0|y=0\n---\nx:=1|y:=1\n");
+    assert_eq!(code(&scratch.run("fmt --check .")), 1);
+    assert_eq!(code(&scratch.run("fmt --write .")), 0);
+    assert_eq!(code(&scratch.run("fmt --check .")), 0);
+    let text = scratch.read("SB.litmus");
+    assert!(text.contains("x := 1  |  y := 1"), "{text}");
+    let again = scratch.run("fmt --write .");
+    assert_eq!((scratch.read("SB.litmus"), stderr(&again)), (text, String::new()));
+}
+
+#[test]
+fn odd_inputs_are_refused_with_a_reason() {
+    let scratch = Scratch::new("odd");
+    scratch.write("empty.litmus", "");
+    scratch.write("large.litmus", &"x".repeat(2 << 20));
+    std::fs::write(scratch.0.join("bytes.litmus"), b"litmus x\n\xff\n").unwrap();
+    std::fs::create_dir(scratch.0.join("folder.litmus")).unwrap();
+    for (input, reason) in [
+        ("empty.litmus", "empty-file"),
+        ("large.litmus", "file-too-large"),
+        ("bytes.litmus", "not-utf8"),
+        ("folder.litmus", "no-files"),
+        ("nothing.litmus", "unreadable-file"),
+    ] {
+        for command in ["allowed", "run", "check", "fmt"] {
+            let output = scratch.run(&format!("{command} {input}"));
+            assert_eq!(code(&output), 65, "{command} {input}");
+            assert!(stderr(&output).contains(reason), "{command} {input}: {}", stderr(&output));
+        }
+    }
+    scratch.write("folder.litmus/MP.litmus", MP);
+    assert_eq!(code(&scratch.run("allowed folder.litmus")), 0);
+}
+
+#[test]
+fn a_model_file_includes_files_beside_it_and_shipped_models() {
+    let scratch = Scratch::new("include");
+    scratch.write("MP.litmus", MP);
+    scratch.write("part.cat", "include \"rdma-tso.cat\"\n");
+    scratch.write("own.cat", "\"own\"\ninclude \"part.cat\"\n");
+    // A changed copy may have the name of what it includes.
+    scratch.write("rdma-tso.cat", "\"own too\"\ninclude \"rdma-tso.cat\"\n");
+    for model in ["own.cat", "rdma-tso.cat"] {
+        let output = scratch.run(&format!("allowed MP.litmus --model {model} --format json"));
+        assert_eq!(code(&output), 0, "{model}: {}", stdout(&output));
+        assert!(stdout(&output).contains("\"holds\":true"), "{model}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn color_is_for_those_who_want_it() {
+    let folder = suite();
+    let scratch = Scratch::new("color");
+    let run = |color: &str| {
+        let mut command = scratch.command(&format!("allowed --color {color}"));
+        stdout(&command.arg(&folder).output().unwrap())
+    };
+    assert!(run("always").contains("\u{1b}["));
+    assert!(!run("never").contains("\u{1b}["));
+    assert!(!run("auto").contains("\u{1b}["));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_keeps_what_it_has() {
+    let scratch = Scratch::new("interrupt");
+    scratch.write("MP.litmus", MP);
+    let child = scratch
+        .command("run MP.litmus -n 1000000000000 --seed 1 --record r.jsonl")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The record's header is written when the handler is about to be there.
+    let begun = || std::fs::metadata(scratch.0.join("r.jsonl")).is_ok_and(|file| file.len() > 0);
+    while !begun() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1000));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(stderr(&output).contains("--resume r.jsonl"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("interrupted after"), "{}", stdout(&output));
+    assert!(scratch.read("r.jsonl").contains("\"status\":\"interrupted\""));
+}

@@ -1,0 +1,313 @@
+//! The program of a seed.
+//!
+//! Small on purpose: what is wrong with a model or an engine shows in a few statements, and there every
+//! combination of statements comes up.
+
+use model::machine::Random;
+
+use super::{Program, Statement};
+
+/// Which completions a program asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// No network at all.
+    Cpu,
+    Polls,
+    Waits,
+}
+
+/// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than ten
+/// statements that stand outside of blocks.
+pub fn generate(seed: u64) -> Program {
+    let mut random = Random::new(seed);
+    let kind = match random.below(8) {
+        0 => Kind::Cpu,
+        1..=4 => Kind::Polls,
+        _ => Kind::Waits,
+    };
+    let rmws = random.below(3) > 0;
+    let nodes = 2 + random.below(2);
+    let names = 1 + random.below(2);
+    let mut declared = Vec::new();
+    for node in 1..=nodes {
+        let value = |random: &mut Random| random.below(4) / 3;
+        let mut names: Vec<String> =
+            LOCATIONS[..names as usize].iter().map(|name| format!("{name}{node}")).collect();
+        names.iter_mut().for_each(|name| *name = format!("{name} = {}", value(&mut random)));
+        declared.push(names);
+    }
+    let threads = 2 + random.below(3);
+    let mut budget = 10;
+    let mut bodies = Vec::new();
+    for thread in 1..=threads {
+        let node = if thread <= nodes && kind != Kind::Cpu {
+            thread
+        } else {
+            1 + random.below(nodes.min(2))
+        };
+        let count = (2 + random.below(3)).min(budget);
+        budget -= count;
+        let scope = Scope { kind, rmws, nodes, names, node, thread };
+        let mut writer =
+            Writer { random: &mut random, scope, registers: 0, fresh: 0, issued: Vec::new() };
+        bodies.push((node as usize, (0..count).map(|_| writer.statement(0)).collect()));
+    }
+    Program { name: format!("random-{seed}"), nodes: declared, threads: bodies }
+}
+
+const LOCATIONS: [&str; 2] = ["x", "y"];
+const REGISTERS: [&str; 3] = ["a", "b", "c"];
+const FRESH: [&str; 2] = ["u", "v"];
+const WORK_IDS: [&str; 2] = ["d", "e"];
+
+#[derive(Clone, Copy)]
+struct Scope {
+    kind: Kind,
+    /// Whether there are remote read-modify-writes.
+    rmws: bool,
+    nodes: u32,
+    /// Declared locations of each node.
+    names: u32,
+    node: u32,
+    thread: u32,
+}
+
+struct Writer<'a> {
+    random: &'a mut Random,
+    scope: Scope,
+    /// How many of the names are in use.
+    registers: u32,
+    fresh: u32,
+    /// The nodes of the operations that are not polled yet.
+    issued: Vec<u32>,
+}
+
+impl Writer<'_> {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.random.below(bound)
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.random.below(from.len() as u32) as usize]
+    }
+
+    fn declared(&mut self, node: u32) -> String {
+        let name = self.below(self.scope.names);
+        format!("{}{node}", LOCATIONS[name as usize])
+    }
+
+    /// A location of the thread's node.
+    fn local(&mut self) -> String {
+        match self.below(8) {
+            0 if self.fresh > 0 => {
+                let name = self.below(self.fresh);
+                format!("{}{}", FRESH[name as usize], self.scope.thread)
+            }
+            _ => self.declared(self.scope.node),
+        }
+    }
+
+    /// Where the result of a get or of a remote RMW goes.
+    fn result(&mut self) -> String {
+        if self.below(2) == 0 {
+            return self.local();
+        }
+        let name = self.below((self.fresh + 1).min(FRESH.len() as u32));
+        self.fresh = self.fresh.max(name + 1);
+        format!("{}{}", FRESH[name as usize], self.scope.thread)
+    }
+
+    /// A register to assign: mostly a new one.
+    fn register(&mut self) -> String {
+        let most = REGISTERS.len() as u32;
+        let reuse = self.registers == most || self.registers > 0 && self.below(4) == 0;
+        let name = if reuse { self.below(self.registers) } else { self.registers };
+        self.registers = self.registers.max(name + 1);
+        format!("{}{}", REGISTERS[name as usize], self.scope.thread)
+    }
+
+    /// Something that has a value already.
+    fn operand(&mut self) -> String {
+        match self.below(4) {
+            0 => self.local(),
+            _ if self.registers > 0 => {
+                let name = self.below(self.registers);
+                format!("{}{}", REGISTERS[name as usize], self.scope.thread)
+            }
+            _ => self.below(3).to_string(),
+        }
+    }
+
+    fn value(&mut self) -> String {
+        let operand = self.operand();
+        match self.below(8) {
+            0 => format!("{operand} + 1"),
+            1 => format!("1 - {operand}"),
+            2 => {
+                let (other, operator) = (self.operand(), self.pick(&["+", "*", "-"]));
+                format!("{operand} {operator} {other}")
+            }
+            3 => self.condition(),
+            4 => operand,
+            _ => (1 + self.below(2)).to_string(),
+        }
+    }
+
+    fn condition(&mut self) -> String {
+        let (operand, value) = (self.operand(), self.below(2));
+        let operator = self.pick(&["=", "=", "≠", "<", "≥"]);
+        match self.below(6) {
+            0 => operand,
+            1 => format!("not {operand} = {value}"),
+            2 => format!("{operand} = {value} ∨ {} = 1", self.operand()),
+            _ => format!("{operand} {operator} {value}"),
+        }
+    }
+
+    /// The mark of a work id, and the same as a last argument.
+    fn work_id(&mut self) -> (String, String) {
+        match self.below(4) {
+            0 | 1 if self.scope.kind == Kind::Waits => {
+                let id = self.pick(&WORK_IDS);
+                (format!(":=^{id}"), format!(", {id}"))
+            }
+            _ => (":=".to_owned(), String::new()),
+        }
+    }
+
+    fn statement(&mut self, depth: u32) -> Statement {
+        match self.below(24) {
+            0 | 1 if depth < 2 => self.conditional(depth),
+            2 if depth == 0 => self.looping(),
+            3..=8 => Statement::Line(self.cpu()),
+            _ if self.scope.kind == Kind::Cpu => Statement::Line(self.cpu()),
+            9..=12 => Statement::Line(self.completion()),
+            _ => Statement::Line(self.operation()),
+        }
+    }
+
+    fn cpu(&mut self) -> String {
+        match self.below(16) {
+            0..=3 => format!("{} := {}", self.local(), self.value()),
+            4..=8 => {
+                let location = self.local();
+                format!("{} := {location}", self.register())
+            }
+            9 => format!("{} := {}", self.local(), self.local()),
+            10 if self.registers > 0 => {
+                let value = format!("{}{} + 1", REGISTERS[0], self.scope.thread);
+                format!("{} := {value}", self.register())
+            }
+            10 | 11 => "Mfence".to_owned(),
+            12 | 13 => {
+                let (location, expected, desired) = (self.local(), self.below(2), self.value());
+                format!("{} := CAS({location}, {expected}, {desired})", self.register())
+            }
+            14 => {
+                let (location, addend) = (self.local(), self.value());
+                format!("{} := FAA({location}, {addend})", self.register())
+            }
+            _ => {
+                let condition = self.condition();
+                if self.below(3) == 0 {
+                    format!("assume({condition})")
+                } else {
+                    format!("{} := {}", self.local(), self.value())
+                }
+            }
+        }
+    }
+
+    fn operation(&mut self) -> String {
+        let own = self.scope.node;
+        let node = if self.below(6) == 0 { own } else { own % self.scope.nodes + 1 };
+        let node = if self.scope.nodes == 3 && node != own && self.below(3) == 0 {
+            node % 3 + 1
+        } else {
+            node
+        };
+        self.issued.push(node);
+        let remote = format!("{}^{node}", self.declared(node));
+        let (assign, last) = self.work_id();
+        match self.below(if self.scope.rmws { 16 } else { 10 }) {
+            0..=2 => format!("{remote} {assign} {}", self.local()),
+            3..=5 => format!("{remote} {assign} {}", self.value()),
+            6..=9 => format!("{} {assign} {remote}", self.result()),
+            10 | 11 => {
+                let (expected, desired) = (self.below(2), self.value());
+                format!("RCAS({}, {remote}, {expected}, {desired}{last})", self.result())
+            }
+            12 => format!(
+                "{} {assign} RCAS({remote}, {}, {})",
+                self.result(),
+                self.value(),
+                self.below(3)
+            ),
+            13 => format!("RFAA(_, {remote}, {}{last})", self.value()),
+            _ => format!("RFAA({}, {remote}, {}{last})", self.result(), self.value()),
+        }
+    }
+
+    /// A fence or a wait for an operation that there is; now and then for one that there is not.
+    fn completion(&mut self) -> String {
+        if self.below(5) == 0 {
+            return format!("Rfence({})", 1 + self.below(self.scope.nodes));
+        }
+        if self.scope.kind == Kind::Waits {
+            return format!("Wait({})", self.pick(&WORK_IDS));
+        }
+        if self.issued.is_empty() && self.below(8) > 0 {
+            return self.operation();
+        }
+        let node = match self.issued.first() {
+            Some(_) => self.issued.remove(0),
+            None => 1 + self.below(self.scope.nodes),
+        };
+        format!("Poll({node})")
+    }
+
+    fn conditional(&mut self, depth: u32) -> Statement {
+        let head = format!("if {}", self.condition());
+        let body = (0..1 + self.below(2)).map(|_| self.statement(depth + 1)).collect();
+        let otherwise = (0..self.below(2)).map(|_| self.statement(depth + 1)).collect();
+        Statement::Block(head, body, otherwise)
+    }
+
+    /// A loop: spinning, counting, or trying again.
+    fn looping(&mut self) -> Statement {
+        let line = |text: String| Statement::Line(text);
+        let leave = |condition: String| {
+            Statement::Block(format!("if {condition}"), vec![line("break".to_owned())], Vec::new())
+        };
+        let (location, value) = (self.local(), self.below(2));
+        let block = |head: &str, body| Statement::Block(head.to_owned(), body, Vec::new());
+        match self.below(8) {
+            0 | 1 => block(&format!("while {location} = {value}"), vec![line("skip".to_owned())]),
+            2 | 3 => {
+                let register = self.register();
+                let read = line(format!("{register} := {location}"));
+                block("loop", vec![read, leave(format!("{register} = {value}"))])
+            }
+            4 => {
+                let register = self.register();
+                let swap = line(format!("{register} := CAS({location}, {value}, 2)"));
+                block("loop", vec![swap, leave(format!("{register} = {value}"))])
+            }
+            5 => {
+                let register = self.register();
+                let (body, count) =
+                    (self.statement(2), line(format!("{register} := {register} + 1")));
+                block(&format!("while {register} < 2"), vec![body, count])
+            }
+            6 => {
+                let register = self.register();
+                let (read, work) = (line(format!("{register} := {location}")), self.statement(2));
+                block("loop", vec![read, leave(format!("{register} ≠ {value}")), work])
+            }
+            _ => {
+                let (work, condition) = (self.statement(1), self.condition());
+                block("loop", vec![work, leave(condition)])
+            }
+        }
+    }
+}

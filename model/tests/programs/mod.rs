@@ -1,0 +1,39 @@
+//! Random programs as litmus text, and what tests do with them. Shared by the tests that need programs.
+
+mod generate;
+mod shrink;
+mod text;
+
+pub use generate::generate;
+pub use shrink::shrink;
+pub use text::{Program, Statement};
+
+use lang::Test;
+use lang::cat::model::Model;
+use lang::source::Source;
+
+/// The number in an environment variable, or another one if it is not set.
+pub fn number(variable: &str, otherwise: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => {
+            text.parse().unwrap_or_else(|_| panic!("{variable}: expected a number, found {text}"))
+        }
+        Err(_) => otherwise,
+    }
+}
+
+/// A text as the front end reads it; what it says if it refuses.
+pub fn load(text: &str) -> Result<Test, String> {
+    let source = Source::new("random.litmus", text);
+    let (test, diagnostics) = lang::litmus::load(&source);
+    test.ok_or_else(|| diagnostics.iter().map(|found| found.render(&source, false)).collect())
+}
+
+/// Every shipped model.
+pub fn models() -> Vec<Model> {
+    let load = |name: &str| model::models::load_shipped(name).and_then(Result::ok);
+    let names = model::models::SHIPPED.iter().map(|(name, _)| *name);
+    names
+        .map(|name| load(name).unwrap_or_else(|| panic!("the model {name} does not load")).model)
+        .collect()
+}

@@ -1,0 +1,180 @@
+//! Random programs, put to both engines and both solvers: they must agree, and so must models that mean the same.
+//!
+//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A failure
+//! prints its seed and the smallest program found that still fails, ready to be pasted into a file.
+
+mod programs;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use lang::Test;
+use lang::cat::model::Model;
+use lang::outcome::Outcome;
+use model::allowed::{Allowed, Options, Question, undefined_calls};
+use model::check::{broken_axioms, well_formed};
+use model::machine::{self, Variant};
+use model::smt::solver::SolverKind;
+use programs::{Program, generate, load, models, number, shrink};
+
+const PROGRAMS: u64 = 150;
+/// Z3 takes tens of milliseconds for a program; it gets one in this many.
+const Z3_ONE_IN: u64 = 16;
+/// Where exploration stops; random loops may fill queues for ever.
+const STATES: u64 = 50_000;
+/// A hang becomes an incomplete result, and is counted.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// What happened, so that nothing is left out in silence.
+#[derive(Debug, Default)]
+struct Counts {
+    questions: u64,
+    outcomes: u64,
+    witnesses: u64,
+    without_outcome: u64,
+    beyond_bound: u64,
+    beyond_states: u64,
+    not_compared: u64,
+    z3: u64,
+}
+
+/// All outcomes that an engine found, and whether there are no others.
+struct Answer {
+    engine: String,
+    outcomes: BTreeSet<Outcome>,
+    complete: bool,
+}
+
+impl Answer {
+    fn new(engine: String, allowed: &Allowed) -> Self {
+        Self {
+            engine,
+            outcomes: allowed.outcomes.keys().cloned().collect(),
+            complete: allowed.complete,
+        }
+    }
+}
+
+#[test]
+fn engines_agree() {
+    let (seed, count) = (number("LITMUS_SEED", 1), number("LITMUS_RANDOM", PROGRAMS));
+    let models = models();
+    let mut counts = Counts::default();
+    for seed in seed..seed + count {
+        let program = generate(seed);
+        let test = load(&program.to_string()).unwrap_or_else(|error| panic!("{program}\n{error}"));
+        let z3 = seed % Z3_ONE_IN == 0;
+        let Err(error) = compare(&test, &models, z3, &mut counts) else { continue };
+        let again = |program: &Program| {
+            load(&program.to_string())
+                .is_ok_and(|test| compare(&test, &models, z3, &mut Counts::default()).is_err())
+        };
+        let smallest = shrink(program, again);
+        let test = load(&smallest.to_string()).expect("it has just been loaded");
+        let reason = compare(&test, &models, z3, &mut Counts::default());
+        panic!(
+            "LITMUS_SEED={seed}: {error}\n\n{smallest}\n{}",
+            reason.expect_err("it has just failed")
+        );
+    }
+    println!("{count} programs: {counts:#?}");
+}
+
+/// Puts a test to every model that defines its statements.
+fn compare(test: &Test, models: &[Model], z3: bool, counts: &mut Counts) -> Result<(), String> {
+    let mut machines: Vec<(Variant, Answer)> = Vec::new();
+    let mut answers: BTreeMap<&str, Answer> = BTreeMap::new();
+    for model in models.iter().filter(|model| undefined_calls(test, model).is_empty()) {
+        counts.questions += 1;
+        let by_solver = solve(test, model, SolverKind::Batsat, counts)?;
+        if z3 {
+            counts.z3 += 1;
+            equal(&by_solver, &solve(test, model, SolverKind::Z3, counts)?, counts)?;
+        }
+        let variant = model.machine.as_deref().and_then(Variant::from_name);
+        let variant = variant.ok_or_else(|| format!("{} names no machine", model.name))?;
+        if !machines.iter().any(|(known, _)| *known == variant) {
+            machines.push((variant, explore(test, variant, counts)?));
+        }
+        let (_, explored) =
+            machines.iter().find(|(known, _)| *known == variant).ok_or("not explored")?;
+        equal(&by_solver, explored, counts)?;
+        counts.outcomes += by_solver.outcomes.len() as u64;
+        counts.without_outcome += u64::from(by_solver.outcomes.is_empty());
+        answers.insert(&model.name, by_solver);
+    }
+    related(&answers, counts)
+}
+
+fn solve(
+    test: &Test,
+    model: &Model,
+    solver: SolverKind,
+    counts: &mut Counts,
+) -> Result<Answer, String> {
+    let message = |diagnostics: Vec<lang::diagnostic::Diagnostic>| diagnostics[0].message.clone();
+    let question = Question::new(test, model, None).map_err(message)?;
+    let mut options = Options { solver, ..Options::default() };
+    options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
+    let allowed = question.allowed(&options).map_err(message)?;
+    for (outcome, witness) in &allowed.outcomes {
+        counts.witnesses += 1;
+        let witness = witness.as_ref().ok_or("an outcome without witness")?;
+        if witness.outcome != *outcome {
+            return Err(format!("{}: a witness shows another outcome", model.name));
+        }
+        well_formed(&question.skeleton, &test.observables, witness)?;
+        let broken = broken_axioms(&question.skeleton, model, witness);
+        if !broken.is_empty() {
+            return Err(format!(
+                "{}: a witness of {} breaks {broken:?}",
+                solver.name(),
+                model.name
+            ));
+        }
+    }
+    counts.beyond_bound += u64::from(!allowed.complete);
+    Ok(Answer::new(format!("smt-{} of {}", solver.name(), model.name), &allowed))
+}
+
+fn explore(test: &Test, variant: Variant, counts: &mut Counts) -> Result<Answer, String> {
+    let limits = machine::Limits { states: STATES, ..machine::Limits::default() };
+    let found = machine::explore(test, variant, limits).map_err(|error| format!("{error:?}"))?;
+    counts.beyond_states += u64::from(!found.complete);
+    let engine = format!("explore of {variant:?}");
+    Ok(Answer { engine, outcomes: found.outcomes, complete: found.complete })
+}
+
+/// Models that mean the same on the programs that both define, and models that are stronger.
+fn related(answers: &BTreeMap<&str, Answer>, counts: &mut Counts) -> Result<(), String> {
+    // In pairs: whatever both models define, they say the same of it.
+    let same = [
+        ("rdma-tso", "rdma-tso-rmw"),
+        ("rdma-wait", "rdma-wait-rmw"),
+        ("rdma-tso-rmw", "rdma-wait-rmw"),
+        ("tso", "rdma-tso"),
+        ("tso", "rdma-wait"),
+    ];
+    for (left, right) in same {
+        if let (Some(left), Some(right)) = (answers.get(left), answers.get(right)) {
+            equal(left, right, counts)?;
+        }
+    }
+    let Some(strong) = answers.get("sc") else { return Ok(()) };
+    answers.values().try_for_each(|weak| within(strong, weak))
+}
+
+fn equal(left: &Answer, right: &Answer, counts: &mut Counts) -> Result<(), String> {
+    counts.not_compared += u64::from(!left.complete && !right.complete);
+    within(left, right)?;
+    within(right, left)
+}
+
+/// Every outcome of the one is one of the other, if the other is complete.
+fn within(small: &Answer, large: &Answer) -> Result<(), String> {
+    let missing: Vec<&Outcome> = small.outcomes.difference(&large.outcomes).collect();
+    if !large.complete || missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} finds what {} does not: {missing:?}", small.engine, large.engine))
+}
