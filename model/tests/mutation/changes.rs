@@ -20,11 +20,11 @@ pub fn of(model: &Model) -> Vec<Change> {
     for (index, axiom) in model.axioms.iter().enumerate() {
         let mut mutant = model.clone();
         mutant.axioms.remove(index);
-        changes.push(drop(&axiom.name, mutant));
+        changes.push(dropped(&axiom.name, mutant));
         for (part, body) in without_part(&axiom.body).into_iter().enumerate() {
             let mut mutant = model.clone();
             mutant.axioms[index].body = body;
-            changes.push(drop_part(part, &axiom.name, mutant));
+            changes.push(dropped_part(part, &axiom.name, mutant));
         }
     }
     for (index, definition) in model.definitions.iter().enumerate() {
@@ -45,22 +45,22 @@ pub fn of(model: &Model) -> Vec<Change> {
         };
         // Without an order of writes there are no final values to speak of.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
-            changes.push(drop(name, replaced(Expr::Empty)));
+            changes.push(dropped(name, replaced(Expr::Empty)));
         }
         for (part, body) in without_part(body).into_iter().enumerate() {
-            changes.push(drop_part(part, name, replaced(body)));
+            changes.push(dropped_part(part, name, replaced(body)));
         }
     }
     changes.extend(cells(model));
     changes
 }
 
-fn drop(name: &str, model: Model) -> Change {
+fn dropped(name: &str, model: Model) -> Change {
     Change { name: format!("drop {name}"), model, allows_more: true, about: Expr::Universe }
 }
 
-fn drop_part(part: usize, name: &str, model: Model) -> Change {
-    drop(&format!("part {} of {name}", part + 1), model)
+fn dropped_part(part: usize, name: &str, model: Model) -> Change {
+    dropped(&format!("part {} of {name}", part + 1), model)
 }
 
 /// The expression with one alternative of one union left out, for each in the order of the text, where this
