@@ -125,13 +125,9 @@ impl<'a> Session<'a> {
                 }
             }
             let is_true = |literal| self.solver.is_true(literal);
-            let (missing, circles) = self.encoding.values.missing(self.skeleton, &is_true);
+            let missing = self.encoding.values.missing(self.skeleton, &is_true);
             if missing.is_empty() {
                 self.exclude_current();
-                for circle in circles {
-                    let clause: Vec<Lit> = circle.into_iter().map(|literal| !literal).collect();
-                    self.solver.add_clause(&clause);
-                }
                 continue;
             }
             for (value, values) in missing {
@@ -166,7 +162,11 @@ impl<'a> Session<'a> {
                 let is_true = |literal| self.solver.is_true(literal);
                 self.evaluation.update(self.encoding.facts(is_true));
                 let candidate = Candidate { encoding: &self.encoding, is_true };
-                self.evaluation.violations(&self.axioms, &candidate)
+                let mut lemmas = self.evaluation.violations(&self.axioms, &candidate);
+                if lemmas.is_empty() {
+                    lemmas.extend(self.encoding.values.circle(self.skeleton, &is_true));
+                }
+                lemmas
             };
             if lemmas.is_empty() {
                 return Found::Execution(Box::new(self.execution()));

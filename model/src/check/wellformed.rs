@@ -29,6 +29,8 @@ struct View<'a> {
     happenings: BTreeMap<EventId, Happening>,
     /// The RMW event that happens iff a compare-and-swap succeeds, by the number of its choice.
     successes: BTreeMap<usize, EventId>,
+    values: Vec<Option<u64>>,
+    conditions: Vec<Option<bool>>,
 }
 
 impl<'a> View<'a> {
@@ -44,41 +46,66 @@ impl<'a> View<'a> {
                 });
             }
         }
-        Self { skeleton, execution, happenings, successes }
+        let (values, conditions) = (Vec::new(), Vec::new());
+        let mut view = Self { skeleton, execution, happenings, successes, values, conditions };
+        view.compute();
+        view
     }
 
     fn event(&self, id: EventId) -> &Event {
         self.skeleton.event(id)
     }
 
+    /// A value; `None` if it hangs on something that does not happen.
     fn value(&self, id: ValueId) -> Option<u64> {
-        match &self.skeleton.values[id.0] {
-            Value::Constant(value) => Some(*value),
-            Value::Read(event) => self.happenings.get(event)?.read,
-            Value::Binary(op, left, right) => {
-                Some(op.apply(self.value(*left)?, self.value(*right)?))
-            }
-            Value::Select(guard, then, otherwise) => {
-                self.value(if self.holds(*guard)? { *then } else { *otherwise })
-            }
-        }
+        self.values[id.0]
     }
 
     /// Whether a condition holds; `None` if it hangs on something that does not happen.
     fn holds(&self, guard: Guard) -> Option<bool> {
-        let holds = match self.skeleton.conditions[guard.condition] {
-            Condition::True => true,
-            Condition::Choice(choice) => {
-                self.successes.get(&choice).is_some_and(|event| self.happenings.contains_key(event))
-            }
-            Condition::NonZero(value) => self.value(value)? != 0,
-            Condition::Equal(left, right) => self.value(left)? == self.value(right)?,
-            Condition::And(left, right) => match (self.holds(left), self.holds(right)) {
-                (Some(false), _) | (_, Some(false)) => false,
-                (left, right) => left? && right?,
-            },
-        };
-        Some(holds != guard.negated)
+        Some(self.conditions[guard.condition]? != guard.negated)
+    }
+
+    /// Computes values and conditions in the order of their numbers, in which operands come first.
+    fn compute(&mut self) {
+        for index in 0..self.skeleton.values.len() {
+            let value = match &self.skeleton.values[index] {
+                Value::Constant(value) => Some(*value),
+                Value::Read(event) => self.happenings.get(event).and_then(|event| event.read),
+                Value::Binary(op, left, right) => self
+                    .value(*left)
+                    .zip(self.value(*right))
+                    .map(|(left, right)| op.apply(left, right)),
+                Value::Select(guard, then, otherwise) => {
+                    self.compute_conditions(guard.condition + 1);
+                    let arm = self.holds(*guard).map(|holds| if holds { then } else { otherwise });
+                    arm.and_then(|arm| self.value(*arm))
+                }
+            };
+            self.values.push(value);
+        }
+        self.compute_conditions(self.skeleton.conditions.len());
+    }
+
+    fn compute_conditions(&mut self, end: usize) {
+        for index in self.conditions.len()..end {
+            let holds = match self.skeleton.conditions[index] {
+                Condition::True => Some(true),
+                Condition::Choice(choice) => {
+                    let success = self.successes.get(&choice);
+                    Some(success.is_some_and(|event| self.happenings.contains_key(event)))
+                }
+                Condition::NonZero(value) => self.value(value).map(|value| value != 0),
+                Condition::Equal(left, right) => {
+                    self.value(left).zip(self.value(right)).map(|(left, right)| left == right)
+                }
+                Condition::And(left, right) => match (self.holds(left), self.holds(right)) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (left, right) => left.zip(right).map(|(left, right)| left && right),
+                },
+            };
+            self.conditions.push(holds);
+        }
     }
 
     fn events(&self) -> Result<(), String> {
@@ -128,11 +155,56 @@ impl<'a> View<'a> {
                 return Err(format!("event {} reads from two writes", read.0));
             }
         }
+        for read in sources.keys() {
+            if self.hangs_on_itself(*read, &sources) {
+                return Err(format!("event {} reads a value out of thin air", read.0));
+            }
+        }
         let unfed = self.happenings.keys().find(|id| {
             let event = self.event(**id);
             event.stamp.reads() && event.location.is_some() && !sources.contains_key(id)
         });
         unfed.map_or(Ok(()), |id| Err(format!("event {} reads from no write", id.0)))
+    }
+
+    /// Whether what a read reads is computed, along rf, from what it reads.
+    fn hangs_on_itself(&self, read: EventId, sources: &BTreeMap<EventId, EventId>) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut waiting = vec![read];
+        while let Some(next) = waiting.pop() {
+            let Some(written) = sources.get(&next).and_then(|write| self.event(*write).written)
+            else {
+                continue;
+            };
+            let reads = self.reads_behind(written);
+            if reads.contains(&read) {
+                return true;
+            }
+            waiting.extend(reads.into_iter().filter(|found| seen.insert(*found)));
+        }
+        false
+    }
+
+    /// The reads from which a value is computed.
+    fn reads_behind(&self, value: ValueId) -> BTreeSet<EventId> {
+        let (mut reads, mut seen, mut waiting) = (BTreeSet::new(), BTreeSet::new(), vec![value]);
+        while let Some(value) = waiting.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            match &self.skeleton.values[value.0] {
+                Value::Constant(_) => {}
+                Value::Read(event) => {
+                    reads.insert(*event);
+                }
+                Value::Binary(_, left, right) => waiting.extend([*left, *right]),
+                Value::Select(guard, then, otherwise) => {
+                    let arm = self.holds(*guard).map(|holds| if holds { then } else { otherwise });
+                    waiting.extend(arm);
+                }
+            }
+        }
+        reads
     }
 
     /// The k-th poll of a thread towards a node answers for its k-th operation towards it, an earlier one.

@@ -193,93 +193,105 @@ impl Values {
         }
     }
 
-    /// The values that an assignment needs and that no domain lists; or else, the circles of rf and
-    /// computation in which it makes values out of thin air, each as literals that together make one.
-    pub fn missing(
-        &self,
-        skeleton: &Skeleton,
-        is_true: &dyn Fn(Lit) -> bool,
-    ) -> (Extra, Vec<Vec<Lit>>) {
-        let (mut missing, mut circles) = (Extra::new(), Vec::new());
+    /// The values that an assignment needs and that no domain lists.
+    pub fn missing(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Extra {
+        let mut missing = Extra::new();
         for (index, domain) in self.domains.iter().enumerate() {
             if domain.other.is_none_or(|other| !is_true(other)) {
                 continue;
             }
             let id = ValueId(index);
-            match self.compute(skeleton, id, is_true, &mut Vec::new()) {
-                Computed::Value(value) => {
-                    if domain.values.iter().all(|(known, _)| *known != value) {
-                        missing.entry(id).or_default().insert(value);
-                    }
-                }
-                Computed::Circle(circle) if !circles.contains(&circle) => circles.push(circle),
-                Computed::Circle(_) | Computed::Nothing => {}
+            let value = self.compute(skeleton, id, is_true);
+            if let Some(value) =
+                value.filter(|value| domain.values.iter().all(|(known, _)| known != value))
+            {
+                missing.entry(id).or_default().insert(value);
             }
         }
-        (missing, circles)
+        missing
     }
 
-    /// The value of an expression in an assignment, computed along rf; listed values are taken as they
-    /// are. `path` holds the expressions that are being computed, each with the literal that leads on from it.
+    /// The value of an expression in an assignment without circles, computed along rf; listed values are
+    /// taken as they are. `None` if it hangs on a read that does not happen.
     fn compute(
         &self,
         skeleton: &Skeleton,
         id: ValueId,
         is_true: &dyn Fn(Lit) -> bool,
-        path: &mut Vec<(ValueId, Lit)>,
-    ) -> Computed {
+    ) -> Option<u64> {
         if let Some(value) = self.domain(id).chosen(is_true) {
-            return Computed::Value(value);
+            return Some(value);
         }
-        if let Some(start) = path.iter().position(|(known, _)| *known == id) {
-            let mut circle: Vec<Lit> = path[start..].iter().map(|(_, literal)| *literal).collect();
-            circle.retain(|literal| *literal != Lit::TRUE);
-            circle.sort_unstable();
-            return Computed::Circle(circle);
-        }
-        let mut next = |operand: ValueId, literal: Lit| {
-            path.push((id, literal));
-            let computed = self.compute(skeleton, operand, is_true, path);
-            path.pop();
-            computed
-        };
+        let operands = self.operands(skeleton, id, is_true);
+        let mut values = operands.iter().map(|(id, _)| self.compute(skeleton, *id, is_true));
         match &skeleton.values[id.0] {
-            Value::Constant(value) => Computed::Value(*value),
+            Value::Constant(value) => Some(*value),
+            Value::Read(_) | Value::Select(..) => values.next()?,
+            Value::Binary(op, ..) => Some(op.apply(values.next()??, values.next()??)),
+        }
+    }
+
+    /// What an expression is computed from in an assignment, each with the choice that makes it so.
+    fn operands(
+        &self,
+        skeleton: &Skeleton,
+        id: ValueId,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> Vec<(ValueId, Lit)> {
+        match &skeleton.values[id.0] {
+            Value::Constant(_) => Vec::new(),
             Value::Read(read) => {
-                let taken = |writer: &EventId| self.reads_from.get(&(writer.0, read.0)).copied();
-                let source = writers(skeleton, *read)
-                    .filter_map(|writer| Some((writer, taken(&writer)?)))
-                    .find(|(_, taken)| is_true(*taken));
-                match source {
-                    Some((writer, taken)) => match skeleton.event(writer).written {
-                        Some(written) => next(written, taken),
-                        None => Computed::Nothing,
-                    },
-                    None => Computed::Nothing,
-                }
+                let source = writers(skeleton, *read).find_map(|writer| {
+                    let taken = *self.reads_from.get(&(writer.0, read.0))?;
+                    let written = skeleton.event(writer).written?;
+                    is_true(taken).then_some((written, taken))
+                });
+                source.into_iter().collect()
             }
-            Value::Binary(op, left, right) => match next(*left, Lit::TRUE) {
-                Computed::Value(left) => match next(*right, Lit::TRUE) {
-                    Computed::Value(right) => Computed::Value(op.apply(left, right)),
-                    other => other,
-                },
-                other => other,
-            },
+            Value::Binary(_, left, right) => vec![(*left, Lit::TRUE), (*right, Lit::TRUE)],
             Value::Select(guard, then, otherwise) => {
                 let guard = self.guard(*guard);
-                if is_true(guard) { next(*then, guard) } else { next(*otherwise, !guard) }
+                vec![if is_true(guard) { (*then, guard) } else { (*otherwise, !guard) }]
             }
         }
     }
-}
 
-/// What [`Values::compute`] comes to.
-enum Computed {
-    Value(u64),
-    /// It hangs on itself, through these choices.
-    Circle(Vec<Lit>),
-    /// It hangs on a read that does not happen.
-    Nothing,
+    /// A circle of rf and computation in which an assignment makes a value out of thin air, as the choices that
+    /// together make it; no execution has one, whatever the model.
+    pub fn circle(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Option<Vec<Lit>> {
+        let mut finished = vec![false; skeleton.values.len()];
+        let mut on_path = vec![false; skeleton.values.len()];
+        for start in 0..skeleton.values.len() {
+            // Each entry: an expression, the choice that led to it, and its operands still to follow.
+            let mut path = vec![(ValueId(start), Lit::TRUE, None)];
+            while let Some((id, _, rest)) = path.last_mut() {
+                let id = *id;
+                if rest.is_none() {
+                    if finished[id.0] {
+                        path.pop();
+                        continue;
+                    }
+                    on_path[id.0] = true;
+                }
+                let rest = rest.get_or_insert_with(|| self.operands(skeleton, id, is_true));
+                match rest.pop() {
+                    Some((operand, choice)) if on_path[operand.0] => {
+                        let from = path.iter().position(|(known, ..)| *known == operand)?;
+                        let choices = path[from + 1..].iter().map(|(_, choice, _)| *choice);
+                        let mut circle: Vec<Lit> = choices.chain([choice]).collect();
+                        circle.retain(|literal| *literal != Lit::TRUE);
+                        return Some(circle);
+                    }
+                    Some((operand, choice)) => path.push((operand, choice, None)),
+                    None => {
+                        (finished[id.0], on_path[id.0]) = (true, false);
+                        path.pop();
+                    }
+                }
+            }
+        }
+        None
+    }
 }
 
 /// The writes that a read may take its value from: all of its location but itself.

@@ -1,0 +1,158 @@
+//! The changes of a model: one axiom, table cell, order, or part of a union at a time.
+
+use lang::cat::model::{Cell, DefinitionKind, Expr, Model, Table};
+
+/// A model with one thing changed.
+pub struct Change {
+    /// What was done, as in `drop oppo[nlR, narR]`.
+    pub name: String,
+    /// The changed model.
+    pub model: Model,
+    /// Whether something was taken away from what is forbidden; otherwise something was added.
+    pub allows_more: bool,
+    /// Where this is empty for every set of choices, the change changes nothing; an expression without choices.
+    pub about: Expr,
+}
+
+/// Every change of a model.
+pub fn of(model: &Model) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (index, axiom) in model.axioms.iter().enumerate() {
+        let mut mutant = model.clone();
+        mutant.axioms.remove(index);
+        changes.push(drop(&axiom.name, mutant));
+        for (part, body) in without_part(&axiom.body).into_iter().enumerate() {
+            let mut mutant = model.clone();
+            mutant.axioms[index].body = body;
+            changes.push(drop_part(part, &axiom.name, mutant));
+        }
+    }
+    for (index, definition) in model.definitions.iter().enumerate() {
+        let (name, body) = match &definition.kind {
+            DefinitionKind::Let { name, body, .. } => (name, body),
+            DefinitionKind::Choice { name, total_on, .. } => (name, total_on),
+            // No shipped model has a recursive group; tables follow below.
+            DefinitionKind::Rec(_) | DefinitionKind::Table(_) => continue,
+        };
+        let replaced = |with: Expr| {
+            let mut mutant = model.clone();
+            match &mut mutant.definitions[index].kind {
+                DefinitionKind::Let { body, .. } => *body = with,
+                DefinitionKind::Choice { total_on, .. } => *total_on = with,
+                _ => {}
+            }
+            mutant
+        };
+        // Without an order of writes there are no final values to speak of.
+        if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
+            changes.push(drop(name, replaced(Expr::Empty)));
+        }
+        for (part, body) in without_part(body).into_iter().enumerate() {
+            changes.push(drop_part(part, name, replaced(body)));
+        }
+    }
+    changes.extend(cells(model));
+    changes
+}
+
+fn drop(name: &str, model: Model) -> Change {
+    Change { name: format!("drop {name}"), model, allows_more: true, about: Expr::Universe }
+}
+
+fn drop_part(part: usize, name: &str, model: Model) -> Change {
+    drop(&format!("part {} of {name}", part + 1), model)
+}
+
+/// The expression with one alternative of one union left out, for each in the order of the text, where this
+/// makes the whole smaller.
+fn without_part(body: &Expr) -> Vec<Expr> {
+    let rebuilt = |operand: &Expr, rebuild: &dyn Fn(Box<Expr>) -> Expr| -> Vec<Expr> {
+        without_part(operand).into_iter().map(|operand| rebuild(Box::new(operand))).collect()
+    };
+    let either = |left: &Expr, right: &Expr, rebuild: &dyn Fn(Box<Expr>, Box<Expr>) -> Expr| {
+        let mut all = rebuilt(left, &|left| rebuild(left, Box::new(right.clone())));
+        all.extend(rebuilt(right, &|right| rebuild(Box::new(left.clone()), right)));
+        all
+    };
+    match body {
+        Expr::Union(left, right) => {
+            let mut all = Vec::new();
+            // The left of `a | b | c` is a union itself, of which each part is left out.
+            if !matches!(**left, Expr::Union(..)) {
+                all.push((**right).clone());
+            }
+            all.extend(rebuilt(left, &|left| Expr::Union(left, right.clone())));
+            all.push((**left).clone());
+            all.extend(rebuilt(right, &|right| Expr::Union(left.clone(), right)));
+            all
+        }
+        Expr::Intersection(left, right) => either(left, right, &Expr::Intersection),
+        Expr::Product(left, right) => either(left, right, &Expr::Product),
+        Expr::Sequence(left, right) => either(left, right, &Expr::Sequence),
+        Expr::Difference(left, right) => {
+            rebuilt(left, &|left| Expr::Difference(left, right.clone()))
+        }
+        Expr::Identity(inner) => rebuilt(inner, &Expr::Identity),
+        Expr::Inverse(inner) => rebuilt(inner, &Expr::Inverse),
+        Expr::Plus(inner) => rebuilt(inner, &Expr::Plus),
+        _ => Vec::new(),
+    }
+}
+
+/// Each cell of each table made its opposite; where two tables agree, that of both too.
+fn cells(model: &Model) -> Vec<Change> {
+    let table = |index: usize| match &model.definitions[index].kind {
+        DefinitionKind::Table(table) => Some((index, table)),
+        _ => None,
+    };
+    let tables: Vec<(usize, &Table)> = (0..model.definitions.len()).filter_map(table).collect();
+    let mut changes = Vec::new();
+    let Some((_, first)) = tables.first() else { return changes };
+    for row in 0..first.rows.len() {
+        for column in 0..first.columns.len() {
+            for one in &tables {
+                changes.push(flip(model, &one.1.name, std::slice::from_ref(one), (row, column)));
+            }
+            let cell = first.rows[row].2[column];
+            let agree = tables.iter().all(|(_, table)| table.rows[row].2[column] == cell);
+            if tables.len() > 1 && agree {
+                changes.push(flip(model, "", &tables, (row, column)));
+            }
+        }
+    }
+    changes
+}
+
+/// A cell of some tables, in which it is the same, made its opposite.
+fn flip(
+    model: &Model,
+    title: &str,
+    tables: &[(usize, &Table)],
+    (row, column): (usize, usize),
+) -> Change {
+    let table = tables[0].1;
+    let (row_name, row_set, row_cells) = &table.rows[row];
+    let (column_name, column_set) = &table.columns[column];
+    let allows_more = row_cells[column] != Cell::Unordered;
+    let cell = if allows_more { Cell::Unordered } else { ordered(table, row, column) };
+    let mut mutant = model.clone();
+    for (index, _) in tables {
+        if let DefinitionKind::Table(table) = &mut mutant.definitions[*index].kind {
+            table.rows[row].2[column] = cell;
+        }
+    }
+    let kinds = Expr::Product(Box::new(row_set.clone()), Box::new(column_set.clone()));
+    let about = Expr::Intersection(Box::new(table.on.clone()), Box::new(kinds));
+    let sign = if allows_more { "drop" } else { "order" };
+    let name = format!("{sign} {title}[{row_name}, {column_name}]");
+    Change { name, model: mutant, allows_more, about }
+}
+
+/// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of
+/// a queue pair has nothing of the CPU's events).
+fn ordered(table: &Table, row: usize, column: usize) -> Cell {
+    let is_letter = |cell: &Cell| matches!(cell, Cell::Where(_));
+    let in_row = table.rows[row].2.iter().copied().find(is_letter);
+    let in_column = table.rows.iter().any(|(_, _, cells)| is_letter(&cells[column]));
+    in_row.filter(|_| in_column).unwrap_or(Cell::Ordered)
+}
