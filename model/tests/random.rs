@@ -17,7 +17,7 @@ use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
 use programs::{Program, generate, load, models, number, shrink};
 
-const PROGRAMS: u64 = 150;
+const PROGRAMS: u64 = 200;
 /// Z3 takes tens of milliseconds for a program; it gets one in this many.
 const Z3_ONE_IN: u64 = 16;
 /// Where exploration stops; random loops may fill queues for ever.

@@ -16,7 +16,7 @@ enum Kind {
     Waits,
 }
 
-/// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than ten
+/// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than eight
 /// statements that stand outside of blocks.
 pub fn generate(seed: u64) -> Program {
     let mut random = Random::new(seed);
@@ -37,7 +37,7 @@ pub fn generate(seed: u64) -> Program {
         declared.push(names);
     }
     let threads = 2 + random.below(3);
-    let mut budget = 10;
+    let mut budget = 8;
     let mut bodies = Vec::new();
     for thread in 1..=threads {
         let node = if thread <= nodes && kind != Kind::Cpu {
@@ -154,7 +154,10 @@ impl Writer<'_> {
     }
 
     fn condition(&mut self) -> String {
-        let (operand, value) = (self.operand(), self.below(2));
+        let (mut operand, value) = (self.operand(), self.below(2));
+        if operand.parse::<u32>().is_ok() && self.below(8) > 0 {
+            operand = self.local();
+        }
         let operator = self.pick(&["=", "=", "≠", "<", "≥"]);
         match self.below(6) {
             0 => operand,
@@ -256,7 +259,7 @@ impl Writer<'_> {
         if self.scope.kind == Kind::Waits {
             return format!("Wait({})", self.pick(&WORK_IDS));
         }
-        if self.issued.is_empty() && self.below(8) > 0 {
+        if self.issued.is_empty() && self.below(32) > 0 {
             return self.operation();
         }
         let node = match self.issued.first() {
@@ -279,10 +282,13 @@ impl Writer<'_> {
         let leave = |condition: String| {
             Statement::Block(format!("if {condition}"), vec![line("break".to_owned())], Vec::new())
         };
-        let (location, value) = (self.local(), self.below(2));
+        // Most locations begin with 0: a loop that waits for another value may wait for ever.
+        let (location, value) = (self.local(), self.below(4) / 3);
         let block = |head: &str, body| Statement::Block(head.to_owned(), body, Vec::new());
         match self.below(8) {
-            0 | 1 => block(&format!("while {location} = {value}"), vec![line("skip".to_owned())]),
+            0 | 1 => {
+                block(&format!("while {location} = {}", 1 - value), vec![line("skip".to_owned())])
+            }
             2 | 3 => {
                 let register = self.register();
                 let read = line(format!("{register} := {location}"));
@@ -302,7 +308,7 @@ impl Writer<'_> {
             6 => {
                 let register = self.register();
                 let (read, work) = (line(format!("{register} := {location}")), self.statement(2));
-                block("loop", vec![read, leave(format!("{register} ≠ {value}")), work])
+                block("loop", vec![read, leave(format!("{register} = {value}")), work])
             }
             _ => {
                 let (work, condition) = (self.statement(1), self.condition());
