@@ -7,5 +7,6 @@
 pub mod backend;
 pub mod judge;
 pub mod observation;
+pub mod rdma;
 pub mod record;
 pub mod sim;
