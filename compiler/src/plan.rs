@@ -1,0 +1,280 @@
+//! Work plans: what each node, queue pair and thread does when a program runs on real RDMA.
+//!
+//! A plan is [`code`](crate::code) with places: every location is a word in its node's memory, every RDMA
+//! operation a work request from a word to a word. One *instance* is one run of the program; backends run many,
+//! each on words of its own. The mapping is that of design.md §6: put = RDMA WRITE, get = RDMA READ,
+//! RCAS and RFAA = atomics, `Rfence` = a fence flag on the next request, `GFence` = a READ from each node and a wait
+//! for it ([MOWGLI §3.2]).
+
+mod expand;
+mod text;
+
+use std::fmt;
+
+use lang::Test;
+use lang::outcome::Observed;
+use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, WorkId};
+use lang::source::{Source, Span};
+
+use crate::code::{self, Code, CompileError, Instruction, Operand, Operation, QueuePairId};
+
+/// How many words a value that is computed in a loop has. When they have all been used, the next put waits until the
+/// NIC is done with the oldest: a source that is overwritten too early would look like a weak outcome.
+pub const LOOP_COPIES: usize = 4;
+
+/// A program made ready for machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The program, with `GFence` replaced by what implements it.
+    pub program: Program,
+    /// What the threads do.
+    pub code: Code,
+    /// One per node of the program, in order.
+    pub nodes: Vec<NodePlan>,
+    /// Every statement that posts a work request, in the order of the text.
+    pub requests: Vec<Request>,
+    /// Per thread and instruction, the request that it posts.
+    pub request_of: Vec<Vec<Option<usize>>>,
+    /// The word of each location, in its node's memory.
+    pub word_of: Vec<usize>,
+    /// One per observable of the test, in order.
+    pub observed: Vec<Place>,
+}
+
+/// A node's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlan {
+    /// Which node.
+    pub node: NodeId,
+    /// The words of one instance.
+    pub words: Vec<Word>,
+}
+
+/// A word of 8 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// What it is for.
+    pub role: Role,
+    /// What it holds when an instance starts.
+    pub initial: u64,
+}
+
+/// What a word is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A location of the program.
+    Location(LocationId),
+    /// The value that a request puts; nobody writes it while it is needed.
+    Source {
+        /// Index into [`Plan::requests`].
+        request: usize,
+    },
+}
+
+/// A work request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The queue pair that it goes to.
+    pub queue_pair: QueuePairId,
+    /// What it does.
+    pub kind: RequestKind,
+    /// The word of the thread's node that it reads or writes.
+    pub local: usize,
+    /// The word of the queue pair's node that it reads or writes.
+    pub remote: usize,
+    /// A value that the CPU stores in the local word before it posts.
+    pub store: Option<Operand>,
+    /// How many words from `local` on take turns in that.
+    pub copies: usize,
+    /// Its work id.
+    pub id: Option<WorkId>,
+    /// The statement.
+    pub span: Span,
+}
+
+/// What a work request does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
+pub enum RequestKind {
+    /// `IBV_WR_RDMA_WRITE`.
+    Write,
+    /// `IBV_WR_RDMA_READ`.
+    Read,
+    /// `IBV_WR_ATOMIC_CMP_AND_SWP`.
+    CompareAndSwap { expected: Operand, desired: Operand },
+    /// `IBV_WR_ATOMIC_FETCH_AND_ADD`.
+    FetchAndAdd { addend: Operand },
+}
+
+/// Where an observable's final value is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a register of a thread.
+    Register(ThreadId, RegisterId),
+    /// In a word of a node, when all is quiet.
+    Word(NodeId, usize),
+}
+
+impl Plan {
+    /// The plan of a test.
+    ///
+    /// # Errors
+    /// As [`code::compile`].
+    pub fn new(test: &Test) -> Result<Self, CompileError> {
+        let program = expand::global_fences(&test.program)?;
+        let code = code::compile(&program)?;
+        let nodes = (1..=program.nodes).map(|n| NodePlan { node: NodeId(n), words: Vec::new() });
+        let mut plan = Self {
+            nodes: nodes.collect(),
+            requests: Vec::new(),
+            request_of: Vec::new(),
+            word_of: Vec::new(),
+            observed: Vec::new(),
+            program,
+            code,
+        };
+        for id in 0..plan.program.locations.len() {
+            let (node, initial) =
+                (plan.program.locations[id].node, plan.program.locations[id].initial);
+            let word = plan.add_word(node, Role::Location(LocationId(id)), initial);
+            plan.word_of.push(word);
+        }
+        for thread in 0..plan.code.threads.len() {
+            plan.add_requests(thread);
+        }
+        plan.observed = test
+            .observables
+            .iter()
+            .map(|observable| plan.place(observable.what))
+            .collect::<Result<_, _>>()?;
+        Ok(plan)
+    }
+
+    /// The plan as people read it; statements are quoted from the source.
+    pub fn describe<'a>(&'a self, test: &'a Test, source: &'a Source) -> impl fmt::Display + 'a {
+        text::Description { plan: self, test, source }
+    }
+
+    /// A node's words.
+    pub fn words(&self, node: NodeId) -> &[Word] {
+        self.nodes.get(node.0 as usize - 1).map_or(&[], |plan| &plan.words)
+    }
+
+    /// The nodes that a program with this plan needs atomics of the NIC for.
+    pub fn has_atomics(&self) -> bool {
+        let atomic =
+            |request: &Request| !matches!(request.kind, RequestKind::Write | RequestKind::Read);
+        self.requests.iter().any(atomic)
+    }
+
+    /// The node that a queue pair's thread is on, and the one that it leads to.
+    pub fn ends(&self, queue_pair: QueuePairId) -> (NodeId, NodeId) {
+        let pair = self.code.queue_pairs[queue_pair.0];
+        (self.code.threads[pair.thread.0].node, pair.node)
+    }
+
+    fn add_word(&mut self, node: NodeId, role: Role, initial: u64) -> usize {
+        let words = &mut self.nodes[node.0 as usize - 1].words;
+        words.push(Word { role, initial });
+        words.len() - 1
+    }
+
+    fn add_requests(&mut self, thread: usize) {
+        let code = &self.code.threads[thread];
+        let (node, looping) = (code.node, in_loops(&code.instructions));
+        let instructions = code.instructions.clone();
+        let spans = code.spans.clone();
+        let mut request_of = vec![None; instructions.len()];
+        for (at, instruction) in instructions.into_iter().enumerate() {
+            let Instruction::Issue { queue_pair, operation, id } = instruction else { continue };
+            let index = self.requests.len();
+            let copies = if looping[at] { LOOP_COPIES } else { 1 };
+            if let Some(request) = self.request(index, node, queue_pair, operation, copies) {
+                request_of[at] = Some(index);
+                self.requests.push(Request { id, span: spans[at], ..request });
+            }
+        }
+        self.request_of.push(request_of);
+    }
+
+    /// `None` for a fence, which is a flag of the next request.
+    fn request(
+        &mut self,
+        index: usize,
+        node: NodeId,
+        queue_pair: QueuePairId,
+        operation: Operation,
+        copies: usize,
+    ) -> Option<Request> {
+        let word = |location: LocationId| self.word_of[location.0];
+        let (kind, local, remote, store) = match operation {
+            Operation::Put { target, source } => {
+                (RequestKind::Write, word(source), word(target), None)
+            }
+            Operation::PutValue { target, value } => {
+                let remote = word(target);
+                let role = Role::Source { request: index };
+                let (initial, store, copies) = match value {
+                    Operand::Constant(value) => (value, None, 1),
+                    value => (0, Some(value), copies),
+                };
+                let local = self.add_word(node, role, initial);
+                for _ in 1..copies {
+                    self.add_word(node, role, initial);
+                }
+                (RequestKind::Write, local, remote, store)
+            }
+            Operation::Get { target, source } => {
+                (RequestKind::Read, word(target), word(source), None)
+            }
+            Operation::Rcas { result, target, expected, desired } => {
+                let kind = RequestKind::CompareAndSwap { expected, desired };
+                (kind, word(result), word(target), None)
+            }
+            Operation::Rfaa { result, target, addend } => {
+                (RequestKind::FetchAndAdd { addend }, word(result), word(target), None)
+            }
+            Operation::Fence => return None,
+        };
+        let copies = if store.is_some() { copies } else { 1 };
+        let span = Span::default();
+        Some(Request { queue_pair, kind, local, remote, store, copies, id: None, span })
+    }
+
+    fn place(&self, observed: Observed) -> Result<Place, CompileError> {
+        let malformed = |what| CompileError::Malformed { span: Span::default(), what };
+        match observed {
+            Observed::Register(id) => {
+                let register = self.program.registers.get(id.0).ok_or(malformed("register"))?;
+                Ok(Place::Register(register.thread, id))
+            }
+            Observed::Location(id) => {
+                let location = self.program.locations.get(id.0).ok_or(malformed("location"))?;
+                Ok(Place::Word(location.node, self.word_of[id.0]))
+            }
+            Observed::Copy(object, _) => {
+                let object = self.program.objects.get(object).ok_or(malformed("object"))?;
+                Err(CompileError::Unsupported {
+                    span: object.span,
+                    statement: object.class.clone(),
+                })
+            }
+        }
+    }
+}
+
+/// Which instructions may be done more than once: those that a jump goes back over.
+fn in_loops(instructions: &[Instruction]) -> Vec<bool> {
+    let mut looping = vec![false; instructions.len()];
+    for (at, instruction) in instructions.iter().enumerate() {
+        if let Instruction::Jump(target) | Instruction::JumpIfZero { target, .. } = instruction
+            && *target <= at
+        {
+            looping[*target..=at].fill(true);
+        }
+    }
+    looping
+}
+
+#[cfg(test)]
+mod tests;

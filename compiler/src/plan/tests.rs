@@ -1,0 +1,138 @@
+use expect_test::expect;
+use lang::source::Source;
+
+use super::*;
+
+fn described(text: &str) -> String {
+    let source = Source::new("T", text);
+    let (test, diagnostics) = lang::litmus::load(&source);
+    let test = test.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let plan = Plan::new(&test).expect("supported");
+    plan.describe(&test, &source).to_string()
+}
+
+#[test]
+fn puts_fences_and_polls() {
+    let text = "\
+litmus T
+  y = 0, z = 3  ||  x = 0
+  ------------------------
+  x^2 := 1      ||  b := x
+  Rfence(2)     ||
+  y := x^2      ||
+  Poll(2)       ||
+  Poll(2)       ||
+  a := y        ||
+  x^2 := z      ||
+  x^2 := a + 1  ||
+";
+    expect![[r#"
+        plan of T
+
+        node 1: 4 words of memory per instance
+          word 0   = 0    y
+          word 1   = 3    z
+          word 2   = 1    source of `x^2 := 1`
+          word 3   = 0    source of `x^2 := a + 1`
+
+        node 2: 1 word of memory per instance
+          word 0   = 0    x
+
+        thread 1 on node 1
+          queue pair 0: RC to node 2, own completion queue
+            0  x^2 := 1                 post RDMA WRITE word 2 → node 2 word 0 on queue pair 0
+            1  Rfence(2)                the next request on queue pair 0 carries the fence flag
+            2  y := x^2                 post RDMA READ word 0 ← node 2 word 0 on queue pair 0
+            3  Poll(2)                  poll one completion of queue pair 0
+            4  Poll(2)                  poll one completion of queue pair 0
+            5  a := y                   load word 0 into a
+            6  x^2 := z                 post RDMA WRITE word 1 → node 2 word 0 on queue pair 0
+            7  x^2 := a + 1             store the value, post RDMA WRITE word 3 → node 2 word 0 on queue pair 0
+
+        thread 2 on node 2
+            0  b := x                   load word 0 into b
+
+        recorded at the end of an instance
+          a        register of thread 1
+          b        register of thread 2
+          y        node 1, word 0
+          z        node 1, word 1
+          x        node 2, word 0
+    "#]]
+    .assert_eq(&described(text));
+}
+
+#[test]
+fn values_computed_in_loops_have_several_words() {
+    let text = "\
+litmus T
+model rdma-wait
+  y = 0     ||  x = 0
+  -------------------
+  loop { a := y; x^2 :=^d a; if a = 1 { break } }  ||
+";
+    let source = Source::new("T", text);
+    let test = lang::litmus::load(&source).0.expect("correct");
+    let plan = Plan::new(&test).expect("supported");
+    assert_eq!(plan.requests[0].copies, LOOP_COPIES);
+    assert_eq!(plan.words(NodeId(1)).len(), 1 + LOOP_COPIES);
+}
+
+#[test]
+fn a_global_fence_is_gets_and_a_wait() {
+    let text = "\
+litmus T
+model rdma-wait
+  y = 0           ||  x = 0  ||
+  ------------------------------
+  x^2 := 1        ||         ||
+  GFence({2, 3})  ||         ||
+";
+    expect![[r#"
+        plan of T
+
+        node 1: 4 words of memory per instance
+          word 0   = 0    y
+          word 1   = 0    _fence-result-1-2
+          word 2   = 0    _fence-result-1-4
+          word 3   = 1    source of `x^2 := 1`
+
+        node 2: 2 words of memory per instance
+          word 0   = 0    x
+          word 1   = 0    _fence-target-1-3
+
+        node 3: 1 word of memory per instance
+          word 0   = 0    _fence-target-1-5
+
+        thread 1 on node 1
+          queue pair 0: RC to node 2, own completion queue
+          queue pair 1: RC to node 3, own completion queue
+            0  x^2 := 1                 post RDMA WRITE word 3 → node 2 word 0 on queue pair 0
+            1  GFence({2, 3})           post RDMA READ word 1 ← node 2 word 1 on queue pair 0, work id _fence0
+            2  GFence({2, 3})           post RDMA READ word 2 ← node 3 word 0 on queue pair 1, work id _fence0
+            3  GFence({2, 3})           poll until all requests with work id _fence0 have completed
+
+        thread 2 on node 2
+
+        thread 3 on node 3
+
+        recorded at the end of an instance
+          y        node 1, word 0
+          x        node 2, word 0
+    "#]]
+    .assert_eq(&described(text));
+}
+
+#[test]
+fn library_calls_have_no_plan() {
+    let text = "\
+litmus T
+model rdma-wait
+  SVar x = 0
+  ----------
+  x :=SV 1  ||  a :=SV x
+";
+    let source = Source::new("T", text);
+    let test = lang::litmus::load(&source).0.expect("correct");
+    assert!(matches!(Plan::new(&test), Err(CompileError::Unsupported { .. })));
+}
