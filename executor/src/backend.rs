@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use lang::Test;
 use serde_json::{Map, Value};
 
+use crate::nodes::NodeInfo;
 use crate::observation::Observations;
 use crate::record::{ModelIdentity, Status, TestRecord, hash_text, states};
 
@@ -41,6 +42,8 @@ pub enum Refusal {
     Skip(String),
     /// It tried, and something broke.
     Error(String),
+    /// Something broke on the way; this was seen before.
+    Broken(String, Box<Observations>),
 }
 
 /// Something that runs tests.
@@ -54,6 +57,11 @@ pub trait Backend: Sync {
     /// All else that observations depend on, for the record's header. Two runs with the same parameters, seed
     /// and iterations can be put together.
     fn parameters(&self) -> Map<String, Value>;
+
+    /// The machines that take part, if there are any.
+    fn nodes(&self) -> Vec<NodeInfo> {
+        Vec::new()
+    }
 
     /// Runs a test.
     ///
@@ -74,6 +82,7 @@ pub fn measure(
         Ok(seen) => (Status::Complete, None, seen),
         Err(Refusal::Skip(reason)) => (Status::Skipped, Some(reason), Observations::default()),
         Err(Refusal::Error(reason)) => (Status::Failed, Some(reason), Observations::default()),
+        Err(Refusal::Broken(reason, seen)) => (Status::Failed, Some(reason), *seen),
     };
     let record = TestRecord {
         test: job.test.name.clone(),
@@ -89,6 +98,7 @@ pub fn measure(
         blocked: seen.blocked,
         assume_failed: seen.assume_failed,
         unfinished: seen.unfinished,
+        notes: seen.notes.clone(),
         outcomes: states(job.test, &seen),
     };
     (record, seen)

@@ -6,7 +6,9 @@
 
 pub mod backend;
 pub mod judge;
+pub mod nodes;
 pub mod observation;
 pub mod rdma;
 pub mod record;
+pub mod rounds;
 pub mod sim;

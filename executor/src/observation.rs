@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lang::outcome::Outcome;
+use serde::{Deserialize, Serialize};
 
 /// How often a test's program ended how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,9 +16,38 @@ pub struct Observations {
     pub assume_failed: u64,
     /// Runs that were given up.
     pub unfinished: u64,
+    /// Where outcomes were first seen, up to [`Observations::KEPT`] places each; of backends that no seed repeats.
+    pub places: BTreeMap<Outcome, Vec<Occurrence>>,
+    /// What else a reader should know, each said once.
+    pub notes: Vec<String>,
+}
+
+/// Where in a run an outcome was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Occurrence {
+    /// The batch, from 0.
+    pub batch: u64,
+    /// The round in the batch, from 0.
+    pub round: u32,
+    /// The instance in the round, from 0.
+    pub instance: u32,
+    /// The seed of the test's random choices.
+    pub seed: u64,
 }
 
 impl Observations {
+    /// How many places are kept of an outcome.
+    pub const KEPT: usize = 16;
+
+    /// One more run with that outcome.
+    pub fn add(&mut self, outcome: Outcome, place: Occurrence) {
+        let places = self.places.entry(outcome.clone()).or_default();
+        if places.len() < Self::KEPT {
+            places.push(place);
+        }
+        *self.outcomes.entry(outcome).or_default() += 1;
+    }
+
     /// How many runs there were.
     pub fn iterations(&self) -> u64 {
         self.finished() + self.blocked + self.assume_failed + self.unfinished
@@ -37,6 +67,17 @@ impl Observations {
         self.blocked += other.blocked;
         self.assume_failed += other.assume_failed;
         self.unfinished += other.unfinished;
+        for (outcome, places) in other.places {
+            let kept = self.places.entry(outcome).or_default();
+            kept.extend(places);
+            kept.sort_unstable();
+            kept.truncate(Self::KEPT);
+        }
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
         self
     }
 }

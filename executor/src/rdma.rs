@@ -5,6 +5,8 @@
 //! atomic words, and requests that leave them are refused.
 
 mod device;
+#[cfg(test)]
+pub mod memory;
 
 use std::fmt;
 use std::sync::Arc;

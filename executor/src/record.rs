@@ -13,7 +13,8 @@ use serde_json::{Map, Value as Json};
 use lang::Test;
 use lang::outcome::{Outcome, Value};
 
-use crate::observation::Observations;
+use crate::nodes::NodeInfo;
+use crate::observation::{Observations, Occurrence};
 
 pub use file::{ReadError, Record, RecordWriter};
 pub use host::{Host, iso8601};
@@ -55,6 +56,9 @@ pub struct Header {
     /// The machine that ran it.
     #[serde(default)]
     pub host: Option<Host>,
+    /// The machines and devices that took part, on backends that have some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeInfo>,
     /// When the run began, in UTC as ISO 8601.
     #[serde(default)]
     pub started: Option<String>,
@@ -116,6 +120,9 @@ pub struct StateCount {
     pub state: Map<String, Json>,
     /// In how many runs.
     pub count: u64,
+    /// Where it was seen first, on backends that no seed repeats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Occurrence>,
 }
 
 /// A line of a record: one test on one machine.
@@ -152,6 +159,9 @@ pub struct TestRecord {
     /// How many were given up.
     #[serde(default)]
     pub unfinished: u64,
+    /// What else a reader should know: which machines ran it, say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What was seen, sorted.
     pub outcomes: Vec<StateCount>,
 }
@@ -168,11 +178,15 @@ impl TestRecord {
             unfinished: self.unfinished,
             ..Observations::default()
         };
-        for StateCount { state, count } in &self.outcomes {
+        seen.notes.clone_from(&self.notes);
+        for StateCount { state, count, places } in &self.outcomes {
             let names = test.observables.iter().map(|observable| &observable.name);
             let values = names
                 .map(|name| state.get(name).and_then(value_from_json).ok_or_else(|| name.clone()));
             let outcome = Outcome(values.collect::<Result<_, _>>()?);
+            if !places.is_empty() {
+                seen.places.entry(outcome.clone()).or_default().extend(places);
+            }
             *seen.outcomes.entry(outcome).or_default() += count;
         }
         Ok(seen)
@@ -184,6 +198,7 @@ pub fn states(test: &Test, seen: &Observations) -> Vec<StateCount> {
     let state = |(outcome, count): (&Outcome, &u64)| StateCount {
         state: state_to_json(test, &outcome.0),
         count: *count,
+        places: seen.places.get(outcome).cloned().unwrap_or_default(),
     };
     seen.outcomes.iter().map(state).collect()
 }

@@ -77,6 +77,7 @@ impl Backend for Sim {
                 blocked: histogram.blocked,
                 assume_failed: histogram.assume_failed,
                 unfinished: histogram.unfinished,
+                ..Observations::default()
             }
         };
         Ok((0..chunks)

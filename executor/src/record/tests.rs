@@ -6,6 +6,7 @@ use super::*;
 
 fn header() -> Header {
     Header {
+        nodes: Vec::new(),
         schema: SCHEMA.to_owned(),
         tool: "0.1.0".to_owned(),
         backend: "sim".to_owned(),
@@ -44,12 +45,19 @@ fn observations() -> Observations {
         (Outcome(vec![Value::Int(u64::MAX), Value::Bottom]), 3),
         (Outcome(vec![Value::Int(0), Value::Undefined]), 4),
     ];
-    Observations { outcomes: outcomes.into(), blocked: 1, assume_failed: 2, unfinished: 0 }
+    Observations {
+        outcomes: outcomes.into(),
+        blocked: 1,
+        assume_failed: 2,
+        unfinished: 0,
+        ..Observations::default()
+    }
 }
 
 fn line(file: &str, status: Status) -> TestRecord {
     let seen = observations();
     TestRecord {
+        notes: Vec::new(),
         test: "T".to_owned(),
         file: file.to_owned(),
         machine: "tso".to_owned(),

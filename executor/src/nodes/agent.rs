@@ -1,0 +1,287 @@
+//! The agent: waits on a machine for a coordinator, and works for one at a time.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::handshake::{self, Secret};
+use super::protocol::{Answer, Ask, Selection, receive, send};
+use super::session::{Prepared, Trouble};
+use crate::rdma::{Device, RdmaError};
+use crate::record::Host;
+
+/// How many may be in the handshake at once.
+const MOST_GUESTS: usize = 64;
+/// How often a working agent says that it lives.
+const HEARTBEAT: Duration = Duration::from_millis(300);
+/// How long an agent that serves once waits for its coordinator.
+const LONELY: Duration = Duration::from_secs(60);
+
+/// Opens a device.
+pub type OpenDevice = dyn Fn(&Selection) -> Result<Arc<dyn Device>, RdmaError> + Send + Sync;
+
+/// What an agent is told at its start.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// Where it listens, `HOST:PORT`; port 0 for any.
+    pub listen: String,
+    /// Who may use it.
+    pub secret: Secret,
+    /// The most memory for a program, in bytes.
+    pub most_bytes: u64,
+    /// Whether it ends with its first coordinator, or if none comes for a minute.
+    pub once: bool,
+}
+
+/// What an agent does, for its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentEvent {
+    /// It listens there.
+    Listening(SocketAddr),
+    /// Somebody was sent away.
+    Refused(SocketAddr, String),
+    /// So many were sent away without a word since the last such event.
+    Flooded(usize),
+    /// A coordinator came.
+    Begun(SocketAddr),
+    /// It makes ready for a program.
+    Prepared(String),
+    /// Something did not work.
+    Failed(String),
+    /// The coordinator went.
+    Ended(SocketAddr),
+}
+
+/// An agent that listens.
+pub struct Agent {
+    listener: TcpListener,
+    options: AgentOptions,
+    open: Arc<OpenDevice>,
+    log: Arc<dyn Fn(AgentEvent) + Send + Sync>,
+    busy: Arc<AtomicBool>,
+    guests: Arc<AtomicUsize>,
+    over: Arc<AtomicBool>,
+}
+
+impl Agent {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The address is none, or cannot be listened on.
+    pub fn new(
+        options: AgentOptions,
+        open: Arc<OpenDevice>,
+        log: Arc<dyn Fn(AgentEvent) + Send + Sync>,
+    ) -> io::Result<Self> {
+        let addresses: Vec<SocketAddr> = options.listen.to_socket_addrs()?.collect();
+        let listener = TcpListener::bind(addresses.as_slice())?;
+        log(AgentEvent::Listening(listener.local_addr()?));
+        let (busy, guests, over) = Default::default();
+        Ok(Self { listener, options, open, log, busy, guests, over })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves coordinators; an agent that serves once returns.
+    pub fn serve(&self) {
+        let began = Instant::now();
+        // An agent that serves once must notice that nobody comes.
+        let poll = self.options.once && self.listener.set_nonblocking(true).is_ok();
+        let mut flood = Flood::default();
+        while !self.over.load(Ordering::Acquire) {
+            let (stream, peer) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    let idle = error.kind() == io::ErrorKind::WouldBlock;
+                    let alone = idle && !self.busy.load(Ordering::Acquire);
+                    if poll && alone && began.elapsed() > LONELY {
+                        return;
+                    }
+                    // Out of file descriptors, say: some will be free soon.
+                    std::thread::sleep(Duration::from_millis(if idle { 10 } else { 50 }));
+                    continue;
+                }
+            };
+            if poll && stream.set_nonblocking(false).is_err() {
+                continue;
+            }
+            if self.guests.load(Ordering::Acquire) >= MOST_GUESTS {
+                drop(stream);
+                flood.count(&*self.log);
+                continue;
+            }
+            self.receive(stream, peer);
+        }
+    }
+
+    fn receive(&self, mut stream: TcpStream, peer: SocketAddr) {
+        self.guests.fetch_add(1, Ordering::AcqRel);
+        let (secret, log) = (self.options.secret.clone(), Arc::clone(&self.log));
+        let (busy, guests) = (Arc::clone(&self.busy), Arc::clone(&self.guests));
+        let (over, once) = (Arc::clone(&self.over), self.options.once);
+        let (open, most_bytes) = (Arc::clone(&self.open), self.options.most_bytes);
+        let guest = move || {
+            let welcome = handshake::accept(&mut stream, &secret);
+            guests.fetch_sub(1, Ordering::AcqRel);
+            if let Err(reason) = welcome {
+                log(AgentEvent::Refused(peer, reason));
+                return;
+            }
+            if busy.swap(true, Ordering::AcqRel) {
+                let reason = "this agent works for another coordinator";
+                drop(send(&mut stream, &Answer::Failed(None, reason.to_owned())));
+                log(AgentEvent::Refused(peer, reason.to_owned()));
+                return;
+            }
+            log(AgentEvent::Begun(peer));
+            if let Err(error) = work(&stream, &*open, most_bytes, &*log) {
+                log(AgentEvent::Failed(error.to_string()));
+            }
+            log(AgentEvent::Ended(peer));
+            busy.store(false, Ordering::Release);
+            over.store(once, Ordering::Release);
+        };
+        let thread = std::thread::Builder::new().name("litmus-session".to_owned());
+        if thread.spawn(guest).is_err() {
+            self.guests.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Counts those who are sent away without a word, and says so once a second.
+#[derive(Default)]
+struct Flood {
+    count: usize,
+    told: Option<Instant>,
+}
+
+impl Flood {
+    fn count(&mut self, log: &dyn Fn(AgentEvent)) {
+        self.count += 1;
+        if self.told.is_none_or(|told| told.elapsed() > Duration::from_secs(1)) {
+            log(AgentEvent::Flooded(std::mem::take(&mut self.count)));
+            self.told = Some(Instant::now());
+        }
+    }
+}
+
+/// Works for a coordinator until it goes.
+fn work(
+    stream: &TcpStream,
+    open: &OpenDevice,
+    most_bytes: u64,
+    log: &(dyn Fn(AgentEvent) + Send + Sync),
+) -> io::Result<()> {
+    keep_alive(stream)?;
+    let (mut reader, writer) = (stream.try_clone()?, Mutex::new(stream.try_clone()?));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, asks) = mpsc::channel();
+    let told = Arc::clone(&stop);
+    // Reads on while a batch runs, so that a stop, or the coordinator's end, is seen at once.
+    let listen = move || {
+        loop {
+            match receive::<Ask>(&mut reader) {
+                Ok(Ask::Stop) => told.store(true, Ordering::Release),
+                Ok(ask) => drop(sender.send(ask)),
+                Err(_) => {
+                    told.store(true, Ordering::Release);
+                    return;
+                }
+            }
+        }
+    };
+    std::thread::Builder::new().name("litmus-listener".to_owned()).spawn(listen)?;
+    let say =
+        |answer: &Answer| send(&mut *writer.lock().unwrap_or_else(PoisonError::into_inner), answer);
+    let mut worker = Worker { device: None, prepared: None, open, most_bytes };
+    loop {
+        let ask = match asks.recv_timeout(Duration::from_secs(1)) {
+            Ok(ask) => ask,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        if let Ask::Prepare(program) = &ask {
+            stop.store(false, Ordering::Release);
+            log(AgentEvent::Prepared(program.name.clone()));
+        }
+        let answer = worker.answer(ask, &stop, &say).unwrap_or_else(|Trouble(kind, message)| {
+            log(AgentEvent::Failed(message.clone()));
+            Answer::Failed(kind, message)
+        });
+        say(&answer)?;
+    }
+}
+
+/// Notices in half a minute that a coordinator's machine is gone.
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    let alive = socket2::TcpKeepalive::new()
+        .with_time(Duration::from_secs(10))
+        .with_interval(Duration::from_secs(5))
+        .with_retries(3);
+    socket2::SockRef::from(stream).set_tcp_keepalive(&alive)
+}
+
+struct Worker<'a> {
+    device: Option<(Selection, Arc<dyn Device>)>,
+    prepared: Option<Prepared>,
+    open: &'a OpenDevice,
+    most_bytes: u64,
+}
+
+impl Worker<'_> {
+    fn answer(
+        &mut self,
+        ask: Ask,
+        stop: &AtomicBool,
+        say: &dyn Fn(&Answer) -> io::Result<()>,
+    ) -> Result<Answer, Trouble> {
+        let missing = || Trouble(None, "asked in the wrong order".to_owned());
+        match ask {
+            Ask::Describe(selection) => {
+                self.prepared = None;
+                let device = (self.open)(&selection)?;
+                let info = Box::new(device.info().clone());
+                self.device = Some((selection, device));
+                Ok(Answer::Described(info, Host::here()))
+            }
+            Ask::Prepare(program) => {
+                self.prepared = None;
+                let (_, device) = self.device.as_ref().ok_or_else(missing)?;
+                let prepared = Prepared::new(*program, &**device, self.most_bytes)?;
+                let wiring = prepared.wiring();
+                self.prepared = Some(prepared);
+                Ok(Answer::Prepared(Box::new(wiring)))
+            }
+            Ask::Connect(wiring) => {
+                self.prepared.as_mut().ok_or_else(missing)?.connect(&wiring)?;
+                Ok(Answer::Done)
+            }
+            Ask::Run { batch, seed } => {
+                let prepared = self.prepared.as_mut().ok_or_else(missing)?;
+                let mut told = Instant::now();
+                let tick = |done| {
+                    if told.elapsed() > HEARTBEAT {
+                        told = Instant::now();
+                        // If nobody listens, the listener stops the batch.
+                        drop(say(&Answer::Progress(done)));
+                    }
+                };
+                prepared.run(batch, seed, stop, tick).map(Answer::Seen)
+            }
+            Ask::Stop => Ok(Answer::Done),
+            Ask::Release => {
+                self.prepared = None;
+                Ok(Answer::Done)
+            }
+        }
+    }
+}

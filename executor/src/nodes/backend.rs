@@ -1,0 +1,215 @@
+//! The backend: a test on all machines.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use compiler::plan::Plan;
+use lang::program::NodeId;
+use serde_json::{Map, Value as Json};
+
+use super::cluster::{Cluster, NodeInfo, Trouble};
+use super::collect;
+use super::protocol::{Answer, Ask, Program, Seen, Wiring, plan_hash};
+use crate::backend::{Backend, Control, Job, Refusal};
+use crate::observation::Observations;
+use crate::rdma::{AtomicCapability, RdmaErrorKind};
+use crate::record::fnv1a;
+use crate::rounds::Parameters;
+
+/// Real RDMA.
+pub struct Verbs {
+    cluster: Mutex<Cluster>,
+    parameters: Parameters,
+    nodes: Vec<NodeInfo>,
+}
+
+impl Verbs {
+    /// On those machines.
+    pub fn new(cluster: Cluster, parameters: Parameters) -> Self {
+        let nodes = cluster.infos();
+        Self { cluster: Mutex::new(cluster), parameters, nodes }
+    }
+
+    /// With other parameters from now on.
+    pub fn set_parameters(&mut self, parameters: Parameters) {
+        self.parameters = parameters;
+    }
+
+    /// One test at a time: they would disturb each other.
+    fn cluster(&self) -> MutexGuard<'_, Cluster> {
+        self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backend for Verbs {
+    fn name(&self) -> &'static str {
+        "verbs"
+    }
+
+    fn faults(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn parameters(&self) -> Map<String, Json> {
+        self.parameters.json()
+    }
+
+    fn nodes(&self) -> Vec<NodeInfo> {
+        self.nodes.clone()
+    }
+
+    fn run(&self, job: &Job<'_>, control: Control<'_>) -> Result<Observations, Refusal> {
+        let plan =
+            Plan::new(job.test).map_err(|error| Refusal::Skip(error.diagnostic().message))?;
+        let mut cluster = self.cluster();
+        if control.stop.load(Ordering::Relaxed) {
+            return Ok(Observations::default());
+        }
+        let placement = Placement::new(&plan, &mut cluster)?;
+        if plan.has_atomics() {
+            placement.needs_atomics(&cluster)?;
+        }
+        let notes = placement.notes(&cluster);
+        let seen = Observations { notes, ..Observations::default() };
+        let parameters = &self.parameters;
+        let mut run = Run { plan, placement, cluster: &mut cluster, parameters, seen };
+        let result = run.prepare(job).and_then(|()| run.batches(job, control));
+        run.release();
+        match result {
+            Ok(()) => Ok(run.seen),
+            Err(trouble) if trouble.kind == Some(RdmaErrorKind::Unsupported) => {
+                Err(Refusal::Skip(trouble.to_string()))
+            }
+            Err(trouble) => Err(Refusal::Broken(trouble.to_string(), Box::new(run.seen))),
+        }
+    }
+}
+
+/// Which machine has which nodes of the program.
+struct Placement {
+    /// Indices of machines that take part.
+    machines: Vec<usize>,
+    /// Per node of the program, an index into `machines`.
+    of_node: Vec<u16>,
+}
+
+impl Placement {
+    fn new(plan: &Plan, cluster: &mut Cluster) -> Result<Self, Refusal> {
+        let mut machines = cluster.alive();
+        if machines.is_empty() {
+            return Err(Refusal::Error("no machine is left".to_owned()));
+        }
+        machines.truncate(plan.nodes.len());
+        let count = machines.len();
+        let of_node = (0..plan.nodes.len()).map(|node| (node % count) as u16).collect();
+        Ok(Self { machines, of_node })
+    }
+
+    fn needs_atomics(&self, cluster: &Cluster) -> Result<(), Refusal> {
+        for machine in &self.machines {
+            if let Some(info) = cluster.info(*machine)
+                && info.device.atomics == AtomicCapability::None
+            {
+                let (device, name) = (&info.device.name, &info.name);
+                return Err(Refusal::Skip(format!("the device {device} of {name} has no atomics")));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a reader should know of it.
+    fn notes(&self, cluster: &Cluster) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (own, machine) in self.machines.iter().enumerate() {
+            let nodes = self.of_node.iter().enumerate().filter(|(_, m)| **m as usize == own);
+            let nodes: Vec<String> =
+                nodes.map(|(node, _)| NodeId(node as u32 + 1).0.to_string()).collect();
+            if nodes.len() > 1 {
+                notes.push(format!("nodes {} share {}", nodes.join(", "), cluster.name(*machine)));
+            }
+        }
+        let wanted = self.of_node.len().min(cluster.count());
+        if self.machines.len() < wanted {
+            notes.push(format!("{} of {wanted} machines could be used", self.machines.len()));
+        }
+        notes
+    }
+}
+
+struct Run<'a> {
+    plan: Plan,
+    placement: Placement,
+    cluster: &'a mut Cluster,
+    parameters: &'a Parameters,
+    seen: Observations,
+}
+
+impl Run<'_> {
+    fn ask(
+        &mut self,
+        ask: impl Fn(u16) -> Ask,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Vec<Answer>, Trouble> {
+        let machines = self.placement.machines.iter().enumerate();
+        let asks = machines.map(|(own, machine)| (*machine, ask(own as u16))).collect();
+        self.cluster.ask(asks, progress)
+    }
+
+    fn prepare(&mut self, job: &Job<'_>) -> Result<(), Trouble> {
+        let program = Program {
+            name: job.test.name.clone(),
+            text: job.program.to_owned(),
+            hash: plan_hash(&self.plan),
+            machines: self.placement.of_node.clone(),
+            own: 0,
+            count: self.placement.machines.len() as u16,
+            parameters: self.parameters.clone(),
+        };
+        let prepare = |own| Ask::Prepare(Box::new(Program { own, ..program.clone() }));
+        let mut wiring = Wiring::default();
+        for answer in self.ask(prepare, &mut |_| {})? {
+            if let Answer::Prepared(part) = answer {
+                wiring.add(*part);
+            }
+        }
+        let wiring = Box::new(wiring);
+        self.ask(|_| Ask::Connect(wiring.clone()), &mut |_| {}).map(|_| ())
+    }
+
+    /// What was seen before something went wrong is kept.
+    fn batches(&mut self, job: &Job<'_>, control: Control<'_>) -> Result<(), Trouble> {
+        let seed = job.seed ^ fnv1a(&[job.program]);
+        let per_round = self.parameters.instances as usize;
+        for batch in 0.. {
+            let left = job.iterations.saturating_sub(self.seen.iterations());
+            if left == 0 || control.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let part = |answer| match answer {
+                Answer::Seen(part) => Some(part),
+                _ => None,
+            };
+            let answers = self.ask(|_| Ask::Run { batch, seed }, &mut |_| {})?;
+            let parts: Vec<Seen> = answers.into_iter().filter_map(part).collect();
+            let count = self.parameters.batch().min(left) as usize;
+            let more = collect::observations(&self.plan, &parts, count, per_round, (batch, seed));
+            let more = more.map_err(|message| Trouble {
+                node: "coordinator".to_owned(),
+                kind: None,
+                message,
+            })?;
+            (control.progress)(count as u64);
+            self.seen = std::mem::take(&mut self.seen).merge(more);
+        }
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        for machine in self.placement.machines.clone() {
+            // A machine that is lost has nothing to forget, and one that fails is found out by the next test.
+            if self.cluster.is_connected(machine) {
+                drop(self.cluster.ask(vec![(machine, Ask::Release)], &mut |_| {}));
+            }
+        }
+    }
+}

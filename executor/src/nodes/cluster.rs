@@ -1,0 +1,267 @@
+//! All machines, as the coordinator sees them.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::handshake::Secret;
+use super::launch::{Launch, Launched};
+use super::link::{Event, Link, SILENCE};
+use super::protocol::{Answer, Ask, Selection};
+use crate::rdma::{DeviceInfo, RdmaErrorKind};
+use crate::record::Host;
+
+/// How often a machine that was lost is tried again, in a run.
+const RETRIES: u32 = 3;
+/// How long agents that were just launched may take until they listen.
+const LAUNCH: Duration = Duration::from_secs(20);
+
+/// How machines are reached.
+#[derive(Clone, Debug)]
+pub struct ClusterOptions {
+    /// `HOST` or `HOST:PORT` of each.
+    pub nodes: Vec<String>,
+    /// What starts the agents.
+    pub launch: Launch,
+    /// What they are to be told.
+    pub secret: Secret,
+    /// The device, on each.
+    pub selection: Selection,
+}
+
+/// A machine and its device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// As the command line names it.
+    pub name: String,
+    /// The machine.
+    pub host: Host,
+    /// The device.
+    pub device: DeviceInfo,
+}
+
+/// All machines.
+pub struct Cluster {
+    options: ClusterOptions,
+    machines: Vec<Machine>,
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+    /// Kept until the end.
+    launched: Option<Launched>,
+}
+
+struct Machine {
+    name: String,
+    link: Option<Link>,
+    info: Option<NodeInfo>,
+    retries: u32,
+    epoch: u32,
+}
+
+/// What went wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The machine's name.
+    pub node: String,
+    /// What kind of trouble it is, if the device made it.
+    pub kind: Option<RdmaErrorKind>,
+    /// The whole story.
+    pub message: String,
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}: {}", self.node, self.message)
+    }
+}
+
+impl Cluster {
+    /// Starts agents if asked to, connects to all, and asks what they are.
+    ///
+    /// # Errors
+    /// The first machine that cannot be used, and why.
+    pub fn new(options: ClusterOptions) -> Result<Self, Trouble> {
+        let (sender, events) = mpsc::channel();
+        let mut cluster = Self { machines: Vec::new(), events, sender, launched: None, options };
+        cluster.launch()?;
+        for index in 0..cluster.machines.len() {
+            cluster.connect(index)?;
+        }
+        Ok(cluster)
+    }
+
+    fn launch(&mut self) -> Result<(), Trouble> {
+        let options = &self.options;
+        let launched = options.launch.start(&options.nodes, &options.secret);
+        let launched = launched.map_err(|error| Trouble {
+            node: "launch".to_owned(),
+            kind: None,
+            message: error.0,
+        })?;
+        let machine = |name: &String| Machine {
+            name: name.clone(),
+            link: None,
+            info: None,
+            retries: 0,
+            epoch: 0,
+        };
+        self.machines = launched.nodes.iter().map(machine).collect();
+        self.launched = Some(launched);
+        Ok(())
+    }
+
+    fn connect(&mut self, index: usize) -> Result<(), Trouble> {
+        let began = Instant::now();
+        let patient = self.options.launch != Launch::None;
+        let link = loop {
+            let machine = &mut self.machines[index];
+            machine.epoch += 1;
+            let (name, epoch) = (machine.name.clone(), machine.epoch);
+            match Link::new(index, &name, epoch, &self.options.secret, self.sender.clone()) {
+                Ok(link) => break link,
+                Err(_) if patient && began.elapsed() < LAUNCH => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                Err(message) => return Err(Trouble { node: name, kind: None, message }),
+            }
+        };
+        self.machines[index].link = Some(link);
+        let ask = Ask::Describe(self.options.selection.clone());
+        let answer = self.ask(vec![(index, ask)], &mut |_| {});
+        match answer {
+            Ok(mut answers) => match answers.pop() {
+                Some(Answer::Described(device, host)) => {
+                    let machine = &mut self.machines[index];
+                    machine.info =
+                        Some(NodeInfo { name: machine.name.clone(), host, device: *device });
+                    Ok(())
+                }
+                _ => Err(self.lose(index, "it answers something else than was asked")),
+            },
+            Err(trouble) => {
+                self.machines[index].link = None;
+                Err(trouble)
+            }
+        }
+    }
+
+    /// The machines that answered when the run began.
+    pub fn infos(&self) -> Vec<NodeInfo> {
+        self.machines.iter().filter_map(|machine| machine.info.clone()).collect()
+    }
+
+    /// Indices of the machines that can be used now; those that were lost are tried again first.
+    pub(super) fn alive(&mut self) -> Vec<usize> {
+        for index in 0..self.machines.len() {
+            let machine = &mut self.machines[index];
+            if machine.link.is_none() && machine.retries < RETRIES {
+                machine.retries += 1;
+                // A machine that does not come back is one machine less.
+                if self.options.launch == Launch::None {
+                    drop(self.connect(index));
+                }
+            }
+        }
+        (0..self.machines.len()).filter(|index| self.machines[*index].link.is_some()).collect()
+    }
+
+    pub(super) fn name(&self, index: usize) -> &str {
+        &self.machines[index].name
+    }
+
+    pub(super) fn info(&self, index: usize) -> Option<&NodeInfo> {
+        self.machines[index].info.as_ref()
+    }
+
+    pub(super) fn is_connected(&self, index: usize) -> bool {
+        self.machines[index].link.is_some()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.machines.len()
+    }
+
+    fn lose(&mut self, index: usize, message: &str) -> Trouble {
+        let machine = &mut self.machines[index];
+        machine.link = None;
+        Trouble { node: machine.name.clone(), kind: None, message: message.to_owned() }
+    }
+
+    /// Asks several machines at once, and waits for all answers, in the order of the questions. If one fails, the others
+    /// are told to stop, and are waited for.
+    pub(super) fn ask(
+        &mut self,
+        asks: Vec<(usize, Ask)>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Vec<Answer>, Trouble> {
+        let order: Vec<usize> = asks.iter().map(|(index, _)| *index).collect();
+        let mut answers: Vec<Option<Answer>> = vec![None; order.len()];
+        let mut heard: Vec<Instant> = vec![Instant::now(); order.len()];
+        let mut trouble: Option<Trouble> = None;
+        for (index, ask) in asks {
+            let sent = match &mut self.machines[index].link {
+                Some(link) => link.ask(&ask).map_err(|error| error.to_string()),
+                None => Err("the agent is gone".to_owned()),
+            };
+            if let Err(error) = sent {
+                trouble = trouble.or(Some(self.lose(index, &error)));
+            }
+        }
+        let mut told = false;
+        loop {
+            let waiting =
+                |at: &usize| answers[*at].is_none() && self.machines[order[*at]].link.is_some();
+            let open: Vec<usize> = (0..order.len()).filter(waiting).collect();
+            if open.is_empty() {
+                break;
+            }
+            if trouble.is_some() && !told {
+                told = true;
+                for at in &open {
+                    if let Some(link) = &mut self.machines[order[*at]].link {
+                        // If it is gone too, that will be heard.
+                        drop(link.ask(&Ask::Stop));
+                    }
+                }
+            }
+            match self.events.recv_timeout(Duration::from_millis(200)) {
+                Ok((machine, epoch, said)) => {
+                    let current = self.machines[machine].link.as_ref().map(|link| link.epoch);
+                    let Some(at) = order.iter().position(|index| *index == machine) else {
+                        continue;
+                    };
+                    if current != Some(epoch) {
+                        continue;
+                    }
+                    heard[at] = Instant::now();
+                    match said {
+                        Ok(Answer::Progress(done)) => progress(done),
+                        Ok(Answer::Failed(kind, message)) => {
+                            let node = self.machines[machine].name.clone();
+                            answers[at] = Some(Answer::Done);
+                            trouble.get_or_insert(Trouble { node, kind, message });
+                        }
+                        Ok(answer) => answers[at] = Some(answer),
+                        Err(error) => {
+                            let lost = self.lose(machine, &format!("the agent is gone: {error}"));
+                            // That an agent is gone explains what others say.
+                            trouble = Some(lost);
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            for at in open {
+                if answers[at].is_none() && heard[at].elapsed() > SILENCE {
+                    let message = format!("the agent has said nothing for {} s", SILENCE.as_secs());
+                    trouble = Some(self.lose(order[at], &message));
+                }
+            }
+        }
+        match trouble {
+            Some(trouble) => Err(trouble),
+            None => Ok(answers.into_iter().flatten().collect()),
+        }
+    }
+}

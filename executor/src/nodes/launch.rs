@@ -1,0 +1,193 @@
+//! Starting agents by what a site already has.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::handshake::Secret;
+use super::link::with_port;
+
+/// The environment variable by which launched agents are told the secret.
+pub const SECRET_VARIABLE: &str = "LITMUS_SECRET";
+
+/// What starts the agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Launch {
+    /// Nobody: they are there already.
+    None,
+    /// Processes of this machine, on loopback, as many as there are nodes.
+    Local,
+    /// `ssh` to each node.
+    Ssh,
+    /// `srun`, inside a Slurm allocation.
+    Slurm,
+    /// `mpirun`.
+    Mpirun,
+}
+
+/// Why an agent was not started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchError(pub String);
+
+/// Agents that were started; they end with this value.
+pub(super) struct Launched {
+    children: Vec<Child>,
+    /// Where they listen.
+    pub nodes: Vec<String>,
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        // They end by themselves when their coordinator goes; those that did not get one must be told.
+        std::thread::sleep(Duration::from_millis(20));
+        for child in &mut self.children {
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+impl Launch {
+    /// Starts agents on the nodes.
+    pub(super) fn start(self, nodes: &[String], secret: &Secret) -> Result<Launched, LaunchError> {
+        let mut launched = Launched { children: Vec::new(), nodes: nodes.to_vec() };
+        match self {
+            Self::None => {}
+            Self::Local => {
+                for node in &mut launched.nodes {
+                    let (child, address) = start_here(secret)?;
+                    launched.children.push(child);
+                    *node = address;
+                }
+            }
+            Self::Ssh | Self::Slurm | Self::Mpirun => {
+                for line in self.commands(nodes) {
+                    launched.children.push(start_there(&line, secret)?);
+                }
+            }
+        }
+        Ok(launched)
+    }
+
+    /// The command lines that start the agents.
+    fn commands(self, nodes: &[String]) -> Vec<Vec<String>> {
+        let split = |node: &String| {
+            let node = with_port(node);
+            let (host, port) = node.rsplit_once(':').unwrap_or((&node, ""));
+            (host.to_owned(), format!("0.0.0.0:{port}"))
+        };
+        let hosts: Vec<String> = nodes.iter().map(|node| split(node).0).collect();
+        let listen = nodes.first().map_or_else(String::new, |node| split(node).1);
+        let count = nodes.len().to_string();
+        let agent = |listen: &str| {
+            ["litmus", "agent", "--once", "--listen", listen].map(str::to_owned).to_vec()
+        };
+        let words =
+            |start: &[&str]| start.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        match self {
+            Self::None | Self::Local => Vec::new(),
+            Self::Ssh => nodes
+                .iter()
+                .map(|node| {
+                    let (host, listen) = split(node);
+                    let mut line = words(&["ssh", "-oBatchMode=yes", &host]);
+                    line.extend(agent(&listen));
+                    line.extend(words(&["--secret-file", "-"]));
+                    line
+                })
+                .collect(),
+            Self::Slurm => {
+                let hosts = format!("--nodelist={}", hosts.join(","));
+                let mut line = words(&["srun", "--ntasks-per-node=1", "--nodes", &count]);
+                line.extend([hosts]);
+                line.extend(agent(&listen));
+                vec![line]
+            }
+            Self::Mpirun => {
+                let mut line = words(&["mpirun", "-np", &count, "--host", &hosts.join(",")]);
+                line.extend(words(&["--map-by", "node", "-x", SECRET_VARIABLE]));
+                line.extend(agent(&listen));
+                vec![line]
+            }
+        }
+    }
+}
+
+fn start_here(secret: &Secret) -> Result<(Child, String), LaunchError> {
+    let failed = |what: &str| LaunchError(format!("no agent can be started here: {what}"));
+    let program: PathBuf = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+    let mut child = Command::new(program)
+        .args(["agent", "--once", "--listen", "127.0.0.1:0"])
+        .env(SECRET_VARIABLE, secret.text())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(&error.to_string()))?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        drop(BufReader::new(stdout).read_line(&mut line));
+    }
+    match line.trim().rsplit_once(' ') {
+        Some((_, address)) => Ok((child, address.to_owned())),
+        None => {
+            drop(child.kill());
+            drop(child.wait());
+            Err(failed("it says nothing"))
+        }
+    }
+}
+
+fn start_there(line: &[String], secret: &Secret) -> Result<Child, LaunchError> {
+    let failed = |error: std::io::Error| {
+        LaunchError(format!("`{}` cannot be started: {error}", line.join(" ")))
+    };
+    let program = line.first().map_or("", String::as_str);
+    let mut child = Command::new(program)
+        .args(line.iter().skip(1))
+        .env(SECRET_VARIABLE, secret.text())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // One that does not read it says so itself.
+        drop(writeln!(stdin, "{}", secret.text()));
+    }
+    Ok(child)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(launch: Launch) -> Vec<String> {
+        let nodes = ["a".to_owned(), "b:7000".to_owned()];
+        launch.commands(&nodes).into_iter().map(|line| line.join(" ")).collect()
+    }
+
+    #[test]
+    fn command_lines() {
+        assert_eq!(
+            lines(Launch::Ssh),
+            [
+                "ssh -oBatchMode=yes a litmus agent --once --listen 0.0.0.0:18515 --secret-file -",
+                "ssh -oBatchMode=yes b litmus agent --once --listen 0.0.0.0:7000 --secret-file -",
+            ]
+        );
+        assert_eq!(
+            lines(Launch::Slurm),
+            [
+                "srun --ntasks-per-node=1 --nodes 2 --nodelist=a,b litmus agent --once --listen 0.0.0.0:18515"
+            ]
+        );
+        assert_eq!(
+            lines(Launch::Mpirun),
+            [
+                "mpirun -np 2 --host a,b --map-by node -x LITMUS_SECRET litmus agent --once --listen 0.0.0.0:18515"
+            ]
+        );
+        assert!(lines(Launch::Local).is_empty());
+    }
+}

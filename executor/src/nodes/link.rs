@@ -1,0 +1,83 @@
+//! A coordinator's connection to one agent.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use super::handshake::{self, PATIENCE, Secret};
+use super::protocol::{Answer, Ask, DEFAULT_PORT, receive, send};
+
+/// Something that an agent said, or that ended the connection: the machine, which of its connections, and what.
+pub(super) type Event = (usize, u32, io::Result<Answer>);
+
+/// A connection.
+pub(super) struct Link {
+    stream: TcpStream,
+    /// Which of the machine's connections it is.
+    pub epoch: u32,
+}
+
+impl Link {
+    /// Connects and shakes hands. What the agent says goes to `events` from then on.
+    pub(super) fn new(
+        machine: usize,
+        name: &str,
+        epoch: u32,
+        secret: &Secret,
+        events: Sender<Event>,
+    ) -> Result<Self, String> {
+        let mut stream = connect(name)?;
+        handshake::greet(&mut stream, secret)?;
+        let broken = |error: io::Error| error.to_string();
+        stream.set_read_timeout(None).map_err(broken)?;
+        let mut reader = stream.try_clone().map_err(broken)?;
+        let listen = move || {
+            loop {
+                let said = receive::<Answer>(&mut reader);
+                let is_over = said.is_err();
+                if events.send((machine, epoch, said)).is_err() || is_over {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name(format!("litmus-node-{machine}"));
+        thread.spawn(listen).map_err(broken)?;
+        Ok(Self { stream, epoch })
+    }
+
+    pub(super) fn ask(&mut self, ask: &Ask) -> io::Result<()> {
+        send(&mut self.stream, ask)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // The listener and the agent see the end.
+        drop(self.stream.shutdown(std::net::Shutdown::Both));
+    }
+}
+
+/// A name without a port means the default port.
+pub(super) fn with_port(name: &str) -> String {
+    let has_port = match name.rfind(']') {
+        Some(bracket) => name[bracket..].contains(':'),
+        None => name.contains(':'),
+    };
+    if has_port { name.to_owned() } else { format!("{name}:{DEFAULT_PORT}") }
+}
+
+fn connect(name: &str) -> Result<TcpStream, String> {
+    let addresses = with_port(name).to_socket_addrs().map_err(|error| error.to_string())?;
+    let mut reason = "it has no address".to_owned();
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => reason = error.to_string(),
+        }
+    }
+    Err(format!("no connection: {reason}"))
+}
+
+/// How long a coordinator waits for an agent that says nothing at all.
+pub(super) const SILENCE: Duration = Duration::from_secs(6);

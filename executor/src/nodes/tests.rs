@@ -1,0 +1,223 @@
+//! Agents in this process, on the device that is none, over real TCP on loopback.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use lang::Test;
+use lang::outcome::Value;
+use lang::source::Source;
+
+use super::*;
+use crate::backend::{Backend, Control, Job, Refusal, measure};
+use crate::rdma::memory::MemoryDevice;
+use crate::record::Status;
+use crate::rounds::Parameters;
+
+type Log = Arc<Mutex<Vec<AgentEvent>>>;
+
+const SECRET: &str = "a secret for tests";
+
+fn secret() -> Secret {
+    Secret::from_text(SECRET).unwrap()
+}
+
+/// An agent that serves until the process ends.
+fn agent() -> (SocketAddr, Log) {
+    let log = Log::default();
+    let told = Arc::clone(&log);
+    let options = AgentOptions {
+        listen: "127.0.0.1:0".to_owned(),
+        secret: secret(),
+        most_bytes: 64 << 20,
+        once: false,
+    };
+    let open: Arc<OpenDevice> = Arc::new(|_| Ok(Arc::new(MemoryDevice::default())));
+    let agent = Agent::new(options, open, Arc::new(move |event| told.lock().unwrap().push(event)));
+    let agent = agent.unwrap();
+    let address = agent.address().unwrap();
+    std::thread::spawn(move || agent.serve());
+    (address, log)
+}
+
+fn cluster(nodes: &[SocketAddr], secret: Secret) -> Result<Cluster, cluster::Trouble> {
+    Cluster::new(ClusterOptions {
+        nodes: nodes.iter().map(ToString::to_string).collect(),
+        launch: Launch::None,
+        secret,
+        selection: Selection::default(),
+    })
+}
+
+fn verbs(machines: usize) -> Verbs {
+    let nodes: Vec<SocketAddr> = (0..machines).map(|_| agent().0).collect();
+    let parameters = Parameters { instances: 8, rounds: 8, ..Parameters::default() };
+    Verbs::new(cluster(&nodes, secret()).unwrap(), parameters)
+}
+
+fn load(text: &str) -> Test {
+    let (test, diagnostics) = lang::litmus::load(&Source::new("T", text));
+    test.unwrap_or_else(|| panic!("{diagnostics:?}"))
+}
+
+fn run(
+    verbs: &Verbs,
+    text: &str,
+    iterations: u64,
+) -> Result<crate::observation::Observations, Refusal> {
+    let test = load(text);
+    let job =
+        Job { test: &test, file: "T", program: text, machine: "rdma-tso", iterations, seed: 7 };
+    verbs.run(&job, Control { stop: &AtomicBool::new(false), progress: &|_| {} })
+}
+
+const RING: &str = "\
+litmus T
+  y = 0     ||  x = 0           ||  z = 0
+  -----------------------------------------
+  x^2 := 1  ||  a := x          ||  RFAA(c, x^2, 2)
+  Poll(2)   ||  z^3 := a + 5    ||  Poll(2)
+  b := x^2  ||  Poll(3)         ||
+  Poll(2)   ||                  ||
+  observe a, b, z, x
+";
+
+#[test]
+fn values_travel_on_any_number_of_machines() {
+    for machines in 1..=3 {
+        let seen = run(&verbs(machines), RING, 500).unwrap();
+        assert_eq!(seen.iterations(), 500, "{seen:?}");
+        assert_eq!(seen.finished(), 500, "{seen:?}");
+        for outcome in seen.outcomes.keys() {
+            let [Value::Int(a), Value::Int(b), Value::Int(z), Value::Int(x)] = *outcome.0 else {
+                panic!("{outcome:?}")
+            };
+            assert!(a <= 3 && b <= 3 && b >= 1 && z == a + 5 && (x == 1 || x == 3), "{outcome:?}");
+        }
+        assert_eq!(
+            seen.notes.len(),
+            3 - machines.max(1) - usize::from(machines == 1),
+            "{machines}"
+        );
+        let places = seen.places.values().flatten();
+        assert!(places.into_iter().all(|place| place.round < 8 && place.instance < 8));
+    }
+}
+
+#[test]
+fn loops_assumes_and_missing_completions() {
+    let spin = "\
+litmus T
+  y = 0                          ||  x = 0
+  ------------------------------------------
+  x^2 := 1                       ||  loop { a := x; if a = 1 { break } }
+  loop { b := y; if b = 2 { break } }  ||  y^1 := a + 1
+  observe a, b
+";
+    let seen = run(&verbs(2), spin, 200).unwrap();
+    assert_eq!((seen.finished(), seen.outcomes.len()), (200, 1), "{seen:?}");
+    let blocked = "litmus T\n  y = 0    ||  x = 0\n  ----------------\n  Poll(2)  ||  a := x\n";
+    assert_eq!(run(&verbs(2), blocked, 100).unwrap().blocked, 100);
+    let assume =
+        "litmus T\n  y = 0          ||  x = 0\n  ----------------\n  assume(0 = 1)  ||  a := x\n";
+    assert_eq!(run(&verbs(2), assume, 100).unwrap().assume_failed, 100);
+}
+
+#[test]
+fn what_waits_in_vain_is_given_up() {
+    let text = "litmus T\n  y = 0    ||  x = 0\n  ------------------\n  a := y   ||  loop { b := x; if b = 1 { break } }\n";
+    let parameters = Parameters { instances: 4, rounds: 2, patience: 5, ..Parameters::default() };
+    let mut verbs = verbs(2);
+    verbs.set_parameters(parameters);
+    assert_eq!(run(&verbs, text, 8).unwrap().unfinished, 8);
+}
+
+#[test]
+fn an_agent_that_dies_fails_one_test_and_the_rest_go_on() {
+    let (good, _) = agent();
+    // An agent that shakes hands, describes itself, and dies when a program comes.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let bad = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        handshake::accept(&mut stream, &secret()).unwrap();
+        let _: protocol::Ask = protocol::receive(&mut stream).unwrap();
+        let host = crate::record::Host::here();
+        let info = Box::new(crate::rdma::Device::info(&MemoryDevice::default()).clone());
+        protocol::send(&mut stream, &protocol::Answer::Described(info, host)).unwrap();
+        let _: protocol::Ask = protocol::receive(&mut stream).unwrap();
+    });
+    let verbs = Verbs::new(cluster(&[good, bad], secret()).unwrap(), Parameters::default());
+    let failed = run(&verbs, RING, 100);
+    assert!(
+        matches!(&failed, Err(Refusal::Broken(reason, _)) if reason.contains("gone")),
+        "{failed:?}"
+    );
+    let seen = run(&verbs, RING, 100).unwrap();
+    assert_eq!(seen.finished(), 100);
+    assert!(seen.notes.iter().any(|note| note == "1 of 2 machines could be used"), "{seen:?}");
+}
+
+#[test]
+fn strangers_are_refused_and_the_agent_lives() {
+    let (address, log) = agent();
+    let wrong = Secret::from_text("another secret, as long").unwrap();
+    let refused = cluster(&[address], wrong).err().unwrap();
+    assert!(refused.message.contains("secret"), "{refused}");
+    let say = |text: &[u8]| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(text).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        drop(stream.read_to_string(&mut answer));
+        answer
+    };
+    assert!(say(b"GET / HTTP/1.1\r\n\r\n").contains("NO protocol"));
+    assert!(say(&[0xff; 4096]).contains("LITMUS-AGENT"));
+    assert!(say(b"LITMUS-COORDINATOR 0.0.0 00 00\n").contains("NO version"));
+    assert!(say(b"").contains("LITMUS-AGENT"));
+    let flood: Vec<_> = (0..500).map(|_| TcpStream::connect(address)).collect();
+    drop(flood);
+    // Those in the handshake are given up after its time, or at once when they are gone.
+    let until = std::time::Instant::now() + handshake::PATIENCE + std::time::Duration::from_secs(5);
+    while cluster(&[address], secret()).is_err() {
+        assert!(std::time::Instant::now() < until, "the agent does not answer");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let log = log.lock().unwrap();
+    let refusals = log.iter().filter(|event| matches!(event, AgentEvent::Refused(..))).count();
+    assert!(refusals >= 4, "{log:?}");
+}
+
+#[test]
+fn an_agent_works_for_one_coordinator_and_bounds_memory() {
+    let (address, _) = agent();
+    let first = cluster(&[address], secret()).unwrap();
+    let second = cluster(&[address], secret()).err().unwrap();
+    assert!(second.message.contains("another coordinator"), "{second}");
+    let huge = Parameters { instances: 4096, rounds: 16, stride: 512, ..Parameters::default() };
+    let verbs = Verbs::new(first, huge);
+    let refused = run(&verbs, RING, 100);
+    assert!(
+        matches!(&refused, Err(Refusal::Broken(reason, _)) if reason.contains("MiB")),
+        "{refused:?}"
+    );
+    let mut verbs = verbs;
+    verbs.set_parameters(Parameters { instances: 0, ..Parameters::default() });
+    let refused = run(&verbs, RING, 100);
+    assert!(
+        matches!(&refused, Err(Refusal::Broken(reason, _)) if reason.contains("instances from 1")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_planned_is_skipped() {
+    let text = "litmus T\nmodel rdma-wait\n  SVar x = 0\n  ----------\n  x :=SV 1  ||  a :=SV x\n";
+    let test = load(text);
+    let job = Job { test: &test, file: "T", program: text, machine: "x", iterations: 1, seed: 1 };
+    let control = Control { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let (record, _) = measure(&verbs(1), &job, Vec::new(), control);
+    assert_eq!(record.status, Status::Skipped);
+}

@@ -1,0 +1,16 @@
+//! Running a plan on real RDMA: rounds of many instances, on words of their own.
+//!
+//! An *instance* is one run of the program. All instances of a *round* start after a barrier of all threads and are then
+//! in flight together; a *batch* of rounds shares the memory that is laid out for it, and only at its end does every
+//! thread wait for all that it has posted. So the pipe stays full, no instance uses words that another one has used
+//! before (a source that is reused too early fakes weak outcomes), and weak outcomes get their chance.
+
+mod barrier;
+mod layout;
+mod parameters;
+mod thread;
+
+pub use barrier::{ARRIVAL_WORDS, Barrier, Signal};
+pub use layout::{Batch, Layout};
+pub use parameters::{Parameters, Preset};
+pub use thread::{Connection, End, Ending, Stop, ThreadResult, ThreadRun};

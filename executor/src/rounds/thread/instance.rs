@@ -1,0 +1,246 @@
+//! One run of a thread's code.
+
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+
+use compiler::code::{Instruction, Operation};
+use compiler::plan::{self, Plan};
+use lang::program::ThreadId;
+use model::machine::Random;
+
+use super::{Connection, End, Stop, ThreadRun};
+use crate::rdma::{Request, RequestKind};
+
+/// How a thread's part of an instance ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ending {
+    /// It came to its end.
+    Finished,
+    /// It polls for what was never posted.
+    Blocked,
+    /// An `assume` failed.
+    AssumeFailed,
+    /// It waited too long for another thread.
+    GivenUp,
+}
+
+impl Ending {
+    /// The ending that a number stands for; an unknown one counts as given up.
+    pub fn from_number(number: u8) -> Self {
+        match number {
+            0 => Self::Finished,
+            1 => Self::Blocked,
+            2 => Self::AssumeFailed,
+            _ => Self::GivenUp,
+        }
+    }
+}
+
+/// What an instance needs, kept for the next.
+pub(super) struct Scratch {
+    /// All of the program; a thread uses its own.
+    pub registers: Vec<u64>,
+    /// Per work id and queue pair, one more than the last request of this instance with that id; 0 for none.
+    last: Vec<u64>,
+    pairs: usize,
+    /// Per request, how often it was posted in this instance, and the sequence number of each copy's last use.
+    uses: Vec<(usize, [u64; plan::LOOP_COPIES])>,
+}
+
+impl Scratch {
+    pub(super) fn new(plan: &Plan, thread: ThreadId) -> Self {
+        let pairs = plan.code.threads[thread.0].queue_pairs.len();
+        Self {
+            registers: vec![0; plan.program.registers.len()],
+            last: vec![0; plan.program.work_ids.len() * pairs],
+            pairs,
+            uses: vec![(0, [0; plan::LOOP_COPIES]); plan.requests.len()],
+        }
+    }
+
+    fn clear(&mut self) {
+        self.registers.fill(0);
+        self.last.fill(0);
+        self.uses.fill((0, [0; plan::LOOP_COPIES]));
+    }
+}
+
+/// How many steps a thread makes until it looks at the time.
+const STEPS: u32 = 1024;
+
+impl ThreadRun {
+    pub(super) fn instance(
+        &mut self,
+        slot: u32,
+        scratch: &mut Scratch,
+        random: &mut Random,
+        stop: &Stop<'_>,
+        patience: Duration,
+    ) -> Result<Ending, End> {
+        scratch.clear();
+        for connection in &mut self.connections {
+            connection.unpolled = connection.posted;
+            connection.fence_next = false;
+        }
+        let plan = std::sync::Arc::clone(&self.plan);
+        let code = &plan.code.threads[self.id.0];
+        let first = code.queue_pairs.start;
+        let region = std::sync::Arc::clone(&self.region);
+        let words = region.words();
+        let layout = self.layout;
+        let memory = |location: lang::program::LocationId| {
+            &words[layout.word(slot, plan.word_of[location.0])]
+        };
+        let (mut at, mut steps, mut since) = (0, 0u32, None);
+        while let Some(instruction) = code.instructions.get(at) {
+            let here = at;
+            at += 1;
+            match instruction {
+                Instruction::Assign { register, value } => {
+                    scratch.registers[register.0] = value.evaluate(&scratch.registers);
+                }
+                // On x86 these are plain moves; what the compiler may reorder of them, TSO may too.
+                Instruction::Read { register, location } => {
+                    scratch.registers[register.0] = memory(*location).load(Ordering::Acquire);
+                }
+                Instruction::Write { location, value } => {
+                    let value = value.evaluate(&scratch.registers);
+                    memory(*location).store(value, Ordering::Release);
+                }
+                Instruction::Cas { register, location, expected, desired } => {
+                    let expected = expected.evaluate(&scratch.registers);
+                    let desired = desired.evaluate(&scratch.registers);
+                    let (success, failure) = (Ordering::SeqCst, Ordering::SeqCst);
+                    let (Ok(old) | Err(old)) =
+                        memory(*location).compare_exchange(expected, desired, success, failure);
+                    if let Some(register) = register {
+                        scratch.registers[register.0] = old;
+                    }
+                }
+                Instruction::Faa { register, location, addend } => {
+                    let addend = addend.evaluate(&scratch.registers);
+                    let old = memory(*location).fetch_add(addend, Ordering::SeqCst);
+                    if let Some(register) = register {
+                        scratch.registers[register.0] = old;
+                    }
+                }
+                Instruction::Fence => fence(Ordering::SeqCst),
+                Instruction::Issue { queue_pair, operation: Operation::Fence, .. } => {
+                    self.connections[queue_pair.0 - first].fence_next = true;
+                }
+                Instruction::Issue { queue_pair, .. } => {
+                    let Some(request) = plan.request_of[self.id.0][here] else { continue };
+                    self.issue(queue_pair.0 - first, request, slot, scratch, stop)?;
+                }
+                Instruction::Poll(queue_pair) => {
+                    let connection = &mut self.connections[queue_pair.0 - first];
+                    if connection.unpolled >= connection.posted {
+                        return Ok(Ending::Blocked);
+                    }
+                    connection.unpolled += 1;
+                    let count = connection.unpolled;
+                    connection.wait(count, stop)?;
+                }
+                Instruction::Wait(id) => {
+                    for (pair, connection) in self.connections.iter_mut().enumerate() {
+                        connection.wait(scratch.last[id.0 * scratch.pairs + pair], stop)?;
+                    }
+                }
+                Instruction::Jump(target) => at = *target,
+                Instruction::JumpIfZero { condition, target } => {
+                    if condition.evaluate(&scratch.registers) == 0 {
+                        at = *target;
+                    }
+                }
+                Instruction::Assume(condition) => {
+                    if condition.evaluate(&scratch.registers) == 0 {
+                        return Ok(Ending::AssumeFailed);
+                    }
+                }
+            }
+            if at <= here && stop.crowded {
+                std::thread::yield_now();
+            }
+            delay(self.parameters.delay, random);
+            steps += 1;
+            if steps.is_multiple_of(STEPS) {
+                if stop.flag.load(Ordering::Relaxed) {
+                    return Err(End::Stopped);
+                }
+                std::thread::yield_now();
+                if since.get_or_insert_with(Instant::now).elapsed() > patience {
+                    return Ok(Ending::GivenUp);
+                }
+            }
+        }
+        Ok(Ending::Finished)
+    }
+
+    fn issue(
+        &mut self,
+        pair: usize,
+        index: usize,
+        slot: u32,
+        scratch: &mut Scratch,
+        stop: &Stop<'_>,
+    ) -> Result<(), End> {
+        let request = &self.plan.requests[index];
+        let connection: &mut Connection = &mut self.connections[pair];
+        let mut local = request.local;
+        let copy = scratch.uses[index].0 % request.copies.max(1);
+        if let Some(value) = &request.store {
+            // The NIC may still need what the copy's last use put there.
+            connection.wait(scratch.uses[index].1[copy], stop)?;
+            local += copy;
+            let value = value.evaluate(&scratch.registers);
+            self.region.words()[self.layout.word(slot, local)].store(value, Ordering::Release);
+        }
+        let kind = match &request.kind {
+            plan::RequestKind::Write => RequestKind::Write,
+            plan::RequestKind::Read => RequestKind::Read,
+            plan::RequestKind::CompareAndSwap { expected, desired } => {
+                RequestKind::CompareAndSwap {
+                    expected: expected.evaluate(&scratch.registers),
+                    desired: desired.evaluate(&scratch.registers),
+                }
+            }
+            plan::RequestKind::FetchAndAdd { addend } => {
+                RequestKind::FetchAndAdd { addend: addend.evaluate(&scratch.registers) }
+            }
+        };
+        let remote = connection.layout.word(slot, request.remote);
+        let posted = Request {
+            kind,
+            local: self.layout.word(slot, local),
+            words: 1,
+            remote: (connection.remote.address + 8 * remote as u64, connection.remote.key),
+            fence: std::mem::take(&mut connection.fence_next),
+            inline: self.parameters.inline && kind == RequestKind::Write,
+        };
+        connection.post(&posted, stop)?;
+        let uses = &mut scratch.uses[index];
+        uses.0 += 1;
+        uses.1[copy] = connection.posted;
+        if let Some(id) = request.id {
+            scratch.last[id.0 * scratch.pairs + pair] = connection.posted;
+        }
+        Ok(())
+    }
+}
+
+/// Spins for a random time, in half of the cases.
+#[inline]
+fn delay(longest: u32, random: &mut Random) {
+    if longest == 0 {
+        return;
+    }
+    let draw = random.below(2 * longest);
+    if draw < longest {
+        let time = Duration::from_nanos(u64::from(draw));
+        let start = Instant::now();
+        while start.elapsed() < time {
+            std::hint::spin_loop();
+        }
+    }
+}
