@@ -33,6 +33,9 @@ impl From<String> for Trouble {
     }
 }
 
+/// Ends for arrivals, by thread and the machine that they lead to.
+type Signals = Vec<((u32, u16), Box<dyn Endpoint>)>;
+
 /// A program that is prepared on this machine.
 pub(super) struct Prepared {
     program: Program,
@@ -43,8 +46,8 @@ pub(super) struct Prepared {
     requesters: Vec<(u32, Box<dyn Endpoint>)>,
     /// Kept for their other ends.
     responders: Vec<(u32, Box<dyn Endpoint>)>,
-    senders: Vec<((u32, u16), Box<dyn Endpoint>)>,
-    receivers: Vec<((u32, u16), Box<dyn Endpoint>)>,
+    senders: Signals,
+    receivers: Signals,
     threads: Vec<ThreadRun>,
     depth: u32,
 }
@@ -163,9 +166,8 @@ impl Prepared {
         let ends = |list: &[(u32, Box<dyn Endpoint>)]| {
             list.iter().map(|(pair, end)| (*pair, end.address())).collect()
         };
-        let signals = |list: &[((u32, u16), Box<dyn Endpoint>)]| {
-            list.iter().map(|(key, end)| (*key, end.address())).collect()
-        };
+        let signals =
+            |list: &Signals| list.iter().map(|(key, end)| (*key, end.address())).collect();
         Wiring {
             memories: memories
                 .filter_map(|(at, memory)| Some((at as u32 + 1, memory.as_ref()?.0.key())))
