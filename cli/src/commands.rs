@@ -3,6 +3,7 @@
 pub mod allowed;
 pub mod check;
 pub mod completions;
+pub mod devices;
 pub mod explain;
 pub mod fmt;
 pub mod man;

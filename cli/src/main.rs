@@ -48,11 +48,14 @@ enum Command {
     Check(commands::check::Arguments),
     Fmt(commands::fmt::Arguments),
     Models(commands::models::Arguments),
+    Devices(commands::devices::Arguments),
     Completions(commands::completions::Arguments),
     Man(commands::man::Arguments),
 }
 
 fn main() -> ExitCode {
+    // Before there is another thread.
+    executor::rdma::verbs::prepare_environment();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(refuse(&error).code()),
@@ -89,6 +92,7 @@ fn run(arguments: Arguments) -> Exit {
         Command::Check(arguments) => commands::check::run(&arguments, &mut terminal),
         Command::Fmt(arguments) => commands::fmt::run(&arguments, &mut terminal),
         Command::Models(arguments) => commands::models::run(&arguments, &mut terminal),
+        Command::Devices(arguments) => commands::devices::run(&arguments, &mut terminal),
         Command::Completions(arguments) => {
             commands::completions::run(&arguments, Arguments::command(), &mut terminal)
         }

@@ -7,7 +7,9 @@
 mod device;
 #[cfg(test)]
 pub mod memory;
+pub mod verbs;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -39,8 +41,8 @@ pub trait Device: Send + Sync {
     ) -> Result<Box<dyn Endpoint>, RdmaError>;
 }
 
-/// Registered words.
-pub trait Region: Send + Sync {
+/// Registered words. (`Any`, so that a device can tell its own regions from others.)
+pub trait Region: Any + Send + Sync {
     /// The words.
     fn words(&self) -> &[AtomicU64];
 
@@ -149,6 +151,16 @@ pub struct Request {
     pub fence: bool,
     /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`); writes only.
     pub inline: bool,
+}
+
+impl Request {
+    /// Whether it is a remote read-modify-write of one word.
+    pub fn is_atomic(&self) -> bool {
+        match self.kind {
+            RequestKind::Write | RequestKind::Read => false,
+            RequestKind::CompareAndSwap { .. } | RequestKind::FetchAndAdd { .. } => true,
+        }
+    }
 }
 
 /// What a request does.

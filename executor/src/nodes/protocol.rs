@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use crate::rdma::verbs::Selection;
 use crate::rdma::{Address, DeviceInfo, RdmaErrorKind, RegionKey};
 use crate::record::Host;
 use crate::rounds::Parameters;
@@ -14,17 +15,6 @@ pub const DEFAULT_PORT: u16 = 18515;
 
 /// The longest message, in bytes.
 const LONGEST: u32 = 32 << 20;
-
-/// Which device, port and GID; `None` for what fits best.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Selection {
-    /// The device's name (`-d`).
-    pub device: Option<String>,
-    /// The port, from 1 (`-i`).
-    pub port: Option<u8>,
-    /// Index into the port's table of GIDs (`-x`).
-    pub gid: Option<u32>,
-}
 
 /// What a coordinator asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

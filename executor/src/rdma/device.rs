@@ -1,5 +1,7 @@
 //! What is to be known about a device: what its behavior may depend on ([`DeviceInfo`] goes into records as it is).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A device, one of its ports, and what of it bears on ordering and atomicity.
@@ -33,9 +35,11 @@ pub struct DeviceInfo {
     pub queue_depth: u32,
     /// Queue pairs.
     pub queue_pairs: u32,
-    /// Whether memory can be registered with relaxed ordering.
+    /// Whether its writes to memory may be marked as relaxed on PCIe, if memory is registered so; `None` if that
+    /// cannot be seen (it takes root, and virtual functions do not tell).
     pub relaxed_ordering: Option<bool>,
-    /// Whether the data of a write arrives in order within a request; `None` if the device does not say.
+    /// Whether it promises that the data of a write arrives in order within a request; `None` if it cannot be
+    /// asked. Says nothing about two requests.
     pub data_in_order: Option<bool>,
     /// The ports.
     pub ports: Vec<PortInfo>,
@@ -43,6 +47,43 @@ pub struct DeviceInfo {
     pub port: u8,
     /// The index of the GID that is used, if any, and why.
     pub gid: Option<(u32, String)>,
+    /// Why it cannot be used as it is, if that is known: it cannot be opened, no port is active.
+    #[serde(default)]
+    pub trouble: Option<String>,
+}
+
+impl DeviceInfo {
+    /// The transport of InfiniBand and RoCE.
+    pub const INFINIBAND: &str = "InfiniBand";
+    /// The transport of iWARP.
+    pub const IWARP: &str = "iWARP";
+
+    /// What it lacks for tests with puts and gets, if anything: why no endpoint can be made.
+    pub fn lacks_puts_and_gets(&self) -> Option<String> {
+        if self.transport != Self::INFINIBAND {
+            let transport = &self.transport;
+            return Some(format!(
+                "its transport is {transport}: only InfiniBand and RoCE devices connect as needed here"
+            ));
+        }
+        if self.responder_reads == 0 || self.initiator_reads == 0 {
+            return Some("it has no remote reads".to_owned());
+        }
+        match self.ports.iter().find(|port| port.number == self.port) {
+            None => Some("no port is active".to_owned()),
+            Some(port) if port.link_layer != LinkLayer::InfiniBand && self.gid.is_none() => {
+                Some(format!("port {} has no GID to be reached by", port.number))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// What it lacks for tests with remote RMWs, if anything.
+    pub fn lacks_remote_rmws(&self) -> Option<String> {
+        let without = || "it has no atomics".to_owned();
+        self.lacks_puts_and_gets()
+            .or_else(|| (self.atomics == AtomicCapability::None).then(without))
+    }
 }
 
 /// What atomics are atomic with.
@@ -88,6 +129,16 @@ pub struct PortInfo {
     pub gids: Vec<Gid>,
 }
 
+impl PortInfo {
+    /// The state of a port that can be used.
+    pub const ACTIVE: &str = "ACTIVE";
+
+    /// Whether it can be used.
+    pub fn is_active(&self) -> bool {
+        self.state == Self::ACTIVE
+    }
+}
+
 /// What a port is connected by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,6 +147,7 @@ pub enum LinkLayer {
     #[default]
     Unknown,
     /// InfiniBand: addressed by LID.
+    #[serde(rename = "infiniband")]
     InfiniBand,
     /// Ethernet: addressed by GID.
     Ethernet,
@@ -124,4 +176,14 @@ pub enum GidKind {
     /// RoCE version 2.
     #[serde(rename = "RoCE v2")]
     RoceV2,
+}
+
+impl fmt::Display for GidKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::InfiniBand => "IB",
+            Self::RoceV1 => "RoCE v1",
+            Self::RoceV2 => "RoCE v2",
+        })
+    }
 }

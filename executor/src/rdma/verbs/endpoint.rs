@@ -1,0 +1,300 @@
+//! The traits of [`crate::rdma`] over [`ffi`](super::ffi): when what is asked of the NIC, and what is refused.
+
+use std::any::Any;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::rdma::{
+    Address, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind, Region,
+    RegionKey, Request, RequestKind, Settings,
+};
+
+use super::errors::{call_failed, describe, request_failed};
+use super::ffi::{
+    Context, Domain, INLINE_BYTES, Memory, Peer, PostError, QueuePair, Step, Timing, WORD_BYTES,
+};
+
+/// An opened device, with the way to its port.
+pub struct VerbsDevice {
+    info: DeviceInfo,
+    domain: Arc<Domain>,
+    own: Own,
+}
+
+/// What peers must know of a port, and how to send from it.
+#[derive(Clone, Copy)]
+struct Own {
+    port: u8,
+    lid: u16,
+    gid: [u8; 16],
+    /// Peers are reached by global address, from this index.
+    gid_index: Option<u8>,
+    mtu: u32,
+    atomics: bool,
+    responder_reads: u8,
+    initiator_reads: u8,
+}
+
+impl VerbsDevice {
+    /// Of a device whose port and GID have been chosen.
+    pub fn new(context: Arc<Context>, info: DeviceInfo) -> Result<Self, RdmaError> {
+        let failed = |error, object: &str| call_failed(error, &info.name, object);
+        let port = context.port(info.port).map_err(|error| failed(error, "the port"))?;
+        let gid_index = info.gid.as_ref().and_then(|(index, _)| u8::try_from(*index).ok());
+        let byte = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
+        let own = Own {
+            port: info.port,
+            lid: port.lid,
+            gid: context.gid(info.port, gid_index.map_or(0, u32::from)).unwrap_or_default(),
+            gid_index,
+            mtu: port.mtu,
+            atomics: info.atomics != AtomicCapability::None,
+            responder_reads: byte(info.responder_reads),
+            initiator_reads: byte(info.initiator_reads),
+        };
+        let domain = Domain::new(&context).map_err(|error| failed(error, "the device"))?;
+        Ok(Self { info, domain, own })
+    }
+}
+
+impl Device for VerbsDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn register(&self, words: usize, relaxed_ordering: bool) -> Result<Arc<dyn Region>, RdmaError> {
+        if words == 0 {
+            return Err(refusal("expected a region of at least one word, found none"));
+        }
+        let memory = Memory::new(&self.domain, words, self.own.atomics, relaxed_ordering);
+        let failed =
+            |error| call_failed(error, &self.info.name, &format!("a region of {words} words"));
+        Ok(Arc::new(VerbsRegion { memory: Arc::new(memory.map_err(failed)?) }))
+    }
+
+    fn endpoint(
+        &self,
+        region: &Arc<dyn Region>,
+        settings: &Settings,
+    ) -> Result<Box<dyn Endpoint>, RdmaError> {
+        let region: &dyn Any = region.as_ref();
+        let region = region.downcast_ref::<VerbsRegion>();
+        let region = region.filter(|region| region.memory.is_of(&self.domain));
+        let region = region.ok_or_else(|| refusal("the region is not one of this device"))?;
+        let name = &self.info.name;
+        let (depth, most) = (settings.depth, self.info.queue_depth);
+        if !(1..=most).contains(&depth) {
+            return Err(refusal(format!(
+                "{name} has queue pairs of 1 to {most} requests, asked for {depth}"
+            )));
+        }
+        let failed = |error| call_failed(error, name, "a new queue pair");
+        let mut queue = QueuePair::new(&region.memory, depth, settings.inline).map_err(failed)?;
+        if settings.inline && queue.inline_bytes() < WORD_BYTES {
+            return Err(refusal(format!("{name} takes no data inline")));
+        }
+        let Own { port, atomics, .. } = self.own;
+        queue.advance(&Step::Initialize { port, atomics }).map_err(failed)?;
+        Ok(Box::new(VerbsEndpoint {
+            queue,
+            device: name.clone(),
+            own: self.own,
+            settings: settings.clone(),
+            // Any start will do, as long as a late packet of an earlier connection does not fit in.
+            sequence: RandomState::new().hash_one(depth) as u32 & 0xff_ffff,
+            connected: false,
+            posted: 0,
+            completed: 0,
+            recent: Vec::new(),
+            failure: None,
+        }))
+    }
+}
+
+/// Registered words.
+struct VerbsRegion {
+    memory: Arc<Memory>,
+}
+
+impl Region for VerbsRegion {
+    fn words(&self) -> &[AtomicU64] {
+        self.memory.words()
+    }
+
+    fn key(&self) -> RegionKey {
+        let (address, key) = self.memory.remote();
+        RegionKey { address, key, words: self.words().len() as u64 }
+    }
+
+    fn flush(&self, word: usize) {
+        self.memory.flush(word);
+    }
+}
+
+/// One end of a reliable connection.
+struct VerbsEndpoint {
+    queue: QueuePair,
+    device: String,
+    own: Own,
+    settings: Settings,
+    sequence: u32,
+    connected: bool,
+    posted: u64,
+    completed: u64,
+    /// The requests that may be under way, by their number modulo the depth, for messages.
+    recent: Vec<Request>,
+    /// What broke the connection.
+    failure: Option<RdmaError>,
+}
+
+impl Endpoint for VerbsEndpoint {
+    fn address(&self) -> Address {
+        Address {
+            queue_pair: self.queue.number(),
+            sequence: self.sequence,
+            lid: self.own.lid,
+            gid: self.own.gid,
+            mtu: self.own.mtu,
+            responder_reads: self.own.responder_reads,
+        }
+    }
+
+    fn connect(&mut self, peer: &Address) -> Result<(), RdmaError> {
+        if self.connected {
+            return Err(refusal(format!("{} is connected already", self.name())));
+        }
+        let to = Peer {
+            port: self.own.port,
+            queue_pair: peer.queue_pair,
+            sequence: peer.sequence & 0xff_ffff,
+            lid: peer.lid,
+            gid: self.own.gid_index.map(|own| (peer.gid, own)),
+            mtu: self.own.mtu.min(peer.mtu),
+            responder_reads: self.own.responder_reads,
+        };
+        let both = self.own.initiator_reads.min(peer.responder_reads);
+        let Settings { timeout, retries, rnr_retries, outstanding_reads, .. } = self.settings;
+        let initiator_reads = both.min(outstanding_reads.unwrap_or(u8::MAX));
+        let timing = Timing { timeout, retries, rnr_retries, initiator_reads };
+        let object = format!(
+            "queue pair {} towards {}",
+            self.queue.number(),
+            peer_text(peer, to.gid.is_some())
+        );
+        let failed = |error| call_failed(error, &self.device, &object);
+        self.queue.advance(&Step::ReceiveReady(to)).map_err(failed)?;
+        let sequence = self.sequence;
+        self.queue.advance(&Step::SendReady { sequence, timing }).map_err(failed)?;
+        self.connected = true;
+        Ok(())
+    }
+
+    fn post(&mut self, request: &Request) -> Result<(), RdmaError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let depth = u64::from(self.settings.depth);
+        let refused = |why: String| Err(refusal(format!("{}: {why}", describe(request))));
+        if !self.connected {
+            return refused(format!("{} is not connected", self.name()));
+        }
+        if self.posted - self.completed >= depth {
+            return refused(format!("{} has {depth} requests under way already", self.name()));
+        }
+        if request.is_atomic() && !self.own.atomics {
+            return refused(format!("{} has no atomics", self.device));
+        }
+        match self.queue.post(self.posted, request) {
+            Ok(()) => {}
+            Err(PostError::Outside) => {
+                return refused("expected words of the local region".to_owned());
+            }
+            Err(PostError::Inline) => return refused(self.why_not_inline(request)),
+            Err(PostError::Call(error)) => {
+                return Err(call_failed(error, &self.device, &self.name()));
+            }
+        }
+        let slot = (self.posted % depth) as usize;
+        match self.recent.get_mut(slot) {
+            Some(recent) => *recent = *request,
+            None => self.recent.push(*request),
+        }
+        self.posted += 1;
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<usize, RdmaError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let polled = self.queue.poll();
+        let polled = polled.map_err(|error| call_failed(error, &self.device, &self.name()))?;
+        self.completed += polled.good as u64;
+        if let Some(failure) = polled.failure {
+            let slot = (failure.id % u64::from(self.settings.depth)) as usize;
+            let number = self.queue.number();
+            let error = request_failed(failure, self.recent.get(slot), &self.device, number);
+            self.failure = Some(error.clone());
+            // What completed before it is told first; the next call will find the failure.
+            if polled.good == 0 {
+                return Err(error);
+            }
+        }
+        Ok(polled.good)
+    }
+}
+
+impl VerbsEndpoint {
+    fn name(&self) -> String {
+        format!("queue pair {}", self.queue.number())
+    }
+
+    fn why_not_inline(&self, request: &Request) -> String {
+        if request.kind != RequestKind::Write {
+            "only a write can be inline".to_owned()
+        } else if !self.settings.inline {
+            format!("{} was not made for inline data", self.name())
+        } else {
+            let (found, asked) = (self.queue.inline_bytes(), INLINE_BYTES);
+            format!("expected at most {found} bytes inline, of {asked} that were asked for")
+        }
+    }
+}
+
+fn peer_text(peer: &Address, global: bool) -> String {
+    let Address { queue_pair, lid, gid, .. } = peer;
+    if global {
+        let gid = std::net::Ipv6Addr::from(*gid);
+        let gid = gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |ipv4| ipv4.to_string());
+        format!("{queue_pair} at {gid}")
+    } else {
+        format!("{queue_pair} at LID {lid}")
+    }
+}
+
+/// Whether the device promises that the data of a write arrives in order. It is asked about a queue pair that is
+/// connected (to itself), as mlx5 answers for such only. `None` if one cannot be made, or if libibverbs is older
+/// than version 41 of rdma-core and has no such question.
+pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
+    if info.lacks_puts_and_gets().is_some() {
+        return None;
+    }
+    let own = VerbsDevice::new(context, info.clone()).ok()?;
+    let memory = Arc::new(Memory::new(&own.domain, 1, false, false).ok()?);
+    let mut queue = QueuePair::new(&memory, 1, false).ok()?;
+    let Own { port, lid, gid, gid_index, mtu, responder_reads, .. } = own.own;
+    let gid = gid_index.map(|index| (gid, index));
+    let queue_pair = queue.number();
+    let peer = Peer { port, queue_pair, sequence: 0, lid, gid, mtu, responder_reads };
+    let timing = Timing { timeout: 14, retries: 7, rnr_retries: 7, initiator_reads: 1 };
+    queue.advance(&Step::Initialize { port, atomics: false }).ok()?;
+    queue.advance(&Step::ReceiveReady(peer)).ok()?;
+    queue.advance(&Step::SendReady { sequence: 0, timing }).ok()?;
+    queue.data_in_order()
+}
+
+/// Asked for something that cannot be.
+fn refusal(message: impl Into<String>) -> RdmaError {
+    RdmaError::new(RdmaErrorKind::Unsupported, message)
+}

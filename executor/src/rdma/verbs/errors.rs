@@ -1,0 +1,145 @@
+//! What to tell of calls and requests that failed, and what can be done about it.
+
+use std::io;
+
+use crate::rdma::{RdmaError, RdmaErrorKind, Request, RequestKind};
+
+use super::ffi::{CallError, Failure, status_text};
+
+/// A call that failed for an object of a device.
+pub fn call_failed(error: CallError, device: &str, object: &str) -> RdmaError {
+    let CallError { call, errno } = error;
+    let mut message = format!("{call} failed for {object} of {device}: {}", errno_text(errno));
+    if let Some(hint) = call_hint(error) {
+        message.push_str("; ");
+        message.push_str(&hint);
+    }
+    let kind = match errno {
+        libc::ENODEV => RdmaErrorKind::NoDevice,
+        libc::EOPNOTSUPP | libc::ENOSYS => RdmaErrorKind::Unsupported,
+        _ => RdmaErrorKind::Failed,
+    };
+    RdmaError::new(kind, message)
+}
+
+/// `Cannot allocate memory (errno 12)`.
+pub fn errno_text(errno: i32) -> String {
+    if errno == 0 {
+        return "no reason given".to_owned();
+    }
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    format!("{text} (errno {errno})")
+}
+
+fn call_hint(CallError { call, errno }: CallError) -> Option<String> {
+    let hint = match (call, errno) {
+        ("ibv_reg_mr", libc::ENOMEM) => format!(
+            "the NIC's memory is locked, and this process may lock {}: raise `ulimit -l`, \
+             or `memlock` in /etc/security/limits.conf",
+            locked_limit()
+        ),
+        ("ibv_open_device", libc::EPERM | libc::EACCES) => {
+            "this user may not open /dev/infiniband/uverbs*; in a container, pass that folder in".to_owned()
+        }
+        ("ibv_open_device", libc::ENOENT) => {
+            "is there /dev/infiniband/uverbs*? `modprobe ib_uverbs`; in a container, pass that folder in"
+                .to_owned()
+        }
+        (_, libc::EPERM | libc::EACCES) => {
+            "this user may not do that with the device; in a container, `--cap-add IPC_LOCK` may be missing"
+                .to_owned()
+        }
+        (_, libc::ENODEV) => "the device went away: its driver was unloaded, or it was reset".to_owned(),
+        ("ibv_create_qp" | "ibv_create_cq", libc::ENOMEM | libc::EINVAL) => {
+            "the device may have no more queue pairs, or none that deep".to_owned()
+        }
+        ("ibv_modify_qp (to RTR)", libc::EINVAL | libc::ENETUNREACH | libc::ETIMEDOUT) => {
+            "there may be no way from the chosen GID to the peer's: \
+             do both ends use the same network, and GIDs of the same type?"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(hint)
+}
+
+/// How much memory this process may lock, as the kernel puts it.
+fn locked_limit() -> String {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
+    match line.and_then(|rest| rest.split_whitespace().next()) {
+        Some(limit) if limit.bytes().all(|c| c.is_ascii_digit()) => format!("{limit} bytes"),
+        Some(limit) => format!("{limit} memory"),
+        None => "a limited amount".to_owned(),
+    }
+}
+
+/// A request that completed with an error.
+pub fn request_failed(
+    failure: Failure,
+    request: Option<&Request>,
+    device: &str,
+    queue_pair: u32,
+) -> RdmaError {
+    let Failure { id, status, vendor } = failure;
+    let what = request.map_or_else(|| "a request".to_owned(), describe);
+    let mut message = format!(
+        "request {id} ({what}) of queue pair {queue_pair} of {device} failed: {} (status {status}, \
+         vendor error {vendor:#x})",
+        status_text(status)
+    );
+    if let Some(hint) = status_hint(status) {
+        message.push_str("; ");
+        message.push_str(hint);
+    }
+    RdmaError::new(RdmaErrorKind::Failed, message)
+}
+
+/// By the number of the status, as in `enum ibv_wc_status`.
+fn status_hint(status: u32) -> Option<&'static str> {
+    let hint = match status {
+        4 => "the local words are not registered for that",
+        5 => "an earlier request of this queue pair failed, or the queue pair was taken down",
+        9 => {
+            "the other end refuses such a request: it may have no atomics, an address that is not a multiple \
+             of 8, or fewer reads under way than this end"
+        }
+        10 => "the key or the address is not one that the other end has registered for that",
+        12 => {
+            "the other end does not answer: it ended, or a firewall drops UDP port 4791 (RoCE), or the GIDs do \
+             not reach each other"
+        }
+        13 => "the other end is not ready to receive",
+        _ => return None,
+    };
+    Some(hint)
+}
+
+/// A request in words: `write of 2 words, from word 5 to 0x7f00 by key 0x12`.
+pub fn describe(request: &Request) -> String {
+    let (address, key) = request.remote;
+    let words = match request.words {
+        1 => "1 word".to_owned(),
+        count => format!("{count} words"),
+    };
+    let local = request.local;
+    let remote = format!("{address:#x} by key {key:#x}");
+    let mut text = match request.kind {
+        RequestKind::Write => format!("write of {words}, from word {local} to {remote}"),
+        RequestKind::Read => format!("read of {words}, from {remote} to word {local}"),
+        RequestKind::CompareAndSwap { .. } => {
+            format!("compare-and-swap of {remote}, result to word {local}")
+        }
+        RequestKind::FetchAndAdd { .. } => {
+            format!("fetch-and-add to {remote}, result to word {local}")
+        }
+    };
+    if request.fence {
+        text.push_str(", fence");
+    }
+    if request.inline {
+        text.push_str(", inline");
+    }
+    text
+}

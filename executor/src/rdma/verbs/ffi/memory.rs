@@ -1,0 +1,148 @@
+//! Memory that a NIC may read and write.
+
+use std::mem::size_of;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::{CallError, Context, sys};
+
+/// Bytes of a word.
+pub const WORD_BYTES: usize = size_of::<AtomicU64>();
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+const LINE_WORDS: usize = LINE_BYTES / WORD_BYTES;
+
+#[repr(C, align(64))]
+struct Line([AtomicU64; LINE_WORDS]);
+
+const _: () = assert!(size_of::<Line>() == LINE_BYTES);
+
+/// What memory and queue pairs of a device that work together belong to.
+pub struct Domain {
+    pub(super) raw: NonNull<sys::ibv_pd>,
+    pub(super) context: Arc<Context>,
+}
+
+// SAFETY: as for `Context`.
+unsafe impl Send for Domain {}
+// SAFETY: as for `Context`.
+unsafe impl Sync for Domain {}
+
+impl Domain {
+    /// Makes one.
+    pub fn new(context: &Arc<Context>) -> Result<Arc<Self>, CallError> {
+        // SAFETY: the context is open, and stays so as long as the domain has its Arc.
+        let raw = unsafe { sys::ibv_alloc_pd(context.raw.as_ptr()) };
+        let raw = NonNull::new(raw).ok_or_else(|| CallError::last("ibv_alloc_pd"))?;
+        Ok(Arc::new(Self { raw, context: Arc::clone(context) }))
+    }
+}
+
+impl Drop for Domain {
+    fn drop(&mut self) {
+        // SAFETY: made by ibv_alloc_pd, freed once; its memory and queue pairs hold an Arc of it, so they are gone.
+        unsafe { sys::ibv_dealloc_pd(self.raw.as_ptr()) };
+    }
+}
+
+/// Registered words on whole cache lines.
+pub struct Memory {
+    pub(super) registration: NonNull<sys::ibv_mr>,
+    pub(super) domain: Arc<Domain>,
+    /// A leaked box, freed by `drop` when the NIC has let go of it.
+    lines: NonNull<[Line]>,
+    count: usize,
+}
+
+// SAFETY: as for `Context`; the words are atomic, and what the NIC does to them is for them like another thread.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Makes and registers words, all 0, for all that peers may do: with remote atomics if `atomics`, and with
+    /// PCIe relaxed ordering if `relaxed_ordering`. libibverbs drops the latter silently where the kernel's driver
+    /// knows nothing of it.
+    pub fn new(
+        domain: &Arc<Domain>,
+        count: usize,
+        atomics: bool,
+        relaxed_ordering: bool,
+    ) -> Result<Self, CallError> {
+        const CALL: &str = "ibv_reg_mr";
+        let too_much = CallError { call: CALL, errno: libc::ENOMEM };
+        let bytes = count.checked_mul(WORD_BYTES).ok_or(too_much)?;
+        let length = count.div_ceil(LINE_WORDS);
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(length).map_err(|_| too_much)?;
+        lines.resize_with(length, || Line([const { AtomicU64::new(0) }; LINE_WORDS]));
+        let lines = NonNull::from(Box::leak(lines.into_boxed_slice()));
+        let address = lines.as_ptr().cast();
+        let access = access(atomics).0;
+        // SAFETY: the domain lives; the lines have at least that many bytes, which are atomic words for the CPU, and
+        // which stay in place until `drop` has deregistered them.
+        let registration = unsafe {
+            if relaxed_ordering {
+                let access = access | sys::ibv_access_flags::IBV_ACCESS_RELAXED_ORDERING.0;
+                sys::ibv_reg_mr_iova2(domain.raw.as_ptr(), address, bytes, address as u64, access)
+            } else {
+                sys::ibv_reg_mr(domain.raw.as_ptr(), address, bytes, access.cast_signed())
+            }
+        };
+        let Some(registration) = NonNull::new(registration) else {
+            let error = CallError::last(CALL);
+            // SAFETY: leaked above, freed once, and known to nobody else.
+            drop(unsafe { Box::from_raw(lines.as_ptr()) });
+            return Err(error);
+        };
+        Ok(Self { registration, domain: Arc::clone(domain), lines, count })
+    }
+
+    /// Whether it was made in that domain.
+    pub fn is_of(&self, domain: &Arc<Domain>) -> bool {
+        Arc::ptr_eq(&self.domain, domain)
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: lines are arrays of words without anything between them, and there are at least `count`.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast_const().cast(), self.count) }
+    }
+
+    /// The address of the first word, and the key by which peers reach it.
+    pub fn remote(&self) -> (u64, u32) {
+        // SAFETY: the registration lives as long as `self`.
+        (self.words().as_ptr() as u64, unsafe { self.registration.as_ref() }.rkey)
+    }
+
+    /// Drives the cache line of a word out of the CPU's caches, on x86-64; elsewhere, and for a word that there is
+    /// not, it does nothing.
+    pub fn flush(&self, word: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(word) = self.words().get(word) {
+            // SAFETY: every x86-64 has the instruction; it is for any address that can be read, and changes no value.
+            unsafe { std::arch::x86_64::_mm_clflush(word.as_ptr().cast_const().cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = word;
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: made by ibv_reg_mr, deregistered once; queue pairs that use it hold an Arc of it, so they are gone.
+        if unsafe { sys::ibv_dereg_mr(self.registration.as_ptr()) } == 0 {
+            // SAFETY: leaked by `new`, freed once, and out of the NIC's reach. Had that failed, it would have to stay.
+            drop(unsafe { Box::from_raw(self.lines.as_ptr()) });
+        }
+    }
+}
+
+/// What peers may do to memory and queue pairs.
+pub(super) fn access(atomics: bool) -> sys::ibv_access_flags {
+    use sys::ibv_access_flags as flags;
+    let write = flags::IBV_ACCESS_LOCAL_WRITE | flags::IBV_ACCESS_REMOTE_WRITE;
+    let plain = write | flags::IBV_ACCESS_REMOTE_READ;
+    if atomics { plain | flags::IBV_ACCESS_REMOTE_ATOMIC } else { plain }
+}

@@ -1,0 +1,319 @@
+//! Reliable connected queue pairs, each with a completion queue of its own.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::mem::{MaybeUninit, forget, transmute, zeroed};
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::rdma::{Request, RequestKind};
+
+use super::memory::{Memory, WORD_BYTES, access};
+use super::{CallError, sys};
+
+/// How many bytes a request can have inline, where that is asked for.
+pub const INLINE_BYTES: usize = 64;
+/// How many completions are taken at once.
+const BATCH: usize = 16;
+
+/// A queue pair over one memory.
+pub struct QueuePair {
+    raw: NonNull<sys::ibv_qp>,
+    completions: NonNull<sys::ibv_cq>,
+    memory: Arc<Memory>,
+    inline_bytes: usize,
+}
+
+// SAFETY: libibverbs objects may be used by any thread.
+unsafe impl Send for QueuePair {}
+
+/// How the states of a queue pair are gone through, in this order.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// From reset: the port, and whether peers may do atomics.
+    Initialize { port: u8, atomics: bool },
+    /// Able to answer a peer.
+    ReceiveReady(Peer),
+    /// Able to ask: the first packet sequence number, and the rest.
+    SendReady { sequence: u32, timing: Timing },
+}
+
+/// The other end, and the way there.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "fields are named as in rdma::Address, where they have docs")]
+pub struct Peer {
+    pub port: u8,
+    pub queue_pair: u32,
+    pub sequence: u32,
+    pub lid: u16,
+    /// The peer's, and the index of ours: the way is by global address.
+    pub gid: Option<([u8; 16], u8)>,
+    /// In bytes.
+    pub mtu: u32,
+    /// Reads and atomics of the peer that are served at once.
+    pub responder_reads: u8,
+}
+
+/// How a queue pair sends.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "fields are named as in rdma::Settings, where they have docs")]
+pub struct Timing {
+    pub timeout: u8,
+    pub retries: u8,
+    pub rnr_retries: u8,
+    pub initiator_reads: u8,
+}
+
+/// Why a request was not posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostError {
+    /// Its local words are not all in the memory.
+    Outside,
+    /// It has too much data to be inline, or is none that can be.
+    Inline,
+    /// The call failed.
+    Call(CallError),
+}
+
+/// What was taken from the completion queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Polled {
+    /// How many requests completed well, before the one that did not.
+    pub good: usize,
+    /// The first that did not.
+    pub failure: Option<Failure>,
+}
+
+/// A completion with an error.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// As given to [`QueuePair::post`].
+    pub id: u64,
+    /// `ibv_wc_status`.
+    pub status: u32,
+    /// What the vendor calls it.
+    pub vendor: u32,
+}
+
+impl QueuePair {
+    /// Makes one that can have `depth` requests under way. With `inline`, it is asked to take [`INLINE_BYTES`].
+    pub fn new(memory: &Arc<Memory>, depth: u32, inline: bool) -> Result<Self, CallError> {
+        let domain = &memory.domain;
+        let context = domain.context.raw.as_ptr();
+        let entries = i32::try_from(depth).unwrap_or(i32::MAX);
+        // SAFETY: the context is open, as the domain has its Arc; there is no channel, and no context of ours.
+        let completions =
+            unsafe { sys::ibv_create_cq(context, entries, null_mut(), null_mut(), 0) };
+        let completions =
+            NonNull::new(completions).ok_or_else(|| CallError::last("ibv_create_cq"))?;
+        // SAFETY: all fields are numbers and pointers that may be null.
+        let mut initial: sys::ibv_qp_init_attr = unsafe { zeroed() };
+        initial.send_cq = completions.as_ptr();
+        initial.recv_cq = completions.as_ptr();
+        initial.qp_type = sys::ibv_qp_type::IBV_QPT_RC;
+        initial.sq_sig_all = 0;
+        initial.cap.max_send_wr = depth;
+        initial.cap.max_recv_wr = 1;
+        initial.cap.max_send_sge = 1;
+        initial.cap.max_recv_sge = 1;
+        initial.cap.max_inline_data = if inline { INLINE_BYTES as u32 } else { 0 };
+        // SAFETY: domain and completion queue live; `initial` is filled in, and is a place for what came of it.
+        let raw = unsafe { sys::ibv_create_qp(domain.raw.as_ptr(), &mut initial) };
+        let Some(raw) = NonNull::new(raw) else {
+            let error = CallError::last("ibv_create_qp");
+            // SAFETY: made above, and used by nothing.
+            unsafe { sys::ibv_destroy_cq(completions.as_ptr()) };
+            return Err(error);
+        };
+        let granted = if inline { initial.cap.max_inline_data as usize } else { 0 };
+        let inline_bytes = granted.min(INLINE_BYTES);
+        Ok(Self { raw, completions, memory: Arc::clone(memory), inline_bytes })
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        // SAFETY: it lives as long as `self`.
+        unsafe { self.raw.as_ref() }.qp_num
+    }
+
+    /// How many bytes it takes inline, at most [`INLINE_BYTES`].
+    pub fn inline_bytes(&self) -> usize {
+        self.inline_bytes
+    }
+
+    /// Goes on to the next state.
+    pub fn advance(&mut self, step: &Step) -> Result<(), CallError> {
+        use sys::ibv_qp_attr_mask as mask;
+        // SAFETY: all fields are numbers, or arrays of numbers.
+        let mut to: sys::ibv_qp_attr = unsafe { zeroed() };
+        let (call, given) = match *step {
+            Step::Initialize { port, atomics } => {
+                to.qp_state = sys::ibv_qp_state::IBV_QPS_INIT;
+                to.port_num = port;
+                to.qp_access_flags = access(atomics).0;
+                let given = mask::IBV_QP_PKEY_INDEX | mask::IBV_QP_PORT | mask::IBV_QP_ACCESS_FLAGS;
+                ("ibv_modify_qp (to INIT)", given)
+            }
+            Step::ReceiveReady(peer) => {
+                ready_to_receive(&mut to, &peer);
+                let path = mask::IBV_QP_AV | mask::IBV_QP_PATH_MTU | mask::IBV_QP_DEST_QPN;
+                let serve = mask::IBV_QP_MAX_DEST_RD_ATOMIC | mask::IBV_QP_MIN_RNR_TIMER;
+                ("ibv_modify_qp (to RTR)", path | mask::IBV_QP_RQ_PSN | serve)
+            }
+            Step::SendReady { sequence, timing } => {
+                to.qp_state = sys::ibv_qp_state::IBV_QPS_RTS;
+                to.sq_psn = sequence;
+                to.timeout = timing.timeout;
+                to.retry_cnt = timing.retries;
+                to.rnr_retry = timing.rnr_retries;
+                to.max_rd_atomic = timing.initiator_reads;
+                let tries = mask::IBV_QP_TIMEOUT | mask::IBV_QP_RETRY_CNT | mask::IBV_QP_RNR_RETRY;
+                let given = tries | mask::IBV_QP_SQ_PSN | mask::IBV_QP_MAX_QP_RD_ATOMIC;
+                ("ibv_modify_qp (to RTS)", given)
+            }
+        };
+        let given = (mask::IBV_QP_STATE | given).0.cast_signed();
+        // SAFETY: the queue pair lives, and the fields that the mask names are filled in.
+        CallError::check(call, unsafe { sys::ibv_modify_qp(self.raw.as_ptr(), &mut to, given) })
+    }
+
+    /// Whether the device promises that the data of a write arrives in order; `None` if libibverbs does not have the
+    /// question. Both bindings may lack it, so it is looked up by its name.
+    pub fn data_in_order(&self) -> Option<bool> {
+        type Query = unsafe extern "C" fn(*mut sys::ibv_qp, c_uint, u32) -> c_int;
+        // SAFETY: the names are C strings. The library is there already, and is only asked for, not loaded; what it
+        // has by that name is a function with that type, as its manual page says.
+        let query = unsafe {
+            let library =
+                libc::dlopen(c"libibverbs.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            let found = NonNull::new(library).map(|library| {
+                libc::dlsym(library.as_ptr(), c"ibv_query_qp_data_in_order".as_ptr())
+            })?;
+            transmute::<*mut c_void, Option<Query>>(found)?
+        };
+        // SAFETY: the queue pair lives.
+        Some(unsafe { query(self.raw.as_ptr(), sys::ibv_wr_opcode::IBV_WR_RDMA_WRITE, 0) } == 1)
+    }
+
+    /// Hands over a request, signaled.
+    pub fn post(&mut self, id: u64, request: &Request) -> Result<(), PostError> {
+        let words = if request.is_atomic() { 1 } else { request.words as usize };
+        // No words at all would be a length of 0, which some devices take for 2 GB.
+        let end = request.local.checked_add(words).filter(|end| *end > request.local);
+        let end = end.ok_or(PostError::Outside)?;
+        let local = self.memory.words().get(request.local..end).ok_or(PostError::Outside)?;
+        let bytes = u32::try_from(words * WORD_BYTES).map_err(|_| PostError::Outside)?;
+        let mut copy = [0_u64; INLINE_BYTES / WORD_BYTES];
+        let mut address = local.as_ptr() as u64;
+        if request.inline {
+            if request.kind != RequestKind::Write || bytes as usize > self.inline_bytes {
+                return Err(PostError::Inline);
+            }
+            // Read here, word by word, so that no word is torn by how the provider copies.
+            for (to, from) in copy.iter_mut().zip(local) {
+                *to = from.load(Ordering::Relaxed);
+            }
+            address = copy.as_ptr() as u64;
+        }
+        // SAFETY: the registration lives as long as the memory.
+        let lkey = unsafe { self.memory.registration.as_ref() }.lkey;
+        let mut local = sys::ibv_sge { addr: address, length: bytes, lkey };
+        let mut work = work_request(id, request, &mut local);
+        let mut bad = null_mut();
+        // SAFETY: the queue pair lives; the request and its list are copied by the call. Its data is in the memory,
+        // which stays as long as the queue pair, or, if inline, is copied by the call from `copy`.
+        let result = unsafe { sys::ibv_post_send(self.raw.as_ptr(), &mut work, &mut bad) };
+        CallError::check("ibv_post_send", result).map_err(PostError::Call)
+    }
+
+    /// Takes what has completed, up to a bound. Does not wait.
+    pub fn poll(&mut self) -> Result<Polled, CallError> {
+        let mut taken = [const { MaybeUninit::<sys::ibv_wc>::uninit() }; BATCH];
+        let first = taken.as_mut_ptr().cast();
+        // SAFETY: the completion queue lives, and there is place for so many completions.
+        let count = unsafe { sys::ibv_poll_cq(self.completions.as_ptr(), BATCH as i32, first) };
+        let count =
+            usize::try_from(count).map_err(|_| CallError { call: "ibv_poll_cq", errno: -count })?;
+        let mut polled = Polled::default();
+        for completion in taken.iter().take(count) {
+            // SAFETY: the call has filled in that many. Of one with an error, these fields are valid.
+            let completion = unsafe { completion.assume_init_ref() };
+            if completion.status != sys::ibv_wc_status::IBV_WC_SUCCESS {
+                polled.failure = Some(Failure {
+                    id: completion.wr_id,
+                    status: completion.status,
+                    vendor: completion.vendor_err,
+                });
+                break;
+            }
+            polled.good += 1;
+        }
+        Ok(polled)
+    }
+}
+
+impl Drop for QueuePair {
+    fn drop(&mut self) {
+        // SAFETY: made by ibv_create_qp, destroyed once, and before what it uses.
+        if unsafe { sys::ibv_destroy_qp(self.raw.as_ptr()) } == 0 {
+            // SAFETY: made by ibv_create_cq, destroyed once; its only queue pair is gone.
+            unsafe { sys::ibv_destroy_cq(self.completions.as_ptr()) };
+        } else {
+            // The NIC may still use the memory: let it stay for good.
+            forget(Arc::clone(&self.memory));
+        }
+    }
+}
+
+fn ready_to_receive(to: &mut sys::ibv_qp_attr, peer: &Peer) {
+    to.qp_state = sys::ibv_qp_state::IBV_QPS_RTR;
+    to.path_mtu = match peer.mtu {
+        0..512 => sys::ibv_mtu::IBV_MTU_256,
+        512..1024 => sys::ibv_mtu::IBV_MTU_512,
+        1024..2048 => sys::ibv_mtu::IBV_MTU_1024,
+        2048..4096 => sys::ibv_mtu::IBV_MTU_2048,
+        _ => sys::ibv_mtu::IBV_MTU_4096,
+    };
+    to.dest_qp_num = peer.queue_pair;
+    to.rq_psn = peer.sequence;
+    to.max_dest_rd_atomic = peer.responder_reads;
+    // 0.64 ms until a sender tries again. No request here can find a receiver that is not ready, but it must be set.
+    to.min_rnr_timer = 12;
+    to.ah_attr.port_num = peer.port;
+    to.ah_attr.dlid = peer.lid;
+    if let Some((gid, own)) = peer.gid {
+        to.ah_attr.is_global = 1;
+        to.ah_attr.grh.dgid = sys::ibv_gid { raw: gid };
+        to.ah_attr.grh.sgid_index = own;
+        to.ah_attr.grh.hop_limit = 64;
+    }
+}
+
+fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> sys::ibv_send_wr {
+    use sys::ibv_send_flags as flags;
+    use sys::ibv_wr_opcode as opcode;
+    // SAFETY: all fields are numbers, pointers that may be null, and unions of such.
+    let mut work: sys::ibv_send_wr = unsafe { zeroed() };
+    work.wr_id = id;
+    work.sg_list = local;
+    work.num_sge = 1;
+    let fence = if request.fence { flags::IBV_SEND_FENCE.0 } else { 0 };
+    let inline = if request.inline { flags::IBV_SEND_INLINE.0 } else { 0 };
+    work.send_flags = flags::IBV_SEND_SIGNALED.0 | fence | inline;
+    let (remote_addr, rkey) = request.remote;
+    let (compare_add, swap);
+    (work.opcode, compare_add, swap) = match request.kind {
+        RequestKind::Write => (opcode::IBV_WR_RDMA_WRITE, 0, 0),
+        RequestKind::Read => (opcode::IBV_WR_RDMA_READ, 0, 0),
+        RequestKind::CompareAndSwap { expected, desired } => {
+            (opcode::IBV_WR_ATOMIC_CMP_AND_SWP, expected, desired)
+        }
+        RequestKind::FetchAndAdd { addend } => (opcode::IBV_WR_ATOMIC_FETCH_AND_ADD, addend, 0),
+    };
+    if request.is_atomic() {
+        work.wr.atomic = sys::atomic_t { remote_addr, compare_add, swap, rkey };
+    } else {
+        work.wr.rdma = sys::rdma_t { remote_addr, rkey };
+    }
+    work
+}
