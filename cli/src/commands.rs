@@ -1,5 +1,6 @@
 //! The subcommands, one module each.
 
+pub mod agent;
 pub mod allowed;
 pub mod check;
 pub mod completions;
@@ -8,4 +9,5 @@ pub mod explain;
 pub mod fmt;
 pub mod man;
 pub mod models;
+pub mod report;
 pub mod run;

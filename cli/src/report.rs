@@ -122,6 +122,14 @@ impl<'t> Report<'t> {
         }
     }
 
+    /// A test that broke for no fault of its own: something stays unknown.
+    pub fn failure(&mut self, problem: Problem) {
+        let before = self.exit;
+        self.problem(problem);
+        self.exit = before;
+        self.exit.raise(Exit::Unknown);
+    }
+
     /// A panic of a worker: a bug, which other inputs need not suffer from.
     pub fn internal_error(&mut self, file: &str, message: &str) {
         let problem =

@@ -3,8 +3,9 @@
 //! The way of a test is [`Runner::run_test`]: load, choose machines, measure (or take what a record has), judge.
 
 mod plan;
-mod result;
-mod runner;
+pub mod result;
+pub mod runner;
+mod verbs;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::terminal::Terminal;
 use plan::Plan;
 use result::Layout;
 use runner::{Answer, Runner};
+use verbs::VerbsOptions;
 
 /// Run tests on a machine or a simulator, and judge what is seen
 ///
@@ -53,6 +55,8 @@ pub struct Arguments {
     #[arg(long, exclusive = true)]
     list_faults: bool,
     #[command(flatten)]
+    verbs: VerbsOptions,
+    #[command(flatten)]
     models: ModelOption,
     #[command(flatten)]
     solver: SolverOptions,
@@ -73,6 +77,8 @@ pub struct Arguments {
 enum BackendName {
     /// The operational machine under a random scheduler.
     Sim,
+    /// Real RDMA, by libibverbs.
+    Verbs,
 }
 
 /// How many files may be named for each to get a table instead of one line.
@@ -184,6 +190,7 @@ fn run_all(
             report.result(result.status(), || result.json(), draw);
         }
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
+        answer.failures.into_iter().for_each(|failure| report.failure(failure));
         if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     map_in_order(&inputs, jobs, &stop, |input| runner.run_test(input), each);

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use executor::backend::Backend;
+use executor::nodes::Verbs;
 use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::nearest;
 
-use super::Arguments;
+use super::{Arguments, BackendName};
 use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::report::Report;
@@ -22,7 +23,7 @@ const ITERATIONS: u64 = 10_000;
 /// What all tests of a run have in common.
 pub struct Plan {
     /// What runs them.
-    pub backend: Sim,
+    pub backend: Box<dyn Backend>,
     /// The record's first line.
     pub header: Header,
     /// The record to go on with.
@@ -48,7 +49,11 @@ impl Plan {
             Some(old) if arguments.faults.is_empty() => old.faults.clone(),
             _ => arguments.faults.clone(),
         };
-        let backend = Sim::new(&faults).map_err(|error| unknown_fault(&error, terminal))?;
+        let sim = Sim::new(&faults).map_err(|error| unknown_fault(&error, terminal))?;
+        let backend: Box<dyn Backend> = match arguments.backend {
+            BackendName::Sim => Box::new(sim),
+            BackendName::Verbs => Box::new(connect(arguments, terminal)?),
+        };
         let header = Header {
             schema: SCHEMA.to_owned(),
             tool: env!("CARGO_PKG_VERSION").to_owned(),
@@ -61,6 +66,7 @@ impl Plan {
             faults: backend.faults(),
             parameters: backend.parameters(),
             models: Vec::new(),
+            nodes: backend.nodes(),
             host: Some(Host::here()),
             started: started(),
         };
@@ -103,6 +109,20 @@ impl Plan {
         }
     }
 
+    /// Whether real machines run the tests, and not simulated ones.
+    pub fn is_hardware(&self) -> bool {
+        self.header.backend == "verbs"
+    }
+
+    /// Why shipped models cannot judge what is seen, if so.
+    pub fn unjudgeable(&self) -> Option<String> {
+        let other = self.header.nodes.iter().find_map(|node| {
+            let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
+            Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
+        });
+        other.filter(|_| self.is_hardware())
+    }
+
     /// The last line of a table.
     pub fn describe(&self) -> String {
         let Header { backend, seed, iterations, faults, .. } = &self.header;
@@ -133,6 +153,23 @@ fn refuse(path: &std::path::Path, message: &str, terminal: &mut Terminal) -> Exi
     let text = problem.render(terminal.look.error_color);
     terminal.err(&text);
     Exit::BadInput
+}
+
+/// Without machines there is nothing wrong with the tests, and nothing known of them.
+fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, Exit> {
+    if !arguments.faults.is_empty() {
+        return Err(
+            terminal.usage_error("--fault is for the simulator; real machines bring their own")
+        );
+    }
+    let parameters = match arguments.verbs.parameters() {
+        Ok(parameters) => parameters,
+        Err(message) => return Err(terminal.usage_error(&message)),
+    };
+    arguments.verbs.connect(parameters).map_err(|message| {
+        terminal.err(&format!("[no-backend] Error: {message}\n"));
+        Exit::Unknown
+    })
 }
 
 fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> Exit {

@@ -20,7 +20,7 @@ pub struct RunResult {
     model: String,
     /// The model as `--model` takes it.
     model_argument: String,
-    backend: &'static str,
+    backend: String,
     names: Vec<String>,
     iterations: u64,
     finished: u64,
@@ -37,7 +37,7 @@ impl RunResult {
     /// Puts together what was measured and judged.
     pub fn new(
         test: &Test,
-        (record, backend): (&TestRecord, &'static str),
+        (record, backend): (&TestRecord, &str),
         model: &LoadedModel,
         judged: JudgedTest,
         reason: Option<String>,
@@ -48,7 +48,7 @@ impl RunResult {
             machine: record.machine.clone(),
             model: model.name().to_owned(),
             model_argument: model.argument.clone(),
-            backend,
+            backend: backend.to_owned(),
             names: test.observables.iter().map(|observable| observable.name.clone()).collect(),
             iterations: record.iterations,
             finished: record.finished,
@@ -226,7 +226,7 @@ impl Layout {
     fn block(&self, result: &RunResult, models: &str) -> String {
         let test = self.look.paint(Tint::Strong, &result.test);
         let word = self.word(result.judged.overall, 0);
-        let (backend, runs) = (result.backend, result.iterations);
+        let (backend, runs) = (&result.backend, result.iterations);
         let numbers = self.numbers(result);
         let mut text =
             format!("{test} under {models}, {runs} runs on {backend}: {numbers} — {word}\n");

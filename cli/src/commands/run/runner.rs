@@ -22,6 +22,9 @@ use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
 use crate::report::Skip;
 
+/// The machine's name in records of real ones.
+const HARDWARE: &str = "hardware";
+
 /// What came of a file.
 #[derive(Default)]
 pub struct Answer {
@@ -33,6 +36,8 @@ pub struct Answer {
     pub results: Vec<RunResult>,
     /// Models by which it was not judged.
     pub skips: Vec<Skip>,
+    /// What broke while it was run.
+    pub failures: Vec<Problem>,
 }
 
 /// What workers need.
@@ -100,8 +105,12 @@ impl Runner<'_> {
                 continue;
             }
             let Some(machine) = self.machine_for(test, &model) else {
-                let reason = format!("the model `{}` has no operational machine", model.name());
-                answer.skips.push(skip(reason));
+                if !self.plan.is_hardware() {
+                    let name = model.name();
+                    answer
+                        .skips
+                        .push(skip(format!("the model `{name}` has no operational machine")));
+                }
                 continue;
             };
             let index = *known.entry(machine.clone()).or_insert_with(|| {
@@ -117,6 +126,11 @@ impl Runner<'_> {
     /// is for, as it would judge hardware.
     fn machine_for(&self, test: &Test, model: &LoadedModel) -> Option<String> {
         let own = model.model().machine.clone();
+        if self.plan.is_hardware() {
+            // No hardware is sequentially consistent; whoever wants to see that asks for it.
+            let is_asked = !self.models.chosen.is_empty();
+            return (is_asked || own.as_deref() != Some("sc")).then(|| HARDWARE.to_owned());
+        }
         if own.is_some() || !model.is_own {
             return own;
         }
@@ -152,7 +166,7 @@ impl Runner<'_> {
                 };
                 let control = Control { stop: self.stop, progress: self.progress };
                 let identities = models.iter().map(|model| model.identity.clone()).collect();
-                let backend: &dyn Backend = &self.plan.backend;
+                let backend: &dyn Backend = &*self.plan.backend;
                 let measured = self.pool.install(|| measure(backend, &job, identities, control));
                 if measured.0.status == Status::Interrupted && measured.0.iterations == 0 {
                     return;
@@ -172,9 +186,15 @@ impl Runner<'_> {
             }
             (Status::Failed, reason) => {
                 let message = reason.clone().unwrap_or_default();
-                answer.problems.push(Problem::of_file(&source.name, "backend-failed", message));
+                answer.failures.push(Problem::of_file(&source.name, "backend-failed", message));
             }
-            (Status::Complete | Status::Interrupted, _) => {
+            (Status::Complete | Status::Interrupted, _) => {}
+        }
+        // What was seen before something broke counts too.
+        match record.status {
+            Status::Failed if seen.iterations() == 0 => {}
+            Status::Skipped => {}
+            _ => {
                 for model in models {
                     match self.allowed(test, model) {
                         Ok((allowed, reason)) => {
@@ -217,14 +237,26 @@ impl Runner<'_> {
         test: &Test,
         model: &LoadedModel,
     ) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
-        match engine::ask(test, model.model(), &self.request) {
-            Ok(found) => {
-                let outcomes = found.allowed.outcomes.into_keys().collect();
-                let complete = found.allowed.complete;
-                Ok((Some(AllowedSet { outcomes, complete }), found.allowed.reason))
-            }
-            Err(Refusal::Unsupported(reason)) => Ok((None, Some(reason))),
-            Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => Err(errors),
+        match self.plan.unjudgeable() {
+            Some(reason) if !model.is_own => Ok((None, Some(reason))),
+            _ => allowed(test, model, &self.request),
         }
+    }
+}
+
+/// What a model allows, and why that is not known in full, if it is not.
+pub fn allowed(
+    test: &Test,
+    model: &LoadedModel,
+    request: &Request,
+) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
+    match engine::ask(test, model.model(), request) {
+        Ok(found) => {
+            let outcomes = found.allowed.outcomes.into_keys().collect();
+            let complete = found.allowed.complete;
+            Ok((Some(AllowedSet { outcomes, complete }), found.allowed.reason))
+        }
+        Err(Refusal::Unsupported(reason)) => Ok((None, Some(reason))),
+        Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => Err(errors),
     }
 }
