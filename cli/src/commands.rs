@@ -2,6 +2,7 @@
 
 pub mod allowed;
 pub mod check;
+pub mod compile;
 pub mod completions;
 pub mod explain;
 pub mod fmt;

@@ -74,11 +74,8 @@ impl Generator<'_> {
             out.push('\n');
         }
         let build = "gcc -O2 FILE.c -o FILE -libverbs (and -lpthread, with glibc before 2.34)";
-        let lines = [
-            String::new(),
-            format!("Build: {build}"),
-            "Run:   ./FILE -h says how".to_owned(),
-        ];
+        let lines =
+            [String::new(), format!("Build: {build}"), "Run:   ./FILE -h says how".to_owned()];
         for line in lines {
             out.push_str(format!(" * {line}").trim_end());
             out.push('\n');
@@ -118,7 +115,8 @@ impl Generator<'_> {
                 continue;
             }
             let _ = writeln!(out, "/* Node {}: the words of an instance. */\nenum {{", node.node.0);
-            let values: Vec<String> = node.words.iter().map(|word| word.initial.to_string()).collect();
+            let values: Vec<String> =
+                node.words.iter().map(|word| word.initial.to_string()).collect();
             for (word, name) in node.words.iter().zip(names) {
                 let what = match word.role {
                     Role::Location(id) => comment(&self.plan.program.locations[id.0].name),
@@ -154,7 +152,9 @@ impl Generator<'_> {
             }
             out.push_str("};\n\n");
         }
-        out.push_str("static const struct { int thread, node; } queue_pairs[QUEUE_PAIRS + 1] = {\n");
+        out.push_str(
+            "static const struct { int thread, node; } queue_pairs[QUEUE_PAIRS + 1] = {\n",
+        );
         for (pair, name) in pairs.iter().zip(&self.names.queue_pairs) {
             let (thread, node) = (pair.thread.0, pair.node.0 - 1);
             let _ = writeln!(out, "\t[{name}] = {{ .thread = {thread}, .node = {node} }},");

@@ -100,7 +100,11 @@ fn row(outcome: &Outcome) -> Option<String> {
         Value::Bottom | Value::Undefined => None,
     });
     let values = values.collect::<Option<Vec<String>>>()?;
-    Some(if values.is_empty() { "{ 0 }".to_owned() } else { format!("{{ {} }}", values.join(", ")) })
+    Some(if values.is_empty() {
+        "{ 0 }".to_owned()
+    } else {
+        format!("{{ {} }}", values.join(", "))
+    })
 }
 
 /// A condition on the values `v`.
@@ -118,7 +122,9 @@ fn condition_term(condition: &Condition) -> Term {
             (Err(Value::Undefined), _) | (_, Err(Value::Undefined)) => Term::constant(1),
             (left, right) => {
                 let same = left == right;
-                Term::constant(u64::from((*op == BinaryOp::Equal && same) || (*op == BinaryOp::NotEqual && !same)))
+                Term::constant(u64::from(
+                    (*op == BinaryOp::Equal && same) || (*op == BinaryOp::NotEqual && !same),
+                ))
             }
         },
         Condition::And(all) => join(BinaryOp::And, all, 1),

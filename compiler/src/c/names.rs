@@ -21,7 +21,8 @@ pub(super) struct Names {
 impl Names {
     pub fn new(plan: &Plan) -> Self {
         let mut used = BTreeSet::new();
-        let ids = plan.program.work_ids.iter().map(|id| unique(&mut used, format!("ID_{}", plain(id))));
+        let ids =
+            plan.program.work_ids.iter().map(|id| unique(&mut used, format!("ID_{}", plain(id))));
         let ids = ids.collect();
         let registers = plan.program.registers.iter().enumerate().map(|(index, register)| {
             // Hidden registers have numbers, and names do not begin with digits.
@@ -97,7 +98,8 @@ pub(super) fn comment(text: &str) -> String {
 
 /// Characters that would make a text look other than it is.
 fn is_invisible(c: char) -> bool {
-    let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    let turns =
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
     (c.is_control() && c != '\t') || turns || c == '\u{feff}' || c == '\u{61c}'
 }
 

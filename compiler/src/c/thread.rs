@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use lang::program::{
-    Expr, LocationId, NodeId, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
-};
+use lang::program::{Expr, LocationId, NodeId, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
 use lang::source::Span;
 
 use super::Generator;
@@ -18,7 +16,8 @@ impl Generator<'_> {
     pub(super) fn thread(&self, index: usize) -> String {
         let thread = &self.plan.program.threads[index];
         let requests = &self.plan.requests;
-        let owner = |request: usize| self.plan.code.queue_pairs[requests[request].queue_pair.0].thread;
+        let owner =
+            |request: usize| self.plan.code.queue_pairs[requests[request].queue_pair.0].thread;
         let first = (0..requests.len()).find(|request| owner(*request) == ThreadId(index));
         let mut body = Body {
             generator: self,
@@ -161,7 +160,9 @@ impl Body<'_> {
                 format!("{target}cpu_faa(t, {word}, {});", addend.text())
             }
             StmtKind::Fence => "cpu_fence(t);".to_owned(),
-            StmtKind::RemoteFence(node) => format!("remote_fence(t, {});", self.queue_pair_to(*node)),
+            StmtKind::RemoteFence(node) => {
+                format!("remote_fence(t, {});", self.queue_pair_to(*node))
+            }
             StmtKind::Wait(id) => format!("wait_for_id(t, {});", self.generator.names.ids[id.0]),
             // A program with any other statement has no plan.
             _ => "#error a statement without a plan".to_owned(),
