@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod allowed;
 pub mod check;
+pub mod compile;
 pub mod completions;
 pub mod devices;
 pub mod explain;

@@ -4,6 +4,7 @@
 //! code per thread, for simulated machines; [`plan`] adds what real ones need. The same text gives the same bytes: nothing here depends on time, hashing
 //! order or environment.
 
+pub mod c;
 pub mod code;
 pub mod plan;
 pub mod skeleton;

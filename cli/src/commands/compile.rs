@@ -1,0 +1,237 @@
+//! `litmus compile`: tests as something else, to be read or built by others.
+//!
+//! The way of a test is [`compile`]: load, plan, and for C, ask which outcomes a model allows, so that the program can
+//! judge what it sees.
+
+mod output;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::{Args, ValueEnum};
+use compiler::c::{self, Verdicts};
+use compiler::plan::Plan;
+use lang::Test;
+use lang::source::Source;
+
+use crate::engine::{self, Refusal, Request};
+use crate::exit::Exit;
+use crate::input::{self, Input, load_test};
+use crate::models::{ChoiceError, Models};
+use crate::options::{JobsOption, SolverOptions, show_problems};
+use crate::ordered::map_in_order;
+use crate::problem::{Problem, problems};
+use crate::table::count;
+use crate::terminal::Terminal;
+
+use output::Output;
+
+/// Turn tests into programs that run them, or show how they would be run
+///
+/// A program in C needs libibverbs and nothing else; it says itself how it is built and run.
+#[derive(Args)]
+pub struct Arguments {
+    /// Tests, folders of tests, or - for a test on standard input
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+    /// What to make
+    #[arg(long, value_name = "TARGET")]
+    target: Target,
+    /// Where to write it, instead of standard output; a folder gets a file for each test
+    #[arg(short, long, value_name = "FILE|DIR")]
+    output: Option<PathBuf>,
+    /// Write over files that were not made by this command
+    #[arg(long)]
+    force: bool,
+    /// The model by which a program judges what it sees, instead of the first that the test's header names
+    #[arg(long, value_name = "NAME|FILE.cat")]
+    model: Option<String>,
+    #[command(flatten)]
+    solver: SolverOptions,
+    #[command(flatten)]
+    jobs: JobsOption,
+}
+
+/// What tests are turned into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Target {
+    /// What each node, queue pair and thread does, for people.
+    Plan,
+    /// A program in C over libibverbs, in one file.
+    VerbsC,
+}
+
+impl Target {
+    /// What names of files end with.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::VerbsC => "c",
+        }
+    }
+
+    /// How the files begin.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Plan => "plan of ",
+            Self::VerbsC => c::MARK,
+        }
+    }
+}
+
+/// Compiles all tests; wrong ones do not keep it from compiling the others.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    let chosen: Vec<String> = arguments.model.iter().cloned().collect();
+    let models = match Models::choose(&chosen) {
+        Ok((models, warnings)) => {
+            show_problems(&warnings, terminal);
+            models
+        }
+        Err(ChoiceError::Unknown(message)) => return terminal.usage_error(&message),
+        Err(ChoiceError::Bad(problems)) => {
+            show_problems(&problems, terminal);
+            return Exit::BadInput;
+        }
+    };
+    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    let mut exit = Exit::Fine;
+    if show_problems(&unreadable, terminal) {
+        exit.raise(Exit::BadInput);
+    }
+    let is_many = inputs.len() > 1 || arguments.paths.iter().any(|path| path.is_dir());
+    let output = match Output::new(arguments.output.as_deref(), is_many, arguments.force) {
+        Ok(output) => output,
+        Err(message) => return terminal.usage_error(&message),
+    };
+    exit.raise(compile_all(arguments, &models, &inputs, output, terminal));
+    exit
+}
+
+fn compile_all(
+    arguments: &Arguments,
+    models: &Models,
+    inputs: &[Input],
+    mut output: Output,
+    terminal: &mut Terminal,
+) -> Exit {
+    let request = arguments.solver.request();
+    let (mut exit, mut made) = (Exit::Fine, 0);
+    let mut skips: BTreeMap<String, usize> = BTreeMap::new();
+    terminal.begin_progress(inputs.len());
+    let work = |input: &Input| compile(input, arguments.target, models, &request);
+    let each = |input: &Input, answer: Result<Answer, String>| {
+        terminal.progress().inc(1);
+        let answer = answer.unwrap_or_else(|panic| {
+            exit.raise(Exit::Internal);
+            let problem = Problem::of_file(&input.name(), "internal-error", panic);
+            Answer { problems: vec![problem], ..Answer::default() }
+        });
+        if show_problems(&answer.problems, terminal) {
+            exit.raise(Exit::BadInput);
+        }
+        if let Some((reason, problem)) = answer.skip {
+            // Of all tests below a folder, those are meant that can be compiled.
+            if input.is_named {
+                show_problems(&[problem], terminal);
+                exit.raise(Exit::Unknown);
+            }
+            *skips.entry(reason).or_default() += 1;
+        }
+        if let Some(text) = answer.text {
+            made += 1;
+            exit.raise(output.write(input, arguments.target, &text, terminal));
+        }
+        if let Some(note) = answer.note.filter(|_| input.is_named) {
+            terminal.note(&note);
+        }
+        if terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    map_in_order(inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+    let skipped: usize = skips.values().sum();
+    if made == 0 && skipped > 0 {
+        exit.raise(Exit::Unknown);
+    }
+    if inputs.len() > 1 {
+        terminal.note(&format!("compiled {}, skipped {skipped}", count(made, "test")));
+        for (reason, number) in &skips {
+            terminal.note(&format!("  skipped {number}: {reason}"));
+        }
+    }
+    exit
+}
+
+/// What came of a file.
+#[derive(Default)]
+struct Answer {
+    problems: Vec<Problem>,
+    text: Option<String>,
+    /// Why it cannot be compiled, without being wrong.
+    skip: Option<(String, Problem)>,
+    /// What is good to know.
+    note: Option<String>,
+}
+
+fn compile(input: &Input, target: Target, models: &Models, request: &Request) -> Answer {
+    let (loaded, problems) = load_test(input);
+    let mut answer = Answer { problems, ..Answer::default() };
+    let Some((test, source)) = loaded else { return answer };
+    let plan = match Plan::new(&test) {
+        Ok(plan) => plan,
+        Err(error) => {
+            let diagnostic = error.diagnostic();
+            answer.skip = Some((diagnostic.message.clone(), Problem::at(&source, diagnostic)));
+            return answer;
+        }
+    };
+    match target {
+        Target::Plan => answer.text = Some(plan.describe(&test, &source).to_string()),
+        Target::VerbsC => match verdicts(&test, &source, models, request) {
+            Ok(verdicts) => {
+                answer.note = verdicts.incomplete.as_ref().map(|reason| {
+                    format!("{}: the program will judge nothing: {reason}", input.name())
+                });
+                answer.text = Some(c::generate(&plan, &test, &source, Some(&verdicts)));
+            }
+            Err(problems) => answer.problems.extend(problems),
+        },
+    }
+    answer
+}
+
+/// What the model allows, as far as that is known.
+fn verdicts(
+    test: &Test,
+    source: &Arc<Source>,
+    models: &Models,
+    request: &Request,
+) -> Result<Verdicts, Vec<Problem>> {
+    let asked = models.of_test(test, source).map_err(|unknown| problems(source, unknown))?;
+    let unknown = |model: &str, reason: String| Verdicts {
+        model: model.to_owned(),
+        allowed: Default::default(),
+        incomplete: Some(reason),
+    };
+    let Some(model) = asked.first() else {
+        return Ok(unknown("none", "the test names no model".to_owned()));
+    };
+    match engine::ask(test, model.model(), request) {
+        Ok(found) if found.allowed.complete => Ok(Verdicts {
+            model: model.name().to_owned(),
+            allowed: found.allowed.outcomes.into_keys().collect(),
+            incomplete: None,
+        }),
+        Ok(found) => {
+            let reason = found.allowed.reason.unwrap_or_else(|| "a limit was hit".to_owned());
+            Ok(unknown(model.name(), reason))
+        }
+        Err(Refusal::Unsupported(reason)) => Ok(unknown(model.name(), reason)),
+        Err(Refusal::Undefined(errors)) => {
+            let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
+            Ok(unknown(model.name(), reason))
+        }
+        Err(Refusal::Bad(errors)) => Err(problems(source, errors)),
+    }
+}

@@ -1,0 +1,206 @@
+//! C programs: a plan as one file of C that runs the test through libibverbs, and nothing else.
+//!
+//! The fixed parts are C text: `statements.c`, what a thread can do; `setup.c`, devices and connections;
+//! `rounds.c`, many instances and their histogram. Between them stands what belongs to the test: its words, its queue
+//! pairs, one function per thread, and what a model allows.
+
+mod claims;
+mod expression;
+mod names;
+mod thread;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use lang::Test;
+use lang::outcome::Outcome;
+use lang::source::Source;
+
+use crate::plan::{Place, Plan, Role};
+
+use names::{Names, comment, quote, string};
+
+/// The first words of every file that [`generate`] makes.
+pub const MARK: &str = "/* made by litmus";
+
+/// What a model says of the outcomes, for the program to judge what it sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdicts {
+    /// The model's name.
+    pub model: String,
+    /// The outcomes that it allows, over all observables of the test.
+    pub allowed: BTreeSet<Outcome>,
+    /// Why there may be more, if there may: then nothing is judged.
+    pub incomplete: Option<String>,
+}
+
+/// The TCP port of node 1, if none is given: the usual one of RDMA tools, 18515, and the node's number.
+const TCP_PORT: u32 = 18516;
+
+/// The program. It is deterministic, and builds without warnings.
+pub fn generate(plan: &Plan, test: &Test, source: &Source, verdicts: Option<&Verdicts>) -> String {
+    let generator = Generator { plan, test, source, names: Names::new(plan) };
+    let mut out = generator.head();
+    out.push_str(include_str!("c/statements.c"));
+    out.push_str("\n/* ---- The test ");
+    out.push_str(&"-".repeat(97));
+    out.push_str(" */\n\n");
+    out.push_str(&generator.words());
+    out.push_str(&generator.queue_pairs());
+    for thread in 0..plan.code.threads.len() {
+        out.push_str(&generator.thread(thread));
+    }
+    out.push_str(&generator.tables());
+    out.push_str(&generator.claims(verdicts));
+    out.push_str(include_str!("c/setup.c"));
+    out.push_str(include_str!("c/rounds.c"));
+    out
+}
+
+struct Generator<'a> {
+    plan: &'a Plan,
+    test: &'a Test,
+    source: &'a Source,
+    names: Names,
+}
+
+impl Generator<'_> {
+    /// The opening comment, and how large everything is.
+    fn head(&self) -> String {
+        let (plan, name) = (self.plan, comment(&self.test.name));
+        let mut out = format!("{MARK} {} of the test {name} */\n/*\n", env!("CARGO_PKG_VERSION"));
+        for line in self.source.text.trim_end().lines() {
+            out.push_str(format!(" * {}", comment(line)).trim_end());
+            out.push('\n');
+        }
+        let build = "gcc -O2 FILE.c -o FILE -libverbs (and -lpthread, with glibc before 2.34)";
+        let lines =
+            [String::new(), format!("Build: {build}"), "Run:   ./FILE -h says how".to_owned()];
+        for line in lines {
+            out.push_str(format!(" * {line}").trim_end());
+            out.push('\n');
+        }
+        out.push_str(" */\n\n");
+        let words = plan.nodes.iter().map(|node| node.words.len()).max().unwrap_or(0).max(1);
+        let atomics = u8::from(plan.has_atomics());
+        let copies = crate::plan::LOOP_COPIES;
+        let defines = [
+            ("TEST", string(&self.test.name), ""),
+            ("PROGRAM", format!("{:#018x}ull", hash(&self.source.text)), "hash of the text above"),
+            ("TCP_PORT", format!("\"{TCP_PORT}\""), "of node 1"),
+            ("NODES", plan.nodes.len().to_string(), ""),
+            ("THREADS", plan.code.threads.len().to_string(), "on all nodes"),
+            ("QUEUE_PAIRS", plan.code.queue_pairs.len().to_string(), "of all threads"),
+            ("WORDS", words.to_string(), "of an instance, at the node that has most"),
+            ("WORK_IDS", plan.program.work_ids.len().to_string(), ""),
+            ("OBSERVED", plan.observed.len().to_string(), "values per instance"),
+            ("COPIES", copies.to_string(), "of a value that a loop puts"),
+            ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
+        ];
+        for (name, value, what) in defines {
+            let what = if what.is_empty() { String::new() } else { format!("\t/* {what} */") };
+            let _ = writeln!(out, "#define {name} {value}{what}");
+        }
+        out.push('\n');
+        out
+    }
+
+    /// The words of every node, and what they hold at first.
+    fn words(&self) -> String {
+        let mut out = String::new();
+        let mut initial = String::new();
+        for (node, names) in self.plan.nodes.iter().zip(&self.names.words) {
+            if node.words.is_empty() {
+                initial.push_str("\t{ 0 },\n");
+                continue;
+            }
+            let _ = writeln!(out, "/* Node {}: the words of an instance. */\nenum {{", node.node.0);
+            let values: Vec<String> =
+                node.words.iter().map(|word| word.initial.to_string()).collect();
+            for (word, name) in node.words.iter().zip(names) {
+                let what = match word.role {
+                    Role::Location(id) => comment(&self.plan.program.locations[id.0].name),
+                    Role::Source { request } => {
+                        let span = self.plan.requests[request].span;
+                        format!("the value of `{}`", quote(self.source, span))
+                    }
+                };
+                let _ = writeln!(out, "\t{name},\t/* {what} */");
+            }
+            out.push_str("};\n\n");
+            let pairs = names.iter().zip(&values);
+            let pairs: Vec<String> =
+                pairs.map(|(name, value)| format!("[{name}] = {}", constant(value))).collect();
+            let _ = writeln!(initial, "\t{{ {} }},", pairs.join(", "));
+        }
+        let _ = write!(
+            out,
+            "/* What they hold when an instance starts. */\n\
+             static const uint64_t initial[NODES][WORDS] = {{\n{initial}}};\n\n"
+        );
+        out
+    }
+
+    /// The queue pairs of the threads, and the work ids.
+    fn queue_pairs(&self) -> String {
+        let mut out = String::new();
+        let pairs = &self.plan.code.queue_pairs;
+        if !pairs.is_empty() {
+            out.push_str("/* Queue pairs: each thread has one of its own to each node that it speaks to. */\nenum {\n");
+            for name in &self.names.queue_pairs {
+                let _ = writeln!(out, "\t{name},");
+            }
+            out.push_str("};\n\n");
+        }
+        out.push_str(
+            "static const struct { int thread, node; } queue_pairs[QUEUE_PAIRS + 1] = {\n",
+        );
+        for (pair, name) in pairs.iter().zip(&self.names.queue_pairs) {
+            let (thread, node) = (pair.thread.0, pair.node.0 - 1);
+            let _ = writeln!(out, "\t[{name}] = {{ .thread = {thread}, .node = {node} }},");
+        }
+        out.push_str("\t[QUEUE_PAIRS] = { 0, 0 },\n};\n\n");
+        if !self.names.ids.is_empty() {
+            let _ = writeln!(out, "/* Work ids. */\nenum {{ {} }};\n", self.names.ids.join(", "));
+        }
+        out
+    }
+
+    /// What the fixed parts look up: threads and observables.
+    fn tables(&self) -> String {
+        let mut out = String::from(
+            "static const struct { int node; enum status (*run)(struct thread *); } threads[THREADS] = {\n",
+        );
+        for (index, thread) in self.plan.code.threads.iter().enumerate() {
+            let _ = writeln!(out, "\t{{ {}, thread_{} }},", thread.node.0 - 1, index + 1);
+        }
+        out.push_str("};\n\n/* What is observed: registers, for which node is -1, and words at the end. */\n");
+        out.push_str("static const struct { const char *name; int node, word; } observed[OBSERVED + 1] = {\n");
+        for (observable, place) in self.test.observables.iter().zip(&self.plan.observed) {
+            let place = match place {
+                Place::Register(..) => "-1, 0".to_owned(),
+                Place::Word(node, word) => {
+                    let node = node.0 as usize - 1;
+                    format!("{node}, {}", self.names.words[node][*word])
+                }
+            };
+            let _ = writeln!(out, "\t{{ {}, {place} }},", string(&observable.name));
+        }
+        out.push_str("\t{ NULL, -1, 0 },\n};\n\n");
+        out
+    }
+}
+
+/// A decimal number as C writes it, whatever its size.
+fn constant(decimal: &str) -> String {
+    if decimal.len() < 10 { decimal.to_owned() } else { format!("UINT64_C({decimal})") }
+}
+
+/// FNV-1a, by which nodes see that they run the same program.
+fn hash(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests;

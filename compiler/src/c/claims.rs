@@ -1,0 +1,143 @@
+//! What the test claims and a model allows, as C.
+
+use std::fmt::Write;
+
+use lang::outcome::{Claim, Condition, Operand, Outcome, Value};
+use lang::program::BinaryOp;
+
+use super::expression::Term;
+use super::names::{comment, string};
+use super::{Generator, Verdicts};
+
+impl Generator<'_> {
+    /// The conditions of the test, and the outcomes that the model allows.
+    pub(super) fn claims(&self, verdicts: Option<&Verdicts>) -> String {
+        let mut out = String::new();
+        let mut rows = String::new();
+        let model = verdicts.map(|verdicts| verdicts.model.as_str());
+        let claims = self.test.expectations.iter().filter(|expectation| {
+            // Claims about other models say nothing here.
+            expectation.model.is_none() || expectation.model.as_deref() == model
+        });
+        let mut number = 0;
+        for expectation in claims {
+            let (kind, condition) = match &expectation.claim {
+                Claim::Allowed(condition) => ("ALLOWED", condition),
+                Claim::Forbidden(condition) => ("FORBIDDEN", condition),
+                Claim::Always(condition) => ("REQUIRED", condition),
+                // Whole sets of outcomes are what the model is asked for below.
+                Claim::Exactly { .. } => continue,
+            };
+            number += 1;
+            let value = condition_term(condition).truth();
+            let unused = if value.text().contains("v[") { "" } else { "\t(void)v;\n" };
+            let _ = write!(
+                out,
+                "/* {} */\nstatic int claim_{number}(const uint64_t *v)\n{{\n{unused}\treturn {};\n}}\n\n",
+                comment(&expectation.text),
+                value.text()
+            );
+            let text = string(&expectation.text);
+            let _ = writeln!(rows, "\t{{ {kind}, {text}, claim_{number} }},");
+        }
+        let _ = write!(
+            out,
+            "static const struct claim claims[] = {{\n{rows}\t{{ ALLOWED, NULL, NULL }},\n}};\n\n"
+        );
+        out.push_str(&judgement(verdicts));
+        out
+    }
+}
+
+/// The table of allowed states, or why there is none.
+fn judgement(verdicts: Option<&Verdicts>) -> String {
+    let model = verdicts.map_or("", |verdicts| verdicts.model.as_str());
+    let (rows, reason) = match verdicts {
+        None => (None, "no model was asked".to_owned()),
+        Some(Verdicts { incomplete: Some(reason), .. }) => {
+            (None, format!("what {model} allows is not known in full: {reason}"))
+        }
+        Some(verdicts) => match verdicts.allowed.iter().map(row).collect::<Option<Vec<String>>>() {
+            Some(rows) => (Some(rows), String::new()),
+            None => (None, format!("{model} allows values that are no numbers")),
+        },
+    };
+    let mut out = format!("#define MODEL {}\n", string(model));
+    match &rows {
+        // Without any row, an array of one that JUDGED does not count.
+        Some(rows) => {
+            let _ = write!(
+                out,
+                "#ifdef __x86_64__\n#define JUDGED 1\n#define NOT_JUDGED \"\"\n\
+                 #else\n#define JUDGED 0\n\
+                 #define NOT_JUDGED \"the model speaks of CPUs that are TSO, and this one is not x86\"\n#endif\n\n\
+                 /* The states that {} allows, in the order of the observables, sorted. */\n\
+                 #define ALLOWED_STATES {}\n\
+                 static const uint64_t allowed[ALLOWED_STATES + 1][OBSERVED + 1] = {{\n",
+                comment(model),
+                rows.len()
+            );
+            for row in rows {
+                let _ = writeln!(out, "\t{row},");
+            }
+            out.push_str("\t{ 0 },\t/* the end */\n};\n");
+        }
+        None => {
+            let _ = write!(
+                out,
+                "#define JUDGED 0\n#define NOT_JUDGED {}\n#define ALLOWED_STATES 0\n\
+                 static const uint64_t allowed[1][OBSERVED + 1] = {{ {{ 0 }} }};\n",
+                string(&reason)
+            );
+        }
+    }
+    out
+}
+
+fn row(outcome: &Outcome) -> Option<String> {
+    let values = outcome.0.iter().map(|value| match value {
+        Value::Int(value) => Some(super::constant(&value.to_string())),
+        Value::Bottom | Value::Undefined => None,
+    });
+    let values = values.collect::<Option<Vec<String>>>()?;
+    Some(if values.is_empty() {
+        "{ 0 }".to_owned()
+    } else {
+        format!("{{ {} }}", values.join(", "))
+    })
+}
+
+/// A condition on the values `v`.
+fn condition_term(condition: &Condition) -> Term {
+    let join = |op: BinaryOp, all: &[Condition], unit: u64| {
+        let mut terms = all.iter().map(condition_term);
+        let first = terms.next().unwrap_or_else(|| Term::constant(unit));
+        terms.fold(first, |left, right| left.binary(op, right))
+    };
+    match condition {
+        Condition::Constant(value) => Term::constant(u64::from(*value)),
+        Condition::Compare(op, left, right) => match (operand(*left), operand(*right)) {
+            (Ok(left), Ok(right)) => left.binary(*op, right),
+            // As `Condition::holds` has it: ⊤ can be anything, and no number is ⊥.
+            (Err(Value::Undefined), _) | (_, Err(Value::Undefined)) => Term::constant(1),
+            (left, right) => {
+                let same = left == right;
+                Term::constant(u64::from(
+                    (*op == BinaryOp::Equal && same) || (*op == BinaryOp::NotEqual && !same),
+                ))
+            }
+        },
+        Condition::And(all) => join(BinaryOp::And, all, 1),
+        Condition::Or(all) => join(BinaryOp::Or, all, 0),
+        Condition::Not(inner) => condition_term(inner).not(),
+    }
+}
+
+/// A number, or the value that is none.
+fn operand(operand: Operand) -> Result<Term, Value> {
+    match operand {
+        Operand::Observable(index) => Ok(Term::variable(format!("v[{index}]"))),
+        Operand::Value(Value::Int(value)) => Ok(Term::constant(value)),
+        Operand::Value(value) => Err(value),
+    }
+}

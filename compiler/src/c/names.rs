@@ -1,0 +1,136 @@
+//! Names of the program as identifiers of C, and its text as comments and strings.
+
+use std::collections::BTreeSet;
+
+use lang::source::{Source, Span};
+
+use crate::plan::{Plan, Role};
+
+/// The identifiers of a file. Each kind has a prefix of its own, so none is a keyword, a macro, or of another kind.
+pub(super) struct Names {
+    /// Per node and word: `N1_x`.
+    pub words: Vec<Vec<String>>,
+    /// Per queue pair: `QP_1_TO_2`, from a thread to a node.
+    pub queue_pairs: Vec<String>,
+    /// Per work id: `ID_d`.
+    pub ids: Vec<String>,
+    /// Per register: `r_a`.
+    pub registers: Vec<String>,
+}
+
+impl Names {
+    pub fn new(plan: &Plan) -> Self {
+        let mut used = BTreeSet::new();
+        let ids =
+            plan.program.work_ids.iter().map(|id| unique(&mut used, format!("ID_{}", plain(id))));
+        let ids = ids.collect();
+        let registers = plan.program.registers.iter().enumerate().map(|(index, register)| {
+            // Hidden registers have numbers, and names do not begin with digits.
+            let name = register.name.as_deref().map_or_else(|| index.to_string(), plain);
+            unique(&mut used, format!("r_{name}"))
+        });
+        let registers = registers.collect();
+        let queue_pairs = plan.code.queue_pairs.iter();
+        let queue_pairs = queue_pairs
+            .map(|pair| format!("QP_{}_TO_{}", pair.thread.number(), pair.node.0))
+            .collect();
+        let words = plan.nodes.iter().map(|node| {
+            let mut names: Vec<String> = Vec::new();
+            for word in &node.words {
+                let name = match word.role {
+                    Role::Location(id) => plain(&plan.program.locations[id.0].name),
+                    Role::Source { request } => format!("source_{}", request + 1),
+                };
+                names.push(unique(&mut used, format!("N{}_{name}", node.node.0)));
+            }
+            names
+        });
+        let words = words.collect();
+        Self { words, queue_pairs, ids, registers }
+    }
+}
+
+/// The name, or if it is taken, the name with the first number that makes it new.
+fn unique(used: &mut BTreeSet<String>, name: String) -> String {
+    let mut chosen = name.clone();
+    let mut number = 1;
+    while !used.insert(chosen.clone()) {
+        number += 1;
+        chosen = format!("{name}_{number}");
+    }
+    chosen
+}
+
+/// Letters, digits and underscores: `x'` is `x_prime`, `ā` is `a_bar`.
+fn plain(name: &str) -> String {
+    let mut plain = String::new();
+    for c in name.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() || c == '_' => plain.push(c),
+            '-' => plain.push('_'),
+            '\'' => plain.push_str("_prime"),
+            'ā' => plain.push_str("a_bar"),
+            'ē' => plain.push_str("e_bar"),
+            'ī' => plain.push_str("i_bar"),
+            'ō' => plain.push_str("o_bar"),
+            'ū' => plain.push_str("u_bar"),
+            'ȳ' => plain.push_str("y_bar"),
+            'ḡ' => plain.push_str("g_bar"),
+            c => plain.push_str(&format!("u{:x}", u32::from(c))),
+        }
+    }
+    plain
+}
+
+/// Text that can stand in a comment: it neither ends nor begins one, and shows what it is.
+pub(super) fn comment(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        let before = safe.chars().next_back();
+        // `??/` and its like were once characters.
+        if matches!((before, c), (Some('*'), '/') | (Some('/'), '*') | (Some('?'), '?')) {
+            safe.push(' ');
+        }
+        safe.push(if is_invisible(c) { '?' } else { c });
+    }
+    safe
+}
+
+/// Characters that would make a text look other than it is.
+fn is_invisible(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    (c.is_control() && c != '\t') || turns || c == '\u{feff}' || c == '\u{61c}'
+}
+
+/// A string literal.
+pub(super) fn string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' | '?' => literal.extend(['\\', c]),
+            '\t' => literal.push_str("\\t"),
+            c if is_invisible(c) => literal.push('_'),
+            c => literal.push(c),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// How much of a statement is quoted.
+const LONGEST: usize = 90;
+
+/// A statement as a comment shows it: on one line, without the blocks in it.
+pub(super) fn quote(source: &Source, span: Span) -> String {
+    let text = source.text.get(span.start..span.end).unwrap_or_default();
+    let text = text.split_once('{').map_or(text, |(head, _)| {
+        // `GFence({1, 2})` has no block.
+        if head.trim_end().ends_with('(') { text } else { head }
+    });
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > LONGEST {
+        line = line.chars().take(LONGEST).chain(['…']).collect();
+    }
+    comment(&line)
+}

@@ -1,0 +1,279 @@
+//! A thread as a function of C.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use lang::program::{Expr, LocationId, NodeId, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
+use lang::source::Span;
+
+use super::Generator;
+use super::expression::Term;
+use super::names::quote;
+use crate::plan::{Place, RequestKind};
+
+impl Generator<'_> {
+    /// The function of a thread.
+    pub(super) fn thread(&self, index: usize) -> String {
+        let thread = &self.plan.program.threads[index];
+        let requests = &self.plan.requests;
+        let owner =
+            |request: usize| self.plan.code.queue_pairs[requests[request].queue_pair.0].thread;
+        let first = (0..requests.len()).find(|request| owner(*request) == ThreadId(index));
+        let mut body = Body {
+            generator: self,
+            thread: index,
+            text: String::new(),
+            depth: 1,
+            next_request: first.unwrap_or(0),
+            turns: Vec::new(),
+            read: BTreeSet::new(),
+            last: None,
+        };
+        body.block(&thread.body);
+        let finish = body.finish();
+        let declarations = body.declarations();
+        let uses_thread = body.text.contains("(t") || finish.contains("t->");
+        let unused = if uses_thread { "" } else { "\t(void)t;\n" };
+        let (number, node) = (index + 1, thread.node.0);
+        format!(
+            "/* Thread {number} on node {node}. */\n\
+             static enum status thread_{number}(struct thread *t)\n{{\n{declarations}{unused}{}{finish}\treturn FINISHED;\n}}\n\n",
+            body.text
+        )
+    }
+}
+
+struct Body<'a> {
+    generator: &'a Generator<'a>,
+    thread: usize,
+    text: String,
+    /// How far lines are indented.
+    depth: usize,
+    /// The index of the request that the next RDMA statement posts: requests are in the order of the text.
+    next_request: usize,
+    /// The requests whose values have several words.
+    turns: Vec<usize>,
+    /// The registers that something reads.
+    read: BTreeSet<RegisterId>,
+    /// The statement that the last comment quotes: what stands for one statement has one comment.
+    last: Option<Span>,
+}
+
+impl Body<'_> {
+    fn block(&mut self, body: &[Stmt]) {
+        for statement in body {
+            self.statement(statement);
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        let indent = "\t".repeat(self.depth);
+        let _ = writeln!(self.text, "{indent}{text}");
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        if self.last != Some(statement.span) {
+            self.last = Some(statement.span);
+            let quoted = quote(self.generator.source, statement.span);
+            if !quoted.is_empty() {
+                self.line(&format!("/* {quoted} */"));
+            }
+        }
+        match &statement.kind {
+            StmtKind::If { condition, then, otherwise } => self.branch(condition, then, otherwise),
+            StmtKind::Loop(body) => {
+                self.line("for (;;) {");
+                self.nested(body);
+                self.depth += 1;
+                self.line("if (!goes_on(t))");
+                self.line("\treturn GIVEN_UP;");
+                self.depth -= 1;
+                self.line("}");
+            }
+            StmtKind::Break => self.line("break;"),
+            StmtKind::Assume(condition) => {
+                let failed = self.value(condition).not();
+                self.line(&format!("if ({})", failed.text()));
+                self.line("\treturn ASSUMED_FALSE;");
+            }
+            StmtKind::Poll(node) => {
+                let pair = self.queue_pair_to(*node);
+                self.line(&format!("if (!poll_one(t, {pair}))"));
+                self.line("\treturn BLOCKED;");
+            }
+            StmtKind::Put { id, .. }
+            | StmtKind::Get { id, .. }
+            | StmtKind::Rcas { id, .. }
+            | StmtKind::Rfaa { id, .. } => self.request(&statement.kind, *id),
+            kind => {
+                let line = self.simple(kind);
+                self.line(&line);
+            }
+        }
+    }
+
+    /// A block and nothing around it.
+    fn nested(&mut self, body: &[Stmt]) {
+        self.depth += 1;
+        self.block(body);
+        self.depth -= 1;
+    }
+
+    fn branch(&mut self, condition: &Expr, then: &[Stmt], otherwise: &[Stmt]) {
+        let condition = self.value(condition).truth();
+        self.line(&format!("if ({}) {{", condition.text()));
+        self.nested(then);
+        if !otherwise.is_empty() {
+            self.line("} else {");
+            self.nested(otherwise);
+        }
+        self.line("}");
+    }
+
+    /// Statements that are one line of C.
+    fn simple(&mut self, kind: &StmtKind) -> String {
+        match kind {
+            StmtKind::Assign { register, value } => {
+                let (register, value) = (self.register(*register), self.value(value));
+                if value.text() == register {
+                    return "/* (no effect) */".to_owned();
+                }
+                format!("{register} = {};", value.text())
+            }
+            StmtKind::Read { register, location } => {
+                let (register, word) = (self.register(*register), self.word(*location));
+                format!("{register} = cpu_read(t, {word});")
+            }
+            StmtKind::Write { location, value } => {
+                let (word, value) = (self.word(*location), self.value(value));
+                format!("cpu_write(t, {word}, {});", value.text())
+            }
+            StmtKind::Cas { register, location, expected, desired } => {
+                let target = self.target(*register);
+                let (word, expected, desired) =
+                    (self.word(*location), self.value(expected), self.value(desired));
+                format!("{target}cpu_cas(t, {word}, {}, {});", expected.text(), desired.text())
+            }
+            StmtKind::Faa { register, location, addend } => {
+                let target = self.target(*register);
+                let (word, addend) = (self.word(*location), self.value(addend));
+                format!("{target}cpu_faa(t, {word}, {});", addend.text())
+            }
+            StmtKind::Fence => "cpu_fence(t);".to_owned(),
+            StmtKind::RemoteFence(node) => {
+                format!("remote_fence(t, {});", self.queue_pair_to(*node))
+            }
+            StmtKind::Wait(id) => format!("wait_for_id(t, {});", self.generator.names.ids[id.0]),
+            // A program with any other statement has no plan.
+            _ => "#error a statement without a plan".to_owned(),
+        }
+    }
+
+    fn request(&mut self, kind: &StmtKind, id: Option<WorkId>) {
+        let (generator, index) = (self.generator, self.next_request);
+        self.next_request += 1;
+        let request = &generator.plan.requests[index];
+        let pair = &generator.names.queue_pairs[request.queue_pair.0];
+        let (here, there) = generator.plan.ends(request.queue_pair);
+        let word = |node: NodeId, word: usize| &generator.names.words[node.0 as usize - 1][word];
+        let (local, remote) = (word(here, request.local), word(there, request.remote));
+        let mut local = local.clone();
+        if let StmtKind::Put { source: lang::program::PutSource::Value(value), .. } = kind
+            && request.store.is_some()
+        {
+            let value = self.value(value);
+            if request.copies > 1 {
+                self.line(&format!("copy = {local} + next_copy(t, {pair}, &turn_{});", index + 1));
+                self.turns.push(index);
+                "copy".clone_into(&mut local);
+            }
+            self.line(&format!("set_source(t, {local}, {});", value.text()));
+        }
+        let operands = format!("t, {pair}, {local}, {remote}");
+        let call = match (&request.kind, kind) {
+            (RequestKind::Write, _) => format!("rdma_write({operands});"),
+            (RequestKind::Read, _) => format!("rdma_read({operands});"),
+            (RequestKind::CompareAndSwap { .. }, StmtKind::Rcas { expected, desired, .. }) => {
+                let (expected, desired) = (self.value(expected), self.value(desired));
+                format!("rdma_cas({operands}, {}, {});", expected.text(), desired.text())
+            }
+            (RequestKind::FetchAndAdd { .. }, StmtKind::Rfaa { addend, .. }) => {
+                format!("rdma_faa({operands}, {});", self.value(addend).text())
+            }
+            _ => "#error a request of another kind than its statement".to_owned(),
+        };
+        self.line(&call);
+        if let Some(id) = id {
+            self.line(&format!("has_id(t, {pair}, {});", generator.names.ids[id.0]));
+        }
+    }
+
+    /// What stands above the statements: registers, and the turns of values that have several words.
+    fn declarations(&self) -> String {
+        let registers = self.generator.plan.program.registers.iter().enumerate();
+        let own: Vec<RegisterId> = registers
+            .filter(|(_, register)| register.thread.0 == self.thread)
+            .map(|(index, _)| RegisterId(index))
+            .collect();
+        let name = |id: &RegisterId| self.generator.names.registers[id.0].as_str();
+        let mut out = String::new();
+        if !own.is_empty() {
+            let all: Vec<String> = own.iter().map(|id| format!("{} = 0", name(id))).collect();
+            let _ = writeln!(out, "\tuint64_t {};", all.join(", "));
+        }
+        for index in &self.turns {
+            let _ = writeln!(out, "\tstruct turn turn_{} = {{ 0 }};", index + 1);
+        }
+        if !self.turns.is_empty() {
+            out.push_str("\tint copy;\n");
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        for unread in own.iter().filter(|id| !self.read.contains(id)) {
+            let _ = writeln!(out, "\t(void){};\t/* nobody looks at it */", name(unread));
+        }
+        out
+    }
+
+    /// Registers that are observed.
+    fn finish(&mut self) -> String {
+        let mut out = String::new();
+        for (index, place) in self.generator.plan.observed.iter().enumerate() {
+            if let Place::Register(thread, register) = place
+                && thread.0 == self.thread
+            {
+                self.read.insert(*register);
+                let name = &self.generator.names.registers[register.0];
+                let _ = writeln!(out, "\tt->row[{index}] = {name};");
+            }
+        }
+        if out.is_empty() { out } else { format!("\n{out}") }
+    }
+
+    fn value(&mut self, expression: &Expr) -> Term {
+        self.read.extend(expression.registers());
+        Term::new(expression, &self.generator.names.registers)
+    }
+
+    fn register(&self, id: RegisterId) -> String {
+        self.generator.names.registers[id.0].clone()
+    }
+
+    /// `r_a = `, if a register takes the result.
+    fn target(&self, register: Option<RegisterId>) -> String {
+        register.map_or(String::new(), |register| format!("{} = ", self.register(register)))
+    }
+
+    fn word(&self, location: LocationId) -> String {
+        let node = self.generator.plan.program.locations[location.0].node.0 as usize - 1;
+        self.generator.names.words[node][self.generator.plan.word_of[location.0]].clone()
+    }
+
+    fn queue_pair_to(&self, node: NodeId) -> String {
+        let code = &self.generator.plan.code;
+        let mut own = code.threads[self.thread].queue_pairs.clone();
+        let found = own.find(|pair| code.queue_pairs[*pair].node == node);
+        found.map_or_else(String::new, |pair| self.generator.names.queue_pairs[pair].clone())
+    }
+}
