@@ -1,6 +1,6 @@
 //! Work plans: what each node, queue pair and thread does when a program runs on real RDMA.
 //!
-//! A plan is [`code`](crate::code) with places: every location is a word in its node's memory, every RDMA
+//! A plan is [`code`] with places: every location is a word in its node's memory, every RDMA
 //! operation a work request from a word to a word. One *instance* is one run of the program; backends run many,
 //! each on words of its own. The mapping is that of design.md §6: put = RDMA WRITE, get = RDMA READ,
 //! RCAS and RFAA = atomics, `Rfence` = a fence flag on the next request, `GFence` = a READ from each node and a wait
