@@ -1,8 +1,13 @@
-//! Connects an endpoint of the first RDMA device to itself, and checks what the backend `verbs` builds on. It needs a
-//! device, so it is a program and no test: `cargo run -p executor --example rdma_selftest [DEVICE]`.
+//! Checks on a device what the backend `verbs` builds on. It needs a device, so it is a program and no test.
+//!
+//!     rdma_selftest [DEVICE]          endpoints that are connected to themselves
+//!     rdma_selftest --listen          waits for another, on TCP port 18516
+//!     rdma_selftest --connect HOST    works on that one's memory
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use executor::rdma::verbs::{self, Selection};
 use executor::rdma::{
-    AtomicCapability, Device, Endpoint, RdmaError, RdmaErrorKind, Region, Request, RequestKind,
-    Settings,
+    Address, AtomicCapability, Device, Endpoint, RdmaError, RdmaErrorKind, Region, RegionKey,
+    Request, RequestKind, Settings,
 };
 
 /// Words of the region, more than a cache line's worth and no whole number of lines.
@@ -19,7 +24,15 @@ const WORDS: usize = 37;
 
 fn main() -> ExitCode {
     verbs::prepare_environment();
-    match check() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--listen"] => Pair::meet(None).and_then(Pair::serve),
+        ["--connect", host] => Pair::meet(Some(host)).and_then(Pair::work),
+        [] => check(None),
+        [device] => check(Some(device.to_owned())),
+        _ => Err(wrong("expected [DEVICE], --listen, or --connect HOST")),
+    };
+    match result {
         Ok(()) => {
             println!("SELFTEST OK");
             ExitCode::SUCCESS
@@ -37,8 +50,7 @@ struct Bench {
     region: Arc<dyn Region>,
 }
 
-fn check() -> Result<(), RdmaError> {
-    let device = std::env::args().nth(1);
+fn check(device: Option<String>) -> Result<(), RdmaError> {
     choices()?;
     let device = verbs::open(&Selection { device, ..Selection::default() })?;
     println!("{:?}", device.info());
@@ -244,6 +256,116 @@ impl Bench {
         println!("{:.0} writes per second, 64 under way", f64::from(count as u32) / seconds);
         Ok(())
     }
+}
+
+/// Two processes, with a line to talk on.
+struct Pair {
+    line: BufReader<TcpStream>,
+    region: Arc<dyn Region>,
+    endpoint: Box<dyn Endpoint>,
+    theirs: RegionKey,
+}
+
+impl Pair {
+    /// Connects with the other one.
+    fn meet(host: Option<&str>) -> Result<Self, RdmaError> {
+        let stream = match host {
+            None => TcpListener::bind(("0.0.0.0", 18516)).and_then(|listener| listener.accept()),
+            Some(host) => patiently(host).map(|stream| (stream, ([0, 0, 0, 0], 0).into())),
+        };
+        let mut line = BufReader::new(stream.map_err(io)?.0);
+        let device = verbs::open(&Selection::default())?;
+        let region = device.register(WORDS, false)?;
+        // Fast to give up, for the end of this test.
+        let settings = Settings { timeout: 12, retries: 2, ..Settings::default() };
+        let mut endpoint = device.endpoint(&region, &settings)?;
+        let own = serde_json::to_string(&(endpoint.address(), region.key())).map_err(json)?;
+        writeln!(line.get_mut(), "{own}").map_err(io)?;
+        let mut theirs = String::new();
+        line.read_line(&mut theirs).map_err(io)?;
+        let (address, theirs): (Address, RegionKey) =
+            serde_json::from_str(&theirs).map_err(json)?;
+        endpoint.connect(&address)?;
+        println!("connected to {address:?}");
+        let mut pair = Self { line, region, endpoint, theirs };
+        pair.barrier()?;
+        Ok(pair)
+    }
+
+    /// Both get here before one goes on.
+    fn barrier(&mut self) -> Result<(), RdmaError> {
+        writeln!(self.line.get_mut()).map_err(io)?;
+        self.line.read_line(&mut String::new()).map(drop).map_err(io)
+    }
+
+    /// Is worked on, looks at what came of it, and goes away.
+    fn serve(mut self) -> Result<(), RdmaError> {
+        self.barrier()?;
+        let found: Vec<u64> = self.region.words().iter().map(|word| word.load(Relaxed)).collect();
+        println!("the other one left {found:?}");
+        expect("write", found[1], 7)?;
+        expect("fetch-and-add, compare-and-swap", found[2], 99)?;
+        let Self { line, endpoint, .. } = self;
+        drop(endpoint);
+        let mut line = line;
+        writeln!(line.get_mut()).map_err(io)
+    }
+
+    /// Works on the other one's words.
+    fn work(mut self) -> Result<(), RdmaError> {
+        let theirs = self.theirs;
+        let to = |kind, local, word: u64| {
+            let remote = (theirs.address + 8 * word, theirs.key);
+            Request { kind, local, words: 1, remote, fence: false, inline: false }
+        };
+        let words = Arc::clone(&self.region);
+        let word = |index: usize| words.words()[index].load(Relaxed);
+        let endpoint = &mut *self.endpoint;
+        words.words()[0].store(7, Relaxed);
+        complete(endpoint, &to(RequestKind::Write, 0, 1))?;
+        complete(endpoint, &to(RequestKind::Read, 3, 1))?;
+        expect("read", word(3), 7)?;
+        complete(endpoint, &to(RequestKind::FetchAndAdd { addend: 42 }, 4, 2))?;
+        expect("fetch-and-add", word(4), 0)?;
+        let swap = RequestKind::CompareAndSwap { expected: 42, desired: 99 };
+        complete(endpoint, &to(swap, 4, 2))?;
+        expect("compare-and-swap", word(4), 42)?;
+        let count = 5000;
+        let start = Instant::now();
+        for _ in 0..count {
+            complete(endpoint, &to(RequestKind::Write, 0, 1))?;
+        }
+        println!(
+            "{:.0} writes per second, one by one",
+            f64::from(count) / start.elapsed().as_secs_f64()
+        );
+        self.barrier()?;
+        self.line.read_line(&mut String::new()).map_err(io)?;
+        let error = complete(&mut *self.endpoint, &to(RequestKind::Write, 0, 1)).err();
+        println!("failed as expected: {}", error.ok_or_else(|| wrong("wrote to nobody"))?);
+        Ok(())
+    }
+}
+
+/// The other one may start later.
+fn patiently(host: &str) -> std::io::Result<TcpStream> {
+    let start = Instant::now();
+    loop {
+        match TcpStream::connect((host, 18516)) {
+            Err(_) if start.elapsed() < Duration::from_secs(30) => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn io(error: std::io::Error) -> RdmaError {
+    wrong(format!("the line broke: {error}"))
+}
+
+fn json(error: serde_json::Error) -> RdmaError {
+    wrong(format!("the other one said something strange: {error}"))
 }
 
 /// Posts a request and waits for it.

@@ -12,8 +12,10 @@ use crate::terminal::{Look, Terminal, Tint};
 
 /// How many GIDs of a port are shown unless `-v` asks for all.
 const GIDS: usize = 8;
+/// What tests do that not every device can.
+const USES: [&str; 2] = ["puts and gets", "remote RMWs"];
 /// Where values begin.
-const INDENT: usize = 14;
+const INDENT: usize = 15;
 
 /// List the RDMA devices of this machine, and what of them bears on ordering and atomicity
 #[derive(Args)]
@@ -77,8 +79,8 @@ pub fn json(devices: &[DeviceInfo]) -> Json {
     let device = |info: &DeviceInfo| {
         let mut object = json!(info);
         object["lacks"] = json!({
-            "puts and gets": info.lacks_puts_and_gets(),
-            "remote RMWs": info.lacks_remote_rmws(),
+            "puts_and_gets": info.lacks_puts_and_gets(),
+            "remote_rmws": info.lacks_remote_rmws(),
         });
         object
     };
@@ -117,15 +119,19 @@ fn one(info: &DeviceInfo, look: Look) -> String {
             line("", &gid);
         }
     }
-    let (good, lacks) = good_for(info);
-    if !good.is_empty() {
-        line("good for", &look.paint(Tint::Good, &good.join(", ")));
-    }
-    for lack in lacks {
-        line("not good for", &look.paint(Tint::Open, &lack));
-    }
     if let Some(trouble) = &info.trouble {
         line("trouble", &look.paint(Tint::Bad, trouble));
+    }
+    let [moves, rmws] = USES;
+    match (info.lacks_puts_and_gets(), info.lacks_remote_rmws()) {
+        (None, None) => line("good for", &look.paint(Tint::Good, &format!("{moves}, {rmws}"))),
+        (None, Some(lack)) => {
+            line("good for", &look.paint(Tint::Good, moves));
+            line("not good for", &look.paint(Tint::Open, &format!("{rmws}: {lack}")));
+        }
+        (Some(lack), _) => {
+            line("not good for", &look.paint(Tint::Open, &format!("{moves}, {rmws}: {lack}")));
+        }
     }
     text
 }
@@ -226,17 +232,108 @@ fn shown(port: &PortInfo, info: &DeviceInfo, look: Look) -> Vec<String> {
     lines
 }
 
-/// What tests can be run with it; and what not, with the reason.
-fn good_for(info: &DeviceInfo) -> (Vec<&'static str>, Vec<String>) {
-    let uses =
-        [("puts and gets", info.lacks_puts_and_gets()), ("remote RMWs", info.lacks_remote_rmws())];
-    let mut good = Vec::new();
-    let mut lacks = Vec::new();
-    for (what, lack) in uses {
-        match lack {
-            None => good.push(what),
-            Some(why) => lacks.push(format!("{what}: {why}")),
+#[cfg(test)]
+mod tests {
+    use executor::rdma::GidKind;
+
+    use super::*;
+
+    const PLAIN: Look = Look { color: false, error_color: false, quiet: false, verbose: 0 };
+
+    fn device() -> DeviceInfo {
+        let gid = |index| Gid { index, address: format!("10.0.0.{index}"), kind: GidKind::RoceV2 };
+        let port = PortInfo {
+            number: 1,
+            state: PortInfo::ACTIVE.to_owned(),
+            link_layer: LinkLayer::Ethernet,
+            mtu: 4096,
+            gigabits: 100,
+            gids: (0..12).map(gid).collect(),
+            ..PortInfo::default()
+        };
+        DeviceInfo {
+            name: "mlx5_0".to_owned(),
+            driver: "mlx5".to_owned(),
+            firmware: "16.35.2000".to_owned(),
+            vendor_id: 0x2c9,
+            part_id: 4119,
+            node_guid: "0c42a10300112233".to_owned(),
+            transport: DeviceInfo::INFINIBAND.to_owned(),
+            atomics: AtomicCapability::Global,
+            pci_atomics: Some(PciAtomics { fetch_add: 12, swap: 0, compare_swap: 8 }),
+            responder_reads: 16,
+            initiator_reads: 16,
+            relaxed_ordering: Some(true),
+            data_in_order: Some(true),
+            ports: vec![port],
+            port: 1,
+            gid: Some((10, "RoCE v2 with an IPv4 address".to_owned())),
+            ..DeviceInfo::default()
         }
     }
-    (good, lacks)
+
+    #[test]
+    fn a_device_for_people() {
+        let expected = "\
+mlx5_0
+  device          driver mlx5, firmware 16.35.2000, vendor 0x02c9, part 4119, hardware 0x0, GUID 0c42a10300112233, InfiniBand
+  atomics         atomic with all accesses, also those of the CPU; over PCIe: fetch-and-add of 4, 8 bytes; compare-and-swap of 8 bytes
+  reads under way 16 as initiator, 16 as responder, for each queue pair (reads and atomics together)
+  relaxed order   possible on PCIe, for memory registered so
+  data in order   promised within a write
+  port 1          ACTIVE, Ethernet, MTU 4096, 100 Gbit/s
+                  GID 0   RoCE v2  10.0.0.0
+                  GID 1   RoCE v2  10.0.0.1
+                  GID 2   RoCE v2  10.0.0.2
+                  GID 3   RoCE v2  10.0.0.3
+                  GID 4   RoCE v2  10.0.0.4
+                  GID 5   RoCE v2  10.0.0.5
+                  GID 6   RoCE v2  10.0.0.6
+                  GID 7   RoCE v2  10.0.0.7
+                  GID 10  RoCE v2  10.0.0.10 <- used: RoCE v2 with an IPv4 address
+                  … and 3 more GIDs; -v shows all
+  good for        puts and gets, remote RMWs
+";
+        assert_eq!(text(&[device()], PLAIN), expected);
+        let all = text(&[device()], Look { verbose: 1, ..PLAIN });
+        assert!(all.contains("GID 11 ") && !all.contains("-v shows all"), "{all}");
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_said_once() {
+        let last = |info: &DeviceInfo| {
+            let text = text(std::slice::from_ref(info), PLAIN);
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.last().cloned().unwrap_or_default()
+        };
+        let efa = DeviceInfo { atomics: AtomicCapability::None, ..device() };
+        assert_eq!(last(&efa), "  not good for    remote RMWs: it has no atomics");
+        let iwarp = DeviceInfo { transport: DeviceInfo::IWARP.to_owned(), ..device() };
+        assert!(
+            last(&iwarp).starts_with("  not good for    puts and gets, remote RMWs: its transport")
+        );
+        let trouble = Some("it is gone".to_owned());
+        let gone = DeviceInfo { name: "rxe0".to_owned(), trouble, ..DeviceInfo::default() };
+        assert_eq!(text(&[gone], PLAIN), "rxe0\n  trouble         it is gone\n");
+    }
+
+    #[test]
+    fn the_shape_of_json() {
+        let json = json(&[device()]);
+        assert_eq!(json["schema"], "litmus-devices/1");
+        assert_eq!(json["errors"], json!([]));
+        let device = &json["devices"][0];
+        assert_eq!(device["atomics"], "global");
+        assert_eq!(device["pci_atomics"]["fetch_add"], 12);
+        assert_eq!(device["ports"][0]["link_layer"], "ethernet");
+        assert_eq!(device["ports"][0]["gids"][0]["kind"], "RoCE v2");
+        assert_eq!(device["gid"], json!([10, "RoCE v2 with an IPv4 address"]));
+        assert_eq!(device["lacks"], json!({ "puts_and_gets": null, "remote_rmws": null }));
+    }
+
+    #[test]
+    fn the_nearest_name_is_offered() {
+        let error = only("mlx5_1", vec![device()]).expect_err("there is none");
+        assert!(error.ends_with("there is mlx5_0; did you mean `mlx5_0`?"), "{error}");
+    }
 }

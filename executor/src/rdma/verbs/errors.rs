@@ -34,11 +34,7 @@ pub fn errno_text(errno: i32) -> String {
 
 fn call_hint(CallError { call, errno }: CallError) -> Option<String> {
     let hint = match (call, errno) {
-        ("ibv_reg_mr", libc::ENOMEM) => format!(
-            "the NIC's memory is locked, and this process may lock {}: raise `ulimit -l`, \
-             or `memlock` in /etc/security/limits.conf",
-            locked_limit()
-        ),
+        ("ibv_reg_mr", libc::ENOMEM) => return locked_limit(),
         ("ibv_open_device", libc::EPERM | libc::EACCES) => {
             "this user may not open /dev/infiniband/uverbs*; in a container, pass that folder in".to_owned()
         }
@@ -64,15 +60,15 @@ fn call_hint(CallError { call, errno }: CallError) -> Option<String> {
     Some(hint)
 }
 
-/// How much memory this process may lock, as the kernel puts it.
-fn locked_limit() -> String {
+/// That memory for a NIC is locked, and of that a process may not have as much as it likes.
+fn locked_limit() -> Option<String> {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
-    match line.and_then(|rest| rest.split_whitespace().next()) {
-        Some(limit) if limit.bytes().all(|c| c.is_ascii_digit()) => format!("{limit} bytes"),
-        Some(limit) => format!("{limit} memory"),
-        None => "a limited amount".to_owned(),
-    }
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
+    let bytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(format!(
+        "memory for a NIC is locked, and this process may lock {bytes} bytes: raise `ulimit -l`, or \
+         `memlock` in /etc/security/limits.conf"
+    ))
 }
 
 /// A request that completed with an error.
@@ -142,4 +138,41 @@ pub fn describe(request: &Request) -> String {
         text.push_str(", inline");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_failed() {
+        let error = CallError { call: "ibv_open_device", errno: libc::EACCES };
+        let error = call_failed(error, "mlx5_0", "the device");
+        assert_eq!(error.kind, RdmaErrorKind::Failed);
+        assert_eq!(
+            error.message,
+            "ibv_open_device failed for the device of mlx5_0: Permission denied (errno 13); this user may not open \
+             /dev/infiniband/uverbs*; in a container, pass that folder in"
+        );
+        let gone = CallError { call: "ibv_post_send", errno: libc::ENODEV };
+        assert_eq!(call_failed(gone, "rxe0", "queue pair 3").kind, RdmaErrorKind::NoDevice);
+        let plain = CallError { call: "ibv_create_cq", errno: 0 };
+        assert_eq!(
+            call_failed(plain, "rxe0", "a new queue pair").message,
+            "ibv_create_cq failed for a new queue pair of rxe0: no reason given"
+        );
+    }
+
+    #[test]
+    fn a_request_that_failed() {
+        let kind = RequestKind::FetchAndAdd { addend: 1 };
+        let remote = (0x1000, 0x12);
+        let request = Request { kind, local: 5, words: 1, remote, fence: true, inline: false };
+        let failure = Failure { id: 7, status: 12, vendor: 0x81 };
+        let message = request_failed(failure, Some(&request), "mlx5_0", 40).message;
+        let start = "request 7 (fetch-and-add to 0x1000 by key 0x12, result to word 5, fence) of queue pair 40 of \
+                     mlx5_0 failed: ";
+        assert!(message.starts_with(start), "{message}");
+        assert!(message.contains("(status 12, vendor error 0x81); the other end does not answer"));
+    }
 }
