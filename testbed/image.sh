@@ -93,7 +93,7 @@ add_module() {
   local name=$1 file to=$base/usr/lib/modules needed
   [ -e "$to/$name.ko" ] && return
   file=$(find "$work/kernel/lib/modules" -name "${name//_/[_-]}.ko*" -print -quit)
-  [ -n "$file" ] || { grep -qE "/${name//_/[_-]}\.ko" "$work"/kernel/lib/modules/*/modules.builtin && return; }
+  if [ -z "$file" ] && grep -qE "/${name//_/[_-]}\.ko" "$work"/kernel/lib/modules/*/modules.builtin; then return; fi
   [ -n "$file" ] || die 70 "the Debian kernel has no module $name"
   case $file in *.xz) xz -dc "$file" ;; *) cat "$file" ;; esac >"$to/$name.ko"
   for needed in $(grep -az '^depends=' "$to/$name.ko" | tr -d '\0' | sed 's/^depends=//; s/,/ /g'); do
@@ -103,18 +103,23 @@ add_module() {
   echo "$name" >>"$to/order"
 }
 
-# Copies program $2 into /usr/bin below $1, with all its shared libraries: those of the packages first, else the host's.
+# The shared libraries of program $1, a path a line: those of the packages first, else the host's. A script has none.
+libraries_of() {
+  { LD_LIBRARY_PATH=$libraries ldd "$1" 2>/dev/null || true; } |
+    awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\/.*ld-linux/ { print $1 }'
+}
+
+# Copies program $2 into /usr/bin below $1 with its libraries; $3, if given, is its name there.
 add_program() {
   local to=$1 program=$2 library
   mkdir -p "$to"/usr/{bin,lib64,lib/x86_64-linux-gnu}
-  cp -L "$program" "$to/usr/bin/"
-  LD_LIBRARY_PATH=$libraries ldd "$program" 2>/dev/null |
-    awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\/.*ld-linux/ { print $1 }' | while read -r library; do
+  cp -L "$program" "$to/usr/bin/${3:-${program##*/}}"
+  while read -r library; do
     case $library in
       *ld-linux*) cp -L "$library" "$to/usr/lib64/" ;;
       *) cp -L "$library" "$to/usr/lib/x86_64-linux-gnu/" ;;
     esac
-  done
+  done < <(libraries_of "$program")
 }
 
 # Folder $1 as a cpio archive on standard output.
@@ -159,13 +164,13 @@ fetch() {
 # The archive of litmus, made anew when the binary or one of its libraries has changed. Sets `litmus_archive`.
 build_litmus() {
   local key folder=$work/litmus
-  key=$({ echo "$litmus_binary"; ldd "$litmus_binary" | awk '$3 ~ /^\// { print $3 }'; } | xargs stat -L -c '%n %s %Y %i' | sha256sum | cut -c 1-16)
+  key=$({ echo "$litmus_binary" && libraries_of "$litmus_binary"; } | xargs -d '\n' stat -L -c '%n %s %y %i' | sum)
   litmus_archive=$work/litmus-$key.cpio
   [ -e "$litmus_archive" ] && return
-  rm -rf "$folder" "$work"/litmus-*.cpio
-  add_program "$folder" "$litmus_binary"
-  [ "${litmus_binary##*/}" = litmus ] || mv "$folder/usr/bin/${litmus_binary##*/}" "$folder/usr/bin/litmus"
-  strip "$folder"/usr/bin/litmus 2>/dev/null || true
+  rm -rf "$folder"
+  find "$work" -maxdepth 1 -name 'litmus-*.cpio' -mtime +1 -delete
+  add_program "$folder" "$litmus_binary" litmus
+  strip "$folder/usr/bin/litmus" 2>/dev/null || true
   archive "$folder" >"$litmus_archive.part"
   rm -rf "$folder"
   mv "$litmus_archive.part" "$litmus_archive"

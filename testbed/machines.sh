@@ -12,8 +12,9 @@ prepare_image() {
   local folder=$1 layer=$run_folder/layer addresses='' agents=no node file words=''
   fetch
   build_litmus
-  mkdir -p "$layer"/etc/{testbed,litmus}
+  mkdir -p "$layer"/etc/{testbed,litmus} "$layer/usr/bin"
   cp "$here/init" "$layer/init"
+  cp "$here/on" "$layer/usr/bin/on"
   (umask 077 && od -An -N 32 -tx1 /dev/urandom | tr -d ' \n' >"$layer/etc/litmus/secret")
   for ((node = 1; node <= nodes; node++)); do addresses+=${addresses:+,}10.9.0.$node:18515; done
   if "$litmus_binary" agent --help >/dev/null 2>&1; then agents=yes; else
@@ -51,9 +52,7 @@ link() { echo "-netdev dgram,id=$1,local.type=unix,local.path=$run_folder/$2,rem
 # The network of VM $1. Two are linked directly; of more, the process of the first holds a hub.
 network() {
   local other
-  if [ "$nodes" -eq 1 ]; then
-    echo "-netdev hubport,id=net,hubid=0 $(network_card net 1)"
-  elif [ "$nodes" -eq 2 ]; then
+  if [ "$nodes" -eq 2 ]; then
     echo "$(link net "net$1" "net$((3 - $1))") $(network_card net "$1")"
   elif [ "$1" -gt 1 ]; then
     echo "$(link net "net$1" "hub$1") $(network_card net "$1")"
@@ -66,6 +65,7 @@ network() {
 }
 
 # boot NODE ARGUMENT…
+# shellcheck disable=SC2054 # the commas are qemu's
 boot() {
   local node=$1 arguments
   shift
@@ -77,7 +77,7 @@ boot() {
     -machine pc -accel "$acceleration" -cpu max -smp "$cpus" -m "$memory"
     -nodefaults -no-user-config -display none -monitor none -no-reboot -serial "file:$run_folder/console$node.log"
     -kernel "$work/vmlinux" -initrd "$run_folder/image.cpio"
-    -append "console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off nokaslr tsc=reliable no_timer_check cryptomgr.notests random.trust_cpu=on node=$node"
+    -append "console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off nokaslr tsc=reliable no_timer_check cryptomgr.notests random.trust_cpu=on acpi=noirq node=$node"
     -device virtio-serial-pci,max_ports=5
     -chardev "pipe,id=control,path=$run_folder/control$node" -device virtserialport,nr=1,chardev=control
     -chardev "file,id=log,path=$run_folder/agent$node.log" -device virtserialport,nr=2,chardev=log
@@ -86,11 +86,10 @@ boot() {
   LD_LIBRARY_PATH=$libraries setpriv --pdeathsig KILL "$root/usr/bin/qemu-system-x86_64" "${arguments[@]}" "$@" \
     </dev/null >"$run_folder/qemu$node.log" 2>&1 {events}>&- &
   qemu_pids[node]=$!
-  disown # or bash reports its death
 }
 
 boot_all() {
-  local folder=$1 node stream acceleration
+  local folder=$1 node acceleration
   acceleration=$(accelerator)
   mkfifo "$run_folder/events" "$run_folder/stdout" "$run_folder/stderr"
   exec {events}<>"$run_folder/events"
@@ -106,6 +105,7 @@ boot_all() {
 }
 
 # Waits 0.2 s for an event, and sets `from`, `event` and `detail`. False: none came.
+# shellcheck disable=SC2034 # not every caller uses all three
 next_event() { read -r -t 0.2 -u "$events" from event detail; }
 
 order() { echo "$2" 1<>"$run_folder/control$1.in"; }
@@ -130,7 +130,8 @@ await_ready() {
     for ((node = 1; node <= nodes; node++)); do
       kill -0 "${qemu_pids[node]}" 2>/dev/null || failed "$node" "ended while it booted"
     done
-    now_ms && [ "$now" -lt "$deadline" ] || failed 1 "not all VMs were ready within 90 s"
+    now_ms
+    [ "$now" -lt "$deadline" ] || failed 1 "not all VMs were ready within 90 s"
   done
 }
 
@@ -150,8 +151,9 @@ send_due_orders() {
 }
 
 # Runs the command to its end and exits with its exit code.
+# shellcheck disable=SC2034 # `from` is not used
 run_command() {
-  local from event detail code='' started node
+  local from event detail code='' started
   order 1 run
   now_ms && started=$now
   while [ -z "$code" ]; do
@@ -160,8 +162,8 @@ run_command() {
         started) now_ms && started=$now ;;
         exit) code=$detail ;;
       esac
-    else
-      kill -0 "${qemu_pids[1]}" 2>/dev/null || failed 1 "ended before the command did"
+    elif ! kill -0 "${qemu_pids[1]}" 2>/dev/null; then
+      failed 1 "ended before the command did"
     fi
     now_ms
     send_due_orders $((now - started))
@@ -178,7 +180,7 @@ run_command() {
 
 # Lets every VM complete its log, ends them, and waits until the last output has passed.
 finish() {
-  local from event detail node pending=0 deadline
+  local event node pending=0 deadline
   for ((node = 1; node <= nodes; node++)); do
     kill -0 "${qemu_pids[node]}" 2>/dev/null && order "$node" quit && pending=$((pending + 1))
   done
@@ -186,8 +188,14 @@ finish() {
   while [ "$pending" -gt 0 ] && now_ms && [ "$now" -lt "$deadline" ]; do
     if next_event && [ "$event" = bye ]; then pending=$((pending - 1)); fi
   done
-  kill -KILL "${qemu_pids[@]}" 2>/dev/null || true
+  end_machines
   wait "${copier_pids[@]}" || true
+}
+
+end_machines() {
+  [ ${#qemu_pids[@]} -gt 0 ] || return 0
+  kill -KILL "${qemu_pids[@]}" 2>/dev/null || true
+  wait "${qemu_pids[@]}" 2>/dev/null || true # bash would report each death
 }
 
 show_agent_logs() {
@@ -202,8 +210,8 @@ show_agent_logs() {
 # On every exit: no process and no temporary file is left; the logs of this run take the place of the last one's.
 clean_up() {
   trap '' INT TERM HUP
-  kill -KILL "${qemu_pids[@]}" "${copier_pids[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
+  end_machines
+  kill "${copier_pids[@]}" 2>/dev/null || true
   if [ -n "$run_folder" ]; then
     rm -rf "$work/last" && mkdir -p "$work/last"
     mv "$run_folder"/*.log "$work/last/" 2>/dev/null || true
