@@ -98,8 +98,9 @@ impl Generator<'_> {
             ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
         ];
         for (name, value, what) in defines {
-            let what = if what.is_empty() { String::new() } else { format!("\t/* {what} */") };
-            let _ = writeln!(out, "#define {name} {value}{what}");
+            let line = format!("#define {name:<14} {value}");
+            let what = if what.is_empty() { String::new() } else { format!("/* {what} */") };
+            let _ = writeln!(out, "{}", format!("{line:<30} {what}").trim_end());
         }
         out.push('\n');
         out

@@ -20,7 +20,7 @@ use lang::source::Source;
 use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
-use crate::models::{ChoiceError, Models};
+use crate::models::{ChoiceError, LoadedModel, Models};
 use crate::options::{JobsOption, SolverOptions, show_problems};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
@@ -46,7 +46,7 @@ pub struct Arguments {
     /// Write over files that were not made by this command
     #[arg(long)]
     force: bool,
-    /// The model by which a program judges what it sees, instead of the first that the test's header names
+    /// The model by which a program judges what it sees, instead of the first of the test's header that is made for NICs
     #[arg(long, value_name = "NAME|FILE.cat")]
     model: Option<String>,
     #[command(flatten)]
@@ -214,7 +214,13 @@ fn verdicts(
         allowed: Default::default(),
         incomplete: Some(reason),
     };
-    let Some(model) = asked.first() else {
+    // Real machines are weaker than `sc`, and ones with a NIC weaker than `tso`. Of equals, the first is taken.
+    let strength = |model: &&Arc<LoadedModel>| match model.model().machine.as_deref() {
+        Some("sc") => 2,
+        Some("tso") => 1,
+        _ => 0,
+    };
+    let Some(model) = asked.iter().min_by_key(strength) else {
         return Ok(unknown("none", "the test names no model".to_owned()));
     };
     match engine::ask(test, model.model(), request) {

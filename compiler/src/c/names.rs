@@ -61,7 +61,7 @@ fn unique(used: &mut BTreeSet<String>, name: String) -> String {
     chosen
 }
 
-/// Letters, digits and underscores: `x'` is `x_prime`, `ā` is `a_bar`.
+/// Letters, digits and underscores: `x'` is `x_prime`.
 fn plain(name: &str) -> String {
     let mut plain = String::new();
     for c in name.chars() {
@@ -69,13 +69,6 @@ fn plain(name: &str) -> String {
             c if c.is_ascii_alphanumeric() || c == '_' => plain.push(c),
             '-' => plain.push('_'),
             '\'' => plain.push_str("_prime"),
-            'ā' => plain.push_str("a_bar"),
-            'ē' => plain.push_str("e_bar"),
-            'ī' => plain.push_str("i_bar"),
-            'ō' => plain.push_str("o_bar"),
-            'ū' => plain.push_str("u_bar"),
-            'ȳ' => plain.push_str("y_bar"),
-            'ḡ' => plain.push_str("g_bar"),
             c => plain.push_str(&format!("u{:x}", u32::from(c))),
         }
     }

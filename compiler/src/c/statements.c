@@ -107,7 +107,7 @@ struct claim {
 	int (*holds)(const uint64_t *values);
 };
 
-static __thread int this_node;
+static __thread int this_node = -1;
 static int cpus_are_few, verbose;
 static struct { uint64_t iterations, seed, per_round, delay; } settings = { 10000, 0, 1, 1000 };
 
@@ -121,7 +121,10 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
 	fflush(stdout);
-	fprintf(stderr, "%s: node %d: %s\n", TEST, this_node + 1, text);
+	if (this_node >= 0)
+		fprintf(stderr, "%s: node %d: %s\n", TEST, this_node + 1, text);
+	else
+		fprintf(stderr, "%s: %s\n", TEST, text);
 	exit(2);
 }
 
@@ -153,13 +156,16 @@ static int patience(uint64_t *turns, uint64_t *start, uint64_t seconds)
 	return nanoseconds() - *start < seconds * 1000000000;
 }
 
-/* A random time before a statement. Each instance has its own bound, often 0. */
+/* A random time before a statement. Each instance has its own bound, often 0. Where CPUs are few, only another thread
+ * that runs instead makes a difference. */
 static void delay(struct thread *t)
 {
 	uint64_t end;
 
 	if (!t->delay)
 		return;
+	if (cpus_are_few && next_random(t) >> 63)
+		sched_yield();
 	end = nanoseconds() + next_random(t) % t->delay;
 	while (nanoseconds() < end)
 		;

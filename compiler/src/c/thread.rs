@@ -61,8 +61,13 @@ struct Body<'a> {
 
 impl Body<'_> {
     fn block(&mut self, body: &[Stmt]) {
-        for statement in body {
-            self.statement(statement);
+        for (index, statement) in body.iter().enumerate() {
+            // A read that an expression hides is a part of the statement after it.
+            let (within, rest) = (statement.span, &body[index + 1..]);
+            let whole = rest.iter().map(|later| later.span).find(|later| {
+                *later != within && later.start <= within.start && within.end <= later.end
+            });
+            self.statement(statement, whole.unwrap_or(within));
         }
     }
 
@@ -71,10 +76,11 @@ impl Body<'_> {
         let _ = writeln!(self.text, "{indent}{text}");
     }
 
-    fn statement(&mut self, statement: &Stmt) {
-        if self.last != Some(statement.span) {
-            self.last = Some(statement.span);
-            let quoted = quote(self.generator.source, statement.span);
+    /// `whole` is the part of the text that says so.
+    fn statement(&mut self, statement: &Stmt, whole: Span) {
+        if self.last != Some(whole) && statement.kind != StmtKind::Break {
+            self.last = Some(whole);
+            let quoted = quote(self.generator.source, whole);
             if !quoted.is_empty() {
                 self.line(&format!("/* {quoted} */"));
             }
