@@ -22,7 +22,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HOST:PORT", default_value_t = format!("127.0.0.1:{DEFAULT_PORT}"))]
     listen: String,
     /// The file with the secret, or - for the first line of standard input; LITMUS_SECRET in the environment serves too
-    #[arg(long, value_name = "FILE", env = "LITMUS_SECRET_FILE")]
+    #[arg(long, value_name = "FILE", env = "LITMUS_SECRET_FILE", hide_env_values = true)]
     secret_file: Option<PathBuf>,
     /// The most memory for a test, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=65536))]

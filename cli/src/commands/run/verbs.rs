@@ -13,13 +13,19 @@ use crate::commands::agent;
 #[command(next_help_heading = "Real RDMA (--backend verbs)")]
 pub struct VerbsOptions {
     /// The machines, each with an agent; the tests' nodes take turns on them [default: this machine]
-    #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',', env = "LITMUS_NODES")]
+    #[arg(
+        long,
+        value_name = "HOST[:PORT],…",
+        value_delimiter = ',',
+        env = "LITMUS_NODES",
+        hide_env_values = true
+    )]
     nodes: Vec<String>,
     /// What starts the agents; `none` if they run already [default: none with --nodes, else local]
     #[arg(long, value_name = "HOW")]
     launch: Option<LaunchName>,
     /// The file with the secret that the agents know
-    #[arg(long, value_name = "FILE", env = "LITMUS_SECRET_FILE")]
+    #[arg(long, value_name = "FILE", env = "LITMUS_SECRET_FILE", hide_env_values = true)]
     secret_file: Option<PathBuf>,
     /// Device on each machine, as in perftest
     #[arg(short = 'd', long = "ib-dev", value_name = "DEV")]
@@ -62,7 +68,7 @@ pub struct VerbsOptions {
     outstanding: Option<u8>,
     /// Time until a packet is sent again: 4.096 µs times 2 to the power of this
     #[arg(short = 'u', long = "qp-timeout", value_name = "N")]
-    timeout: Option<u8>,
+    ack_timeout: Option<u8>,
     /// Post puts inline: their sources are then read by the CPU, so another machine is tested
     #[arg(long)]
     inline: bool,
@@ -114,7 +120,7 @@ impl VerbsOptions {
             *parameter = choice.unwrap_or(*parameter);
         }
         settings.outstanding_reads = self.outstanding.or(settings.outstanding_reads);
-        settings.timeout = self.timeout.unwrap_or(settings.timeout);
+        settings.timeout = self.ack_timeout.unwrap_or(settings.timeout);
         parameters.pin |= self.pin;
         parameters.inline |= self.inline;
         parameters.relaxed_ordering |= self.relaxed_ordering;
