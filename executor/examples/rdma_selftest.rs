@@ -276,8 +276,8 @@ impl Pair {
         let mut line = BufReader::new(stream.map_err(io)?.0);
         let device = verbs::open(&Selection::default())?;
         let region = device.register(WORDS, false)?;
-        // Fast to give up, for the end of this test.
-        let settings = Settings { timeout: 12, retries: 2, ..Settings::default() };
+        // Gives up within a few seconds, for the end of this test; emulated machines may need half a second.
+        let settings = Settings { timeout: 17, retries: 3, ..Settings::default() };
         let mut endpoint = device.endpoint(&region, &settings)?;
         let own = serde_json::to_string(&(endpoint.address(), region.key())).map_err(json)?;
         writeln!(line.get_mut(), "{own}").map_err(io)?;
