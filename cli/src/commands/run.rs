@@ -55,8 +55,6 @@ pub struct Arguments {
     #[arg(long, exclusive = true)]
     list_faults: bool,
     #[command(flatten)]
-    verbs: VerbsOptions,
-    #[command(flatten)]
     models: ModelOption,
     #[command(flatten)]
     solver: SolverOptions,
@@ -70,6 +68,9 @@ pub struct Arguments {
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
+    // Last, since its heading holds for all that follows.
+    #[command(flatten)]
+    verbs: VerbsOptions,
 }
 
 /// What runs the tests.
