@@ -17,7 +17,7 @@ const USES: [&str; 2] = ["puts and gets", "remote RMWs"];
 /// Where values begin.
 const INDENT: usize = 15;
 
-/// List the RDMA devices of this machine, and what of them bears on ordering and atomicity
+/// List the RDMA devices, and what bears on ordering in them
 #[derive(Args)]
 pub struct Arguments {
     /// Only the device of this name
@@ -118,9 +118,6 @@ fn one(info: &DeviceInfo, look: Look) -> String {
         for gid in shown(port, info, look) {
             line("", &gid);
         }
-    }
-    if let Some(trouble) = &info.trouble {
-        line("trouble", &look.paint(Tint::Bad, trouble));
     }
     let [moves, rmws] = USES;
     match (info.lacks_puts_and_gets(), info.lacks_remote_rmws()) {
@@ -312,6 +309,8 @@ mlx5_0
         assert!(
             last(&iwarp).starts_with("  not good for    puts and gets, remote RMWs: its transport")
         );
+        let down = DeviceInfo { port: 0, trouble: Some("it is down".to_owned()), ..device() };
+        assert_eq!(last(&down), "  not good for    puts and gets, remote RMWs: it is down");
         let trouble = Some("it is gone".to_owned());
         let gone = DeviceInfo { name: "rxe0".to_owned(), trouble, ..DeviceInfo::default() };
         assert_eq!(text(&[gone], PLAIN), "rxe0\n  trouble         it is gone\n");
