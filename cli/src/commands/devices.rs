@@ -136,7 +136,7 @@ fn one(info: &DeviceInfo, look: Look) -> String {
 fn identity(info: &DeviceInfo) -> String {
     let or = |text: &str, instead: &str| if text.is_empty() { instead } else { text }.to_owned();
     format!(
-        "driver {}, firmware {}, vendor {:#06x}, part {}, hardware {:#x}, GUID {}, {}",
+        "driver {}, firmware {}, vendor {:#06x}, part {}, hardware {:#x}, GUID {}, transport {}",
         or(&info.driver, "unknown"),
         or(&info.firmware, "none"),
         info.vendor_id,
@@ -273,7 +273,7 @@ mod tests {
     fn a_device_for_people() {
         let expected = "\
 mlx5_0
-  device          driver mlx5, firmware 16.35.2000, vendor 0x02c9, part 4119, hardware 0x0, GUID 0c42a10300112233, InfiniBand
+  device          driver mlx5, firmware 16.35.2000, vendor 0x02c9, part 4119, hardware 0x0, GUID 0c42a10300112233, transport InfiniBand
   atomics         atomic with all accesses, also those of the CPU; over PCIe: fetch-and-add of 4, 8 bytes; compare-and-swap of 8 bytes
   reads under way 16 as initiator, 16 as responder, for each queue pair (reads and atomics together)
   relaxed order   possible on PCIe, for memory registered so
