@@ -294,3 +294,16 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert!(stdout(&output).contains("interrupted after"), "{}", stdout(&output));
     assert!(scratch.read("r.jsonl").contains("\"status\":\"interrupted\""));
 }
+
+/// What there is depends on the machine; that there is an answer does not.
+#[test]
+fn devices_are_listed_or_their_lack_is_explained() {
+    let scratch = Scratch::new("devices");
+    let output = scratch.run("devices --format json");
+    let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["schema"], "litmus-devices/1");
+    let [devices, errors] =
+        ["devices", "errors"].map(|name| json[name].as_array().unwrap().is_empty());
+    assert_ne!(devices, errors, "{json}");
+    assert_eq!(code(&output), if devices { 2 } else { 0 });
+}

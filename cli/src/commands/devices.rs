@@ -17,7 +17,7 @@ const USES: [&str; 2] = ["puts and gets", "remote RMWs"];
 /// Where values begin.
 const INDENT: usize = 15;
 
-/// List the RDMA devices of this machine, and what of them bears on ordering and atomicity
+/// List the RDMA devices, and what bears on ordering in them
 #[derive(Args)]
 pub struct Arguments {
     /// Only the device of this name
@@ -119,9 +119,6 @@ fn one(info: &DeviceInfo, look: Look) -> String {
             line("", &gid);
         }
     }
-    if let Some(trouble) = &info.trouble {
-        line("trouble", &look.paint(Tint::Bad, trouble));
-    }
     let [moves, rmws] = USES;
     match (info.lacks_puts_and_gets(), info.lacks_remote_rmws()) {
         (None, None) => line("good for", &look.paint(Tint::Good, &format!("{moves}, {rmws}"))),
@@ -139,7 +136,7 @@ fn one(info: &DeviceInfo, look: Look) -> String {
 fn identity(info: &DeviceInfo) -> String {
     let or = |text: &str, instead: &str| if text.is_empty() { instead } else { text }.to_owned();
     format!(
-        "driver {}, firmware {}, vendor {:#06x}, part {}, hardware {:#x}, GUID {}, {}",
+        "driver {}, firmware {}, vendor {:#06x}, part {}, hardware {:#x}, GUID {}, transport {}",
         or(&info.driver, "unknown"),
         or(&info.firmware, "none"),
         info.vendor_id,
@@ -276,7 +273,7 @@ mod tests {
     fn a_device_for_people() {
         let expected = "\
 mlx5_0
-  device          driver mlx5, firmware 16.35.2000, vendor 0x02c9, part 4119, hardware 0x0, GUID 0c42a10300112233, InfiniBand
+  device          driver mlx5, firmware 16.35.2000, vendor 0x02c9, part 4119, hardware 0x0, GUID 0c42a10300112233, transport InfiniBand
   atomics         atomic with all accesses, also those of the CPU; over PCIe: fetch-and-add of 4, 8 bytes; compare-and-swap of 8 bytes
   reads under way 16 as initiator, 16 as responder, for each queue pair (reads and atomics together)
   relaxed order   possible on PCIe, for memory registered so
@@ -312,6 +309,8 @@ mlx5_0
         assert!(
             last(&iwarp).starts_with("  not good for    puts and gets, remote RMWs: its transport")
         );
+        let down = DeviceInfo { port: 0, trouble: Some("it is down".to_owned()), ..device() };
+        assert_eq!(last(&down), "  not good for    puts and gets, remote RMWs: it is down");
         let trouble = Some("it is gone".to_owned());
         let gone = DeviceInfo { name: "rxe0".to_owned(), trouble, ..DeviceInfo::default() };
         assert_eq!(text(&[gone], PLAIN), "rxe0\n  trouble         it is gone\n");

@@ -70,7 +70,7 @@ impl DeviceInfo {
             return Some("it has no remote reads".to_owned());
         }
         match self.ports.iter().find(|port| port.number == self.port) {
-            None => Some("no port is active".to_owned()),
+            None => Some(self.trouble.clone().unwrap_or_else(|| "no port is active".to_owned())),
             Some(port) if port.link_layer != LinkLayer::InfiniBand && self.gid.is_none() => {
                 Some(format!("port {} has no GID to be reached by", port.number))
             }
