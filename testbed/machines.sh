@@ -118,8 +118,8 @@ failed() {
 }
 
 await_ready() {
-  local deadline pending=$nodes from event detail node
-  now_ms && deadline=$((now + 90000))
+  local limit=$((60 + 30 * nodes)) deadline pending=$nodes from event detail node
+  now_ms && deadline=$((now + limit * 1000))
   while [ "$pending" -gt 0 ]; do
     if next_event; then
       case $event in
@@ -131,7 +131,7 @@ await_ready() {
       kill -0 "${qemu_pids[node]}" 2>/dev/null || failed "$node" "ended while it booted"
     done
     now_ms
-    [ "$now" -lt "$deadline" ] || failed 1 "not all VMs were ready within 90 s"
+    [ "$now" -lt "$deadline" ] || failed 1 "not all VMs were ready within $limit s"
   done
 }
 
