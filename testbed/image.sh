@@ -25,7 +25,7 @@ kernel_meta_package() { sed -n 's/^kernel: *//p' "$packages_file"; }
 # apt-get update writes to /var/lib/apt otherwise, which needs root.
 use_own_package_lists() {
   mkdir -p "$work/apt/state/lists/partial" "$work/apt/cache/archives/partial"
-  apt=(-o "Dir::State=$work/apt/state" -o "Dir::Cache=$work/apt/cache" -o Dir::State::status=/var/lib/dpkg/status)
+  apt=(-o "Dir::State=$work/apt/state" -o "Dir::State::lists=$work/apt/state/lists" -o "Dir::Cache=$work/apt/cache" -o Dir::State::status=/var/lib/dpkg/status)
   say "updating package lists of our own"
   apt-get "${apt[@]}" update -qq >"$work/apt/log" 2>&1 || skip "apt-get update failed: $(tail -n 1 "$work/apt/log")"
 }
