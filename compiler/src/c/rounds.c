@@ -42,10 +42,11 @@ static void run_instance(struct thread *t)
 	memset(t->ids, 0, sizeof t->ids);
 	memset(t->row, 0, sizeof t->rows[0]);
 	/* What earlier instances have not polled is not this one's. */
-	for (int link = 0; link < QUEUE_PAIRS; link++) {
-		t->node->ends[link].polled = t->node->ends[link].posted;
-		t->node->ends[link].fence = 0;
-	}
+	for (int link = 0; link < QUEUE_PAIRS; link++)
+		if (thread_of_link(link) == t->number) {
+			t->node->ends[link].polled = t->node->ends[link].posted;
+			t->node->ends[link].fence = 0;
+		}
 	status = threads[t->number].run(t);
 	t->row[OBSERVED] = status;
 	if (status == GIVEN_UP && ++t->given_up > 10)

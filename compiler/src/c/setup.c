@@ -147,6 +147,7 @@ static void accept_others(struct node *n)
 		struct pollfd waiting = { .fd = n->listener, .events = POLLIN };
 		struct timeval second = { .tv_sec = 1 };
 		struct contact contact;
+		const char *wrong;
 		int descriptor;
 
 		if (poll(&waiting, 1, 30000) == 0)
@@ -155,15 +156,15 @@ static void accept_others(struct node *n)
 		if (descriptor < 0)
 			continue;
 		setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
-		if (recv(descriptor, &contact, sizeof contact, MSG_WAITALL) != sizeof contact || contact.magic != MAGIC) {
-			fprintf(stderr, "%s: a TCP connection that is no node of this test is ignored\n", TEST);
+		wrong = recv(descriptor, &contact, sizeof contact, MSG_WAITALL) != sizeof contact || contact.magic != MAGIC
+			? "is no node of any test" : contact.program != PROGRAM ? "runs another program"
+			: contact.node < 1 || contact.node >= NODES ? "has the number of no node"
+			: n->contacts[contact.node].magic ? "is a node that is there already" : NULL;
+		if (wrong) {
+			fprintf(stderr, "%s: a TCP connection is refused: it %s\n", TEST, wrong);
 			close(descriptor);
 			continue;
 		}
-		if (contact.program != PROGRAM)
-			fail("a node that runs another program has connected");
-		if (contact.node < 1 || contact.node >= NODES || n->contacts[contact.node].magic)
-			fail("node %" PRIu32 " is there twice, or is none of this test", contact.node + 1);
 		n->contacts[contact.node] = contact;
 		set_socket(n, (int)contact.node, descriptor);
 		missing--;

@@ -45,14 +45,14 @@ enum status { FINISHED, ASSUMED_FALSE, BLOCKED, GIVEN_UP };
 #define UNUSED __attribute__((unused))	/* not every test needs it */
 
 /* The initiating end of a connection. Requests of one connection complete in the order in which they were posted,
- * so two numbers say which are under way. */
+ * so two numbers say which are under way. Only its thread uses it. */
 struct end {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	uint64_t posted, completed;	/* requests since the beginning */
 	uint64_t polled;		/* those that no Poll of this instance may take any more */
 	int fence;			/* the next request carries IBV_SEND_FENCE */
-};
+} __attribute__((aligned(LINE)));
 
 /* What a node tells the others. */
 struct contact {
