@@ -1,7 +1,7 @@
-//! Statements that stand for several.
+//! What programs leave unsaid: statements that stand for several, and threads that do nothing.
 
 use lang::program::{
-    Location, LocationId, NodeId, Origin, Program, Stmt, StmtKind, ThreadId, WorkId,
+    Location, LocationId, NodeId, Origin, Program, Stmt, StmtKind, Thread, ThreadId, WorkId,
 };
 use lang::source::Span;
 
@@ -19,6 +19,16 @@ pub(super) fn global_fences(program: &Program) -> Result<Program, CompileError> 
         expanded.threads[thread].body = body;
     }
     Ok(expanded)
+}
+
+/// A thread that does nothing for every node without one. Machines meet in the barriers of their threads: one without
+/// threads would reset its memory while others write it, and look at it before they are done.
+pub(super) fn threads_everywhere(program: &mut Program) {
+    for node in (1..=program.nodes).map(NodeId) {
+        if program.threads.iter().all(|thread| thread.node != node) {
+            program.threads.push(Thread { node, body: Vec::new() });
+        }
+    }
 }
 
 struct Expansion<'a> {

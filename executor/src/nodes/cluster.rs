@@ -244,7 +244,11 @@ impl Cluster {
                         }
                         Ok(answer) => answers[at] = Some(answer),
                         Err(error) => {
-                            let lost = self.lose(machine, &format!("the agent is gone: {error}"));
+                            let why = match error.kind() {
+                                std::io::ErrorKind::UnexpectedEof => String::new(),
+                                _ => format!(": {error}"),
+                            };
+                            let lost = self.lose(machine, &format!("the agent is gone{why}"));
                             // That an agent is gone explains what others say.
                             trouble = Some(lost);
                         }

@@ -69,7 +69,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(models) = arguments.models.load(&mut report) else {
         return report.finish(&[], ["", "", ""]);
     };
-    let targets = targets(arguments, &models, &mut report);
+    let unjudgeable = plan::unjudgeable(&verbs.nodes());
+    let targets = targets(arguments, &models, unjudgeable.is_none(), &mut report);
     let most = arguments.verbs.trials();
     report.terminal.begin_progress(most);
     let stop = stop_on_signal();
@@ -97,7 +98,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 /// The tests; what is wrong with one is reported.
-fn targets(arguments: &Arguments, models: &Models, report: &mut Report<'_>) -> Vec<Target> {
+fn targets(
+    arguments: &Arguments,
+    models: &Models,
+    is_judgeable: bool,
+    report: &mut Report<'_>,
+) -> Vec<Target> {
     let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     unreadable.into_iter().for_each(|problem| report.problem(problem));
     let request = arguments.solver.request();
@@ -127,7 +133,9 @@ fn targets(arguments: &Arguments, models: &Models, report: &mut Report<'_>) -> V
         };
         let judging = asked.into_iter().filter(|model| model.name() != "sc");
         let judging = judging.map(|model| {
-            let allowed = runner::allowed(&test, &model, &request).ok().and_then(|found| found.0);
+            let found = (is_judgeable || model.is_own)
+                .then(|| runner::allowed(&test, &model, &request).ok());
+            let allowed = found.flatten().and_then(|found| found.0);
             (model, allowed)
         });
         let models = judging.collect();
