@@ -155,7 +155,7 @@ impl Tuning<'_, '_> {
     fn trial(&mut self, parameters: &Parameters) -> Option<Score> {
         self.verbs.set_parameters(parameters.clone());
         let mut score = Score::default();
-        let mut worst = Status::Open;
+        let (mut worst, mut is_measured) = (Status::Open, false);
         for index in 0..self.targets.len() {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
@@ -164,6 +164,7 @@ impl Tuning<'_, '_> {
                 continue;
             }
             let Some((seen, seconds)) = self.measure(index) else { continue };
+            is_measured = true;
             let target = &self.targets[index];
             let is_weak = |outcome: &&lang::outcome::Outcome| !target.sequential.contains(outcome);
             let weak: Vec<u64> = seen
@@ -181,7 +182,7 @@ impl Tuning<'_, '_> {
                 worst = Status::Bad;
             }
         }
-        if self.targets.iter().all(|target| target.is_out) {
+        if !is_measured {
             return None;
         }
         self.report.terminal.progress().tick();
@@ -220,13 +221,18 @@ impl Tuning<'_, '_> {
         let (test, file) = (target.test.name.clone(), target.source.name.clone());
         match refusal {
             Refusal::Skip(reason) => {
+                self.targets[index].is_out = true;
                 self.report.skip(Skip { test, file, model: runner::HARDWARE.to_owned(), reason });
             }
-            Refusal::Error(reason) | Refusal::Broken(reason, _) => {
+            Refusal::Error(reason) => {
                 self.report.failure(Problem::of_file(&file, "backend-failed", reason));
             }
+            // What was seen before may be a violation; the next trial may find all machines well.
+            Refusal::Broken(reason, seen) => {
+                self.report.failure(Problem::of_file(&file, "backend-failed", reason));
+                return Some((*seen, began.elapsed().as_secs_f64().max(1e-6)));
+            }
         }
-        self.targets[index].is_out = true;
         None
     }
 
