@@ -116,12 +116,7 @@ fn assumptions(
     session: &Session<'_>,
     wanted: &[(usize, Value)],
 ) -> Option<Vec<crate::smt::cnf::Lit>> {
-    let number = |(index, value): &(usize, Value)| match value {
-        Value::Int(value) => Some((*index, *value)),
-        Value::Bottom | Value::Undefined => None,
-    };
-    let numbers: Option<Vec<(usize, u64)>> = wanted.iter().map(number).collect();
-    let mut assumptions = session.showing(&numbers?)?;
+    let mut assumptions = session.showing(wanted)?;
     assumptions.extend(session.within_bound());
     Some(assumptions)
 }

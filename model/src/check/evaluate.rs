@@ -206,6 +206,12 @@ impl<'a> Evaluator<'a> {
             Base::NicLocalWrite => stamp(Stamp::NicLocalWrite),
             Base::RemoteFence => stamp(Stamp::RemoteFence),
             Base::GlobalFence => stamp(Stamp::GlobalFence),
+            Base::NicFetchOp => stamp(Stamp::NicFetchOp),
+            Base::NicCompareSwap => stamp(Stamp::NicCompareSwap),
+            Base::Flush => stamp(Stamp::Flush),
+            Base::Atomic => self
+                .where_event(|event| event.atomic && (event.stamp.reads() || event.stamp.writes())),
+            Base::Loopback => self.where_event(|event| event.loopback),
             Base::Identity => Value::Relation(self.identity()),
             Base::ProgramOrder => {
                 let all = self.product(&self.events, &self.events).into_iter();

@@ -1,0 +1,118 @@
+//! Random coreRMA programs: the engine's outcomes against those of a brute-force oracle.
+//!
+//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A failure prints its seed and
+//! the smallest program found that still fails.
+
+mod oracle;
+mod program;
+
+use std::collections::BTreeSet;
+
+use lang::outcome::Value;
+use model::allowed::{Options, Question};
+use model::check::{broken_axioms, well_formed};
+use model::models;
+use model::smt::solver::SolverKind;
+use oracle::{Variant, outcomes};
+use program::{Program, generate, shrink};
+
+const PROGRAMS: u64 = 300;
+/// Z3 takes tens of milliseconds for a program; it gets one in this many.
+const Z3_ONE_IN: u64 = 16;
+
+const VARIANTS: [(&str, Variant); 4] = [
+    ("corerma", Variant::Stock),
+    ("corerma-verbs", Variant::Verbs),
+    ("corerma-dmapp", Variant::SmallPut),
+    ("corerma-atomic-rga", Variant::AtomicRga),
+];
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().map_or(otherwise, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn engine_agrees_with_brute_force() {
+    let (first, count) = (number("LITMUS_SEED", 1), number("LITMUS_RANDOM", PROGRAMS));
+    let (mut compared, mut too_large, mut outcomes) = (0, 0, 0);
+    for seed in first..first + count {
+        let program = generate(seed);
+        for (model, variant) in VARIANTS {
+            let solver = if seed % Z3_ONE_IN == 0 { SolverKind::Z3 } else { SolverKind::Batsat };
+            match compare(&program, model, variant, solver) {
+                Ok(Some(found)) => {
+                    compared += 1;
+                    outcomes += found;
+                }
+                Ok(None) => too_large += 1,
+                Err(_) => {
+                    let fails = |p: &Program| compare(p, model, variant, solver).is_err();
+                    let smallest = shrink(&program, fails);
+                    let error = compare(&smallest, model, variant, solver).expect_err("it fails");
+                    panic!("LITMUS_SEED={seed} under {model}:\n{smallest}\n{error}");
+                }
+            }
+        }
+    }
+    println!(
+        "{compared} questions with {outcomes} outcomes; {too_large} too large for brute force"
+    );
+    assert!(compared > 3 * too_large, "most programs are small enough");
+}
+
+/// The number of outcomes, if the oracle can tell them.
+fn compare(
+    program: &Program,
+    model: &str,
+    variant: Variant,
+    solver: SolverKind,
+) -> Result<Option<usize>, String> {
+    let Some(expected) = outcomes(program, variant) else { return Ok(None) };
+    let found = solve(program, model, solver)?;
+    if found == expected {
+        return Ok(Some(found.len()));
+    }
+    let only = |left: &BTreeSet<Vec<oracle::Value>>, right| {
+        left.difference(right)
+            .map(|outcome| format!("{outcome:?}"))
+            .collect::<Vec<_>>()
+            .join("\n  ")
+    };
+    Err(format!(
+        "only the engine:\n  {}\nonly brute force:\n  {}",
+        only(&found, &expected),
+        only(&expected, &found)
+    ))
+}
+
+fn solve(
+    program: &Program,
+    model: &str,
+    solver: SolverKind,
+) -> Result<BTreeSet<Vec<oracle::Value>>, String> {
+    let source = lang::source::Source::new("random.litmus", program.to_string());
+    let (test, diagnostics) = lang::litmus::load(&source);
+    let rendered: String = diagnostics.iter().map(|d| d.render(&source, false)).collect();
+    let test = test.ok_or(rendered)?;
+    let model = models::load_shipped(model).expect("shipped").expect("it loads").model;
+    let message = |d: Vec<lang::diagnostic::Diagnostic>| d[0].message.clone();
+    let question = Question::new(&test, &model, None).map_err(message)?;
+    let options = Options { solver, ..Options::default() };
+    let allowed = question.allowed(&options).map_err(message)?;
+    if !allowed.complete {
+        return Err("incomplete".to_owned());
+    }
+    for (outcome, witness) in &allowed.outcomes {
+        let witness = witness.as_ref().ok_or("an outcome without witness")?;
+        well_formed(&question.skeleton, &test.observables, witness)?;
+        let broken = broken_axioms(&question.skeleton, &model, witness);
+        if !broken.is_empty() {
+            return Err(format!("the witness of {outcome:?} breaks {broken:?}"));
+        }
+    }
+    let value = |value: &Value| match value {
+        Value::Int(value) => Some(*value),
+        _ => None,
+    };
+    Ok(allowed.outcomes.keys().map(|outcome| outcome.0.iter().map(value).collect()).collect())
+}
