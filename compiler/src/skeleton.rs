@@ -242,6 +242,24 @@ impl Skeleton {
         &self.events[id.0]
     }
 
+    /// The values that a condition is made of.
+    pub fn values_behind(&self, guard: Guard) -> Vec<ValueId> {
+        let (mut values, mut open, mut seen) = (Vec::new(), vec![guard.condition], vec![]);
+        while let Some(condition) = open.pop() {
+            if seen.contains(&condition) {
+                continue;
+            }
+            seen.push(condition);
+            match self.conditions[condition] {
+                Condition::True | Condition::Choice(_) => {}
+                Condition::NonZero(value) => values.push(value),
+                Condition::Equal(left, right) => values.extend([left, right]),
+                Condition::And(left, right) => open.extend([left.condition, right.condition]),
+            }
+        }
+        values
+    }
+
     /// All ids in order.
     pub fn event_ids(&self) -> impl DoubleEndedIterator<Item = EventId> + use<> {
         (0..self.events.len()).map(EventId)

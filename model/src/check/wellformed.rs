@@ -218,6 +218,7 @@ impl<'a> View<'a> {
                 Value::Select(guard, then, otherwise) => {
                     let arm = self.holds(*guard).map(|holds| if holds { then } else { otherwise });
                     waiting.extend(arm);
+                    waiting.extend(self.skeleton.values_behind(*guard));
                 }
             }
         }

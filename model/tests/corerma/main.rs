@@ -8,11 +8,12 @@ mod program;
 
 use std::collections::BTreeSet;
 
-use lang::outcome::Value;
+use lang::Test;
+use lang::outcome::{Outcome, Value};
 use model::allowed::{Options, Question};
 use model::check::{broken_axioms, well_formed};
-use model::models;
 use model::smt::solver::SolverKind;
+use model::{machine, models};
 use oracle::{Variant, outcomes};
 use program::{Program, generate, shrink};
 
@@ -70,6 +71,7 @@ fn compare(
     let Some(expected) = outcomes(program, variant) else { return Ok(None) };
     let found = solve(program, model, solver)?;
     if found == expected {
+        by_machine(program, model, &expected)?;
         return Ok(Some(found.len()));
     }
     let only = |left: &BTreeSet<Vec<oracle::Value>>, right| {
@@ -85,15 +87,53 @@ fn compare(
     ))
 }
 
+/// The machine shows what the model allows, and all of it if every access is atomic.
+fn by_machine(
+    program: &Program,
+    model: &str,
+    expected: &BTreeSet<Vec<oracle::Value>>,
+) -> Result<(), String> {
+    let test = load(program)?;
+    let variant = machine::Variant::from_name(model).ok_or("no such machine")?;
+    let explored = machine::explore(&test, variant, machine::Limits::default());
+    let explored = explored.map(|found| found.outcomes.iter().map(plain).collect());
+    let is_atomic = !program.to_string().contains(".n");
+    if is_atomic && explored.as_ref() != Ok(expected) {
+        return Err(format!("the machine has {explored:?}, brute force {expected:?}"));
+    }
+    let stands_for = |shown: &Vec<oracle::Value>, seen: &Vec<oracle::Value>| {
+        shown.iter().zip(seen).all(|(shown, seen)| shown.is_none() || shown == seen)
+    };
+    let mut simulator = machine::Simulator::new(&test, variant, machine::FaultSet::NONE)
+        .map_err(|error| format!("{error:?}"))?;
+    let runs = simulator.run(&mut machine::Random::new(1), 50);
+    let seen: BTreeSet<Vec<oracle::Value>> = runs.outcomes.keys().map(plain).collect();
+    match seen.iter().find(|seen| !expected.iter().any(|shown| stands_for(shown, seen))) {
+        Some(seen) => Err(format!("the machine shows {seen:?}, which is not allowed")),
+        None => Ok(()),
+    }
+}
+
+fn plain(outcome: &Outcome) -> Vec<oracle::Value> {
+    let value = |value: &Value| match value {
+        Value::Int(value) => Some(*value),
+        _ => None,
+    };
+    outcome.0.iter().map(value).collect()
+}
+
+fn load(program: &Program) -> Result<Test, String> {
+    let source = lang::source::Source::new("random.litmus", program.to_string());
+    let (test, diagnostics) = lang::litmus::load(&source);
+    test.ok_or(diagnostics.iter().map(|d| d.render(&source, false)).collect())
+}
+
 fn solve(
     program: &Program,
     model: &str,
     solver: SolverKind,
 ) -> Result<BTreeSet<Vec<oracle::Value>>, String> {
-    let source = lang::source::Source::new("random.litmus", program.to_string());
-    let (test, diagnostics) = lang::litmus::load(&source);
-    let rendered: String = diagnostics.iter().map(|d| d.render(&source, false)).collect();
-    let test = test.ok_or(rendered)?;
+    let test = load(program)?;
     let model = models::load_shipped(model).expect("shipped").expect("it loads").model;
     let message = |d: Vec<lang::diagnostic::Diagnostic>| d[0].message.clone();
     let question = Question::new(&test, &model, None).map_err(message)?;
@@ -110,9 +150,5 @@ fn solve(
             return Err(format!("the witness of {outcome:?} breaks {broken:?}"));
         }
     }
-    let value = |value: &Value| match value {
-        Value::Int(value) => Some(*value),
-        _ => None,
-    };
-    Ok(allowed.outcomes.keys().map(|outcome| outcome.0.iter().map(value).collect()).collect())
+    Ok(allowed.outcomes.keys().map(plain).collect())
 }

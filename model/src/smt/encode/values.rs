@@ -345,6 +345,20 @@ impl Values {
         }
     }
 
+    /// What an expression hangs on: the same, and what decides between the arms of a choice.
+    fn hangs_on(
+        &self,
+        skeleton: &Skeleton,
+        id: ValueId,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> Vec<(ValueId, Lit)> {
+        let mut all = self.operands(skeleton, id, is_true);
+        if let Value::Select(guard, ..) = &skeleton.values[id.0] {
+            all.extend(skeleton.values_behind(*guard).into_iter().map(|value| (value, Lit::TRUE)));
+        }
+        all
+    }
+
     /// A circle of rf and computation, of which no part is ⊤, in which an assignment makes a value out of thin air, as the choices that
     /// together make it; no execution has one, whatever the model.
     pub fn circle(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Option<Vec<Lit>> {
@@ -362,7 +376,7 @@ impl Values {
                     }
                     on_path[id.0] = true;
                 }
-                let rest = rest.get_or_insert_with(|| self.operands(skeleton, id, is_true));
+                let rest = rest.get_or_insert_with(|| self.hangs_on(skeleton, id, is_true));
                 match rest.pop() {
                     Some((operand, choice)) if on_path[operand.0] => {
                         let from = path.iter().position(|(known, ..)| *known == operand)?;
