@@ -17,7 +17,7 @@ use model::{machine, models};
 use oracle::{Variant, outcomes};
 use program::{Program, generate, shrink};
 
-const PROGRAMS: u64 = 300;
+const PROGRAMS: u64 = 150;
 /// Z3 takes tens of milliseconds for a program; it gets one in this many.
 const Z3_ONE_IN: u64 = 16;
 

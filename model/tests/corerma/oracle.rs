@@ -50,7 +50,7 @@ struct Action {
 }
 
 /// How many combinations of choices are looked at before a program is given up.
-const LIMIT: u64 = 20_000;
+const LIMIT: u64 = 8_000;
 
 /// The outcomes: values of all registers in order, then of all locations. `None` if there is too much to try.
 pub fn outcomes(program: &Program, variant: Variant) -> Option<BTreeSet<Vec<Value>>> {
