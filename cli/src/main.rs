@@ -7,6 +7,7 @@ mod commands;
 mod engine;
 mod exit;
 mod input;
+mod machines;
 mod models;
 mod options;
 mod ordered;
