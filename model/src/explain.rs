@@ -129,7 +129,8 @@ fn nearest(
 ) -> Result<Reason, Vec<Diagnostic>> {
     let axioms = question.model.axioms.len();
     let mut best: Option<Broken> = None;
-    for dropped in 0..axioms {
+    // The one past the last is what the model says of ⊤.
+    for dropped in 0..=axioms {
         candidates(question, options, wanted, |axiom| axiom != dropped, &mut best)?;
     }
     if best.is_none() {

@@ -51,6 +51,7 @@ pub struct Session<'a> {
     solver: Box<dyn Solver>,
     evaluation: Evaluation<'a>,
     axioms: Vec<(AxiomKind, NodeIndex)>,
+    judges_undefined: bool,
     solver_kind: (SolverKind, Limits),
     shown: &'a [Observable],
     /// Values that domains were found to lack.
@@ -72,7 +73,8 @@ pub enum Found {
 }
 
 impl<'a> Session<'a> {
-    /// A session in which the axioms of the model hold for which `keep` says so.
+    /// A session in which the axioms of the model hold for which `keep` says so, and what it says of ⊤ if `keep` says so of the number
+    /// after the last axiom's.
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -93,6 +95,7 @@ impl<'a> Session<'a> {
                 axioms.push((axiom.kind, plan.axioms[index]));
             }
         }
+        let judges_undefined = keep(model.axioms.len());
         let evaluation = Evaluation::new(plan, Facts::all_events(plan));
         let statistics = Statistics::default();
         let mut session = Self {
@@ -102,6 +105,7 @@ impl<'a> Session<'a> {
             solver,
             evaluation,
             axioms,
+            judges_undefined,
             solver_kind: (kind, limits.clone()),
             shown: observables,
             extra,
@@ -168,7 +172,9 @@ impl<'a> Session<'a> {
                     (&self.plan.undefined_reads, &encoding.values.undefined_reads),
                     (&self.plan.undefined_writes, &encoding.undefined_writes),
                 ] {
-                    lemmas.extend(self.evaluation.misjudged(set, said, &is_true, &candidate));
+                    if self.judges_undefined {
+                        lemmas.extend(self.evaluation.misjudged(set, said, &is_true, &candidate));
+                    }
                 }
                 if lemmas.is_empty() {
                     lemmas.extend(self.encoding.values.circle(self.skeleton, &is_true));

@@ -144,6 +144,10 @@ impl Words<'_> {
             "F3" => "no action of the statement starts before the flush ends".to_owned(),
             "IR" => "the network keeps the order of remote actions to one process".to_owned(),
             "R1" => format!("what is read of {place} was written before what is written now"),
+            "conflict" => "a write and an access in parallel, of which one is not atomic: what is read is ⊤".to_owned(),
+            "undefined-reads" | "undefined-writes" => {
+                "this would be ⊤ if it were in conflict, and only then".to_owned()
+            }
             "R2" => "the value read is the one written".to_owned(),
             "WS" => format!("atomic writes of {place} are done one at a time; in this execution, in this order"),
             _ => format!("the model's {name} orders them"),

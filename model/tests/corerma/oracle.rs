@@ -1,6 +1,11 @@
 //! coreRMA by brute force: every choice of rf and of an order on atomic writes, and the rules of the paper's Fig. 4 word for
 //! word. Nothing here is the engine's.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "relations are written as they are in the rules, over events"
+)]
+
 use std::collections::BTreeSet;
 
 use super::program::{Access, Program, Statement};

@@ -37,7 +37,7 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits<'_>) -> Result<Explorat
         if seen.contains(&state) {
             continue;
         }
-        if seen.len() as u64 % LOOK == 0 {
+        if (seen.len() as u64).is_multiple_of(LOOK) {
             stopped = stopped.or_else(|| exceeded(&limits, seen.len() as u64, &state));
             if stopped.is_some() {
                 break;
