@@ -4,7 +4,7 @@
 //! operation a work request from a word to a word. One *instance* is one run of the program; backends run many,
 //! each on words of its own. The mapping is that of design.md §6: put = RDMA WRITE, get = RDMA READ,
 //! RCAS and RFAA = atomics, `Rfence` = a fence flag on the next request, `GFence` = a READ from each node and a wait
-//! for it ([MOWGLI §3.2]).
+//! for it ([MOWGLI §3.2]). Statements of coreRMA become these first: see `expand`.
 
 mod expand;
 mod text;
@@ -25,7 +25,7 @@ pub const LOOP_COPIES: usize = 4;
 /// A program made ready for machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The program, with `GFence` replaced by what implements it, and with a thread on every node.
+    /// The program, with `GFence` and statements of coreRMA replaced by what implements them, and a thread on every node.
     pub program: Program,
     /// What the threads do.
     pub code: Code,
@@ -121,7 +121,7 @@ impl Plan {
     /// # Errors
     /// As [`code::compile`].
     pub fn new(test: &Test) -> Result<Self, CompileError> {
-        let mut program = expand::global_fences(&test.program)?;
+        let mut program = expand::implemented(&test.program)?;
         expand::threads_everywhere(&mut program);
         let code = code::compile(&program)?;
         let nodes = (1..=program.nodes).map(|n| NodePlan { node: NodeId(n), words: Vec::new() });

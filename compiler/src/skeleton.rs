@@ -73,7 +73,8 @@ pub enum Value {
     Select(Guard, ValueId, ValueId),
 }
 
-/// The kind of an event: the stamps of "Specifying and Verifying RDMA Synchronisation", Fig. 9, and initial writes.
+/// The kind of an event: the stamps of "Specifying and Verifying RDMA Synchronisation", Fig. 9, initial writes, and
+/// what coreRMA has besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stamp {
     /// The initial write of a location.
@@ -102,6 +103,12 @@ pub enum Stamp {
     RemoteFence,
     /// aGF
     GlobalFence,
+    /// aGA
+    NicFetchOp,
+    /// aCS
+    NicCompareSwap,
+    /// aFL
+    Flush,
 }
 
 impl Stamp {
@@ -121,6 +128,9 @@ impl Stamp {
             Self::NicLocalWrite => "aNLW",
             Self::RemoteFence => "aRF",
             Self::GlobalFence => "aGF",
+            Self::NicFetchOp => "aGA",
+            Self::NicCompareSwap => "aCS",
+            Self::Flush => "aFL",
         }
     }
 
@@ -133,6 +143,8 @@ impl Stamp {
                 | Self::NicLocalRead
                 | Self::NicAtomicRead
                 | Self::NicRemoteRead
+                | Self::NicFetchOp
+                | Self::NicCompareSwap
         )
     }
 
@@ -140,7 +152,13 @@ impl Stamp {
     pub fn writes(self) -> bool {
         matches!(
             self,
-            Self::Init | Self::CpuWrite | Self::CpuRmw | Self::NicRemoteWrite | Self::NicLocalWrite
+            Self::Init
+                | Self::CpuWrite
+                | Self::CpuRmw
+                | Self::NicRemoteWrite
+                | Self::NicLocalWrite
+                | Self::NicFetchOp
+                | Self::NicCompareSwap
         )
     }
 }
@@ -159,12 +177,16 @@ pub struct Event {
     pub written: Option<ValueId>,
     /// The value read, for reads.
     pub read: Option<ValueId>,
-    /// The node towards which a NIC event, poll or fence goes.
+    /// The node towards which a NIC event, poll, fence or flush goes.
     pub node: Option<NodeId>,
     /// The operation (a statement done once) it is part of; numbers are unique in the skeleton.
     pub operation: usize,
     /// The work id of its operation, or of the `Wait`.
     pub id: Option<WorkId>,
+    /// It accesses memory atomically, or not at all; false for what coreRMA writes `X.n`.
+    pub atomic: bool,
+    /// `node` is the thread's own.
+    pub loopback: bool,
     /// When it happens.
     pub guard: Guard,
     /// The statement, or the declaration for initial writes.
@@ -218,6 +240,24 @@ impl Skeleton {
     /// An event by id.
     pub fn event(&self, id: EventId) -> &Event {
         &self.events[id.0]
+    }
+
+    /// The values that a condition is made of.
+    pub fn values_behind(&self, guard: Guard) -> Vec<ValueId> {
+        let (mut values, mut open, mut seen) = (Vec::new(), vec![guard.condition], vec![]);
+        while let Some(condition) = open.pop() {
+            if seen.contains(&condition) {
+                continue;
+            }
+            seen.push(condition);
+            match self.conditions[condition] {
+                Condition::True | Condition::Choice(_) => {}
+                Condition::NonZero(value) => values.push(value),
+                Condition::Equal(left, right) => values.extend([left, right]),
+                Condition::And(left, right) => open.extend([left.condition, right.condition]),
+            }
+        }
+        values
     }
 
     /// All ids in order.

@@ -23,7 +23,7 @@ pub struct Test {
     pub title: Option<String>,
     /// `source "…"`.
     pub source: Option<String>,
-    /// The models for which the verdicts hold; `rdma-tso-rmw` if the header names none.
+    /// The models for which the verdicts hold; if the header names none, the dialect's ([`Dialect::model`]).
     pub models: Vec<String>,
     /// `tags …`.
     pub tags: Vec<String>,
@@ -49,4 +49,14 @@ pub enum Dialect {
     Rdma,
     /// coreRMA.
     CoreRma,
+}
+
+impl Dialect {
+    /// The model of a test whose header names none.
+    pub fn model(self) -> &'static str {
+        match self {
+            Self::Rdma => "rdma-tso-rmw",
+            Self::CoreRma => "corerma",
+        }
+    }
 }

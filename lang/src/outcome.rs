@@ -65,7 +65,8 @@ pub struct Outcome(pub Vec<Value>);
 pub enum Condition {
     /// Always true or always false.
     Constant(bool),
-    /// `left op right`, with op one of the six comparisons. `⊥` equals only itself and is not ordered.
+    /// `left op right`, with op one of the six comparisons. `⊥` equals only itself and is not ordered; so does
+    /// a `⊤` that the condition names, while one that an outcome shows stands for every value.
     Compare(BinaryOp, Operand, Operand),
     /// All hold; true if there are none.
     And(Vec<Condition>),
@@ -94,25 +95,37 @@ impl Operand {
 }
 
 impl Condition {
-    /// Whether the condition holds of an outcome.
+    /// Whether the condition holds of an outcome, or can: `⊤` stands for every value.
     pub fn holds(&self, outcome: &Outcome) -> bool {
+        self.can_be(outcome, true)
+    }
+
+    /// Whether the condition fails of an outcome, or can. Of one with `⊤` it may both hold and fail.
+    pub fn fails(&self, outcome: &Outcome) -> bool {
+        self.can_be(outcome, false)
+    }
+
+    fn can_be(&self, outcome: &Outcome, wanted: bool) -> bool {
         match self {
-            Self::Constant(value) => *value,
+            Self::Constant(value) => *value == wanted,
             Self::Compare(op, left, right) => {
-                compare(*op, left.value(outcome), right.value(outcome))
+                // A ⊤ that the text asks for is the symbol itself.
+                let asks = [left, right].contains(&&Operand::Value(Value::Undefined));
+                let (left, right) = (left.value(outcome), right.value(outcome));
+                let unknown = !asks && (left == Value::Undefined || right == Value::Undefined);
+                unknown || compare(*op, left, right) == wanted
             }
-            Self::And(all) => all.iter().all(|condition| condition.holds(outcome)),
-            Self::Or(all) => all.iter().any(|condition| condition.holds(outcome)),
-            Self::Not(inner) => !inner.holds(outcome),
+            // That all hold, or that none does, each with values for ⊤ of its own.
+            Self::And(all) if wanted => all.iter().all(|inner| inner.can_be(outcome, true)),
+            Self::And(all) => all.iter().any(|inner| inner.can_be(outcome, false)),
+            Self::Or(all) if wanted => all.iter().any(|inner| inner.can_be(outcome, true)),
+            Self::Or(all) => all.iter().all(|inner| inner.can_be(outcome, false)),
+            Self::Not(inner) => inner.can_be(outcome, !wanted),
         }
     }
 }
 
 fn compare(op: BinaryOp, left: Value, right: Value) -> bool {
-    // ⊤ stands for every value, so whatever is asked of it can be so.
-    if left == Value::Undefined || right == Value::Undefined {
-        return true;
-    }
     match (op, left, right) {
         (BinaryOp::Equal, _, _) => left == right,
         (BinaryOp::NotEqual, _, _) => left != right,

@@ -93,7 +93,8 @@ impl<'a> Question<'a> {
         Ok(Self { test, model, skeleton, plan })
     }
 
-    /// A solver session in which the axioms hold that `keep` picks by their index.
+    /// A solver session in which the axioms hold that `keep` picks by their index; the index after the last one stands for
+    /// what the model says of ⊤.
     ///
     /// # Errors
     /// A diagnostic if the test cannot be encoded.

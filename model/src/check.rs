@@ -6,14 +6,17 @@
 mod evaluate;
 mod wellformed;
 
+use std::collections::BTreeSet;
+
 use compiler::skeleton::Skeleton;
-use lang::cat::model::{AxiomKind, Model};
+use lang::cat::model::{AxiomKind, Model, UNDEFINED_READS, UNDEFINED_WRITES};
 
 use crate::execution::Execution;
 pub use evaluate::{Evaluator, Pairs, Value, closure};
 pub use wellformed::well_formed;
 
-/// The names of the axioms that an execution breaks.
+/// The names of the axioms that an execution breaks, and of the sets by which the model says where ⊤ is, if the execution
+/// has it elsewhere.
 pub fn broken_axioms(skeleton: &Skeleton, model: &Model, execution: &Execution) -> Vec<String> {
     let evaluator = Evaluator::new(skeleton, model, execution);
     let broken = model.axioms.iter().filter(|axiom| match axiom.kind {
@@ -24,5 +27,19 @@ pub fn broken_axioms(skeleton: &Skeleton, model: &Model, execution: &Execution) 
         AxiomKind::Irreflexive => evaluator.pairs(&axiom.body).iter().any(|(a, b)| a == b),
         AxiomKind::Acyclic => closure(&evaluator.pairs(&axiom.body)).iter().any(|(a, b)| a == b),
     });
-    broken.map(|axiom| axiom.name.clone()).collect()
+    let mut names: Vec<String> = broken.map(|axiom| axiom.name.clone()).collect();
+    for (name, claimed) in [
+        (UNDEFINED_READS, &execution.undefined_reads),
+        (UNDEFINED_WRITES, &execution.undefined_writes),
+    ] {
+        let Some(id) = model.defined(name) else { continue };
+        let expected = match evaluator.defined(id) {
+            Value::Set(set) => set.clone(),
+            Value::Relation(_) => BTreeSet::new(),
+        };
+        if expected != claimed.iter().map(|event| event.0).collect() {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }

@@ -1,7 +1,7 @@
 //! Executions: what engines give as witnesses, and what the plain evaluator checks.
 
 use compiler::skeleton::EventId;
-use lang::outcome::Outcome;
+use lang::outcome::{Outcome, Value};
 
 /// A candidate execution of a skeleton. Whether a model allows it is for [`crate::check`] to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,12 @@ pub struct Execution {
     pub polls_from: Vec<(EventId, EventId)>,
     /// The orders that the model declares with `exists`, by name, as pairs.
     pub orders: Vec<(String, Vec<(EventId, EventId)>)>,
+    /// Reads that give ⊤ by what the model says of them (and not because ⊤ was written).
+    pub undefined_reads: Vec<EventId>,
+    /// Writes that leave ⊤ in memory, if they come last.
+    pub undefined_writes: Vec<EventId>,
+    /// How each condition of the skeleton that hangs on ⊤ came out, by its index.
+    pub guesses: Vec<(usize, bool)>,
     /// What it shows, for all observables of the test.
     pub outcome: Outcome,
 }
@@ -24,7 +30,7 @@ pub struct Happening {
     /// Which.
     pub event: EventId,
     /// The value it reads, if it reads.
-    pub read: Option<u64>,
+    pub read: Option<Value>,
     /// The value it writes, if it writes.
-    pub written: Option<u64>,
+    pub written: Option<Value>,
 }

@@ -116,12 +116,7 @@ fn assumptions(
     session: &Session<'_>,
     wanted: &[(usize, Value)],
 ) -> Option<Vec<crate::smt::cnf::Lit>> {
-    let number = |(index, value): &(usize, Value)| match value {
-        Value::Int(value) => Some((*index, *value)),
-        Value::Bottom | Value::Undefined => None,
-    };
-    let numbers: Option<Vec<(usize, u64)>> = wanted.iter().map(number).collect();
-    let mut assumptions = session.showing(&numbers?)?;
+    let mut assumptions = session.showing(wanted)?;
     assumptions.extend(session.within_bound());
     Some(assumptions)
 }
@@ -134,7 +129,8 @@ fn nearest(
 ) -> Result<Reason, Vec<Diagnostic>> {
     let axioms = question.model.axioms.len();
     let mut best: Option<Broken> = None;
-    for dropped in 0..axioms {
+    // The one past the last is what the model says of ⊤.
+    for dropped in 0..=axioms {
         candidates(question, options, wanted, |axiom| axiom != dropped, &mut best)?;
     }
     if best.is_none() {

@@ -1,4 +1,4 @@
-//! The operational machine of RDMA^TSO_RMW [RMW §D.1], explored or simulated.
+//! The operational machine of RDMA^TSO_RMW [RMW §D.1], explored or simulated, and one for coreRMA (`rma`).
 //!
 //! *Exploration* is sound and complete: [`explore()`] gives exactly the outcomes that the rules allow,
 //! unless it says `complete: false`; then those it gives are still allowed. *Simulation* is sound: every
@@ -17,6 +17,7 @@ mod footprint;
 mod queue_pair;
 mod random;
 mod reduce;
+mod rma;
 pub mod rules;
 mod seen;
 mod simulate;
@@ -29,6 +30,7 @@ pub use describe::describe;
 pub use explore::{Blocked, Effort, Exploration, Limits, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
 pub use random::Random;
+pub use rma::Rules as RmaRules;
 pub use rules::{Machine, Variant};
 pub use simulate::{Histogram, Run, Simulator};
 pub use witness::{Witness, witness};

@@ -13,7 +13,7 @@ pub mod z3;
 
 use std::collections::BTreeMap;
 
-use compiler::skeleton::Skeleton;
+use compiler::skeleton::{EventId, Skeleton};
 use lang::cat::model::{AxiomKind, Model};
 use lang::outcome::{Observable, Outcome, Value};
 
@@ -51,6 +51,7 @@ pub struct Session<'a> {
     solver: Box<dyn Solver>,
     evaluation: Evaluation<'a>,
     axioms: Vec<(AxiomKind, NodeIndex)>,
+    judges_undefined: bool,
     solver_kind: (SolverKind, Limits),
     shown: &'a [Observable],
     /// Values that domains were found to lack.
@@ -72,7 +73,8 @@ pub enum Found {
 }
 
 impl<'a> Session<'a> {
-    /// A session in which the axioms of the model hold for which `keep` says so.
+    /// A session in which the axioms of the model hold for which `keep` says so, and what it says of ⊤ if `keep` says so of the number
+    /// after the last axiom's.
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -93,6 +95,7 @@ impl<'a> Session<'a> {
                 axioms.push((axiom.kind, plan.axioms[index]));
             }
         }
+        let judges_undefined = keep(model.axioms.len());
         let evaluation = Evaluation::new(plan, Facts::all_events(plan));
         let statistics = Statistics::default();
         let mut session = Self {
@@ -102,6 +105,7 @@ impl<'a> Session<'a> {
             solver,
             evaluation,
             axioms,
+            judges_undefined,
             solver_kind: (kind, limits.clone()),
             shown: observables,
             extra,
@@ -163,6 +167,15 @@ impl<'a> Session<'a> {
                 self.evaluation.update(self.encoding.facts(is_true));
                 let candidate = Candidate { encoding: &self.encoding, is_true };
                 let mut lemmas = self.evaluation.violations(&self.axioms, &candidate);
+                let encoding = &self.encoding;
+                for (set, said) in [
+                    (&self.plan.undefined_reads, &encoding.values.undefined_reads),
+                    (&self.plan.undefined_writes, &encoding.undefined_writes),
+                ] {
+                    if self.judges_undefined {
+                        lemmas.extend(self.evaluation.misjudged(set, said, &is_true, &candidate));
+                    }
+                }
                 if lemmas.is_empty() {
                     lemmas.extend(self.encoding.values.circle(self.skeleton, &is_true));
                 }
@@ -190,11 +203,9 @@ impl<'a> Session<'a> {
     }
 
     /// The assumptions under which the observables have these values; `None` if one cannot have its value.
-    pub fn showing(&self, values: &[(usize, u64)]) -> Option<Vec<Lit>> {
-        let literal = |(index, wanted): &(usize, u64)| {
-            let domain = &self.encoding.observables[*index].values;
-            domain.iter().find(|(value, _)| value == wanted).map(|(_, literal)| *literal)
-        };
+    pub fn showing(&self, values: &[(usize, Value)]) -> Option<Vec<Lit>> {
+        let literal =
+            |(index, wanted): &(usize, Value)| self.encoding.observables[*index].showing(*wanted);
         values.iter().map(literal).collect()
     }
 
@@ -202,8 +213,7 @@ impl<'a> Session<'a> {
     pub fn block(&mut self, outcome: &Outcome) {
         let mut clause = Vec::new();
         for (domain, value) in self.encoding.observables.iter().zip(&outcome.0) {
-            let literal = domain.values.iter().find(|(known, _)| Value::Int(*known) == *value);
-            clause.extend(literal.map(|(_, literal)| !*literal).filter(|lit| *lit != Lit::FALSE));
+            clause.extend(domain.showing(*value).map(|lit| !lit).filter(|lit| *lit != Lit::FALSE));
         }
         self.solver.add_clause(&clause);
     }
@@ -218,15 +228,19 @@ impl<'a> Session<'a> {
     }
 
     /// Polls that no operation can answer, whatever happens.
-    pub fn unanswered(&self) -> &[compiler::skeleton::EventId] {
+    pub fn unanswered(&self) -> &[EventId] {
         &self.encoding.unanswered
     }
 
     fn execution(&self) -> Execution {
         let is_true = |literal| self.solver.is_true(literal);
         let facts = self.evaluation.facts();
-        let value =
-            |id: compiler::skeleton::ValueId| self.encoding.values.domains[id.0].chosen(is_true);
+        let values = &self.encoding.values;
+        let value = |id: compiler::skeleton::ValueId| values.domains[id.0].chosen(is_true);
+        let those = |said: &[Lit]| -> Vec<EventId> {
+            let true_ones = said.iter().enumerate().filter(|(_, literal)| is_true(**literal));
+            true_ones.map(|(event, _)| EventId(event)).collect()
+        };
         let events = self
             .skeleton
             .event_ids()
@@ -241,17 +255,19 @@ impl<'a> Session<'a> {
             })
             .collect();
         let pairs = |relation: &crate::relation::Relation| {
-            let id = compiler::skeleton::EventId;
-            relation.pairs().map(|(a, b)| (id(a), id(b))).collect::<Vec<_>>()
+            relation.pairs().map(|(a, b)| (EventId(a), EventId(b))).collect::<Vec<_>>()
         };
         let names = self.plan.choices.iter().map(|choice| choice.name.clone());
         let domains = self.encoding.observables.iter();
-        let shown = domains.map(|domain| Value::Int(domain.chosen(is_true).unwrap_or_default()));
+        let shown = domains.map(|domain| domain.chosen(is_true).unwrap_or(Value::Int(0)));
         Execution {
             events,
             reads_from: pairs(&facts.reads_from),
             polls_from: pairs(&facts.polls_from),
             orders: names.zip(facts.choices.iter().map(pairs)).collect(),
+            undefined_reads: those(&values.undefined_reads),
+            undefined_writes: those(&self.encoding.undefined_writes),
+            guesses: values.guesses(self.skeleton, &is_true),
             outcome: Outcome(shown.collect()),
         }
     }

@@ -74,7 +74,9 @@ pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<C
 
 fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {
     let some = |condition: &Condition, wanted: bool| {
-        allowed.outcomes.keys().any(|outcome| condition.holds(outcome) == wanted)
+        let meets =
+            |outcome| if wanted { condition.holds(outcome) } else { condition.fails(outcome) };
+        allowed.outcomes.keys().any(meets)
     };
     let if_complete = |verdict| if allowed.complete { verdict } else { Verdict::Unknown };
     let (expected, verdict) = match &expectation.claim {

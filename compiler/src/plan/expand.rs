@@ -1,15 +1,20 @@
 //! What programs leave unsaid: statements that stand for several, and threads that do nothing.
+//!
+//! `GFence({n, …})` is a get from each n, and a wait for them all [MOWGLI §3.2]: a response pushes the NIC's earlier writes before
+//! it, on both sides. Of coreRMA, a put is an RDMA WRITE and a get a READ; an rga is a FETCH_AND_ADD and a cas a CMP_AND_SWP, of which the CPU
+//! reads the operands when it posts them; a local write is followed by a fence, for coreRMA's processes have no store buffers; and
+//! `flush(p)` is a READ from p and a wait for it and all earlier operations towards p.
 
 use lang::program::{
-    Location, LocationId, NodeId, Origin, Program, Stmt, StmtKind, Thread, ThreadId, WorkId,
+    Expr, Location, LocationId, NodeId, Origin, Program, PutSource, Register, RegisterId, RmaKind,
+    RmaStmt, Stmt, StmtKind, Thread, ThreadId, WorkId,
 };
 use lang::source::Span;
 
 use crate::code::{CompileError, MAX_NESTING};
 
-/// The program with every `GFence({n, …})` as a get from each n, and a wait for them all [MOWGLI §3.2]: a response
-/// pushes the NIC's earlier writes before it, on both sides.
-pub(super) fn global_fences(program: &Program) -> Result<Program, CompileError> {
+/// The program in statements that are single requests, polls, or the CPU's.
+pub(super) fn implemented(program: &Program) -> Result<Program, CompileError> {
     let mut expanded = program.clone();
     for thread in 0..program.threads.len() {
         let node = program.threads[thread].node;
@@ -49,6 +54,13 @@ impl Expansion<'_> {
                     self.fence(&nodes, span, &mut all);
                     continue;
                 }
+                StmtKind::Rma(statement) => {
+                    let kinds = self
+                        .rma(statement)
+                        .ok_or(CompileError::Malformed { span, what: "location" })?;
+                    all.extend(kinds.into_iter().map(|kind| Stmt { kind, span }));
+                    continue;
+                }
                 StmtKind::If { condition, then, otherwise } => {
                     let then = self.block(then, depth + 1)?;
                     let otherwise = self.block(otherwise, depth + 1)?;
@@ -63,14 +75,73 @@ impl Expansion<'_> {
     }
 
     fn fence(&mut self, nodes: &[NodeId], span: Span, all: &mut Vec<Stmt>) {
-        let id = WorkId(self.program.work_ids.len());
-        self.program.work_ids.push(format!("_fence{}", id.0));
+        let id = self.work_id(format!("_fence{}", self.program.work_ids.len()));
         for &node in nodes {
             let target = self.location("result", self.node, span);
             let source = self.location("target", node, span);
             all.push(Stmt { kind: StmtKind::Get { target, source, id: Some(id) }, span });
         }
         all.push(Stmt { kind: StmtKind::Wait(id), span });
+    }
+
+    /// `None` if a location or process is missing, which the checker does not let pass.
+    fn rma(&mut self, statement: RmaStmt) -> Option<Vec<StmtKind>> {
+        let place = |index: usize| statement.accesses.get(index).map(|(location, _)| *location);
+        if statement.kind == RmaKind::LocalRead {
+            return Some(vec![StmtKind::Read {
+                register: statement.register?,
+                location: place(0)?,
+            }]);
+        }
+        if statement.kind == RmaKind::LocalWrite {
+            let write = StmtKind::Write { location: place(0)?, value: statement.value.clone()? };
+            return Some(vec![write, StmtKind::Fence]);
+        }
+        let process = statement.process?;
+        // All operations towards a process have one id, so that a flush can wait for them.
+        let id = self.work_id(format!("_to{}", process.0));
+        Some(match statement.kind {
+            RmaKind::Put => {
+                let source = PutSource::Location(place(1)?);
+                vec![StmtKind::Put { target: place(0)?, source, id: Some(id) }]
+            }
+            RmaKind::Get => {
+                vec![StmtKind::Get { target: place(0)?, source: place(1)?, id: Some(id) }]
+            }
+            RmaKind::Rga => {
+                let (addend, read) = self.read(place(2)?);
+                let (result, target) = (place(0)?, place(1)?);
+                vec![read, StmtKind::Rfaa { result, target, addend, id: Some(id) }]
+            }
+            RmaKind::Cas => {
+                let (expected, first) = self.read(place(2)?);
+                let (desired, second) = self.read(place(3)?);
+                let (result, target) = (place(0)?, place(1)?);
+                let swap = StmtKind::Rcas { result, target, expected, desired, id: Some(id) };
+                vec![first, second, swap]
+            }
+            _ => {
+                let span = Span::default();
+                let target = self.location("result", self.node, span);
+                let source = self.location("target", process, span);
+                vec![StmtKind::Get { target, source, id: Some(id) }, StmtKind::Wait(id)]
+            }
+        })
+    }
+
+    /// A CPU read into a register of its own.
+    fn read(&mut self, location: LocationId) -> (Expr, StmtKind) {
+        let register = RegisterId(self.program.registers.len());
+        self.program.registers.push(Register { name: None, thread: self.thread });
+        (Expr::Register(register), StmtKind::Read { register, location })
+    }
+
+    fn work_id(&mut self, name: String) -> WorkId {
+        let known = self.program.work_ids.iter().position(|known| *known == name);
+        WorkId(known.unwrap_or_else(|| {
+            self.program.work_ids.push(name);
+            self.program.work_ids.len() - 1
+        }))
     }
 
     fn location(&mut self, what: &str, node: NodeId, span: Span) -> LocationId {

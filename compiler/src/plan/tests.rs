@@ -136,3 +136,59 @@ model rdma-wait
     let test = lang::litmus::load(&source).0.expect("correct");
     assert!(matches!(Plan::new(&test), Err(CompileError::Unsupported { .. })));
 }
+
+#[test]
+fn core_rma() {
+    let text = "\
+litmus T
+dialect corerma
+  X = 1, Y = 0, V = 0       ||  Z = 0
+  -------------------------------------
+  X = 2                     ||  a = Z
+  put(Z^2, X)               ||
+  Y = get(Z^2)              ||
+  V = rga(Z^2, Y)           ||
+  V = cas(Z^2, X, Y)        ||
+  flush(2)                  ||
+  b = V                     ||
+";
+    expect![[r#"
+        plan of T
+
+        node 1: 4 words of memory per instance
+          word 0   = 1    X
+          word 1   = 0    Y
+          word 2   = 0    V
+          word 3   = 0    _fence-result-1-4
+
+        node 2: 2 words of memory per instance
+          word 0   = 0    Z
+          word 1   = 0    _fence-target-1-5
+
+        thread 1 on node 1
+          queue pair 0: RC to node 2, own completion queue
+            0  X = 2                    store to word 0
+            1  X = 2                    mfence
+            2  put(Z^2, X)              post RDMA WRITE word 0 → node 2 word 0 on queue pair 0, work id _to2
+            3  Y = get(Z^2)             post RDMA READ word 1 ← node 2 word 0 on queue pair 0, work id _to2
+            4  V = rga(Z^2, Y)          load word 1 into register 2
+            5  V = rga(Z^2, Y)          post ATOMIC FETCH_AND_ADD word 2 ← node 2 word 0 on queue pair 0, work id _to2
+            6  V = cas(Z^2, X, Y)       load word 0 into register 3
+            7  V = cas(Z^2, X, Y)       load word 1 into register 4
+            8  V = cas(Z^2, X, Y)       post ATOMIC CMP_AND_SWP word 2 ← node 2 word 0 on queue pair 0, work id _to2
+            9  flush(2)                 post RDMA READ word 3 ← node 2 word 1 on queue pair 0, work id _to2
+           10  flush(2)                 poll until all requests with work id _to2 have completed
+           11  b = V                    load word 2 into b
+
+        thread 2 on node 2
+            0  a = Z                    load word 0 into a
+
+        recorded at the end of an instance
+          b        register of thread 1
+          a        register of thread 2
+          X        node 1, word 0
+          Y        node 1, word 1
+          V        node 1, word 2
+          Z        node 2, word 0
+    "#]].assert_eq(&described(text));
+}

@@ -1,5 +1,8 @@
 //! Symbolic execution of each thread into events, values and conditions.
 
+mod cas;
+mod rma;
+
 use lang::program::{
     BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId,
     WorkId,
@@ -12,7 +15,7 @@ use super::{
     calls::call_name, spin,
 };
 
-/// A statement that has no events of its own: a library's, or coreRMA's.
+/// A statement that has no events of its own: a library's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
     /// The statement's name.
@@ -24,12 +27,13 @@ pub struct Unsupported {
 /// The skeleton of a program whose loops are unrolled `loop_bound` times.
 ///
 /// # Errors
-/// The first statement that is a library call or of the coreRMA dialect.
+/// The first statement that is a library call.
 pub fn build(program: &Program, loop_bound: u32) -> Result<Skeleton, Unsupported> {
     let mut builder = Builder::new(program, loop_bound);
     builder.initial_writes(program);
     for (index, thread) in program.threads.iter().enumerate() {
         builder.thread = ThreadId(index);
+        builder.own_node = Some(thread.node);
         builder.live = Guard::TRUE;
         builder.block(&thread.body)?;
     }
@@ -47,6 +51,8 @@ struct Builder {
     value_ids: FxHashMap<Value, ValueId>,
     condition_ids: FxHashMap<Condition, usize>,
     thread: ThreadId,
+    /// The node that the thread runs on.
+    own_node: Option<NodeId>,
     /// When control is at the current point.
     live: Guard,
     registers: Registers,
@@ -73,6 +79,7 @@ impl Builder {
             value_ids: FxHashMap::default(),
             condition_ids: FxHashMap::default(),
             thread: ThreadId(0),
+            own_node: None,
             live: Guard::TRUE,
             registers: Vec::new(),
             exits: Vec::new(),
@@ -98,6 +105,8 @@ impl Builder {
                 node: None,
                 operation,
                 id: None,
+                atomic: true,
+                loopback: false,
                 guard: Guard::TRUE,
                 span: location.span,
             });
@@ -317,7 +326,8 @@ impl Builder {
                 let holds = self.non_zero(value);
                 self.require(self.live, holds);
             }
-            StmtKind::GlobalFence(_) | StmtKind::Call(_) | StmtKind::Rma(_) => {
+            StmtKind::Rma(rma) => self.rma(rma, stmt.span),
+            StmtKind::GlobalFence(_) | StmtKind::Call(_) => {
                 let call = call_name(&stmt.kind).unwrap_or_default().to_owned();
                 return Err(Unsupported { call, span: stmt.span });
             }
@@ -353,6 +363,8 @@ impl Builder {
             node: shape.node,
             operation: shape.operation,
             id: shape.id,
+            atomic: true,
+            loopback: shape.node.is_some() && shape.node == self.own_node,
             guard,
             span: shape.span,
         });
@@ -429,30 +441,6 @@ impl Builder {
         if let Some(register) = register {
             self.registers[register.0] = old;
         }
-    }
-
-    /// One event if it succeeds, a fence and a read if it fails (RMW paper, §D.2).
-    fn compare_and_swap(
-        &mut self,
-        span: Span,
-        location: LocationId,
-        expected: ValueId,
-        desired: ValueId,
-    ) -> ValueId {
-        let shape = self.shape(span, None, None);
-        let choice = self.condition(Condition::Choice(self.choices));
-        self.choices += 1;
-        let succeeds = self.and(self.live, choice);
-        let fails = self.and(self.live, !choice);
-        let read = self.event(shape, Stamp::CpuRmw, succeeds, Some(location), Some(desired));
-        let success = self.value(Value::Read(read));
-        let equal = self.equal(success, expected);
-        self.require(succeeds, equal);
-        self.event(shape, Stamp::Fence, fails, None, None);
-        let failure = self.read(shape, Stamp::CpuRead, fails, location);
-        let equal = self.equal(failure, expected);
-        self.require(fails, !equal);
-        self.select(choice, expected, failure)
     }
 
     fn nic_operation(&mut self, stmt: &Stmt) {

@@ -30,6 +30,12 @@ pub const CALLS: [&str; 14] = [
     "Wait", "GFence", "Rma",
 ];
 
+/// The set of reads that give ⊤, any value at all, if a model defines one of this name.
+pub const UNDEFINED_READS: &str = "undefined-reads";
+
+/// The set of writes that, if they come last, leave ⊤ in memory, if a model defines one of this name.
+pub const UNDEFINED_WRITES: &str = "undefined-writes";
+
 /// Index into [`Model::definitions`], and for a recursive group into its bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DefinitionId {
@@ -74,6 +80,15 @@ pub enum DefinitionKind {
     },
     /// A table of orders: the union of its cells.
     Table(Table),
+}
+
+impl Model {
+    /// The definition of a set or relation by `let name = …`.
+    pub fn defined(&self, name: &str) -> Option<DefinitionId> {
+        let is_it = |definition: &Definition| matches!(&definition.kind, DefinitionKind::Let { name: known, .. } if known == name);
+        let definition = self.definitions.iter().rposition(is_it)?;
+        Some(DefinitionId { definition, body: 0 })
+    }
 }
 
 /// One equation of a recursive group.
@@ -243,6 +258,16 @@ base! {
     RemoteFence "aRF" Set,
     /// Global fences.
     GlobalFence "aGF" Set,
+    /// The read and write, in one action, of a coreRMA `rga`; in R and in W.
+    NicFetchOp "aGA" Set,
+    /// The read and write, in one action, of a coreRMA `cas`, be it with or without success; in R and in W.
+    NicCompareSwap "aCS" Set,
+    /// Flushes of coreRMA.
+    Flush "aFL" Set,
+    /// Accesses that are atomic: all but those that coreRMA writes `X.n`.
+    Atomic "Atomic" Set,
+    /// NIC events of operations towards the thread's own node.
+    Loopback "Loopback" Set,
     /// Every event to itself.
     Identity "id" Relation,
     /// Program order: total on the events of a thread, those of one operation included.
@@ -259,7 +284,7 @@ base! {
     Rmw "rmw" Relation,
     /// Events of one operation (of one statement, done once); reflexive.
     SameOperation "same-op" Relation,
-    /// NIC events (and polls, remote fences, global fences) towards one node, of whatever threads.
+    /// NIC events (and polls, fences and flushes) towards one node, of whatever threads.
     SameNode "same-node" Relation,
     /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
     SameId "same-id" Relation,

@@ -462,4 +462,6 @@ pub enum Constant {
     Truth(bool),
     /// `⊥`
     Bottom,
+    /// `⊤`
+    Undefined,
 }

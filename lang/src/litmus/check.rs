@@ -199,7 +199,7 @@ fn header(checker: &mut Checker<'_>, source: &Source) -> Test {
         }
     }
     if test.models.is_empty() {
-        test.models.push("rdma-tso-rmw".to_owned());
+        test.models.push(test.dialect.model().to_owned());
     }
     let path = std::path::Path::new(&source.name);
     let is_file = path.extension().is_some_and(|extension| extension == "litmus");

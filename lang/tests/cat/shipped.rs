@@ -14,8 +14,10 @@ fn shipped(name: &str) -> Loaded {
 fn load_without_warnings_and_say_what_they_are() {
     for path in cat_files("model/models") {
         let source = read(&path);
+        let included =
+            |name: &str, _: &str| Some(read(&folder("model/models").join(format!("{name}.cat"))));
         let loaded =
-            load(&source, &|_, _| None).unwrap_or_else(|errors| panic!("{}", rendered(&errors)));
+            load(&source, &included).unwrap_or_else(|errors| panic!("{}", rendered(&errors)));
         assert_eq!(rendered(&loaded.warnings), "");
         let model = loaded.model;
         assert_eq!(source.name, format!("{}.cat", model.name));

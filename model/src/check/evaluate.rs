@@ -27,13 +27,30 @@ pub struct Evaluator<'a> {
     execution: &'a Execution,
     events: BTreeSet<usize>,
     definitions: Vec<Vec<Value>>,
+    until_cycles: bool,
 }
 
 impl<'a> Evaluator<'a> {
     /// Evaluates all definitions.
     pub fn new(skeleton: &'a Skeleton, model: &Model, execution: &'a Execution) -> Self {
+        Self::evaluate(skeleton, model, execution, false)
+    }
+
+    /// The same, but recursive relations have only what is found until one of them has a cycle: what follows from a
+    /// cycle explains nothing.
+    pub fn until_cycles(skeleton: &'a Skeleton, model: &Model, execution: &'a Execution) -> Self {
+        Self::evaluate(skeleton, model, execution, true)
+    }
+
+    fn evaluate(
+        skeleton: &'a Skeleton,
+        model: &Model,
+        execution: &'a Execution,
+        until_cycles: bool,
+    ) -> Self {
         let events = execution.events.iter().map(|happening| happening.event.0).collect();
-        let mut evaluator = Self { skeleton, execution, events, definitions: Vec::new() };
+        let definitions = Vec::new();
+        let mut evaluator = Self { skeleton, execution, events, definitions, until_cycles };
         for definition in &model.definitions {
             let values = match &definition.kind {
                 DefinitionKind::Let { body, .. } => vec![evaluator.value(body)],
@@ -66,7 +83,15 @@ impl<'a> Evaluator<'a> {
             if next == self.definitions[group] {
                 break;
             }
+            let has_cycle = |value: &Value| match value {
+                Value::Relation(pairs) => pairs.iter().any(|(a, b)| a == b),
+                Value::Set(_) => false,
+            };
+            let stops = self.until_cycles && next.iter().any(has_cycle);
             self.definitions[group] = next;
+            if stops {
+                break;
+            }
         }
         self.definitions.pop().unwrap_or_default()
     }
@@ -206,6 +231,12 @@ impl<'a> Evaluator<'a> {
             Base::NicLocalWrite => stamp(Stamp::NicLocalWrite),
             Base::RemoteFence => stamp(Stamp::RemoteFence),
             Base::GlobalFence => stamp(Stamp::GlobalFence),
+            Base::NicFetchOp => stamp(Stamp::NicFetchOp),
+            Base::NicCompareSwap => stamp(Stamp::NicCompareSwap),
+            Base::Flush => stamp(Stamp::Flush),
+            Base::Atomic => self
+                .where_event(|event| event.atomic && (event.stamp.reads() || event.stamp.writes())),
+            Base::Loopback => self.where_event(|event| event.loopback),
             Base::Identity => Value::Relation(self.identity()),
             Base::ProgramOrder => {
                 let all = self.product(&self.events, &self.events).into_iter();

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use compiler::skeleton::{Condition, Event, EventId, Guard, Skeleton, Stamp, Value, ValueId};
-use lang::outcome::{Observable, Observed};
+use lang::outcome::{Observable, Observed, Value as Shown};
+use lang::program::BinaryOp;
 
 use crate::execution::{Execution, Happening};
 
@@ -29,7 +30,7 @@ struct View<'a> {
     happenings: BTreeMap<EventId, Happening>,
     /// The RMW event that happens iff a compare-and-swap succeeds, by the number of its choice.
     successes: BTreeMap<usize, EventId>,
-    values: Vec<Option<u64>>,
+    values: Vec<Option<Shown>>,
     conditions: Vec<Option<bool>>,
 }
 
@@ -57,7 +58,7 @@ impl<'a> View<'a> {
     }
 
     /// A value; `None` if it hangs on something that does not happen.
-    fn value(&self, id: ValueId) -> Option<u64> {
+    fn value(&self, id: ValueId) -> Option<Shown> {
         self.values[id.0]
     }
 
@@ -70,12 +71,12 @@ impl<'a> View<'a> {
     fn compute(&mut self) {
         for index in 0..self.skeleton.values.len() {
             let value = match &self.skeleton.values[index] {
-                Value::Constant(value) => Some(*value),
+                Value::Constant(value) => Some(Shown::Int(*value)),
                 Value::Read(event) => self.happenings.get(event).and_then(|event| event.read),
                 Value::Binary(op, left, right) => self
                     .value(*left)
                     .zip(self.value(*right))
-                    .map(|(left, right)| op.apply(left, right)),
+                    .map(|(left, right)| apply(*op, left, right)),
                 Value::Select(guard, then, otherwise) => {
                     self.compute_conditions(guard.condition + 1);
                     let arm = self.holds(*guard).map(|holds| if holds { then } else { otherwise });
@@ -95,10 +96,13 @@ impl<'a> View<'a> {
                     let success = self.successes.get(&choice);
                     Some(success.is_some_and(|event| self.happenings.contains_key(event)))
                 }
-                Condition::NonZero(value) => self.value(value).map(|value| value != 0),
-                Condition::Equal(left, right) => {
-                    self.value(left).zip(self.value(right)).map(|(left, right)| left == right)
-                }
+                Condition::NonZero(value) => self.value(value).and_then(|value| {
+                    equal(value, Shown::Int(0)).map(|zero| !zero).or_else(|| self.guess(index))
+                }),
+                Condition::Equal(left, right) => self
+                    .value(left)
+                    .zip(self.value(right))
+                    .and_then(|(left, right)| equal(left, right).or_else(|| self.guess(index))),
                 Condition::And(left, right) => match (self.holds(left), self.holds(right)) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (left, right) => left.zip(right).map(|(left, right)| left && right),
@@ -106,6 +110,16 @@ impl<'a> View<'a> {
             };
             self.conditions.push(holds);
         }
+    }
+
+    /// How a condition on ⊤ came out.
+    fn guess(&self, condition: usize) -> Option<bool> {
+        let found = self.execution.guesses.iter().find(|(known, _)| *known == condition);
+        found.map(|(_, holds)| *holds)
+    }
+
+    fn is_undefined(&self, read: EventId) -> bool {
+        self.execution.undefined_reads.contains(&read)
     }
 
     fn events(&self) -> Result<(), String> {
@@ -148,14 +162,16 @@ impl<'a> View<'a> {
                 return Err("rf relates events that do not happen".to_owned());
             };
             let same_location = self.event(*write).location == self.event(*read).location;
-            if !same_location || from.written.is_none() || from.written != to.read {
+            let expected =
+                if self.is_undefined(*read) { Some(Shown::Undefined) } else { from.written };
+            if !same_location || from.written.is_none() || expected != to.read {
                 return Err(format!("event {} cannot read from event {}", read.0, write.0));
             }
             if sources.insert(*read, *write).is_some() {
                 return Err(format!("event {} reads from two writes", read.0));
             }
         }
-        for read in sources.keys() {
+        for read in sources.keys().filter(|read| !self.is_undefined(**read)) {
             if self.hangs_on_itself(*read, &sources) {
                 return Err(format!("event {} reads a value out of thin air", read.0));
             }
@@ -180,7 +196,8 @@ impl<'a> View<'a> {
             if reads.contains(&read) {
                 return true;
             }
-            waiting.extend(reads.into_iter().filter(|found| seen.insert(*found)));
+            let computed = reads.into_iter().filter(|found| !self.is_undefined(*found));
+            waiting.extend(computed.filter(|found| seen.insert(*found)));
         }
         false
     }
@@ -201,6 +218,7 @@ impl<'a> View<'a> {
                 Value::Select(guard, then, otherwise) => {
                     let arm = self.holds(*guard).map(|holds| if holds { then } else { otherwise });
                     waiting.extend(arm);
+                    waiting.extend(self.skeleton.values_behind(*guard));
                 }
             }
         }
@@ -240,7 +258,7 @@ impl<'a> View<'a> {
                 Observed::Location(location) => self.final_value(location),
                 Observed::Copy(..) => return Err("a library's copy is observed".to_owned()),
             };
-            if actual.map(lang::outcome::Value::Int) != Some(*shown) {
+            if actual != Some(*shown) {
                 return Err(format!("`{}` does not end as the outcome says", observable.name));
             }
         }
@@ -248,7 +266,7 @@ impl<'a> View<'a> {
     }
 
     /// The value of the write that every other one of the location precedes.
-    fn final_value(&self, location: lang::program::LocationId) -> Option<u64> {
+    fn final_value(&self, location: lang::program::LocationId) -> Option<Shown> {
         let writes: Vec<EventId> = self
             .happenings
             .keys()
@@ -264,8 +282,26 @@ impl<'a> View<'a> {
         let last = writes.iter().find(|last| {
             writes.iter().all(|other| other == *last || before.contains(&(*other, **last)))
         });
-        self.happenings.get(last?)?.written
+        let last = last?;
+        if self.execution.undefined_writes.contains(last) {
+            return Some(Shown::Undefined);
+        }
+        self.happenings.get(last)?.written
     }
+}
+
+/// An operator applied to two values; what is computed from ⊤ is ⊤.
+fn apply(op: BinaryOp, left: Shown, right: Shown) -> Shown {
+    match (left, right) {
+        (Shown::Int(left), Shown::Int(right)) => Shown::Int(op.apply(left, right)),
+        _ => Shown::Undefined,
+    }
+}
+
+/// Whether two values are equal; `None` if one is ⊤.
+fn equal(left: Shown, right: Shown) -> Option<bool> {
+    let unknown = left == Shown::Undefined || right == Shown::Undefined;
+    (!unknown).then_some(left == right)
 }
 
 /// Calls back for every choice that a conjunction asks to be true.

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use compiler::skeleton::EventId;
-use lang::cat::model::{AxiomKind, Base, Definition, DefinitionKind, Expr, Table};
+use lang::cat::model::{
+    AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, RecBody, Table,
+    UNDEFINED_READS, UNDEFINED_WRITES,
+};
 
 use super::Broken;
 use crate::allowed::Question;
@@ -21,30 +24,47 @@ pub struct Step {
     pub relation: String,
 }
 
-/// The shortest way in which an execution breaks an axiom; `None` if it breaks none.
+/// The shortest way in which an execution breaks an axiom, or has ⊤ where the model has not; `None` if it does neither.
 pub fn shortest(question: &Question<'_>, execution: &Execution) -> Option<Broken> {
-    let finder = Finder {
-        evaluator: Evaluator::new(&question.skeleton, question.model, execution),
-        definitions: &question.model.definitions,
-    };
-    let mut best: Option<Broken> = None;
-    for axiom in &question.model.axioms {
-        for steps in finder.violations(axiom.kind, &axiom.body) {
-            if best.as_ref().is_none_or(|best| steps.len() < best.steps.len()) {
-                best = Some(Broken {
-                    execution: execution.clone(),
-                    axiom: axiom.name.clone(),
-                    kind: axiom.kind,
-                    steps,
-                    all_axioms: Vec::new(),
-                });
-            }
-        }
-    }
-    best.map(|broken| Broken {
-        all_axioms: broken_axioms(&question.skeleton, question.model, execution),
-        ..broken
-    })
+    let (skeleton, model) = (&question.skeleton, question.model);
+    let finder = |evaluator| Finder { evaluator, definitions: &model.definitions };
+    let first = finder(Evaluator::until_cycles(skeleton, model, execution));
+    let found = broken_axiom(&first, model, execution).or_else(|| {
+        let finder = finder(Evaluator::new(skeleton, model, execution));
+        let broken = broken_axiom(&finder, model, execution);
+        broken.or_else(|| misjudged(&finder, model, execution))
+    });
+    let all_axioms = broken_axioms(skeleton, model, execution);
+    found.map(|broken| Broken { all_axioms, ..broken })
+}
+
+fn broken_axiom(finder: &Finder<'_>, model: &Model, execution: &Execution) -> Option<Broken> {
+    let found = model.axioms.iter().flat_map(|axiom| {
+        let ways = finder.violations(axiom.kind, &axiom.body).into_iter();
+        ways.map(|steps| (axiom.name.clone(), axiom.kind, steps))
+    });
+    fewest_steps(found, execution)
+}
+
+fn misjudged(finder: &Finder<'_>, model: &Model, execution: &Execution) -> Option<Broken> {
+    let sets = [
+        (UNDEFINED_READS, &execution.undefined_reads),
+        (UNDEFINED_WRITES, &execution.undefined_writes),
+    ];
+    let found = sets.into_iter().flat_map(|(name, claimed)| {
+        let set = model.defined(name);
+        let ways = set.map(|set| finder.misjudged(set, name, claimed)).unwrap_or_default();
+        ways.into_iter().map(move |steps| (name.to_owned(), AxiomKind::Empty, steps))
+    });
+    fewest_steps(found, execution)
+}
+
+fn fewest_steps(
+    found: impl Iterator<Item = (String, AxiomKind, Vec<Step>)>,
+    execution: &Execution,
+) -> Option<Broken> {
+    let (axiom, kind, steps) = found.min_by_key(|(_, _, steps)| steps.len())?;
+    Some(Broken { execution: execution.clone(), axiom, kind, steps, all_axioms: Vec::new() })
 }
 
 struct Finder<'a> {
@@ -76,27 +96,76 @@ impl Finder<'_> {
 
     /// A shortest chain of edges from a to b, each replaced by its named steps.
     fn path(&self, body: &Expr, pairs: &Pairs, a: usize, b: usize) -> Option<Vec<Step>> {
-        let mut before: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut queue = VecDeque::from([a]);
-        while let Some(event) = queue.pop_front() {
-            for (_, next) in pairs.range((event, 0)..=(event, usize::MAX)) {
-                if let std::collections::btree_map::Entry::Vacant(entry) = before.entry(*next) {
-                    entry.insert(event);
-                    queue.push_back(*next);
-                }
-            }
-        }
-        let mut events = vec![b];
-        loop {
-            let event = *before.get(events.last()?)?;
-            events.push(event);
-            if event == a {
-                break;
-            }
-        }
-        events.reverse();
+        let events = chain(pairs, a, b)?;
         let edges = events.windows(2).map(|edge| self.steps(body, edge[0], edge[1], None));
         Some(edges.collect::<Option<Vec<_>>>()?.concat())
+    }
+
+    /// The same through a recursive relation; edges of a name of its own group are not taken apart.
+    fn recursive(&self, group: usize, body: &RecBody, a: usize, b: usize) -> Option<Vec<Step>> {
+        let Expr::Plus(inner) = &body.body else { return Some(vec![step(a, b, &body.name)]) };
+        let events = chain(&self.evaluator.pairs(inner), a, b)?;
+        let edges = events.windows(2).map(|edge| self.part(inner, group, body, edge[0], edge[1]));
+        Some(edges.collect::<Option<Vec<_>>>()?.concat())
+    }
+
+    fn part(
+        &self,
+        expr: &Expr,
+        group: usize,
+        body: &RecBody,
+        a: usize,
+        b: usize,
+    ) -> Option<Vec<Step>> {
+        if !self.evaluator.pairs(expr).contains(&(a, b)) {
+            return None;
+        }
+        match expr {
+            Expr::Union(x, y) => {
+                shorter(self.part(x, group, body, a, b), self.part(y, group, body, a, b))
+            }
+            Expr::Defined(id) if id.definition == group => {
+                let DefinitionKind::Rec(bodies) = &self.definitions[group].kind else {
+                    return None;
+                };
+                Some(vec![step(a, b, &bodies[id.body].name)])
+            }
+            Expr::Defined(_) => self.steps(expr, a, b, None),
+            _ => Some(vec![step(a, b, &body.name)]),
+        }
+    }
+
+    /// Why a value is not what the model says: an event that is in a set of undefined ones and does not show it, or
+    /// the other way round.
+    fn misjudged(&self, set: DefinitionId, name: &str, claimed: &[EventId]) -> Vec<Vec<Step>> {
+        let Value::Set(set) = self.evaluator.defined(set) else { return Vec::new() };
+        let conflicts = self.definitions.iter().enumerate().find_map(|(index, definition)| {
+            let DefinitionKind::Let { name, .. } = &definition.kind else { return None };
+            let id = DefinitionId { definition: index, body: 0 };
+            match self.evaluator.defined(id) {
+                Value::Relation(pairs) if name == "conflict" => Some(pairs.clone()),
+                _ => None,
+            }
+        });
+        let conflicts = conflicts.unwrap_or_default();
+        let with = |event: usize| conflicts.iter().find(|(_, other)| *other == event);
+        let sources = self.evaluator.pairs(&Expr::Base(Base::ReadsFrom));
+        let chain = |event: usize| {
+            if let Some((write, _)) = with(event) {
+                return vec![step(*write, event, "conflict")];
+            }
+            let source = sources.iter().find(|(_, read)| *read == event);
+            match source.and_then(|(source, _)| Some((*source, with(*source)?.0))) {
+                Some((source, write)) => {
+                    vec![step(write, source, "conflict"), step(source, event, "rf")]
+                }
+                None => vec![step(event, event, name)],
+            }
+        };
+        let claimed: BTreeSet<usize> = claimed.iter().map(|event| event.0).collect();
+        let missing = set.difference(&claimed).map(|event| chain(*event));
+        let others = claimed.difference(set).map(|event| vec![step(*event, *event, name)]);
+        missing.chain(others).collect()
     }
 
     /// The named steps that take an expression from a to b; `None` if it does not relate them.
@@ -159,7 +228,7 @@ impl Finder<'_> {
                 Expr::Sequence(..) if !is_restriction(body) => self.steps(body, a, b, Some(name)),
                 _ => Some(vec![step(a, b, name)]),
             },
-            DefinitionKind::Rec(bodies) => Some(vec![step(a, b, &bodies[body].name)]),
+            DefinitionKind::Rec(bodies) => self.recursive(definition, &bodies[body], a, b),
             DefinitionKind::Choice { name, .. } => Some(vec![step(a, b, name)]),
             DefinitionKind::Table(table) => Some(vec![step(a, b, &self.cell(table, a, b))]),
         }
@@ -236,4 +305,28 @@ fn is_restriction(expr: &Expr) -> bool {
     let mut found = Vec::new();
     parts(expr, &mut found);
     found.iter().filter(|part| !matches!(part, Expr::Identity(_))).count() <= 1
+}
+
+/// The events on a shortest chain of pairs from a to b.
+fn chain(pairs: &Pairs, a: usize, b: usize) -> Option<Vec<usize>> {
+    let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut queue = VecDeque::from([a]);
+    while let Some(event) = queue.pop_front() {
+        for (_, next) in pairs.range((event, 0)..=(event, usize::MAX)) {
+            if let std::collections::btree_map::Entry::Vacant(entry) = before.entry(*next) {
+                entry.insert(event);
+                queue.push_back(*next);
+            }
+        }
+    }
+    let mut events = vec![b];
+    loop {
+        let event = *before.get(events.last()?)?;
+        events.push(event);
+        if event == a {
+            break;
+        }
+    }
+    events.reverse();
+    Some(events)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lang::cat::model::AxiomKind;
+use lang::cat::model::{AxiomKind, UNDEFINED_READS, UNDEFINED_WRITES};
 use lang::source::Source;
 
 use super::words::Words;
@@ -59,7 +59,13 @@ impl Explanation<'_> {
         };
         writeln!(out, "forbidden under {model}: {}\n", self.outcome(execution))?;
         writeln!(out, "The solver proved that no consistent execution gives this outcome.")?;
-        writeln!(out, "The nearest execution breaks the axiom `{}`, by {shape}:\n", broken.axiom)?;
+        if broken.axiom == UNDEFINED_READS || broken.axiom == UNDEFINED_WRITES {
+            let set = &broken.axiom;
+            writeln!(out, "In the nearest execution, ⊤ is not where the model says, `{set}`:\n")?;
+        } else {
+            let axiom = &broken.axiom;
+            writeln!(out, "The nearest execution breaks the axiom `{axiom}`, by {shape}:\n")?;
+        }
         let words = self.words(source, execution);
         for step in &broken.steps {
             writeln!(out, "  {:<14} {}", words.label(step.from), words.action(step.from))?;

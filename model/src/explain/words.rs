@@ -1,6 +1,7 @@
 //! Events and edges in words that an engineer follows.
 
 use compiler::skeleton::{Event, EventId, Stamp};
+use lang::outcome::Value;
 use lang::source::Source;
 
 use super::Step;
@@ -36,7 +37,7 @@ impl Words<'_> {
         }
     }
 
-    fn values(&self, id: EventId) -> (Option<u64>, Option<u64>) {
+    fn values(&self, id: EventId) -> (Option<Value>, Option<Value>) {
         let happening = self.execution.events.iter().find(|happening| happening.event == id);
         happening.map_or((None, None), |happening| (happening.read, happening.written))
     }
@@ -88,6 +89,11 @@ impl Words<'_> {
             Stamp::NicLocalWrite => format!("the NIC writes {place} = {value} on its own node"),
             Stamp::RemoteFence => "the remote fence takes effect".to_owned(),
             Stamp::GlobalFence => "the global fence takes effect".to_owned(),
+            Stamp::NicFetchOp | Stamp::NicCompareSwap => {
+                let old = read.map_or("?".to_owned(), |read| read.to_string());
+                format!("the NIC changes {place} from {old} to {value} on node {home}")
+            }
+            Stamp::Flush => "the flush ends".to_owned(),
         }
     }
 
@@ -131,6 +137,19 @@ impl Words<'_> {
             "rmw^-1" | "ar^-1" => "both are of one RMW, which nothing divides".to_owned(),
             "iso" => "both are of one operation, in this order".to_owned(),
             "po" | "ppo" | "ippo" | "oppo" => format!("{name} keeps this much of program order"),
+            "LO" => "what a thread does itself comes before all that follows in its program".to_owned(),
+            "PG" | "GA" | "CAS" => "both are of one statement, in this order".to_owned(),
+            "F1" => "what a thread does itself waits for the flush before it".to_owned(),
+            "F2" => "the flush waits for all actions of the statement before it".to_owned(),
+            "F3" => "no action of the statement starts before the flush ends".to_owned(),
+            "IR" => "the network keeps the order of remote actions to one process".to_owned(),
+            "R1" => format!("what is read of {place} was written before what is written now"),
+            "conflict" => "a write and an access in parallel, of which one is not atomic: what is read is ⊤".to_owned(),
+            "undefined-reads" | "undefined-writes" => {
+                "this would be ⊤ if it were in conflict, and only then".to_owned()
+            }
+            "R2" => "the value read is the one written".to_owned(),
+            "WS" => format!("atomic writes of {place} are done one at a time; in this execution, in this order"),
             _ => format!("the model's {name} orders them"),
         }
     }

@@ -15,6 +15,7 @@ use super::encode::Dead;
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::reduce::Settled;
+use super::rma;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant};
 use super::seen::StateSet;
 use super::state::State;
@@ -103,6 +104,10 @@ pub fn explore_with(
     effort: Effort,
     limits: Limits<'_>,
 ) -> Result<Exploration, CompileError> {
+    if let Variant::CoreRma(rules) = variant {
+        rma::check_faults(faults)?;
+        return rma::explore(test, rules, limits);
+    }
     let machine = Machine::new(test, variant, faults)?;
     let footprints = Footprints::of(test, &machine);
     let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits);

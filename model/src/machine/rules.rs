@@ -10,6 +10,7 @@ use lang::program::WorkId;
 
 use super::fault::{Fault, FaultSet};
 use super::queue_pair::{ones, overtakes};
+use super::rma::Rules;
 use super::state::{Kind, KindSet, PairState, State, ThreadState};
 
 /// Which machine.
@@ -26,6 +27,8 @@ pub enum Variant {
     RdmaWaitPolls,
     /// The CPU alone.
     Tso,
+    /// coreRMA, which has a machine of its own: [`super::rma`].
+    CoreRma(Rules),
     /// No store buffers; an RDMA operation's subevents happen one after another before the thread's next
     /// statement, an RMW's read and write at once. Fences and Wait do nothing.
     Sc,
@@ -40,6 +43,10 @@ impl Variant {
             "rdma-wait-polls" => Self::RdmaWaitPolls,
             "tso" => Self::Tso,
             "sc" => Self::Sc,
+            "corerma" => Self::CoreRma(Rules::Stock),
+            "corerma-verbs" => Self::CoreRma(Rules::Verbs),
+            "corerma-dmapp" => Self::CoreRma(Rules::SmallPuts),
+            "corerma-atomic-rga" => Self::CoreRma(Rules::AtomicRga),
             _ => return None,
         })
     }

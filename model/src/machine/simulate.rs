@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::fault::FaultSet;
 use super::random::Random;
+use super::rma;
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
 use super::state::State;
 
@@ -46,8 +47,20 @@ pub struct Histogram {
 /// Runs a test's program again and again.
 #[derive(Clone, Debug)]
 pub struct Simulator {
-    machine: Machine,
+    inner: Inner,
     step_bound: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Inner {
+    Queues(Box<Queues>),
+    Rma(Box<rma::Simulator>),
+}
+
+/// The machine of store buffers and queue pairs under a scheduler.
+#[derive(Clone, Debug)]
+struct Queues {
+    machine: Machine,
     state: State,
     agents: Vec<AgentState>,
     /// By thread, its agents.
@@ -81,31 +94,14 @@ impl Simulator {
     /// # Errors
     /// Statements without operational meaning in this variant.
     pub fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
-        let machine = Machine::new(test, variant, faults)?;
-        let mut agents = Vec::new();
-        let mut threads = Vec::new();
-        for (thread, code) in machine.code.threads.iter().enumerate() {
-            let first = agents.len();
-            let mut add = |agent| agents.push(AgentState { agent, slots: 0, weight: 1 });
-            add(Agent::Cpu(thread));
-            add(Agent::StoreBuffer(thread));
-            for pair in code.queue_pairs.clone() {
-                add(Agent::Pipe(pair));
-                add(Agent::RemoteBuffer(pair));
-                add(Agent::LocalBuffer(pair));
+        let inner = match variant {
+            Variant::CoreRma(rules) => {
+                rma::check_faults(faults)?;
+                Inner::Rma(Box::new(rma::Simulator::new(test, rules)?))
             }
-            threads.push(first..agents.len());
-        }
-        Ok(Self {
-            step_bound: Self::STEP_BOUND,
-            state: machine.initial().clone(),
-            coupled: machine.has_remote_rmw(),
-            machine,
-            agents,
-            threads,
-            key: Vec::new(),
-            numbers: FxHashMap::default(),
-        })
+            _ => Inner::Queues(Box::new(Queues::new(test, variant, faults)?)),
+        };
+        Ok(Self { inner, step_bound: Self::STEP_BOUND })
     }
 
     /// Sets how many steps a run takes at most.
@@ -115,27 +111,10 @@ impl Simulator {
 
     /// Runs the program once. The same generator state gives the same run.
     pub fn run_once(&mut self, random: &mut Random) -> Run {
-        self.state.assign(self.machine.initial());
-        self.draw_weights(random);
-        for thread in 0..self.threads.len() {
-            self.refresh(thread);
+        match &mut self.inner {
+            Inner::Queues(queues) => queues.run_once(random, self.step_bound),
+            Inner::Rma(machine) => machine.run_once(random, self.step_bound),
         }
-        let mut steps = 0;
-        while let Some(transition) = self.pick(random) {
-            steps += 1;
-            if steps >= self.step_bound {
-                return Run::Unfinished;
-            }
-            if steps % REDRAW == 0 {
-                self.draw_weights(random);
-            }
-            match self.step(transition, &mut steps) {
-                Effect::Continue => {}
-                Effect::AssumeFailed => return Run::AssumeFailed,
-                Effect::QueueFull => return Run::Unfinished,
-            }
-        }
-        if self.machine.is_final(&self.state) { Run::Outcome(self.number()) } else { Run::Blocked }
     }
 
     /// Runs the program many times.
@@ -155,9 +134,9 @@ impl Simulator {
                 Run::Unfinished => histogram.unfinished += 1,
             }
         }
-        for (values, number) in &self.numbers {
-            if let Some(count) = counts.get(*number).filter(|count| **count > 0) {
-                histogram.outcomes.insert(outcome(values), *count);
+        for (number, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            if let Some(outcome) = self.outcome(number) {
+                histogram.outcomes.insert(outcome, *count);
             }
         }
         histogram
@@ -165,6 +144,66 @@ impl Simulator {
 
     /// The outcome of that number.
     pub fn outcome(&self, number: usize) -> Option<Outcome> {
+        match &self.inner {
+            Inner::Queues(queues) => queues.outcome(number),
+            Inner::Rma(machine) => machine.outcome(number),
+        }
+    }
+}
+
+impl Queues {
+    fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
+        let machine = Machine::new(test, variant, faults)?;
+        let mut agents = Vec::new();
+        let mut threads = Vec::new();
+        for (thread, code) in machine.code.threads.iter().enumerate() {
+            let first = agents.len();
+            let mut add = |agent| agents.push(AgentState { agent, slots: 0, weight: 1 });
+            add(Agent::Cpu(thread));
+            add(Agent::StoreBuffer(thread));
+            for pair in code.queue_pairs.clone() {
+                add(Agent::Pipe(pair));
+                add(Agent::RemoteBuffer(pair));
+                add(Agent::LocalBuffer(pair));
+            }
+            threads.push(first..agents.len());
+        }
+        Ok(Self {
+            state: machine.initial().clone(),
+            coupled: machine.has_remote_rmw(),
+            machine,
+            agents,
+            threads,
+            key: Vec::new(),
+            numbers: FxHashMap::default(),
+        })
+    }
+
+    fn run_once(&mut self, random: &mut Random, step_bound: u32) -> Run {
+        self.state.assign(self.machine.initial());
+        self.draw_weights(random);
+        for thread in 0..self.threads.len() {
+            self.refresh(thread);
+        }
+        let mut steps = 0;
+        while let Some(transition) = self.pick(random) {
+            steps += 1;
+            if steps >= step_bound {
+                return Run::Unfinished;
+            }
+            if steps % REDRAW == 0 {
+                self.draw_weights(random);
+            }
+            match self.step(transition, &mut steps, step_bound) {
+                Effect::Continue => {}
+                Effect::AssumeFailed => return Run::AssumeFailed,
+                Effect::QueueFull => return Run::Unfinished,
+            }
+        }
+        if self.machine.is_final(&self.state) { Run::Outcome(self.number()) } else { Run::Blocked }
+    }
+
+    fn outcome(&self, number: usize) -> Option<Outcome> {
         self.numbers.iter().find(|(_, known)| **known == number).map(|(values, _)| outcome(values))
     }
 
@@ -217,12 +256,12 @@ impl Simulator {
     }
 
     /// Takes a transition, and the thread's instructions after it that only compute.
-    fn step(&mut self, transition: Transition, steps: &mut u32) -> Effect {
+    fn step(&mut self, transition: Transition, steps: &mut u32, step_bound: u32) -> Effect {
         let mut effect = self.machine.apply(&mut self.state, transition);
         let thread = match transition.agent {
             Agent::Cpu(thread) => {
                 while effect == Effect::Continue
-                    && *steps < self.step_bound
+                    && *steps < step_bound
                     && self.only_computes(thread)
                 {
                     *steps += 1;

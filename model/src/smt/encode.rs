@@ -35,6 +35,8 @@ pub struct Encoding {
     pub unanswered: Vec<EventId>,
     /// Values and rf.
     pub values: Values,
+    /// By event: the write leaves ⊤ in memory, if it comes last.
+    pub undefined_writes: Vec<Lit>,
     executed: Vec<Lit>,
     polls_from: FxHashMap<(usize, usize), Lit>,
     choices: Vec<FxHashMap<(usize, usize), Lit>>,
@@ -53,8 +55,13 @@ impl Encoding {
         extra: &Extra,
     ) -> Result<Self, EncodeError> {
         let mut cnf = Cnf::default();
-        let values = Values::new(skeleton, extra, &mut cnf);
-        let mut encoder = Encoder { skeleton, cnf, values, unanswered: Vec::new() };
+        let values = Values::new(skeleton, extra, &plan.undefined_reads.at_most, &mut cnf);
+        let damaged = &plan.undefined_writes.at_most;
+        let undefined_writes = (0..skeleton.events.len())
+            .map(|id| if damaged.contains(id, id) { cnf.variable() } else { Lit::FALSE })
+            .collect();
+        let mut encoder =
+            Encoder { skeleton, cnf, values, undefined_writes, unanswered: Vec::new() };
         for requirement in &skeleton.requirements {
             let (when, then) =
                 (encoder.values.guard(requirement.when), encoder.values.guard(requirement.then));
@@ -79,6 +86,7 @@ impl Encoding {
             exceeded,
             unanswered: encoder.unanswered,
             values: encoder.values,
+            undefined_writes: encoder.undefined_writes,
             executed,
             polls_from,
             choices,
@@ -138,6 +146,8 @@ impl<F: Fn(Lit) -> bool> Literals for Candidate<'_, F> {
         let chosen = maps.into_iter().chain(&encoding.choices);
         let chosen = chosen.flat_map(|map| map.values().copied());
         let all = encoding.executed.iter().copied().chain(chosen);
+        let damaged = encoding.undefined_writes.iter().copied();
+        let all = all.chain(encoding.values.undefined()).chain(damaged);
         all.map(|literal| literal.negate_if(!(self.is_true)(literal))).collect()
     }
 }
@@ -146,5 +156,6 @@ struct Encoder<'a> {
     skeleton: &'a Skeleton,
     cnf: Cnf,
     values: Values,
+    undefined_writes: Vec<Lit>,
     unanswered: Vec<EventId>,
 }

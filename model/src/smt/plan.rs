@@ -2,8 +2,12 @@
 //!
 //! Sets are kept as identities, so that `[S]` is S itself and one set of operators serves both types.
 
+mod bounds;
+
 use compiler::skeleton::{Skeleton, Stamp};
-use lang::cat::model::{Base, Cell, DefinitionKind, Expr, Model, Table, Type};
+use lang::cat::model::{
+    Base, Cell, DefinitionKind, Expr, Model, Table, Type, UNDEFINED_READS, UNDEFINED_WRITES,
+};
 use rustc_hash::FxHashMap;
 
 use crate::relation::Relation;
@@ -57,6 +61,8 @@ pub struct Node {
     pub op: Op,
     /// It depends on no choice, only on which events happen.
     pub is_static: bool,
+    /// A recursive name is in it.
+    pub is_recursive: bool,
     /// Static, and its restriction to the events that happen is its value: computed once.
     pub is_local: bool,
 }
@@ -83,6 +89,15 @@ pub struct Choice {
     pub extends: Relation,
 }
 
+/// A set of events by which a model says where ⊤ is.
+#[derive(Clone, Debug)]
+pub struct Undefined {
+    /// Its node, if the model defines it.
+    pub node: Option<NodeIndex>,
+    /// The events that are in it in some execution, and perhaps others, as an identity.
+    pub at_most: Relation,
+}
+
 /// A model laid out for one skeleton.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -94,6 +109,10 @@ pub struct Plan {
     pub choices: Vec<Choice>,
     /// The node of each axiom's body, in the model's order.
     pub axioms: Vec<NodeIndex>,
+    /// Reads that give ⊤.
+    pub undefined_reads: Undefined,
+    /// Writes that leave ⊤, if they come last.
+    pub undefined_writes: Undefined,
     /// For each node, a static node that holds only where the node does, if there is a useful one.
     pub under: Vec<Option<NodeIndex>>,
     /// How many events there are.
@@ -118,6 +137,8 @@ impl Plan {
             groups: Vec::new(),
             choices: Vec::new(),
             axioms: Vec::new(),
+            undefined_reads: Undefined { node: None, at_most: Relation::empty(size) },
+            undefined_writes: Undefined { node: None, at_most: Relation::empty(size) },
             under: Vec::new(),
             size,
             bases: FxHashMap::default(),
@@ -138,7 +159,17 @@ impl Plan {
             layout.plan.axioms.push(node);
         }
         layout.underapproximate();
-        Ok(layout.plan)
+        let mut plan = layout.plan;
+        let named = |name| Some(layout.definitions[model.defined(name)?.definition][0]);
+        let undefined = |plan: &Plan, name| {
+            let node = named(name);
+            let none = || Relation::empty(size);
+            let at_most = node.map_or_else(none, |node| bounds::at_most(plan, skeleton, node));
+            Undefined { node, at_most }
+        };
+        plan.undefined_reads = undefined(&plan, UNDEFINED_READS);
+        plan.undefined_writes = undefined(&plan, UNDEFINED_WRITES);
+        Ok(plan)
     }
 
     /// The body of a name of a recursive group.
@@ -233,7 +264,9 @@ impl Layout<'_> {
         let is_static = !chosen && operands.iter().all(|node| flags(node).0);
         let pairwise = !matches!(op, Op::Sequence(..) | Op::Plus(_) | Op::Domain(_) | Op::Range(_));
         let is_local = is_static && pairwise && operands.iter().all(|node| flags(node).1);
-        self.plan.nodes.push(Node { op: op.clone(), is_static, is_local });
+        let is_recursive = matches!(op, Op::Recursive(_))
+            || operands.iter().any(|operand| self.plan.nodes[*operand].is_recursive);
+        self.plan.nodes.push(Node { op: op.clone(), is_static, is_recursive, is_local });
         self.known.insert(op, self.plan.nodes.len() - 1);
         self.plan.nodes.len() - 1
     }
@@ -358,6 +391,9 @@ fn stamp(base: Base) -> Option<Stamp> {
         Base::NicLocalWrite => Stamp::NicLocalWrite,
         Base::RemoteFence => Stamp::RemoteFence,
         Base::GlobalFence => Stamp::GlobalFence,
+        Base::NicFetchOp => Stamp::NicFetchOp,
+        Base::NicCompareSwap => Stamp::NicCompareSwap,
+        Base::Flush => Stamp::Flush,
         _ => return None,
     })
 }
@@ -376,6 +412,8 @@ fn base_relation(skeleton: &Skeleton, base: Base) -> Relation {
             Base::Reads => a == b && left.stamp.reads(),
             Base::Writes => a == b && left.stamp.writes(),
             Base::Memory => a == b && (left.stamp.reads() || left.stamp.writes()),
+            Base::Atomic => a == b && left.atomic && (left.stamp.reads() || left.stamp.writes()),
+            Base::Loopback => a == b && left.loopback,
             Base::Identity => a == b,
             Base::ProgramOrder => same_thread && a < b,
             Base::SameLocation => left.location.is_some() && left.location == right.location,

@@ -84,6 +84,11 @@ impl<'p> Evaluation<'p> {
         evaluation
     }
 
+    /// A node's value were all events to happen, if it depends on nothing else.
+    pub fn unrestricted(&self, node: NodeIndex) -> Option<&Relation> {
+        self.unrestricted[node].as_ref()
+    }
+
     /// The facts.
     pub fn facts(&self) -> &Facts {
         &self.facts

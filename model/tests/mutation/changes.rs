@@ -27,11 +27,12 @@ pub fn of(model: &Model) -> Vec<Change> {
             changes.push(dropped_part(part, &axiom.name, mutant));
         }
     }
+    changes.extend(recursions(model));
     for (index, definition) in model.definitions.iter().enumerate() {
         let (name, body) = match &definition.kind {
             DefinitionKind::Let { name, body, .. } => (name, body),
             DefinitionKind::Choice { name, total_on, .. } => (name, total_on),
-            // No shipped model has a recursive group; tables follow below.
+            // These have functions of their own.
             DefinitionKind::Rec(_) | DefinitionKind::Table(_) => continue,
         };
         let replaced = |with: Expr| {
@@ -52,6 +53,24 @@ pub fn of(model: &Model) -> Vec<Change> {
         }
     }
     changes.extend(cells(model));
+    changes
+}
+
+/// Each part of each equation of a recursive group left out.
+fn recursions(model: &Model) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (index, definition) in model.definitions.iter().enumerate() {
+        let DefinitionKind::Rec(bodies) = &definition.kind else { continue };
+        for (equation, body) in bodies.iter().enumerate() {
+            for (part, without) in without_part(&body.body).into_iter().enumerate() {
+                let mut mutant = model.clone();
+                if let DefinitionKind::Rec(bodies) = &mut mutant.definitions[index].kind {
+                    bodies[equation].body = without;
+                }
+                changes.push(dropped_part(part, &body.name, mutant));
+            }
+        }
+    }
     changes
 }
 

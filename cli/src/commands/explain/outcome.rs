@@ -97,7 +97,8 @@ fn parse_value(text: &str) -> Result<Value, String> {
         (None, "true") => Ok(Value::Int(1)),
         (None, "false") => Ok(Value::Int(0)),
         (None, "⊥" | "bot" | "null") => Ok(Value::Bottom),
-        (None, _) => Err(format!("expected a number, true, false or ⊥, found `{text}`")),
+        (None, "⊤" | "undefined") => Ok(Value::Undefined),
+        (None, _) => Err(format!("expected a number, true, false, ⊥ or ⊤, found `{text}`")),
     }
 }
 
@@ -129,6 +130,7 @@ mod tests {
             assert_eq!(parsed(text).as_ref(), Ok(&expected), "{text}");
         }
         assert_eq!(parsed("a=⊥").unwrap()[0].1, Value::Bottom);
+        assert_eq!(parsed("a=⊤").unwrap()[0].1, Value::Undefined);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::super::collect::Parts;
 use super::super::{codes, sink::Sink};
+use crate::cat::model::{UNDEFINED_READS, UNDEFINED_WRITES};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
 
@@ -33,10 +34,12 @@ pub(super) fn warn(parts: &Parts, has_mo: bool, sources: &[Source], sink: &mut S
     }
 }
 
-/// For each entry, whether an axiom or `mo` depends on it.
+/// For each entry, whether an axiom or a name that engines look up depends on it.
 fn used(parts: &Parts) -> Vec<bool> {
     let mut used = vec![false; parts.entries.len()];
-    let mut open: Vec<usize> = parts.names.get("mo").map(|(index, _)| *index).into_iter().collect();
+    let looked_up = ["mo", UNDEFINED_READS, UNDEFINED_WRITES].iter();
+    let mut open: Vec<usize> =
+        looked_up.filter_map(|name| parts.names.get(*name)).map(|(index, _)| *index).collect();
     let mention = |name: &str, open: &mut Vec<usize>| {
         if let Some((index, _)) = parts.names.get(name) {
             open.push(*index);

@@ -199,5 +199,6 @@ fn value(constant: Constant) -> Value {
         Constant::Number(value) => Value::Int(value),
         Constant::Truth(value) => Value::Int(u64::from(value)),
         Constant::Bottom => Value::Bottom,
+        Constant::Undefined => Value::Undefined,
     }
 }

@@ -119,6 +119,7 @@ fn constant(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
     Some(match pair.as_rule() {
         Rule::number => Constant::Number(context.number(piece, &pair).value),
         Rule::truth => Constant::Truth(pair.as_str() == "true"),
+        Rule::undefined => Constant::Undefined,
         _ => Constant::Bottom,
     })
 }

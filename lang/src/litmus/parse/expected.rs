@@ -95,7 +95,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::close_paren => "`)`",
         Rule::value | Rule::expression | Rule::conjunction | Rule::negation => "a value",
         Rule::comparison | Rule::sum | Rule::product | Rule::factor | Rule::group => "a value",
-        Rule::argument | Rule::truth | Rule::bottom => "a value",
+        Rule::argument | Rule::truth | Rule::bottom | Rule::undefined => "a value",
         Rule::not | Rule::kw_not | Rule::tilde => "`¬`",
         Rule::or | Rule::and | Rule::plus | Rule::minus | Rule::times => "an operator",
         Rule::kw_or | Rule::kw_and | Rule::greater_equal => "an operator",

@@ -114,6 +114,7 @@ fn constant(value: Constant) -> String {
         Constant::Number(value) => value.to_string(),
         Constant::Truth(value) => value.to_string(),
         Constant::Bottom => "⊥".to_owned(),
+        Constant::Undefined => "⊤".to_owned(),
     }
 }
 

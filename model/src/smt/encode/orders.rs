@@ -67,7 +67,7 @@ impl Encoder<'_> {
             }
             Observed::Location(location) => self.final_value(location, order, executed),
             // Only libraries have copies, and their calls have no skeleton.
-            Observed::Copy(..) => Ok(Domain { values: vec![(0, Lit::TRUE)], other: None }),
+            Observed::Copy(..) => Ok(Domain { values: vec![(0, Lit::TRUE)], ..Domain::default() }),
         }
     }
 
@@ -88,6 +88,7 @@ impl Encoder<'_> {
             })
             .collect();
         let mut by_value: BTreeMap<u64, Vec<Lit>> = BTreeMap::new();
+        let mut undefined = Vec::new();
         for write in &writes {
             let mut last = executed[*write];
             for other in writes.iter().filter(|other| *other != write) {
@@ -98,9 +99,14 @@ impl Encoder<'_> {
                 last = self.cnf.and(last, earlier);
             }
             let Some(written) = self.skeleton.events[*write].written else { continue };
-            for (value, when) in &self.values.domains[written.0].values {
-                let literal = self.cnf.and(last, *when);
-                by_value.entry(*value).or_default().push(literal);
+            let damaged = self.undefined_writes[*write];
+            let domain = self.values.domains[written.0].clone();
+            let lost = self.cnf.or_all(&[damaged, domain.undefined.unwrap_or(Lit::FALSE)]);
+            undefined.push(self.cnf.and(last, lost));
+            let last = self.cnf.and(last, !damaged);
+            for (value, when) in domain.values {
+                let literal = self.cnf.and(last, when);
+                by_value.entry(value).or_default().push(literal);
             }
         }
         let values = by_value
@@ -109,6 +115,8 @@ impl Encoder<'_> {
             .filter(|(_, literal)| *literal != Lit::FALSE)
             .collect();
         // A value that is not listed is excluded by [`super::values::Values::other`].
-        Ok(Domain { values, other: None })
+        let undefined = self.cnf.or_all(&undefined);
+        let undefined = (undefined != Lit::FALSE).then_some(undefined);
+        Ok(Domain { values, other: None, undefined })
     }
 }

@@ -4,13 +4,18 @@
 //! though no execution goes round. So domains are cut off at a size; where one is, a literal `other` stands
 //! for the values left out. If a consistent execution needs one, [`Values::missing`] says which, and the
 //! encoding is made again with it.
+//!
+//! A read that the model calls undefined gives ⊤, any value at all. What is computed from ⊤ is ⊤, and a condition on it may
+//! come out either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use compiler::skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
+use lang::outcome::Value as Shown;
 use rustc_hash::FxHashMap;
 
 use super::super::cnf::{Cnf, Lit};
+use crate::relation::Relation;
 
 /// Where domains are cut off.
 const DOMAIN_LIMIT: usize = 48;
@@ -22,12 +27,40 @@ pub struct Domain {
     pub values: Vec<(u64, Lit)>,
     /// It is none of them.
     pub other: Option<Lit>,
+    /// It is ⊤.
+    pub undefined: Option<Lit>,
 }
 
 impl Domain {
-    /// The value that an assignment chooses, if it is one of those listed.
-    pub fn chosen(&self, is_true: impl Fn(Lit) -> bool) -> Option<u64> {
+    /// The number that an assignment chooses, if it is one of those listed.
+    fn number(&self, is_true: impl Fn(Lit) -> bool) -> Option<u64> {
         self.values.iter().find(|(_, literal)| is_true(*literal)).map(|(value, _)| *value)
+    }
+
+    /// The value that an assignment chooses, if it is one of those listed or ⊤.
+    pub fn chosen(&self, is_true: impl Fn(Lit) -> bool) -> Option<Shown> {
+        if self.undefined.is_some_and(&is_true) {
+            return Some(Shown::Undefined);
+        }
+        self.number(is_true).map(Shown::Int)
+    }
+
+    /// The literal that says that it is this value, if it can be.
+    pub fn showing(&self, value: Shown) -> Option<Lit> {
+        match value {
+            Shown::Int(value) => {
+                let found = self.values.iter().find(|(known, _)| *known == value);
+                found.map(|(_, literal)| *literal)
+            }
+            Shown::Undefined => self.undefined,
+            Shown::Bottom => None,
+        }
+    }
+
+    /// All its literals; one at most is true.
+    fn literals(&self) -> Vec<Lit> {
+        let values = self.values.iter().map(|(_, literal)| *literal);
+        values.chain(self.other).chain(self.undefined).collect()
     }
 
     /// The literal for a value: its own, or `other`, or none.
@@ -51,31 +84,46 @@ pub struct Values {
     pub reads_from: FxHashMap<(usize, usize), Lit>,
     /// True if some value is none of those listed.
     pub other: Lit,
+    /// By event: the read gives ⊤.
+    pub undefined_reads: Vec<Lit>,
 }
 
 impl Values {
-    /// Adds the clauses of a skeleton's values to a formula.
-    pub fn new(skeleton: &Skeleton, extra: &Extra, cnf: &mut Cnf) -> Self {
+    /// Adds the clauses of a skeleton's values to a formula; `may_be_undefined` are the reads that may give ⊤, an identity.
+    pub fn new(
+        skeleton: &Skeleton,
+        extra: &Extra,
+        may_be_undefined: &Relation,
+        cnf: &mut Cnf,
+    ) -> Self {
         let (possible, is_cut) = possible_values(skeleton, extra);
+        let may_be_undefined = |id: usize| may_be_undefined.contains(id, id);
+        let undefined = possibly_undefined(skeleton, may_be_undefined);
         let mut values = Self {
             domains: Vec::new(),
             conditions: Vec::new(),
             reads_from: FxHashMap::default(),
             other: Lit::FALSE,
+            undefined_reads: Vec::new(),
         };
-        for (domain, is_cut) in possible.into_iter().zip(is_cut) {
-            let is_single = domain.len() == 1 && !is_cut;
+        for ((domain, is_cut), may_be_undefined) in possible.into_iter().zip(is_cut).zip(undefined)
+        {
+            let is_single = domain.len() == 1 && !is_cut && !may_be_undefined;
             let mut literal = || if is_single { Lit::TRUE } else { cnf.variable() };
             let domain = Domain {
                 values: domain.into_iter().map(|value| (value, literal())).collect(),
                 other: is_cut.then(&mut literal),
+                undefined: may_be_undefined.then(&mut literal),
             };
-            let all: Vec<Lit> = domain.values.iter().map(|(_, literal)| *literal).collect();
-            cnf.at_most_one(&all.into_iter().chain(domain.other).collect::<Vec<_>>());
+            cnf.at_most_one(&domain.literals());
             values.domains.push(domain);
         }
         let others: Vec<Lit> = values.domains.iter().filter_map(|domain| domain.other).collect();
         values.other = cnf.or_all(&others);
+        values.undefined_reads = skeleton
+            .event_ids()
+            .map(|id| if may_be_undefined(id.0) { cnf.variable() } else { Lit::FALSE })
+            .collect();
         values.make_conditions(skeleton, cnf);
         values.link_expressions(skeleton, cnf);
         values.link_conditions(skeleton, cnf);
@@ -116,27 +164,37 @@ impl Values {
                             cnf.implies(&[*when_x, *when_y], &[literal]);
                         }
                     }
+                    let undefined: Vec<Lit> =
+                        left.undefined.into_iter().chain(right.undefined).collect();
                     for other in left.other.iter().chain(&right.other) {
-                        cnf.implies(&[*other], &[result.other.unwrap_or(Lit::FALSE)]);
+                        let then = undefined.iter().copied().chain(result.other);
+                        cnf.implies(&[*other], &then.collect::<Vec<_>>());
+                    }
+                    for undefined in undefined {
+                        cnf.implies(&[undefined], &[result.undefined.unwrap_or(Lit::FALSE)]);
                     }
                 }
                 Value::Select(guard, then, otherwise) => {
                     let guard = self.guard(*guard);
                     for (arm, when_arm) in [(then, guard), (otherwise, !guard)] {
-                        self.copy(cnf, when_arm, self.domain(*arm), result);
+                        self.copy(cnf, &[when_arm], self.domain(*arm), result);
                     }
                 }
             }
         }
     }
 
-    /// If `when`, then `to` has the value of `from`.
-    fn copy(&self, cnf: &mut Cnf, when: Lit, from: &Domain, to: &Domain) {
+    /// If all of `when`, then `to` has the value of `from`.
+    fn copy(&self, cnf: &mut Cnf, when: &[Lit], from: &Domain, to: &Domain) {
+        let mut copy = |from: Lit, to: Lit| cnf.implies(&[when, &[from]].concat(), &[to]);
         for (value, literal) in &from.values {
-            cnf.implies(&[when, *literal], &[to.literal(*value)]);
+            copy(*literal, to.literal(*value));
         }
         if let Some(other) = from.other {
-            cnf.implies(&[when, other], &[to.other.unwrap_or(Lit::FALSE)]);
+            copy(other, to.other.unwrap_or(Lit::FALSE));
+        }
+        if let Some(undefined) = from.undefined {
+            copy(undefined, to.undefined.unwrap_or(Lit::FALSE));
         }
     }
 
@@ -167,6 +225,11 @@ impl Values {
             let event = skeleton.event(read);
             let (Some(value), true) = (event.read, event.location.is_some()) else { continue };
             let happens = self.guard(event.guard);
+            let undefined = self.undefined_reads[read.0];
+            cnf.implies(&[undefined], &[happens]);
+            if undefined != Lit::FALSE {
+                cnf.implies(&[undefined], &[self.domain(value).undefined.unwrap_or(Lit::FALSE)]);
+            }
             let writers: Vec<EventId> = writers(skeleton, read).collect();
             let mut options = Vec::new();
             for writer in &writers {
@@ -175,17 +238,14 @@ impl Values {
                 let taken = if writers.len() == 1 { happens } else { cnf.variable() };
                 cnf.implies(&[taken], &[self.guard(write.guard)]);
                 cnf.implies(&[taken], &[happens]);
-                self.copy(cnf, taken, self.domain(written), self.domain(value));
+                self.copy(cnf, &[taken, !undefined], self.domain(written), self.domain(value));
                 self.reads_from.insert((writer.0, read.0), taken);
                 options.push(taken);
             }
             cnf.implies(&[happens], &options);
             cnf.at_most_one(&options);
             // One that reads what is computed from it has a value too, though nothing else gives it one.
-            let domain = self.domain(value);
-            let values = domain.values.iter().map(|(_, literal)| *literal);
-            let values: Vec<Lit> = values.chain(domain.other).collect();
-            cnf.implies(&[happens], &values);
+            cnf.implies(&[happens], &self.domain(value).literals());
             // A read that does not happen has some value, so that what is computed from it has one too.
             if let Some((_, some)) = self.domain(value).values.first() {
                 cnf.implies(&[!happens], &[*some]);
@@ -219,7 +279,7 @@ impl Values {
         id: ValueId,
         is_true: &dyn Fn(Lit) -> bool,
     ) -> Option<u64> {
-        if let Some(value) = self.domain(id).chosen(is_true) {
+        if let Some(value) = self.domain(id).number(is_true) {
             return Some(value);
         }
         let operands = self.operands(skeleton, id, is_true);
@@ -231,6 +291,34 @@ impl Values {
         }
     }
 
+    /// The conditions that hang on ⊤ in an assignment, each with how it came out.
+    pub fn guesses(
+        &self,
+        skeleton: &Skeleton,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> Vec<(usize, bool)> {
+        let undefined = |id: &ValueId| self.domain(*id).undefined.is_some_and(is_true);
+        let hangs = |condition: &Condition| match condition {
+            Condition::NonZero(value) => undefined(value),
+            Condition::Equal(left, right) => undefined(left) || undefined(right),
+            Condition::True | Condition::Choice(_) | Condition::And(..) => false,
+        };
+        let conditions = skeleton.conditions.iter().enumerate();
+        let guessed = conditions.filter(|(_, condition)| hangs(condition));
+        guessed.map(|(index, _)| (index, is_true(self.conditions[index]))).collect()
+    }
+
+    /// The literals that distinguish assignments with ⊤ from others: which reads give it, and what is guessed of it.
+    pub fn undefined(&self) -> impl Iterator<Item = Lit> + use<'_> {
+        let reads = self.undefined_reads.iter().filter(|literal| **literal != Lit::FALSE);
+        let conditions = if self.undefined_reads.iter().all(|literal| *literal == Lit::FALSE) {
+            &[][..]
+        } else {
+            &self.conditions[..]
+        };
+        reads.chain(conditions).copied()
+    }
+
     /// What an expression is computed from in an assignment, each with the choice that makes it so.
     fn operands(
         &self,
@@ -240,6 +328,7 @@ impl Values {
     ) -> Vec<(ValueId, Lit)> {
         match &skeleton.values[id.0] {
             Value::Constant(_) => Vec::new(),
+            Value::Read(read) if is_true(self.undefined_reads[read.0]) => Vec::new(),
             Value::Read(read) => {
                 let source = writers(skeleton, *read).find_map(|writer| {
                     let taken = *self.reads_from.get(&(writer.0, read.0))?;
@@ -256,7 +345,21 @@ impl Values {
         }
     }
 
-    /// A circle of rf and computation in which an assignment makes a value out of thin air, as the choices that
+    /// What an expression hangs on: the same, and what decides between the arms of a choice.
+    fn hangs_on(
+        &self,
+        skeleton: &Skeleton,
+        id: ValueId,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> Vec<(ValueId, Lit)> {
+        let mut all = self.operands(skeleton, id, is_true);
+        if let Value::Select(guard, ..) = &skeleton.values[id.0] {
+            all.extend(skeleton.values_behind(*guard).into_iter().map(|value| (value, Lit::TRUE)));
+        }
+        all
+    }
+
+    /// A circle of rf and computation, of which no part is ⊤, in which an assignment makes a value out of thin air, as the choices that
     /// together make it; no execution has one, whatever the model.
     pub fn circle(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Option<Vec<Lit>> {
         let mut finished = vec![false; skeleton.values.len()];
@@ -273,12 +376,16 @@ impl Values {
                     }
                     on_path[id.0] = true;
                 }
-                let rest = rest.get_or_insert_with(|| self.operands(skeleton, id, is_true));
+                let rest = rest.get_or_insert_with(|| self.hangs_on(skeleton, id, is_true));
                 match rest.pop() {
                     Some((operand, choice)) if on_path[operand.0] => {
                         let from = path.iter().position(|(known, ..)| *known == operand)?;
                         let choices = path[from + 1..].iter().map(|(_, choice, _)| *choice);
-                        let mut circle: Vec<Lit> = choices.chain([choice]).collect();
+                        let reads = path[from..].iter().filter_map(|(id, ..)| {
+                            let Value::Read(read) = skeleton.values[id.0] else { return None };
+                            Some(!self.undefined_reads[read.0])
+                        });
+                        let mut circle: Vec<Lit> = choices.chain([choice]).chain(reads).collect();
                         circle.retain(|literal| *literal != Lit::TRUE);
                         return Some(circle);
                     }
@@ -301,6 +408,32 @@ fn writers(skeleton: &Skeleton, read: EventId) -> impl Iterator<Item = EventId> 
         let event = skeleton.event(*write);
         *write != read && event.stamp.writes() && location.is_some() && event.location == location
     })
+}
+
+/// Which expressions may be ⊤.
+fn possibly_undefined(skeleton: &Skeleton, read: impl Fn(usize) -> bool) -> Vec<bool> {
+    let mut undefined = vec![false; skeleton.values.len()];
+    loop {
+        let mut changed = false;
+        for (index, value) in skeleton.values.iter().enumerate() {
+            let is = |id: &ValueId| undefined[id.0];
+            let now = match value {
+                Value::Constant(_) => false,
+                Value::Read(event) => {
+                    let written = |writer| skeleton.event(writer).written.as_ref().is_some_and(is);
+                    read(event.0) || writers(skeleton, *event).any(written)
+                }
+                Value::Select(_, left, right) | Value::Binary(_, left, right) => {
+                    is(left) || is(right)
+                }
+            };
+            changed |= now != undefined[index];
+            undefined[index] = now;
+        }
+        if !changed {
+            return undefined;
+        }
+    }
 }
 
 /// Which values each expression may take, as far as the limit allows, and where it was cut off.

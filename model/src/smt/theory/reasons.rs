@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use lang::cat::model::{AxiomKind, Type};
+use rustc_hash::FxHashSet;
 
 use super::super::cnf::Lit;
-use super::super::plan::{NodeIndex, Op};
+use super::super::plan::{NodeIndex, Op, Undefined};
 use super::{Evaluation, Literals};
 
 /// How far the iteration of recursive groups has come; at the end, this.
@@ -30,6 +31,34 @@ impl Evaluation<'_> {
         found
     }
 
+    /// Where the candidate says of an event that it is in a set, or that it is not, and the set says otherwise: literals, all
+    /// true in the candidate, that cannot be so together. `said` is the literal for each event.
+    pub fn misjudged(
+        &self,
+        set: &Undefined,
+        said: &[Lit],
+        is_true: &dyn Fn(Lit) -> bool,
+        literals: &dyn Literals,
+    ) -> Vec<Vec<Lit>> {
+        let Some(node) = set.node else { return Vec::new() };
+        let mut found = Vec::new();
+        for (event, _) in set.at_most.pairs() {
+            let (is, claimed) = (self.values[node].contains(event, event), is_true(said[event]));
+            if is == claimed {
+                continue;
+            }
+            let mut trace = Trace::new(literals);
+            trace.literal(said[event].negate_if(!claimed));
+            if is {
+                self.present(node, event, event, FINAL, &mut trace);
+            } else {
+                self.absent(node, event, event, &mut trace);
+            }
+            found.push(trace.finish());
+        }
+        found
+    }
+
     fn violation_reasons(
         &self,
         kind: AxiomKind,
@@ -40,12 +69,9 @@ impl Evaluation<'_> {
         let size = self.plan.size;
         let mut reasons = Vec::new();
         let mut add = |explain: &dyn Fn(&mut Trace)| {
-            let mut trace = Trace { literals, reason: Vec::new() };
+            let mut trace = Trace::new(literals);
             explain(&mut trace);
-            let mut reason = trace.reason;
-            reason.sort_unstable();
-            reason.dedup();
-            reasons.push(reason);
+            reasons.push(trace.finish());
         };
         match kind {
             AxiomKind::Empty => value
@@ -233,8 +259,14 @@ impl Evaluation<'_> {
             Op::ReadsFrom => trace.literal(!trace.literals.reads_from(a, b)),
             Op::PollsFrom => trace.literal(!trace.literals.polls_from(a, b)),
             Op::Choice(choice) => trace.literal(!trace.literals.choice(*choice, a, b)),
-            // A least fixed point lacks the pair because of everything that it lacks.
-            Op::Recursive(_) => trace.reason.extend(trace.literals.everything()),
+            // The bodies cannot add any of the pairs that are explained here as long as they have none of them, and the
+            // least fixed point begins with none. So each may take the absence of the others for granted.
+            Op::Recursive(_) => {
+                let body = self.plan.body(node);
+                if let (Some(body), true) = (body, trace.lacking.insert((node, a, b))) {
+                    self.absent(body, a, b, trace);
+                }
+            }
             Op::Union(all) => all.iter().for_each(|x| self.absent(*x, a, b, trace)),
             Op::Intersection(x, y) => self.one_absent([(*x, a, b), (*y, a, b)], trace),
             Op::Difference(x, y) => {
@@ -272,18 +304,32 @@ impl Evaluation<'_> {
 
     /// Why one of two pairs is missing; the one that needs fewer words.
     fn one_absent(&self, pairs: [(NodeIndex, usize, usize); 2], trace: &mut Trace<'_>) {
-        let mut best: Option<Vec<Lit>> = None;
-        for (node, a, b) in pairs {
-            if self.values[node].contains(a, b) {
-                continue;
-            }
-            let mut attempt = Trace { literals: trace.literals, reason: Vec::new() };
+        let missing = pairs.into_iter().filter(|(node, a, b)| !self.values[*node].contains(*a, *b));
+        let missing: Vec<_> = missing.collect();
+        // What only the program decides costs nothing; what is recursive is explained only if it must be, and not to be compared.
+        let cost = |(node, ..): &(NodeIndex, usize, usize)| {
+            let node = &self.plan.nodes[*node];
+            u8::from(!node.is_local) + u8::from(node.is_recursive)
+        };
+        let cheapest = missing.iter().min_by_key(|pair| cost(pair));
+        if let Some(pair @ (node, a, b)) = cheapest
+            && (missing.len() == 1 || cost(pair) == 0 || missing.iter().any(|pair| cost(pair) == 2))
+        {
+            return self.absent(*node, *a, *b, trace);
+        }
+        let mut best: Option<Trace<'_>> = None;
+        for (node, a, b) in missing {
+            let lacking = trace.lacking.clone();
+            let mut attempt = Trace { lacking, ..Trace::new(trace.literals) };
             self.absent(node, a, b, &mut attempt);
-            if best.as_ref().is_none_or(|best| attempt.reason.len() < best.len()) {
-                best = Some(attempt.reason);
+            if best.as_ref().is_none_or(|best| attempt.reason.len() < best.reason.len()) {
+                best = Some(attempt);
             }
         }
-        trace.reason.extend(best.unwrap_or_default());
+        if let Some(best) = best {
+            trace.reason.extend(best.reason);
+            trace.lacking = best.lacking;
+        }
     }
 }
 
@@ -291,9 +337,22 @@ impl Evaluation<'_> {
 struct Trace<'a> {
     literals: &'a dyn Literals,
     reason: Vec<Lit>,
+    /// Pairs of recursive names whose absence is being explained.
+    lacking: FxHashSet<(NodeIndex, usize, usize)>,
 }
 
-impl Trace<'_> {
+impl<'a> Trace<'a> {
+    fn new(literals: &'a dyn Literals) -> Self {
+        Self { literals, reason: Vec::new(), lacking: FxHashSet::default() }
+    }
+
+    fn finish(self) -> Vec<Lit> {
+        let mut reason = self.reason;
+        reason.sort_unstable();
+        reason.dedup();
+        reason
+    }
+
     fn literal(&mut self, literal: Lit) {
         if literal != Lit::TRUE {
             self.reason.push(literal);

@@ -1,0 +1,86 @@
+//! All states of a coreRMA program.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use compiler::code::CompileError;
+use lang::Test;
+use rustc_hash::FxHashSet;
+
+use super::super::explore::{Exploration, Limits};
+use super::super::rules::Effect;
+use super::{Machine, Rules, State};
+
+/// How often limits are looked at, in states.
+const LOOK: u64 = 1024;
+
+/// All outcomes of a test on the machine.
+///
+/// # Errors
+/// Statements that are not of coreRMA, and accesses that are not atomic: the machine would show numbers for ⊤.
+pub fn explore(test: &Test, rules: Rules, limits: Limits<'_>) -> Result<Exploration, CompileError> {
+    let machine = Machine::new(test, rules)?;
+    if let Some(span) = machine.non_atomic {
+        return Err(CompileError::Unsupported { span, statement: "X.n".to_owned() });
+    }
+    let mut found = Exploration::default();
+    let mut seen: FxHashSet<State> = FxHashSet::default();
+    let (start, effect) = machine.start();
+    let mut open = Vec::new();
+    let mut stopped = None;
+    match effect {
+        Effect::Continue => open.push(start),
+        Effect::AssumeFailed => {}
+        Effect::QueueFull => stopped = Some("a thread has too many pending statements".to_owned()),
+    }
+    while let Some(state) = open.pop() {
+        if seen.contains(&state) {
+            continue;
+        }
+        if (seen.len() as u64).is_multiple_of(LOOK) {
+            stopped = stopped.or_else(|| exceeded(&limits, seen.len() as u64, &state));
+            if stopped.is_some() {
+                break;
+            }
+        }
+        let enabled = machine.enabled(&state);
+        if enabled.is_empty() {
+            // Nothing waits forever: what stands first among a thread's pending statements can go on.
+            found.outcomes.insert(machine.outcome(&state));
+        }
+        for transition in enabled {
+            found.transitions += 1;
+            let mut next = state.clone();
+            match machine.apply(&mut next, transition) {
+                Effect::Continue => open.push(next),
+                Effect::AssumeFailed => {}
+                Effect::QueueFull => {
+                    stopped = Some("a thread has too many pending statements".to_owned());
+                }
+            }
+        }
+        seen.insert(state);
+    }
+    found.states = seen.len() as u64;
+    found.complete = stopped.is_none();
+    found.reason = stopped;
+    Ok(found)
+}
+
+/// Which limit is reached.
+fn exceeded(limits: &Limits<'_>, states: u64, state: &State) -> Option<String> {
+    let size = size_of::<State>()
+        + 8 * (state.memory.len() + state.registers.len())
+        + 64 * state.threads.len();
+    if states >= limits.states {
+        return Some(format!("{} states were stored", limits.states));
+    }
+    if states as usize * size > limits.memory {
+        return Some("the states took too much memory".to_owned());
+    }
+    if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Some("the time limit was reached".to_owned());
+    }
+    let is_stopped = limits.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+    is_stopped.then(|| "it was stopped".to_owned())
+}

@@ -1,0 +1,154 @@
+//! Random coreRMA programs: the engine's outcomes against those of a brute-force oracle.
+//!
+//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A failure prints its seed and
+//! the smallest program found that still fails.
+
+mod oracle;
+mod program;
+
+use std::collections::BTreeSet;
+
+use lang::Test;
+use lang::outcome::{Outcome, Value};
+use model::allowed::{Options, Question};
+use model::check::{broken_axioms, well_formed};
+use model::smt::solver::SolverKind;
+use model::{machine, models};
+use oracle::{Variant, outcomes};
+use program::{Program, generate, shrink};
+
+const PROGRAMS: u64 = 150;
+/// Z3 takes tens of milliseconds for a program; it gets one in this many.
+const Z3_ONE_IN: u64 = 16;
+
+const VARIANTS: [(&str, Variant); 4] = [
+    ("corerma", Variant::Stock),
+    ("corerma-verbs", Variant::Verbs),
+    ("corerma-dmapp", Variant::SmallPut),
+    ("corerma-atomic-rga", Variant::AtomicRga),
+];
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().map_or(otherwise, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn engine_agrees_with_brute_force() {
+    let (first, count) = (number("LITMUS_SEED", 1), number("LITMUS_RANDOM", PROGRAMS));
+    let (mut compared, mut too_large, mut outcomes) = (0, 0, 0);
+    for seed in first..first + count {
+        let program = generate(seed);
+        for (model, variant) in VARIANTS {
+            let solver = if seed % Z3_ONE_IN == 0 { SolverKind::Z3 } else { SolverKind::Batsat };
+            match compare(&program, model, variant, solver) {
+                Ok(Some(found)) => {
+                    compared += 1;
+                    outcomes += found;
+                }
+                Ok(None) => too_large += 1,
+                Err(_) => {
+                    let fails = |p: &Program| compare(p, model, variant, solver).is_err();
+                    let smallest = shrink(&program, fails);
+                    let error = compare(&smallest, model, variant, solver).expect_err("it fails");
+                    panic!("LITMUS_SEED={seed} under {model}:\n{smallest}\n{error}");
+                }
+            }
+        }
+    }
+    println!(
+        "{compared} questions with {outcomes} outcomes; {too_large} too large for brute force"
+    );
+    assert!(compared > 3 * too_large, "most programs are small enough");
+}
+
+/// The number of outcomes, if the oracle can tell them.
+fn compare(
+    program: &Program,
+    model: &str,
+    variant: Variant,
+    solver: SolverKind,
+) -> Result<Option<usize>, String> {
+    let Some(expected) = outcomes(program, variant) else { return Ok(None) };
+    let found = solve(program, model, solver)?;
+    if found == expected {
+        by_machine(program, model, &expected)?;
+        return Ok(Some(found.len()));
+    }
+    let only = |left: &BTreeSet<Vec<oracle::Value>>, right| {
+        left.difference(right)
+            .map(|outcome| format!("{outcome:?}"))
+            .collect::<Vec<_>>()
+            .join("\n  ")
+    };
+    Err(format!(
+        "only the engine:\n  {}\nonly brute force:\n  {}",
+        only(&found, &expected),
+        only(&expected, &found)
+    ))
+}
+
+/// The machine shows what the model allows, and all of it if every access is atomic.
+fn by_machine(
+    program: &Program,
+    model: &str,
+    expected: &BTreeSet<Vec<oracle::Value>>,
+) -> Result<(), String> {
+    let test = load(program)?;
+    let variant = machine::Variant::from_name(model).ok_or("no such machine")?;
+    let explored = machine::explore(&test, variant, machine::Limits::default());
+    let explored = explored.map(|found| found.outcomes.iter().map(plain).collect());
+    let is_atomic = !program.to_string().contains(".n");
+    if is_atomic && explored.as_ref() != Ok(expected) {
+        return Err(format!("the machine has {explored:?}, brute force {expected:?}"));
+    }
+    let stands_for = |shown: &Vec<oracle::Value>, seen: &Vec<oracle::Value>| {
+        shown.iter().zip(seen).all(|(shown, seen)| shown.is_none() || shown == seen)
+    };
+    let mut simulator = machine::Simulator::new(&test, variant, machine::FaultSet::NONE)
+        .map_err(|error| format!("{error:?}"))?;
+    let runs = simulator.run(&mut machine::Random::new(1), 50);
+    let seen: BTreeSet<Vec<oracle::Value>> = runs.outcomes.keys().map(plain).collect();
+    match seen.iter().find(|seen| !expected.iter().any(|shown| stands_for(shown, seen))) {
+        Some(seen) => Err(format!("the machine shows {seen:?}, which is not allowed")),
+        None => Ok(()),
+    }
+}
+
+fn plain(outcome: &Outcome) -> Vec<oracle::Value> {
+    let value = |value: &Value| match value {
+        Value::Int(value) => Some(*value),
+        _ => None,
+    };
+    outcome.0.iter().map(value).collect()
+}
+
+fn load(program: &Program) -> Result<Test, String> {
+    let source = lang::source::Source::new("random.litmus", program.to_string());
+    let (test, diagnostics) = lang::litmus::load(&source);
+    test.ok_or(diagnostics.iter().map(|d| d.render(&source, false)).collect())
+}
+
+fn solve(
+    program: &Program,
+    model: &str,
+    solver: SolverKind,
+) -> Result<BTreeSet<Vec<oracle::Value>>, String> {
+    let test = load(program)?;
+    let model = models::load_shipped(model).expect("shipped").expect("it loads").model;
+    let message = |d: Vec<lang::diagnostic::Diagnostic>| d[0].message.clone();
+    let question = Question::new(&test, &model, None).map_err(message)?;
+    let options = Options { solver, ..Options::default() };
+    let allowed = question.allowed(&options).map_err(message)?;
+    if !allowed.complete {
+        return Err("incomplete".to_owned());
+    }
+    for (outcome, witness) in &allowed.outcomes {
+        let witness = witness.as_ref().ok_or("an outcome without witness")?;
+        well_formed(&question.skeleton, &test.observables, witness)?;
+        let broken = broken_axioms(&question.skeleton, &model, witness);
+        if !broken.is_empty() {
+            return Err(format!("the witness of {outcome:?} breaks {broken:?}"));
+        }
+    }
+    Ok(allowed.outcomes.keys().map(plain).collect())
+}
