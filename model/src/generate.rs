@@ -14,6 +14,7 @@ pub mod orders;
 pub mod pivot;
 pub mod program;
 pub mod random;
+pub mod reading;
 pub mod relaxations;
 pub mod search;
 pub mod segments;

@@ -2,14 +2,30 @@
 
 use lang::cat::model::{Axiom, Cell, Definition, DefinitionKind, Model, Table};
 
+/// A difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// In words.
+    pub text: String,
+    /// Whether it is of one cell of a table.
+    pub is_cell: bool,
+}
+
+impl Said {
+    fn new(text: String) -> Self {
+        Self { text, is_cell: false }
+    }
+}
+
 /// Each difference in words, in the order of the first model and then of the second; none if they say the same.
-pub fn differences(one: &Model, two: &Model) -> Vec<String> {
+pub fn differences(one: &Model, two: &Model) -> Vec<Said> {
     let mut found = Vec::new();
     for (these, others, name) in [(one, two, &one.name), (two, one, &two.name)] {
         let only = these.calls.iter().filter(|call| !others.calls.contains(call));
         let only: Vec<&str> = only.copied().collect();
         if !only.is_empty() {
-            found.push(format!("only {name} defines the statements {}", only.join(", ")));
+            found
+                .push(Said::new(format!("only {name} defines the statements {}", only.join(", "))));
         }
     }
     for definition in &one.definitions {
@@ -18,22 +34,24 @@ pub fn differences(one: &Model, two: &Model) -> Vec<String> {
     let names = |definition: &Definition| name(definition).to_owned();
     for definition in &two.definitions {
         if !one.definitions.iter().any(|other| name(other) == name(definition)) {
-            found.push(format!("only {} defines {}", two.name, names(definition)));
+            found.push(Said::new(format!("only {} defines {}", two.name, names(definition))));
         }
     }
     let text = |axiom: &Axiom, model: &Model| (axiom.kind, print(model, &axiom.body));
     for axiom in &one.axioms {
         match two.axioms.iter().find(|other| other.name == axiom.name) {
-            None => found.push(format!("only {} has the axiom {}", one.name, axiom.name)),
+            None => {
+                found.push(Said::new(format!("only {} has the axiom {}", one.name, axiom.name)))
+            }
             Some(other) if text(axiom, one) != text(other, two) => {
-                found.push(format!("the axiom {} differs", axiom.name));
+                found.push(Said::new(format!("the axiom {} differs", axiom.name)));
             }
             Some(_) => {}
         }
     }
     for axiom in &two.axioms {
         if !one.axioms.iter().any(|other| other.name == axiom.name) {
-            found.push(format!("only {} has the axiom {}", two.name, axiom.name));
+            found.push(Said::new(format!("only {} has the axiom {}", two.name, axiom.name)));
         }
     }
     found
@@ -47,10 +65,10 @@ fn name(definition: &Definition) -> &str {
     }
 }
 
-fn compare_definition(definition: &Definition, one: &Model, two: &Model, found: &mut Vec<String>) {
+fn compare_definition(definition: &Definition, one: &Model, two: &Model, found: &mut Vec<Said>) {
     let this = name(definition);
     let Some(other) = two.definitions.iter().find(|other| name(other) == this) else {
-        found.push(format!("only {} defines {this}", one.name));
+        found.push(Said::new(format!("only {} defines {this}", one.name)));
         return;
     };
     match (&definition.kind, &other.kind) {
@@ -59,13 +77,13 @@ fn compare_definition(definition: &Definition, one: &Model, two: &Model, found: 
         }
         (left, right) => {
             if print_kind(one, left) != print_kind(two, right) {
-                found.push(format!("{this} differs"));
+                found.push(Said::new(format!("{this} differs")));
             }
         }
     }
 }
 
-fn compare_tables(left: &Table, right: &Table, found: &mut Vec<String>) {
+fn compare_tables(left: &Table, right: &Table, found: &mut Vec<Said>) {
     for (row, _, cells) in &left.rows {
         for ((column, _), cell) in left.columns.iter().zip(cells) {
             let other = right.rows.iter().find(|(other, ..)| other == row);
@@ -73,7 +91,8 @@ fn compare_tables(left: &Table, right: &Table, found: &mut Vec<String>) {
             let Some(((.., others), at)) = other.zip(at) else { continue };
             let (ours, theirs) = (symbol(left, *cell), symbol(right, others[at]));
             if ours != theirs {
-                found.push(format!("{}[{row}, {column}] is {ours} and {theirs}", left.name));
+                let text = format!("{}[{row}, {column}] is {ours} and {theirs}", left.name);
+                found.push(Said { text, is_cell: true });
             }
         }
     }
@@ -81,7 +100,7 @@ fn compare_tables(left: &Table, right: &Table, found: &mut Vec<String>) {
         table.columns.iter().map(|(column, _)| column.clone()).collect()
     };
     if heads(left) != heads(right) {
-        found.push(format!("{} has other columns", left.name));
+        found.push(Said::new(format!("{} has other columns", left.name)));
     }
 }
 

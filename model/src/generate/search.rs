@@ -113,6 +113,8 @@ fn ordered(
 pub struct Candidates {
     /// Segments through which the difference shows.
     pivots: Vec<Segment>,
+    /// How many of them are ordered by one model only; the others come after.
+    lost: usize,
     /// Segments that close cycles with them.
     companions: Vec<Segment>,
     bounds: Bounds,
@@ -120,11 +122,12 @@ pub struct Candidates {
 
 /// Segments longer than this are no pivots where the models order all of them alike.
 const LONGEST_WITHOUT_PIVOT: usize = 2;
+/// Nor are programs larger than this candidates there.
+const LARGEST_WITHOUT_PIVOT: usize = 4;
 
 impl Candidates {
     /// Those for a model that forbids and one that allows. `simplest` are more segments to close cycles with.
-    /// Where neither orders more of a thread than the other, the difference may be in how threads meet
-    /// (`may_meet`): then any cycle of short threads is a candidate.
+    /// Where the difference may be in how threads meet (`may_meet`), all cycles of short threads are candidates too.
     pub fn new(
         forbids: &Known<'_>,
         allows: &Model,
@@ -133,9 +136,12 @@ impl Candidates {
         bounds: Bounds,
     ) -> Self {
         let mut pivots = forbids.library.lost(allows);
-        if pivots.is_empty() && may_meet {
-            let short = |segment: &&Segment| segment.size() <= LONGEST_WITHOUT_PIVOT;
-            pivots = forbids.library.segments.iter().filter(short).cloned().collect();
+        let lost = pivots.len();
+        if may_meet {
+            let segments = forbids.library.segments.iter();
+            let short = segments.filter(|segment| segment.size() <= LONGEST_WITHOUT_PIVOT);
+            let short = short.filter(|segment| !pivots.contains(segment)).cloned();
+            pivots.extend(short.collect::<Vec<_>>());
         }
         let mut companions = forbids.simplest.clone();
         for segment in simplest {
@@ -143,7 +149,7 @@ impl Candidates {
                 companions.push(segment.clone());
             }
         }
-        Self { pivots, companions, bounds }
+        Self { pivots, lost, companions, bounds }
     }
 
     /// The segments through which the difference shows.
@@ -155,7 +161,9 @@ impl Candidates {
     pub fn of_size(&self, size: usize) -> Vec<Shape> {
         let mut found = BTreeSet::new();
         let nodes = self.bounds.nodes;
-        for pivot in &self.pivots {
+        let is_large = size > LARGEST_WITHOUT_PIVOT;
+        let pivots = if is_large { &self.pivots[..self.lost] } else { &self.pivots[..] };
+        for pivot in pivots {
             let Some(rest) = size.checked_sub(pivot.size()) else { continue };
             if rest == 0 {
                 found.extend(closed(&[pivot], nodes));

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use lang::cat::model::Model;
 use lang::outcome::Value;
-use model::generate::differences::differences;
+use model::generate::differences::{Said, differences};
 use model::generate::distinguish::Undecided;
 use model::generate::every::every;
 use model::generate::search::{Bounds, Candidates, Difference, Known, Vocabulary, check};
@@ -66,11 +66,13 @@ pub fn run(
     let (bounds, jobs) = (bounds_of(&arguments.bounds), arguments.jobs.count());
     let vocabulary = Vocabulary::of(&[one.model(), two.model()]);
     let known = [one, two].map(|model| Known::new(model.model(), &vocabulary, &bounds, jobs));
+    // Cells say what a thread's events are, and nothing of how threads meet.
+    let may_meet = differences.iter().any(|difference| !difference.is_cell);
     let direction = |forbids: usize, allows: usize| {
         let models = [one, two];
         let simplest = &known[allows].simplest;
         let candidates =
-            Candidates::new(&known[forbids], models[allows].model(), simplest, true, bounds);
+            Candidates::new(&known[forbids], models[allows].model(), simplest, may_meet, bounds);
         let (forbids, allows) = (models[forbids], models[allows]);
         Direction { forbids, allows, candidates, found: Vec::new() }
     };
@@ -152,7 +154,7 @@ fn first(
 }
 
 struct Report<'a> {
-    differences: Vec<String>,
+    differences: Vec<Said>,
     bounds: Bounds,
     vocabulary: Vocabulary,
     tried: Tried,
@@ -168,7 +170,7 @@ impl Report<'_> {
             number => format!("{one} and {two}: {}\n", count(number, "difference")),
         };
         for difference in &self.differences {
-            text += &format!("  {difference}\n");
+            text += &format!("  {}\n", difference.text);
         }
         for direction in self.directions.iter().filter(|_| !self.differences.is_empty()) {
             let (forbids, allows) = (direction.forbids.name(), direction.allows.name());
@@ -247,7 +249,7 @@ impl Report<'_> {
         let json = json!({
             "schema": "litmus-compare/1",
             "models": self.directions.iter().map(|direction| direction.forbids.name()).collect::<Vec<_>>(),
-            "differences": self.differences,
+            "differences": self.differences.iter().map(|one| &one.text).collect::<Vec<_>>(),
             "programs": found,
             "both_directions": is_complete,
             "waits_by": waits,
