@@ -102,7 +102,7 @@ impl Parameters {
 
     /// The same, with no more rounds than so many iterations need: they would run for nothing.
     pub fn for_iterations(&self, iterations: u64) -> Self {
-        let needed = iterations.div_ceil(u64::from(self.instances)).max(1);
+        let needed = iterations.div_ceil(u64::from(self.instances.max(1))).max(1);
         let rounds = u32::try_from(needed).map_or(self.rounds, |needed| needed.min(self.rounds));
         Self { rounds, ..self.clone() }
     }
