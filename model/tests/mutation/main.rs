@@ -3,19 +3,17 @@
 //! the rest of the model implies it, is listed with the reason in `litmus-suite/implied.md`; an entry there
 //! that some test does notice is stale, and fails.
 
-mod changes;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use changes::Change;
 use lang::Test;
 use lang::cat::model::{Axiom, AxiomKind, Model};
 use lang::source::Span;
 use libtest_mimic::{Arguments, Failed, Trial};
 use model::allowed::{Allowed, Options, Question};
+use model::changes::{self, Change};
 use model::smt::Found;
 use model::smt::theory::{Evaluation, Facts};
 use model::{models, verdict};

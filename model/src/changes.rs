@@ -3,6 +3,7 @@
 use lang::cat::model::{Cell, DefinitionKind, Expr, Model, Table};
 
 /// A model with one thing changed.
+#[derive(Clone, Debug)]
 pub struct Change {
     /// What was done, as in `drop oppo[nlR, narR]`.
     pub name: String,
@@ -12,6 +13,40 @@ pub struct Change {
     pub allows_more: bool,
     /// Where this is empty for every set of choices, the change changes nothing; an expression without choices.
     pub about: Expr,
+    /// The cell, if it is one of some tables.
+    pub cell: Option<CellOf>,
+}
+
+/// A cell of one table, or of several.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CellOf {
+    /// The tables, as indices into [`Model::definitions`].
+    pub tables: Vec<usize>,
+    /// The row, from 0.
+    pub row: usize,
+    /// The column, from 0.
+    pub column: usize,
+}
+
+impl Change {
+    /// What is lost, without the verb: `oppo[nrW, nrW]`.
+    pub fn subject(&self) -> &str {
+        self.name.strip_prefix("drop ").unwrap_or(&self.name)
+    }
+
+    /// Does the same to another model, one that differs from the original by changes of other things.
+    pub fn cell_dropped_from(&self, model: &mut Model) -> bool {
+        let Some(cell) = &self.cell else { return false };
+        for index in &cell.tables {
+            match model.definitions.get_mut(*index).map(|definition| &mut definition.kind) {
+                Some(DefinitionKind::Table(table)) => {
+                    table.rows[cell.row].2[cell.column] = Cell::Unordered;
+                }
+                _ => return false,
+            }
+        }
+        self.allows_more
+    }
 }
 
 /// Every change of a model.
@@ -56,7 +91,13 @@ pub fn of(model: &Model) -> Vec<Change> {
 }
 
 fn dropped(name: &str, model: Model) -> Change {
-    Change { name: format!("drop {name}"), model, allows_more: true, about: Expr::Universe }
+    Change {
+        name: format!("drop {name}"),
+        model,
+        allows_more: true,
+        about: Expr::Universe,
+        cell: None,
+    }
 }
 
 fn dropped_part(part: usize, name: &str, model: Model) -> Change {
@@ -145,7 +186,8 @@ fn flip(
     let about = Expr::Intersection(Box::new(table.on.clone()), Box::new(kinds));
     let sign = if allows_more { "drop" } else { "order" };
     let name = format!("{sign} {title}[{row_name}, {column_name}]");
-    Change { name, model: mutant, allows_more, about }
+    let tables = tables.iter().map(|(index, _)| *index).collect();
+    Change { name, model: mutant, allows_more, about, cell: Some(CellOf { tables, row, column }) }
 }
 
 /// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of
