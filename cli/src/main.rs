@@ -10,6 +10,7 @@ mod input;
 mod models;
 mod options;
 mod ordered;
+mod pages;
 mod problem;
 mod report;
 mod table;

@@ -10,5 +10,6 @@ pub mod nodes;
 pub mod observation;
 pub mod rdma;
 pub mod record;
+pub mod reports;
 pub mod rounds;
 pub mod sim;

@@ -1,8 +1,8 @@
 //! Records: what was observed, as JSON lines that are appended while a run goes on.
 //!
 //! The first line is a [`Header`], with everything that may differ between two equal runs; each other line is a
-//! [`TestRecord`]. Readers ignore fields and kinds of lines that they do not know, and a last line that was cut
-//! off. If two lines speak of one test and machine, the later one counts.
+//! [`TestRecord`], or says when the run ended. Readers ignore fields and kinds of lines that they do not know, and a
+//! last line that was cut off, and say so. If two lines speak of one test and machine, the later one counts.
 
 mod file;
 mod host;
@@ -62,9 +62,21 @@ pub struct Header {
     /// When the run began, in UTC as ISO 8601.
     #[serde(default)]
     pub started: Option<String>,
+    /// When it ended; no line of its own, but that of the record's last `end` line.
+    #[serde(skip)]
+    pub ended: Option<String>,
 }
 
 impl Header {
+    /// Why shipped models cannot judge what is seen, if so.
+    pub fn unjudgeable(&self) -> Option<String> {
+        let other = self.nodes.iter().find_map(|node| {
+            let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
+            Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
+        });
+        other.filter(|_| self.backend == "verbs")
+    }
+
     /// Whether observations made under the two headers can be put together.
     ///
     /// # Errors

@@ -195,6 +195,11 @@ fn run_all(
         if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     map_in_order(&inputs, jobs, &stop, |input| runner.run_test(input), each);
+    if let Some(writer) = &mut writer
+        && let Err(error) = writer.end(plan::now().as_deref())
+    {
+        report.internal_error("", &format!("the record cannot be written: {error}"));
+    }
     stop.load(Ordering::Relaxed)
 }
 

@@ -68,7 +68,8 @@ impl Plan {
             models: Vec::new(),
             nodes: backend.nodes(),
             host: Some(Host::here()),
-            started: started(),
+            started: now(),
+            ended: None,
         };
         if let (Some(old), Some(path)) = (old, &arguments.resume)
             && let Err(reason) = old.compatible(&header)
@@ -112,15 +113,6 @@ impl Plan {
     /// Whether real machines run the tests, and not simulated ones.
     pub fn is_hardware(&self) -> bool {
         self.header.backend == "verbs"
-    }
-
-    /// Why shipped models cannot judge what is seen, if so.
-    pub fn unjudgeable(&self) -> Option<String> {
-        let other = self.header.nodes.iter().find_map(|node| {
-            let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
-            Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
-        });
-        other.filter(|_| self.is_hardware())
     }
 
     /// The last line of a table.
@@ -186,7 +178,7 @@ fn random_seed() -> u64 {
 }
 
 /// Now, or the time that reproducible builds set.
-fn started() -> Option<String> {
+pub fn now() -> Option<String> {
     let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
     fixed.or_else(now).map(iso8601)

@@ -237,7 +237,7 @@ impl Runner<'_> {
         test: &Test,
         model: &LoadedModel,
     ) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
-        match self.plan.unjudgeable() {
+        match self.plan.header.unjudgeable() {
             Some(reason) if !model.is_own => Ok((None, Some(reason))),
             _ => allowed(test, model, &self.request),
         }

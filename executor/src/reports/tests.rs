@@ -1,0 +1,1 @@
+//! Reports of records that are made here.
