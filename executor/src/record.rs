@@ -24,6 +24,7 @@ pub const SCHEMA: &str = "litmus-record/1";
 
 /// A model's name and text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelIdentity {
     /// Its name.
     pub name: String,
@@ -33,6 +34,7 @@ pub struct ModelIdentity {
 
 /// The first line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -113,6 +115,7 @@ impl Header {
 
 /// How far a test got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// All iterations were done.
@@ -127,6 +130,7 @@ pub enum Status {
 
 /// A state and how often it was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StateCount {
     /// The value of each observable by its name; `⊥` is null.
     pub state: Map<String, Json>,
@@ -139,6 +143,7 @@ pub struct StateCount {
 
 /// A line of a record: one test on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TestRecord {
     /// The test's name.
     pub test: String,

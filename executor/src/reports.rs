@@ -25,6 +25,7 @@ use model::allowed::Options;
 
 use crate::record::{ModelIdentity, Record, Status};
 use data::{Report, SCHEMA, Setting, Skipped, Verdict};
+pub use findings::quote;
 use judging::Judged;
 
 /// A model that judges.
@@ -153,51 +154,64 @@ fn verdict(report: &Report) -> Verdict {
         runs: report.tests.iter().map(|test| test.finished).sum(),
         ..Verdict::default()
     };
-    verdict.word = if verdict.violations > 0 {
-        "violation"
-    } else if tests == 0 {
-        "nothing-tested"
-    } else if verdict.inconclusive > 0 || verdict.failed > 0 {
-        "inconclusive"
-    } else {
-        "conforms"
-    }
-    .to_owned();
-    let counted = |number: usize, what: &str| {
-        if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-    };
-    let head = match verdict.word.as_str() {
-        "violation" => format!(
-            "VIOLATION: {} on {} of {}",
-            counted(verdict.violations, "forbidden outcome"),
-            verdict.violating_tests,
-            counted(tests, "test")
-        ),
-        "nothing-tested" => "nothing was tested".to_owned(),
-        "inconclusive" => format!(
-            "no violation on {} · {} inconclusive",
-            counted(tests, "test"),
-            verdict.inconclusive
-        ),
-        _ => format!("conforms on {} · 0 violations", counted(tests, "test")),
-    };
-    let mut parts = vec![head];
-    let more = [
-        (verdict.unseen, "never seen"),
-        (verdict.failed, "broke"),
-        (verdict.interrupted, "stopped early"),
-        (verdict.skipped, "skipped"),
-    ];
-    for (number, what) in more {
-        match what {
-            "never seen" => parts.push(format!("{} {what}", counted(number, "allowed outcome"))),
-            _ if number > 0 => parts.push(format!("{} {what}", counted(number, "test"))),
-            _ => {}
-        }
-    }
-    verdict.line = parts.join(" · ");
+    verdict = verdict.described();
     verdict.confidence = confidence(report, &verdict);
     verdict
+}
+
+impl Verdict {
+    /// With the word and the line that follow from the numbers.
+    #[must_use]
+    pub fn described(self) -> Self {
+        let mut verdict = self;
+        let tests = verdict.tests;
+        verdict.word = if verdict.violations > 0 {
+            "violation"
+        } else if tests == 0 {
+            "nothing-tested"
+        } else if verdict.inconclusive > 0 || verdict.failed > 0 {
+            "inconclusive"
+        } else {
+            "conforms"
+        }
+        .to_owned();
+        let counted = |number: usize, what: &str| {
+            if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+        };
+        let head = match verdict.word.as_str() {
+            "violation" => format!(
+                "VIOLATION: {} on {} of {}",
+                counted(verdict.violations, "forbidden outcome"),
+                verdict.violating_tests,
+                counted(tests, "test")
+            ),
+            "nothing-tested" => "nothing was tested".to_owned(),
+            "inconclusive" => format!(
+                "no violation on {} · {} inconclusive",
+                counted(tests, "test"),
+                verdict.inconclusive
+            ),
+            _ => format!("conforms on {} · 0 violations", counted(tests, "test")),
+        };
+        let mut parts = vec![head];
+        let more = [
+            (verdict.unseen, "never seen"),
+            (verdict.failed, "broke"),
+            (verdict.interrupted, "stopped early"),
+            (verdict.skipped, "skipped"),
+        ];
+        for (number, what) in more {
+            match what {
+                "never seen" => {
+                    parts.push(format!("{} {what}", counted(number, "allowed outcome")))
+                }
+                _ if number > 0 => parts.push(format!("{} {what}", counted(number, "test"))),
+                _ => {}
+            }
+        }
+        verdict.line = parts.join(" · ");
+        verdict
+    }
 }
 
 fn confidence(report: &Report, verdict: &Verdict) -> String {

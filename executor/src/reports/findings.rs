@@ -164,10 +164,23 @@ pub fn smallest(judged: &Judged, found: &mut [Found]) {
 
 /// A word for a shell.
 pub fn quote(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "+-_./@:,".contains(c);
+    let is_plain = |c: char| c.is_alphanumeric() || "+-_./@:".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(quote("suite/SB+x.litmus"), "suite/SB+x.litmus");
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), "'it'\\''s'");
+        assert_eq!(quote("a=1,b=0"), "'a=1,b=0'");
     }
 }

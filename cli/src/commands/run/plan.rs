@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use executor::backend::Backend;
 use executor::nodes::Verbs;
 use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
+use executor::reports::quote;
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::nearest;
 
@@ -123,6 +124,13 @@ impl Plan {
             faults => format!(", with {}", faults.join(", ")),
         };
         format!("{iterations} runs of each test on {backend}{faults}, seed {seed}\n")
+    }
+
+    /// Where the record is, and what to do with it.
+    pub fn where_recorded(&self) -> String {
+        let Some(path) = &self.record_path else { return String::new() };
+        let path = quote(&path.to_string_lossy());
+        format!("record: {path}; `litmus report {path} -o DIR` makes a report of it\n")
     }
 
     /// What to say after an interruption.

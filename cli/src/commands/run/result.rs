@@ -1,10 +1,16 @@
 //! A test that was run and judged under a model, and how it is shown.
 
+use std::sync::Arc;
+
 use executor::judge::{JudgedOutcome, JudgedTest, Judgement};
 use executor::record::{self, TestRecord, value_to_json};
+use executor::reports::quote;
 use lang::Test;
 use lang::outcome::Outcome;
+use lang::source::Source;
 use serde_json::{Value as Json, json};
+
+use super::summary::Evidence;
 
 use crate::input::{Input, STDIN};
 use crate::models::{LoadedModel, names};
@@ -31,6 +37,8 @@ pub struct RunResult {
     judged: JudgedTest,
     /// Why the allowed outcomes are not all known.
     reason: Option<String>,
+    /// What explains violations, if there are some.
+    evidence: Option<Box<Evidence>>,
 }
 
 impl RunResult {
@@ -58,7 +66,38 @@ impl RunResult {
             is_interrupted: record.status == record::Status::Interrupted,
             judged,
             reason,
+            evidence: None,
         }
+    }
+
+    /// With what explains its violations, if it has some.
+    #[must_use]
+    pub fn explained_by(self, test: &Test, source: &Arc<Source>, model: &LoadedModel) -> Self {
+        let evidence = (self.status() == Status::Bad).then(|| {
+            let (source, model) = (Arc::clone(source), model.clone());
+            Box::new(Evidence { test: test.clone(), source, model })
+        });
+        Self { evidence, ..self }
+    }
+
+    /// What explains its violations.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_deref()
+    }
+
+    /// The judgement.
+    pub fn judged(&self) -> &JudgedTest {
+        &self.judged
+    }
+
+    /// The file and the machine.
+    pub fn identity(&self) -> (&str, &str) {
+        (&self.file, &self.machine)
+    }
+
+    /// Runs that ended with an outcome.
+    pub fn finished(&self) -> u64 {
+        self.finished
     }
 
     /// How it came out. What was interrupted is judged by what was seen until then.
@@ -128,16 +167,6 @@ impl RunResult {
         let file = if self.file == STDIN { "-" } else { &self.file };
         let (file, model) = (quote(file), quote(&self.model_argument));
         format!("litmus explain {file} --model {model} --outcome {}", quote(&outcome))
-    }
-}
-
-/// A word for a shell.
-fn quote(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "+-_./@:".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
@@ -249,18 +278,5 @@ impl Layout {
         text.push_str(&self.violations(result));
         text.push('\n');
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn words_for_a_shell() {
-        assert_eq!(quote("suite/SB+x.litmus"), "suite/SB+x.litmus");
-        assert_eq!(quote("a b"), "'a b'");
-        assert_eq!(quote("it's"), "'it'\\''s'");
-        assert_eq!(quote("a=1,b=0"), "'a=1,b=0'");
     }
 }

@@ -13,6 +13,8 @@ use super::{Arrow, BOX, CHARACTER, ROW, TOP, escape};
 const NARROWEST: f64 = 96.0;
 /// The room between an event and the lane's border, for names of arrows.
 const MARGIN: f64 = 34.0;
+/// How far an arrow within a lane reaches out beside the boxes, where its name is, and some air.
+const BULGE: f64 = 48.0;
 
 /// A lane: of a node, what is there, and which thread's it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,11 +57,28 @@ impl Lanes {
         let rows = rows(words, &shown, arrows, &lane);
         let width_of =
             |event: EventId| words.label(event).chars().count() as f64 * CHARACTER + 18.0;
-        let mut widths: BTreeMap<Lane, f64> = BTreeMap::new();
+        let mut boxes: BTreeMap<Lane, f64> = BTreeMap::new();
         for event in &shown {
-            let width = widths.entry(lane(*event)).or_insert(NARROWEST);
-            *width = width.max(width_of(*event) + 2.0 * MARGIN);
+            let width = boxes.entry(lane(*event)).or_insert(NARROWEST - 2.0 * MARGIN);
+            *width = width.max(width_of(*event));
         }
+        // On the left and on the right of the boxes, there is room for arrows within the lane and their names.
+        let mut margins: BTreeMap<Lane, (f64, f64)> = BTreeMap::new();
+        for arrow in arrows.iter().filter(|arrow| !arrow.name.is_empty()) {
+            let (Some(from), Some(to)) = (rows.get(&arrow.from), rows.get(&arrow.to)) else {
+                continue;
+            };
+            if lane(arrow.from) == lane(arrow.to) {
+                let (left, right) = margins.entry(lane(arrow.from)).or_insert((MARGIN, MARGIN));
+                let side = if to >= from { right } else { left };
+                *side = side.max(BULGE + arrow.name.chars().count() as f64 * CHARACTER / 2.0);
+            }
+        }
+        let margin = |lane: &Lane| margins.get(lane).copied().unwrap_or((MARGIN, MARGIN));
+        let widths: BTreeMap<Lane, f64> = boxes
+            .iter()
+            .map(|(lane, width)| (*lane, width + margin(lane).0 + margin(lane).1))
+            .collect();
         let mut lefts: BTreeMap<Lane, f64> = BTreeMap::new();
         let (mut heads, mut nodes) = (Vec::new(), Vec::<(String, f64, f64)>::new());
         let (mut left, mut node) = (8.0, None);
@@ -80,7 +99,8 @@ impl Lanes {
         let events = shown.iter().map(|event| {
             let lane = lane(*event);
             let middle = lefts.get(&lane).copied().unwrap_or(0.0)
-                + widths.get(&lane).copied().unwrap_or(NARROWEST) / 2.0;
+                + margin(&lane).0
+                + boxes.get(&lane).copied().unwrap_or(NARROWEST) / 2.0;
             let row = rows.get(event).copied().unwrap_or(0);
             let y = TOP + row as f64 * ROW + ROW / 2.0;
             (*event, Placed { x: middle, y, width: width_of(*event) })
