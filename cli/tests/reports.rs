@@ -12,7 +12,8 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("litmus-report-{}-{name}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("litmus-report-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
@@ -169,7 +170,8 @@ fn a_baseline_decides_what_is_new() {
     assert_eq!(run("wrong.jsonl", "wrong.jsonl"), 0, "a known violation does not fail CI");
     assert_eq!(run("wrong.jsonl", "clean.jsonl"), 0);
     assert_eq!(run("clean.jsonl", "part.jsonl"), 2, "a test is missing");
-    let both = scratch.litmus(&["report", "clean.jsonl", "wrong.jsonl", "-o", "out", "--mutants", "0"]);
+    let both =
+        scratch.litmus(&["report", "clean.jsonl", "wrong.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&both), 1);
     assert!(scratch.read("out/report.html").contains("id=\"comparison\""));
     assert!(scratch.read("out/report.md").contains("New violations: 1; gone: 0"));
@@ -214,7 +216,8 @@ fn logs_go_out_and_come_back() {
     let text = stdout(&log);
     assert!(text.starts_with("Test MP Forbidden\nHistogram (3 states)\n"), "{text}");
     scratch.write("r.log", &text);
-    let back = scratch.litmus(&["report", "r.log", "--tests", "MP.litmus", "-o", "out", "--mutants", "0"]);
+    let back =
+        scratch.litmus(&["report", "r.log", "--tests", "MP.litmus", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&back), 1, "{}", stderr(&back));
     let unknown = scratch.litmus(&["report", "r.log", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&unknown), 2, "{}", stderr(&unknown));
@@ -250,7 +253,16 @@ fn a_suite_on_a_broken_simulator_names_what_is_broken() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite/put-get");
     let suite = suite.to_str().unwrap();
     let run = scratch.litmus(&[
-        "run", suite, "-n", "500", "--seed", "1", "--fault", "gets-do-not-flush", "--record", "r.jsonl",
+        "run",
+        suite,
+        "-n",
+        "500",
+        "--seed",
+        "1",
+        "--fault",
+        "gets-do-not-flush",
+        "--record",
+        "r.jsonl",
     ]);
     assert_eq!(code(&run), 1);
     let text = stdout(&run);
@@ -269,5 +281,8 @@ fn the_example_of_the_docs_is_made_by_its_command() {
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
     let line = stdout(&output).lines().next().unwrap_or_default().to_owned();
     let page = std::fs::read_to_string(example.join("report.md")).unwrap();
-    assert!(page.starts_with(&format!("# {line}\n")), "litmus report docs/example/record.jsonl -o docs/example");
+    assert!(
+        page.starts_with(&format!("# {line}\n")),
+        "litmus report docs/example/record.jsonl -o docs/example"
+    );
 }

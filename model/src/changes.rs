@@ -15,6 +15,8 @@ pub struct Change {
     pub about: Expr,
     /// The cell, if it is one of some tables.
     pub cell: Option<CellOf>,
+    /// The order, if it is one that is dropped, as an index into [`Model::definitions`].
+    pub order: Option<usize>,
 }
 
 /// A cell of one table, or of several.
@@ -34,18 +36,29 @@ impl Change {
         self.name.strip_prefix("drop ").unwrap_or(&self.name)
     }
 
-    /// Does the same to another model, one that differs from the original by changes of other things.
-    pub fn cell_dropped_from(&self, model: &mut Model) -> bool {
-        let Some(cell) = &self.cell else { return false };
-        for index in &cell.tables {
-            match model.definitions.get_mut(*index).map(|definition| &mut definition.kind) {
-                Some(DefinitionKind::Table(table)) => {
+    /// Does the same to another model, one that differs from the original by such changes of other things; whether
+    /// that can be done. Cells and orders can be dropped together, parts of unions cannot.
+    pub fn apply_to(&self, model: &mut Model) -> bool {
+        let edit = |index: usize, model: &mut Model| {
+            let kind = model.definitions.get_mut(index).map(|definition| &mut definition.kind);
+            match (kind, &self.cell) {
+                (Some(DefinitionKind::Table(table)), Some(cell)) => {
                     table.rows[cell.row].2[cell.column] = Cell::Unordered;
+                    true
                 }
-                _ => return false,
+                (Some(DefinitionKind::Choice { total_on, .. }), None) => {
+                    *total_on = Expr::Empty;
+                    true
+                }
+                _ => false,
             }
-        }
-        self.allows_more
+        };
+        let indices = match (&self.cell, self.order) {
+            (Some(cell), _) => cell.tables.clone(),
+            (None, Some(order)) => vec![order],
+            (None, None) => return false,
+        };
+        self.allows_more && indices.into_iter().all(|index| edit(index, model))
     }
 }
 
@@ -80,7 +93,8 @@ pub fn of(model: &Model) -> Vec<Change> {
         };
         // Without an order of writes there are no final values to speak of.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
-            changes.push(dropped(name, replaced(Expr::Empty)));
+            let change = dropped(name, replaced(Expr::Empty));
+            changes.push(Change { order: Some(index), ..change });
         }
         for (part, body) in without_part(body).into_iter().enumerate() {
             changes.push(dropped_part(part, name, replaced(body)));
@@ -97,6 +111,7 @@ fn dropped(name: &str, model: Model) -> Change {
         allows_more: true,
         about: Expr::Universe,
         cell: None,
+        order: None,
     }
 }
 
@@ -187,7 +202,14 @@ fn flip(
     let sign = if allows_more { "drop" } else { "order" };
     let name = format!("{sign} {title}[{row_name}, {column_name}]");
     let tables = tables.iter().map(|(index, _)| *index).collect();
-    Change { name, model: mutant, allows_more, about, cell: Some(CellOf { tables, row, column }) }
+    Change {
+        name,
+        model: mutant,
+        allows_more,
+        about,
+        cell: Some(CellOf { tables, row, column }),
+        order: None,
+    }
 }
 
 /// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of

@@ -45,7 +45,7 @@ fn shipped(name: &str) -> Option<Arc<Judge>> {
     judges().iter().find(|(known, _)| known == name).map(|(_, judge)| Arc::clone(judge))
 }
 
-fn report_with(sources: &[Source], mutant_runs: u64) -> Report {
+fn report_with(sources: &[Source], examined: usize, mutant_runs: u64) -> Report {
     compute(
         sources,
         &Request {
@@ -53,7 +53,7 @@ fn report_with(sources: &[Source], mutant_runs: u64) -> Report {
             shipped: &shipped,
             options: &Options::default,
             tool: "0.0.0".to_owned(),
-            examined: Request::EXAMINED,
+            examined,
             mutant_runs,
             mutant_budget: Request::MUTANT_BUDGET,
         },
@@ -61,7 +61,7 @@ fn report_with(sources: &[Source], mutant_runs: u64) -> Report {
 }
 
 fn report(sources: &[Source]) -> Report {
-    report_with(sources, 0)
+    report_with(sources, Request::EXAMINED, 0)
 }
 
 fn header(backend: &str, iterations: u64, faults: &[&str]) -> Header {
@@ -246,23 +246,24 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
     }
 }
 
-/// For each fault: names of which the report must say one as what is not kept, in words of the models.
+/// For each fault: names of which the report must say one as what is not kept, in words of the models. A poll that
+/// returns too early is one that does not order what follows: no model has a cell from a write to a poll.
 const BROKEN_BY: &[(&str, &[&str])] = &[
     ("puts-reordered", &["[nrW, nrW]", "[aNRW, aNRW]"]),
     ("put-reads-reordered", &["[nlR, nlR]", "[aNLR, aNLR]"]),
     ("put-reads-early", &["[lW, nlR]", "[aCW, aNLR]"]),
     ("put-overtakes-rmw", &["[narR, nrW]", "[narW, nrW]", "[aNAR, aNRW]"]),
-    ("completion-at-issue", &["[nlR, P]", "pf", "pfp", "[nrW, P]", "iso"]),
-    ("completions-reordered", &["pf", "[nlW, P]", "[nlR, P]"]),
+    ("completion-at-issue", &["[nlR, nrW]", "[P, ", "iso"]),
+    ("completions-reordered", &["[P, ", "pf"]),
     ("remote-buffer-not-fifo", &["[nrW, nrW]", "[aNRW, aNRW]"]),
     ("local-buffer-not-fifo", &["[nlW, nlW]", "[aNLW, aNLW]"]),
     ("gets-do-not-flush", &["[nrW, nrR]", "[aNRW, aNRR]"]),
-    ("get-overtakes-put-read", &["[nlR, nrR]", "[aNLR, aNRR]"]),
+    ("get-overtakes-put-read", &["[nlR, nrR]", "[nrW, nrR]", "[aNRW, aNRR]"]),
     (
         "read-overtakes-local-write",
         &["nfo", "[nlW, nF]", "[nF, nlR]", "[aNLW, aRF]", "[aRF, aNLR]"],
     ),
-    ("poll-early", &["pf", "pfg", "[nlW, P]", "ob"]),
+    ("poll-early", &["[P, ", "[aWT, "]),
     ("rfence-ignored", &["nF]", "[nF", "aRF"]),
     ("rmw-not-exclusive", &["rao"]),
     ("rmw-does-not-flush", &["[nrW, narR]", "[aNRW, aNAR]"]),
@@ -280,7 +281,8 @@ fn every_fault_is_named() {
     assert_eq!(names, all, "each fault has its line");
     let mut wrong = Vec::new();
     for (fault, expected) in BROKEN_BY {
-        let report = report(&[faulty(fault, &suite)]);
+        // Evidence for cells takes time, and is not what this is about.
+        let report = report_with(&[faulty(fault, &suite)], 0, 0);
         let variants = report.variants.iter().flat_map(|one| &one.dropped);
         let lost: Vec<&str> = variants.map(|lost| lost.name.as_str()).collect();
         if report.findings.is_empty()
@@ -302,7 +304,7 @@ fn every_fault_is_named() {
 
 #[test]
 fn the_suite_catches_faults_and_a_single_test_does_not() {
-    let one = report_with(&[source("r", vec![clean()])], 200);
+    let one = report_with(&[source("r", vec![clean()])], 1, 1000);
     let mutants = one.silence.mutants.expect("they were asked for");
     let missed = mutants.mutants.iter().filter(|mutant| mutant.caught_by.is_none()).count();
     assert_eq!(mutants.caught + missed, model::machine::FAULTS.len());
@@ -344,18 +346,6 @@ fn logs_of_litmus7_are_read() {
     assert!(logs::parse("Test SB Allowed\nHistogram (many states)\n").is_err());
 }
 
-#[test]
-fn ten_thousand_tests_are_reported() {
-    let make = |number: usize| {
-        let text = MP.replace("MP+put", &format!("MP{number}+put"));
-        line(&text, &[(r#"{"a":0,"b":0}"#, 990), (r#"{"a":1,"b":1}"#, 10)])
-    };
-    let started = std::time::Instant::now();
-    let report = report(&[source("r", (0..10_000).map(make).collect())]);
-    assert_eq!(report.verdict.tests, 10_000);
-    println!("10,000 tests: {:?}", started.elapsed());
-}
-
 /// The files in docs, made anew by `LITMUS_BLESS=1`.
 fn schema(file: &str, schema: &schemars::Schema, instance: &serde_json::Value) {
     let text = serde_json::to_string_pretty(schema).expect("it is JSON") + "\n";
@@ -374,7 +364,7 @@ fn schema(file: &str, schema: &schemars::Schema, instance: &serde_json::Value) {
 
 #[test]
 fn reports_fit_their_schema() {
-    let made = report_with(&[source("a", vec![clean()]), source("b", vec![violated()])], 100);
+    let made = report_with(&[source("a", vec![clean()]), source("b", vec![violated()])], 1, 100);
     let json = serde_json::to_value(&made).expect("it is JSON");
     schema("litmus-report-1.json", &schemars::schema_for!(Report), &json);
 }

@@ -62,18 +62,7 @@ impl Lanes {
             let width = boxes.entry(lane(*event)).or_insert(NARROWEST - 2.0 * MARGIN);
             *width = width.max(width_of(*event));
         }
-        // On the left and on the right of the boxes, there is room for arrows within the lane and their names.
-        let mut margins: BTreeMap<Lane, (f64, f64)> = BTreeMap::new();
-        for arrow in arrows.iter().filter(|arrow| !arrow.name.is_empty()) {
-            let (Some(from), Some(to)) = (rows.get(&arrow.from), rows.get(&arrow.to)) else {
-                continue;
-            };
-            if lane(arrow.from) == lane(arrow.to) {
-                let (left, right) = margins.entry(lane(arrow.from)).or_insert((MARGIN, MARGIN));
-                let side = if to >= from { right } else { left };
-                *side = side.max(BULGE + arrow.name.chars().count() as f64 * CHARACTER / 2.0);
-            }
-        }
+        let margins = margins(arrows, &rows, &lane);
         let margin = |lane: &Lane| margins.get(lane).copied().unwrap_or((MARGIN, MARGIN));
         let widths: BTreeMap<Lane, f64> = boxes
             .iter()
@@ -149,6 +138,24 @@ fn head(place: Place) -> String {
         Place::Nic => "NIC".to_owned(),
         Place::Memory => "memory".to_owned(),
     }
+}
+
+/// On the left and on the right of a lane's boxes, the room for arrows within the lane and their names.
+fn margins(
+    arrows: &[Arrow],
+    rows: &BTreeMap<EventId, usize>,
+    lane: &impl Fn(EventId) -> Lane,
+) -> BTreeMap<Lane, (f64, f64)> {
+    let mut margins: BTreeMap<Lane, (f64, f64)> = BTreeMap::new();
+    for arrow in arrows.iter().filter(|arrow| !arrow.name.is_empty()) {
+        let (Some(from), Some(to)) = (rows.get(&arrow.from), rows.get(&arrow.to)) else { continue };
+        if lane(arrow.from) == lane(arrow.to) {
+            let (left, right) = margins.entry(lane(arrow.from)).or_insert((MARGIN, MARGIN));
+            let side = if to >= from { right } else { left };
+            *side = side.max(BULGE + arrow.name.chars().count() as f64 * CHARACTER / 2.0);
+        }
+    }
+    margins
 }
 
 /// What a NIC does to a node's memory is drawn there; what it does for itself, in its lane.
