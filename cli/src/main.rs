@@ -11,6 +11,7 @@ mod machines;
 mod models;
 mod options;
 mod ordered;
+mod pages;
 mod problem;
 mod report;
 mod table;

@@ -29,6 +29,41 @@ pub struct FormatOption {
     pub format: Format,
 }
 
+/// How results of runs are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum RecordFormat {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs; see the `schema` in it.
+    Json,
+    /// As herd7 and litmus7 write logs.
+    Log,
+}
+
+/// How to print results of runs.
+#[derive(Args)]
+pub struct RecordFormatOption {
+    /// How to print results
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: RecordFormat,
+}
+
+impl RecordFormatOption {
+    /// As other commands have it; a log goes its own way.
+    pub fn report(&self) -> Format {
+        match self.format {
+            RecordFormat::Json => Format::Json,
+            RecordFormat::Table | RecordFormat::Log => Format::Table,
+        }
+    }
+
+    /// Whether a log is wanted.
+    pub fn is_log(&self) -> bool {
+        self.format == RecordFormat::Log
+    }
+}
+
 /// How many workers.
 #[derive(Args)]
 pub struct JobsOption {

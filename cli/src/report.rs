@@ -169,6 +169,13 @@ impl<'t> Report<'t> {
         }
     }
 
+    /// Something to be read by people; not in JSON.
+    pub fn tell(&mut self, text: &str) {
+        if self.format == Format::Table {
+            self.terminal.out(text);
+        }
+    }
+
     /// How many skips there were, and how many results.
     pub fn counts(&self) -> (usize, usize) {
         (self.skip_reasons.values().sum(), self.good + self.open + self.bad)

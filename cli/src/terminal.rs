@@ -57,6 +57,8 @@ pub struct Look {
     pub quiet: bool,
     /// How many `-v`.
     pub verbose: u8,
+    /// How wide lines may be, if stdout is a terminal that says so.
+    pub width: Option<usize>,
 }
 
 impl Look {
@@ -91,6 +93,7 @@ impl Terminal {
             error_color: color.decide(io::stderr().is_terminal()),
             quiet,
             verbose,
+            width: terminal_size::terminal_size_of(io::stdout()).map(|size| usize::from(size.0.0)),
         };
         Self {
             look,

@@ -10,6 +10,7 @@ pub mod nodes;
 pub mod observation;
 pub mod rdma;
 pub mod record;
+pub mod reports;
 pub mod rounds;
 pub mod sim;
 pub mod tune;

@@ -1,8 +1,8 @@
 //! Records: what was observed, as JSON lines that are appended while a run goes on.
 //!
 //! The first line is a [`Header`], with everything that may differ between two equal runs; each other line is a
-//! [`TestRecord`]. Readers ignore fields and kinds of lines that they do not know, and a last line that was cut
-//! off. If two lines speak of one test and machine, the later one counts.
+//! [`TestRecord`], or says when the run ended. Readers ignore fields and kinds of lines that they do not know, and a
+//! last line that was cut off, and say so. If two lines speak of one test and machine, the later one counts.
 
 mod file;
 mod host;
@@ -24,6 +24,7 @@ pub const SCHEMA: &str = "litmus-record/1";
 
 /// A model's name and text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelIdentity {
     /// Its name.
     pub name: String,
@@ -33,6 +34,7 @@ pub struct ModelIdentity {
 
 /// The first line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -62,9 +64,17 @@ pub struct Header {
     /// When the run began, in UTC as ISO 8601.
     #[serde(default)]
     pub started: Option<String>,
+    /// When it ended; no line of its own, but that of the record's last `end` line.
+    #[serde(skip)]
+    pub ended: Option<String>,
 }
 
 impl Header {
+    /// Why shipped models cannot judge what is seen, if so.
+    pub fn unjudgeable(&self) -> Option<String> {
+        unjudgeable(&self.nodes)
+    }
+
     /// Whether observations made under the two headers can be put together.
     ///
     /// # Errors
@@ -101,6 +111,7 @@ impl Header {
 
 /// How far a test got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// All iterations were done.
@@ -115,6 +126,7 @@ pub enum Status {
 
 /// A state and how often it was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StateCount {
     /// The value of each observable by its name; `⊥` is null.
     pub state: Map<String, Json>,
@@ -127,6 +139,7 @@ pub struct StateCount {
 
 /// A line of a record: one test on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TestRecord {
     /// The test's name.
     pub test: String,
@@ -191,6 +204,14 @@ impl TestRecord {
         }
         Ok(seen)
     }
+}
+
+/// Why shipped models cannot judge what was seen on these machines, if so. Simulators have none.
+pub fn unjudgeable(nodes: &[NodeInfo]) -> Option<String> {
+    nodes.iter().find_map(|node| {
+        let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
+        Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
+    })
 }
 
 /// The outcomes that were seen, by the names of the test's observables.

@@ -36,6 +36,53 @@ pub struct Change {
     pub allows_more: bool,
     /// Where this is empty for every set of choices, the change changes nothing; an expression without choices.
     pub about: Expr,
+    /// The cell, if it is one of some tables.
+    pub cell: Option<CellOf>,
+    /// The order, if it is one that is dropped, as an index into [`Model::definitions`].
+    pub order: Option<usize>,
+}
+
+/// A cell of one table, or of several.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CellOf {
+    /// The tables, as indices into [`Model::definitions`].
+    pub tables: Vec<usize>,
+    /// The row, from 0.
+    pub row: usize,
+    /// The column, from 0.
+    pub column: usize,
+}
+
+impl Change {
+    /// What is lost, without the verb: `oppo[nrW, nrW]`.
+    pub fn subject(&self) -> &str {
+        self.name.strip_prefix("drop ").unwrap_or(&self.name)
+    }
+
+    /// Does the same to another model, one that differs from the original by such changes of other things; whether
+    /// that can be done. Cells and orders can be dropped together, parts of unions cannot.
+    pub fn apply_to(&self, model: &mut Model) -> bool {
+        let edit = |index: usize, model: &mut Model| {
+            let kind = model.definitions.get_mut(index).map(|definition| &mut definition.kind);
+            match (kind, &self.cell) {
+                (Some(DefinitionKind::Table(table)), Some(cell)) => {
+                    table.rows[cell.row].2[cell.column] = Cell::Unordered;
+                    true
+                }
+                (Some(DefinitionKind::Choice { total_on, .. }), None) => {
+                    *total_on = Expr::Empty;
+                    true
+                }
+                _ => false,
+            }
+        };
+        let indices = match (&self.cell, self.order) {
+            (Some(cell), _) => cell.tables.clone(),
+            (None, Some(order)) => vec![order],
+            (None, None) => return false,
+        };
+        self.allows_more && indices.into_iter().all(|index| edit(index, model))
+    }
 }
 
 /// Every change of a model.
@@ -70,7 +117,8 @@ pub fn of(model: &Model) -> Vec<Change> {
         };
         // Without an order of writes there are no final values to speak of.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
-            changes.push(dropped(Subject::Order(name.clone()), replaced(Expr::Empty)));
+            let change = dropped(Subject::Order(name.clone()), replaced(Expr::Empty));
+            changes.push(Change { order: Some(index), ..change });
         }
         for (part, body) in without_part(body).into_iter().enumerate() {
             changes.push(dropped_part(part, name, replaced(body)));
@@ -104,7 +152,15 @@ fn dropped(subject: Subject, model: Model) -> Change {
         Subject::Axiom(name) | Subject::Order(name) => format!("drop {name}"),
         Subject::Cell { .. } => String::new(),
     };
-    Change { subject, name, model, allows_more: true, about: Expr::Universe }
+    Change {
+        subject,
+        name,
+        model,
+        allows_more: true,
+        about: Expr::Universe,
+        cell: None,
+        order: None,
+    }
 }
 
 fn dropped_part(part: usize, name: &str, model: Model) -> Change {
@@ -198,7 +254,9 @@ fn flip(
         row: row_name.clone(),
         column: column_name.clone(),
     };
-    Change { subject, name, model: mutant, allows_more, about }
+    let tables = tables.iter().map(|(index, _)| *index).collect();
+    let cell = Some(CellOf { tables, row, column });
+    Change { subject, name, model: mutant, allows_more, about, cell, order: None }
 }
 
 /// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of

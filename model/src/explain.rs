@@ -4,7 +4,9 @@
 //! from its relations, not from the solver's.
 
 mod cycle;
-mod draw;
+mod dot;
+mod picture;
+mod steps;
 mod text;
 mod words;
 
@@ -19,6 +21,8 @@ use crate::execution::Execution;
 use crate::smt::{Found, Session};
 
 pub use cycle::Step;
+pub use picture::STYLE;
+pub use steps::{Chain, StepWords};
 
 /// An edge between events.
 type Edge = (compiler::skeleton::EventId, compiler::skeleton::EventId);

@@ -1,58 +1,270 @@
-//! `litmus report`: records judged again, without the machines that made them.
+//! `litmus report`: records judged again, without the machines that made them, and reports made of them.
 
-use std::path::PathBuf;
+mod junit;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use executor::judge::judge;
-use executor::record::{Record, Status, TestRecord};
+use executor::record::{ModelIdentity, Record, Status, TestRecord};
+use executor::reports::{self, Judge, Source as Recorded, data, logs};
 use lang::litmus;
 use lang::source::Source;
 use serde_json::json;
 
-use super::run::plan::unjudgeable;
 use super::run::result::{Layout, RunResult};
 use super::run::runner::allowed;
 use crate::engine::Request;
 use crate::exit::Exit;
-use crate::input::Input;
+use crate::input::{self, Input};
 use crate::models::{LoadedModel, Models};
-use crate::options::{FormatOption, ModelOption, SolverOptions};
+use crate::options::{ModelOption, RecordFormatOption, SolverOptions};
+use crate::pages::Pages;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip};
 use crate::terminal::Terminal;
 
-/// Judge recorded runs again: by the models that they were judged by, or by others
+/// Judge recorded runs again, and make reports of them: by the models that they were judged by, or by others
+///
+/// Several records are put side by side. The exit code is 1 if there is a violation, with --baseline if there is one
+/// that the baseline does not have.
 #[derive(Args)]
 pub struct Arguments {
-    /// Records, as `litmus run --record` writes them
+    /// Records, as `litmus run --record` writes them, or logs of herd7 and litmus7
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
+    /// Write report.html, report.md, report.json and junit.xml into a folder
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Compare with this record: only violations that it does not have are counted as such
+    #[arg(long, value_name = "RECORD")]
+    baseline: Option<PathBuf>,
+    /// Where the programs of logs are: tests, or folders of tests
+    #[arg(long, value_name = "FILE|DIR")]
+    tests: Vec<PathBuf>,
+    /// Examine all programs for evidence, however many there are
+    #[arg(long)]
+    thorough: bool,
+    /// How often each test is run on each broken simulator for the mutation score; 0 for no score
+    #[arg(long, value_name = "N", default_value_t = reports::Request::MUTANT_RUNS)]
+    mutants: u64,
     #[command(flatten)]
     models: ModelOption,
     #[command(flatten)]
     solver: SolverOptions,
     #[command(flatten)]
-    format: FormatOption,
+    format: RecordFormatOption,
 }
 
 /// Judges all tests of all records.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let head = [("schema", json!("litmus-run/1"))];
-    let mut report = Report::new(terminal, arguments.format.format, &head);
+    let format = arguments.format.report();
+    let mut report = Report::new(terminal, format, &head);
     if let Some(models) = arguments.models.load(&mut report) {
-        let request = arguments.solver.request();
-        for path in &arguments.records {
-            let name = path.to_string_lossy().into_owned();
-            match Record::read(path) {
-                Ok(record) => one(&record, &models, &request, &mut report),
-                Err(error) => {
-                    report.problem(Problem::of_file(&name, "unusable-record", error.to_string()));
-                }
+        let mut sources: Vec<Recorded> = Vec::new();
+        // The baseline comes first: the others are compared with it.
+        for path in arguments.baseline.iter().chain(&arguments.records) {
+            sources.extend(read(path, arguments, &models, &mut report));
+        }
+        for source in &sources {
+            for remark in &source.record.remarks {
+                report.terminal.note(&format!("{}: {remark}", source.name));
             }
+        }
+        let is_complete =
+            sources.len() == arguments.records.len() + arguments.baseline.iter().count();
+        if arguments.format.is_log() {
+            sources.iter().for_each(|source| log(&source.record, &mut report));
+        } else if arguments.output.is_none() && arguments.baseline.is_none() {
+            let request = arguments.solver.request();
+            sources.iter().for_each(|source| one(&source.record, &models, &request, &mut report));
+        }
+        if is_complete && (arguments.output.is_some() || arguments.baseline.is_some()) {
+            full(arguments, &sources, &models, &mut report);
+        }
+        if arguments.format.is_log() {
+            return report.exit;
         }
     }
     report.finish(&[], ["as allowed", "VIOLATION", "inconclusive"])
+}
+
+/// Reads a record or a log.
+fn read(
+    path: &Path,
+    arguments: &Arguments,
+    models: &Models,
+    report: &mut Report<'_>,
+) -> Option<Recorded> {
+    let name = path.to_string_lossy().into_owned();
+    let mut refuse = |message: String| {
+        report.problem(Problem::of_file(&name, "unusable-record", message));
+    };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            refuse(error.to_string());
+            return None;
+        }
+    };
+    if !logs::is_log(&bytes) {
+        return match Record::parse(&bytes) {
+            Ok(record) => Some(Recorded { name, record }),
+            Err(error) => {
+                refuse(error.to_string());
+                None
+            }
+        };
+    }
+    let tests = match logs::parse(&String::from_utf8_lossy(&bytes)) {
+        Ok(tests) => tests,
+        Err((line, message)) => {
+            refuse(format!("line {line}: {message}"));
+            return None;
+        }
+    };
+    let programs = programs(arguments, report);
+    let find = |name: &str| {
+        let (_, file, text, names) = programs.iter().find(|(known, ..)| known == name)?;
+        let models = names.iter().filter_map(|name| models.shipped(name));
+        let models: Vec<ModelIdentity> = models.map(|model| model.identity.clone()).collect();
+        Some(((file.clone(), text.clone()), models))
+    };
+    let record = logs::to_record(tests, env!("CARGO_PKG_VERSION"), &find);
+    Some(Recorded { name, record })
+}
+
+/// Name, file, text and models of the tests that --tests names.
+fn programs(
+    arguments: &Arguments,
+    report: &mut Report<'_>,
+) -> Vec<(String, String, String, Vec<String>)> {
+    let (inputs, unreadable) = input::collect(&arguments.tests, &["litmus"]);
+    unreadable.into_iter().for_each(|problem| report.problem(problem));
+    let mut programs = Vec::new();
+    for input in inputs {
+        let (loaded, found) = input::load_test(&input);
+        found.into_iter().for_each(|problem| report.problem(problem));
+        if let Some((test, source)) = loaded {
+            programs.push((test.name, source.name.clone(), source.text.clone(), test.models));
+        }
+    }
+    programs
+}
+
+/// Makes the report, writes it, and says on the terminal what it comes to.
+fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &mut Report<'_>) {
+    let as_judge = |model: Arc<LoadedModel>| {
+        Arc::new(Judge {
+            identity: model.identity.clone(),
+            model: model.model().clone(),
+            argument: model.argument.clone(),
+            is_own: model.is_own,
+        })
+    };
+    let solver = arguments.solver.request();
+    let request = reports::Request {
+        chosen: models.chosen.iter().cloned().map(as_judge).collect(),
+        shipped: &|name| models.shipped(name).map(as_judge),
+        options: &|| solver.options(),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        examined: if arguments.thorough { usize::MAX } else { reports::Request::EXAMINED },
+        mutant_runs: arguments.mutants,
+        mutant_budget: reports::Request::MUTANT_BUDGET,
+    };
+    let made = reports::compute(sources, &request);
+    if let Some(folder) = &arguments.output
+        && let Err(message) = write(folder, &made)
+    {
+        report.problem(Problem::of_file(&folder.to_string_lossy(), "unwritable-report", message));
+    }
+    report.exit.raise(exit(arguments, &made));
+    if report.look().quiet && report.exit == Exit::Fine {
+        return;
+    }
+    let mut text = format!("{}\n", made.verdict.line);
+    if !made.verdict.confidence.is_empty() {
+        text.push_str(&format!("  confidence: {}\n", made.verdict.confidence));
+    }
+    for variant in &made.variants {
+        text.push_str(&format!("  {}\n", variant.line));
+    }
+    if let Some(comparison) = &made.comparison {
+        let refused = comparison.refused.len();
+        text.push_str(&format!(
+            "  {} tests compared, {} outcomes differ, {} violations are new, {} are gone; {refused} tests not compared\n",
+            comparison.common,
+            comparison.rows.len(),
+            comparison.new_violations.len(),
+            comparison.gone_violations.len(),
+        ));
+        for new in comparison.new_violations.iter().take(20) {
+            text.push_str(&format!("  new: {new}\n"));
+        }
+    }
+    if let Some(folder) = &arguments.output {
+        text.push_str(&format!("  written: {}\n", folder.join("report.html").display()));
+    }
+    report.tell(&text);
+}
+
+/// What the report means for CI.
+fn exit(arguments: &Arguments, report: &data::Report) -> Exit {
+    let verdict = &report.verdict;
+    let is_open = verdict.inconclusive > 0 || verdict.failed > 0 || verdict.tests == 0;
+    match (&arguments.baseline, &report.comparison) {
+        (Some(_), Some(comparison)) if !comparison.new_violations.is_empty() => Exit::Violation,
+        (Some(_), Some(comparison)) => {
+            // A test that is missing now says nothing, and nothing is what CI must not take for an answer.
+            let is_missing = !comparison.refused.is_empty();
+            if is_missing { Exit::Unknown } else { Exit::Fine }
+        }
+        _ if verdict.violations > 0 => Exit::Violation,
+        _ if is_open => Exit::Unknown,
+        _ => Exit::Fine,
+    }
+}
+
+fn write(folder: &Path, report: &data::Report) -> Result<(), String> {
+    let text = |error: minijinja::Error| format!("{error:#}");
+    let pages = Pages::new().map_err(text)?;
+    let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())?;
+    let files = [
+        ("report.html", pages.html(report).map_err(text)?),
+        ("report.md", pages.markdown(report).map_err(text)?),
+        ("report.json", json + "\n"),
+        ("junit.xml", pages.other("junit.xml", junit::document(report)).map_err(text)?),
+    ];
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    for (name, content) in files {
+        std::fs::write(folder.join(name), content).map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The record as blocks of a log.
+fn log(record: &Record, report: &mut Report<'_>) {
+    for recorded in &record.tests {
+        let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
+        let (test, diagnostics) = litmus::load(&source);
+        let Some(test) = test else {
+            problems(&source, diagnostics).into_iter().for_each(|problem| report.problem(problem));
+            continue;
+        };
+        match recorded.observations(&test) {
+            Ok(seen) if seen.finished() > 0 => {
+                let block = logs::block(&test, &recorded.program_hash, &seen);
+                report.terminal.out(&block);
+            }
+            Ok(_) => {}
+            Err(name) => {
+                let message = format!("the record has a state without a value of `{name}`");
+                report.problem(Problem::of_file(&recorded.file, "unusable-record", message));
+            }
+        }
+    }
 }
 
 fn one(record: &Record, models: &Models, request: &Request, report: &mut Report<'_>) {
@@ -100,7 +312,7 @@ fn judge_again(
     };
     let mut results = Vec::new();
     for model in judges(recorded, models, report) {
-        let found = match unjudgeable(&record.header.nodes) {
+        let found = match record.header.unjudgeable() {
             Some(reason) if !model.is_own => Ok((None, Some(reason))),
             _ => allowed(&test, &model, request),
         };

@@ -5,6 +5,7 @@
 pub mod plan;
 pub mod result;
 pub mod runner;
+mod summary;
 mod tune;
 mod verbs;
 
@@ -20,7 +21,7 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::input::{self, Input};
 use crate::models::Models;
-use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
+use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
 use crate::ordered::map_in_order;
 use crate::report::Report;
 use crate::table;
@@ -29,6 +30,7 @@ use crate::terminal::Terminal;
 use plan::Plan;
 use result::Layout;
 use runner::{Answer, Runner};
+use summary::Summary;
 use verbs::VerbsOptions;
 
 /// Run tests on a machine or a simulator, and judge what is seen
@@ -66,7 +68,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RECORD")]
     resume: Option<PathBuf>,
     #[command(flatten)]
-    format: FormatOption,
+    format: RecordFormatOption,
     #[command(flatten)]
     jobs: JobsOption,
     // Last, since its heading holds for all that follows.
@@ -110,12 +112,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         ("iterations", json!(plan.header.iterations)),
         ("faults", json!(plan.header.faults)),
     ];
-    let mut report = Report::new(terminal, arguments.format.format, &head);
+    let format = arguments.format.report();
+    let mut report = Report::new(terminal, format, &head);
     let mut was_stopped = false;
+    let mut summary = Summary::default();
     if let Some(models) = arguments.models.load(&mut report) {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
         if plan.begin_record(&mut report) {
-            was_stopped = run_all(arguments, &mut plan, &models, &mut report);
+            was_stopped = run_all(arguments, &mut plan, &models, &mut report, &mut summary);
         }
     }
     if was_stopped {
@@ -126,13 +130,25 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if results == 0 && skipped > 0 {
         report.exit.raise(Exit::Unknown);
     }
-    let is_told = results > 0 && !(report.look().quiet && report.exit == Exit::Fine);
-    if arguments.format.format == Format::Table && is_told {
-        let text = plan.describe();
+    if arguments.format.is_log() {
+        return report.exit;
+    }
+    let look = report.look();
+    let is_told =
+        results > 0 && format == Format::Table && !(look.quiet && report.exit == Exit::Fine);
+    if is_told {
+        let mut text = if look.quiet { String::new() } else { summary.groups() };
+        text.push_str(&summary.violations(look, &arguments.solver.request()));
+        text.push_str(&plan.describe());
         report.terminal.out(&text);
     }
-    report
-        .finish(&[("interrupted", json!(was_stopped))], ["as allowed", "VIOLATION", "inconclusive"])
+    let words = ["as allowed", "VIOLATION", "inconclusive"];
+    let exit = report.finish(&[("interrupted", json!(was_stopped))], words);
+    if is_told {
+        let text = plan.where_recorded() + &summary.verdict(look, was_stopped);
+        terminal.out(&text);
+    }
+    exit
 }
 
 /// Runs; whether it was stopped by a signal.
@@ -141,6 +157,7 @@ fn run_all(
     plan: &mut Plan,
     models: &Models,
     report: &mut Report<'_>,
+    summary: &mut Summary,
 ) -> bool {
     let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     unreadable.into_iter().for_each(|problem| report.problem(problem));
@@ -191,14 +208,26 @@ fn run_all(
         }
         answer.problems.into_iter().for_each(|problem| report.problem(problem));
         for (index, result) in answer.results.iter().enumerate() {
-            let draw = || layout.draw(&answer.results, index);
+            let is_log = arguments.format.is_log();
+            let draw = || if is_log { String::new() } else { layout.draw(&answer.results, index) };
             report.result(result.status(), || result.json(), draw);
+            summary.add(result);
         }
+        if arguments.format.is_log() {
+            answer.logs.iter().for_each(|block| report.terminal.out(block));
+        }
+        summary.failed += answer.failures.len();
+        summary.skipped += usize::from(answer.results.is_empty() && !answer.skips.is_empty());
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         answer.failures.into_iter().for_each(|failure| report.failure(failure));
         if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     map_in_order(&inputs, jobs, &stop, |input| runner.run_test(input), each);
+    if let Some(writer) = &mut writer
+        && let Err(error) = writer.end(plan::now().as_deref())
+    {
+        report.internal_error("", &format!("the record cannot be written: {error}"));
+    }
     stop.load(Ordering::Relaxed)
 }
 

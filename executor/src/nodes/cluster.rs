@@ -34,6 +34,7 @@ pub struct ClusterOptions {
 
 /// A machine and its device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NodeInfo {
     /// As the command line names it.
     pub name: String,

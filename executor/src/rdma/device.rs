@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A device, one of its ports, and what of it bears on ordering and atomicity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeviceInfo {
     /// Its name: `mlx5_0`, `rxe0`.
     pub name: String,
@@ -88,6 +89,7 @@ impl DeviceInfo {
 
 /// What atomics are atomic with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AtomicCapability {
     /// There are none.
@@ -101,6 +103,7 @@ pub enum AtomicCapability {
 
 /// Sizes in bytes of atomic operations over PCIe, as a bit mask: 4, 8, 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PciAtomics {
     /// Fetch-and-add.
     pub fetch_add: u32,
@@ -112,6 +115,7 @@ pub struct PciAtomics {
 
 /// A port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PortInfo {
     /// From 1.
     pub number: u8,
@@ -141,6 +145,7 @@ impl PortInfo {
 
 /// What a port is connected by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkLayer {
     /// Not said.
@@ -155,6 +160,7 @@ pub enum LinkLayer {
 
 /// An entry of a port's table of GIDs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Gid {
     /// Its index, as in `-x`.
     pub index: u32,
@@ -166,6 +172,7 @@ pub struct Gid {
 
 /// What a GID is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum GidKind {
     /// InfiniBand.
     #[serde(rename = "IB")]

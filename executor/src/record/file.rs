@@ -1,5 +1,6 @@
 //! Records in files.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::{Header, SCHEMA, Status, TestRecord};
+use super::{Header, SCHEMA, Status, TestRecord, hash_text};
 
 /// A record as read.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Record {
     pub tests: Vec<TestRecord>,
     /// How many bytes complete lines take; what follows was cut off.
     pub complete_bytes: u64,
+    /// What is odd about it, in words.
+    pub remarks: Vec<String>,
 }
 
 /// Why a text is no record.
@@ -59,13 +62,29 @@ impl Record {
             return Err(ReadError::Line(1, "expected a header, found no complete line".to_owned()));
         };
         let header = parse_header(first).map_err(|message| ReadError::Line(1, message))?;
-        let mut record = Self { header, tests: Vec::new(), complete_bytes: complete as u64 };
+        let mut record = Self {
+            header,
+            tests: Vec::new(),
+            complete_bytes: complete as u64,
+            remarks: Vec::new(),
+        };
+        let mut oddities = Oddities::default();
+        oddities.unknown_fields(first, HEADER_FIELDS);
         for (index, line) in lines {
-            let test = parse_test(line).map_err(|message| ReadError::Line(index + 1, message))?;
-            if let Some(test) = test {
-                record.put(test);
+            let parsed = parse_line(line).map_err(|message| ReadError::Line(index + 1, message))?;
+            match parsed {
+                Line::Test(test) => {
+                    oddities.unknown_fields(line, TEST_FIELDS);
+                    record.put(*test, &mut oddities);
+                }
+                Line::End(ended) => record.header.ended = ended,
+                Line::Unknown(kind) => drop(oddities.kinds.insert(kind)),
             }
         }
+        // What a later line replaces was marked by its emptied name.
+        record.tests.retain(|test| !test.test.is_empty());
+        oddities.cut_off = text.len() - complete;
+        record.remarks = oddities.remarks();
         Ok(record)
     }
 
@@ -77,11 +96,19 @@ impl Record {
         Self::parse(&std::fs::read(path).map_err(ReadError::Io)?)
     }
 
-    fn put(&mut self, test: TestRecord) {
-        let same = |old: &TestRecord| {
-            (&old.test, &old.file, &old.machine) == (&test.test, &test.file, &test.machine)
-        };
-        self.tests.retain(|old| !same(old));
+    fn put(&mut self, test: TestRecord, oddities: &mut Oddities) {
+        if test.program_hash != hash_text(&test.program) {
+            oddities.changed.push(test.test.clone());
+        }
+        let key = (test.test.clone(), test.file.clone(), test.machine.clone());
+        if let Some(old) = oddities.places.insert(key, self.tests.len()) {
+            let old = &mut self.tests[old];
+            oddities.replaced += 1;
+            if old.program_hash != test.program_hash {
+                oddities.reprogrammed.push(test.test.clone());
+            }
+            old.test.clear();
+        }
         self.tests.push(test);
     }
 
@@ -112,13 +139,114 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
     }
 }
 
-/// `None` for a kind of line that a later version may write.
-fn parse_test(line: &[u8]) -> Result<Option<TestRecord>, String> {
+/// Fields of headers that this version knows.
+const HEADER_FIELDS: &[&str] = &[
+    "schema",
+    "tool",
+    "backend",
+    "seed",
+    "iterations",
+    "faults",
+    "parameters",
+    "models",
+    "host",
+    "nodes",
+    "started",
+];
+/// Fields of tests' lines that this version knows.
+const TEST_FIELDS: &[&str] = &[
+    "kind",
+    "test",
+    "file",
+    "machine",
+    "models",
+    "program_hash",
+    "program",
+    "status",
+    "reason",
+    "iterations",
+    "finished",
+    "blocked",
+    "assume_failed",
+    "unfinished",
+    "notes",
+    "outcomes",
+];
+
+/// A line after the header.
+enum Line {
+    Test(Box<TestRecord>),
+    End(Option<String>),
+    /// A kind of line that a later version may write.
+    Unknown(String),
+}
+
+fn parse_line(line: &[u8]) -> Result<Line, String> {
     let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     match json.get("kind").and_then(Json::as_str) {
-        Some("test") => serde_json::from_value(json).map(Some).map_err(|error| error.to_string()),
-        Some(_) => Ok(None),
+        Some("test") => {
+            let test: TestRecord =
+                serde_json::from_value(json).map_err(|error| error.to_string())?;
+            if test.test.is_empty() {
+                return Err("expected a name of a test, found an empty one".to_owned());
+            }
+            Ok(Line::Test(Box::new(test)))
+        }
+        Some("end") => Ok(Line::End(json.get("ended").and_then(Json::as_str).map(str::to_owned))),
+        Some(other) => Ok(Line::Unknown(other.to_owned())),
         None => Err("expected a line with a `kind`, found none".to_owned()),
+    }
+}
+
+/// What is found on the way.
+#[derive(Default)]
+struct Oddities {
+    /// Where each test, file and machine is.
+    places: HashMap<(String, String, String), usize>,
+    fields: BTreeSet<String>,
+    kinds: BTreeSet<String>,
+    replaced: usize,
+    reprogrammed: Vec<String>,
+    changed: Vec<String>,
+    cut_off: usize,
+}
+
+impl Oddities {
+    fn unknown_fields(&mut self, line: &[u8], known: &[&str]) {
+        if let Ok(Json::Object(fields)) = serde_json::from_slice(line) {
+            let unknown = fields.keys().filter(|name| !known.contains(&name.as_str()));
+            self.fields.extend(unknown.cloned());
+        }
+    }
+
+    fn remarks(self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+        if self.cut_off > 0 {
+            remarks
+                .push(format!("the last line was cut off; its {} bytes are ignored", self.cut_off));
+        }
+        if !self.fields.is_empty() {
+            remarks.push(format!("ignored fields of another version: {}", list(&self.fields)));
+        }
+        if !self.kinds.is_empty() {
+            remarks.push(format!("ignored lines of another version: {}", list(&self.kinds)));
+        }
+        if self.replaced > 0 {
+            remarks.push(format!(
+                "tests that stand there twice: {}; the later lines count",
+                self.replaced
+            ));
+        }
+        if !self.reprogrammed.is_empty() {
+            let names = self.reprogrammed.join(", ");
+            remarks.push(format!("between two lines of a test its program changed: {names}"));
+        }
+        if !self.changed.is_empty() {
+            let names = self.changed.join(", ");
+            remarks.push(format!("the text of a program is not the one that was hashed: {names}"));
+        }
+        remarks
     }
 }
 
@@ -161,6 +289,14 @@ impl RecordWriter {
     /// What the file system says.
     pub fn append(&mut self, test: &TestRecord) -> io::Result<()> {
         self.line(&TestLine { kind: "test", test })
+    }
+
+    /// Says that the run is over, and when.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn end(&mut self, ended: Option<&str>) -> io::Result<()> {
+        self.line(&serde_json::json!({ "kind": "end", "ended": ended }))
     }
 
     /// Whole lines in one write, so that what is on disk is whole lines but for the last.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is worth knowing of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Host {
     /// The CPU's model.
     #[serde(default)]

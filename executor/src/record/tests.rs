@@ -17,6 +17,7 @@ fn header() -> Header {
         models: vec![ModelIdentity { name: "sc".to_owned(), hash: hash_text("sc") }],
         host: Some(Host::here()),
         started: None,
+        ended: None,
     }
 }
 
@@ -178,6 +179,7 @@ fn completed_tests_are_found_unless_their_program_changed() {
         header: header(),
         tests: vec![line("a", Status::Complete), line("b", Status::Interrupted)],
         complete_bytes: 0,
+        remarks: Vec::new(),
     };
     let hash = hash_text("litmus T\n…");
     assert!(record.completed(("T", "a", "tso"), &hash).unwrap().is_some());

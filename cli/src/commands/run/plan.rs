@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use executor::backend::Backend;
-use executor::nodes::{NodeInfo, Verbs};
+use executor::nodes::Verbs;
 use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
+use executor::reports::quote;
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::nearest;
 
@@ -68,7 +69,8 @@ impl Plan {
             models: Vec::new(),
             nodes: backend.nodes(),
             host: Some(Host::here()),
-            started: started(),
+            started: now(),
+            ended: None,
         };
         if let (Some(old), Some(path)) = (old, &arguments.resume)
             && let Err(reason) = old.compatible(&header)
@@ -114,11 +116,6 @@ impl Plan {
         self.header.backend == "verbs"
     }
 
-    /// Why shipped models cannot judge what is seen, if so.
-    pub fn unjudgeable(&self) -> Option<String> {
-        unjudgeable(&self.header.nodes)
-    }
-
     /// The last line of a table.
     pub fn describe(&self) -> String {
         let Header { backend, seed, iterations, faults, .. } = &self.header;
@@ -126,7 +123,22 @@ impl Plan {
             [] => String::new(),
             faults => format!(", with {}", faults.join(", ")),
         };
-        format!("{iterations} runs of each test on {backend}{faults}, seed {seed}\n")
+        let is_set =
+            |name| self.header.parameters.get(name) == Some(&serde_json::Value::Bool(true));
+        let other = [
+            ("inline", "; puts are inline"),
+            ("relaxed_ordering", "; memory has relaxed ordering"),
+        ];
+        let other: String =
+            other.iter().filter(|(name, _)| is_set(*name)).map(|pair| pair.1).collect();
+        format!("{iterations} runs of each test on {backend}{faults}, seed {seed}{other}\n")
+    }
+
+    /// Where the record is, and what to do with it.
+    pub fn where_recorded(&self) -> String {
+        let Some(path) = &self.record_path else { return String::new() };
+        let path = quote(&path.to_string_lossy());
+        format!("record: {path}; `litmus report {path} -o DIR` makes a report of it\n")
     }
 
     /// What to say after an interruption.
@@ -142,14 +154,6 @@ impl Plan {
             }
         }
     }
-}
-
-/// Why shipped models cannot judge what was seen on these machines, if so. Simulators have none.
-pub fn unjudgeable(nodes: &[NodeInfo]) -> Option<String> {
-    nodes.iter().find_map(|node| {
-        let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
-        Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
-    })
 }
 
 fn refuse(path: &std::path::Path, message: &str, terminal: &mut Terminal) -> Exit {
@@ -190,7 +194,7 @@ pub fn random_seed() -> u64 {
 }
 
 /// Now, or the time that reproducible builds set.
-fn started() -> Option<String> {
+pub fn now() -> Option<String> {
     let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
     fixed.or_else(now).map(iso8601)

@@ -1,10 +1,16 @@
 //! A test that was run and judged under a model, and how it is shown.
 
+use std::sync::Arc;
+
 use executor::judge::{JudgedOutcome, JudgedTest, Judgement};
 use executor::record::{self, TestRecord, value_to_json};
+use executor::reports::quote;
 use lang::Test;
 use lang::outcome::Outcome;
+use lang::source::Source;
 use serde_json::{Value as Json, json};
+
+use super::summary::Evidence;
 
 use crate::input::{Input, STDIN};
 use crate::models::{LoadedModel, names};
@@ -31,6 +37,10 @@ pub struct RunResult {
     judged: JudgedTest,
     /// Why the allowed outcomes are not all known.
     reason: Option<String>,
+    /// What else a reader should know, such as which machines ran it.
+    notes: Vec<String>,
+    /// What explains violations, if there are some.
+    evidence: Option<Box<Evidence>>,
 }
 
 impl RunResult {
@@ -58,7 +68,39 @@ impl RunResult {
             is_interrupted: record.status == record::Status::Interrupted,
             judged,
             reason,
+            notes: record.notes.clone(),
+            evidence: None,
         }
+    }
+
+    /// With what explains its violations, if it has some.
+    #[must_use]
+    pub fn explained_by(self, test: &Test, source: &Arc<Source>, model: &LoadedModel) -> Self {
+        let evidence = (self.status() == Status::Bad).then(|| {
+            let (source, model) = (Arc::clone(source), model.clone());
+            Box::new(Evidence { test: test.clone(), source, model })
+        });
+        Self { evidence, ..self }
+    }
+
+    /// What explains its violations.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_deref()
+    }
+
+    /// The judgement.
+    pub fn judged(&self) -> &JudgedTest {
+        &self.judged
+    }
+
+    /// The file and the machine.
+    pub fn identity(&self) -> (&str, &str) {
+        (&self.file, &self.machine)
+    }
+
+    /// Runs that ended with an outcome.
+    pub fn finished(&self) -> u64 {
+        self.finished
     }
 
     /// How it came out. What was interrupted is judged by what was seen until then.
@@ -102,6 +144,9 @@ impl RunResult {
         if let Some(reason) = &self.reason {
             json["reason"] = json!(reason);
         }
+        if !self.notes.is_empty() {
+            json["notes"] = json!(self.notes);
+        }
         let explain: Vec<String> = self.violations().map(|bad| self.explain(bad)).collect();
         if !explain.is_empty() {
             json["explain"] = json!(explain);
@@ -128,16 +173,6 @@ impl RunResult {
         let file = if self.file == STDIN { "-" } else { &self.file };
         let (file, model) = (quote(file), quote(&self.model_argument));
         format!("litmus explain {file} --model {model} --outcome {}", quote(&outcome))
-    }
-}
-
-/// A word for a shell.
-fn quote(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "+-_./@:".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
@@ -207,6 +242,7 @@ impl Layout {
             parts.push(format!("interrupted after {} runs", result.iterations));
         }
         parts.extend(result.reason.iter().map(|reason| format!("({reason})")));
+        parts.extend(result.notes.iter().map(|note| format!("({note})")));
         parts.join(", ")
     }
 
@@ -249,18 +285,5 @@ impl Layout {
         text.push_str(&self.violations(result));
         text.push('\n');
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn words_for_a_shell() {
-        assert_eq!(quote("suite/SB+x.litmus"), "suite/SB+x.litmus");
-        assert_eq!(quote("a b"), "'a b'");
-        assert_eq!(quote("it's"), "'it'\\''s'");
-        assert_eq!(quote("a=1,b=0"), "'a=1,b=0'");
     }
 }

@@ -8,6 +8,7 @@ use executor::backend::{Backend, Control, Job, measure};
 use executor::judge::{AllowedSet, judge};
 use executor::observation::Observations;
 use executor::record::{Status, TestRecord, hash_text};
+use executor::reports::logs;
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::source::Source;
@@ -38,6 +39,8 @@ pub struct Answer {
     pub skips: Vec<Skip>,
     /// What broke while it was run.
     pub failures: Vec<Problem>,
+    /// What was seen, as blocks of a log.
+    pub logs: Vec<String>,
 }
 
 /// What workers need.
@@ -190,6 +193,9 @@ impl Runner<'_> {
             }
             (Status::Complete | Status::Interrupted, _) => {}
         }
+        if seen.finished() > 0 {
+            answer.logs.push(logs::block(test, &record.program_hash, &seen));
+        }
         // What was seen before something broke counts too.
         match record.status {
             Status::Failed if seen.iterations() == 0 => {}
@@ -201,7 +207,7 @@ impl Runner<'_> {
                             let judged = judge(allowed.as_ref(), &seen);
                             let measured = (&record, self.plan.backend.name());
                             let result = RunResult::new(test, measured, model, judged, reason);
-                            answer.results.push(result);
+                            answer.results.push(result.explained_by(test, source, model));
                         }
                         Err(errors) => answer.problems.extend(problems(source, errors)),
                     }
@@ -237,7 +243,7 @@ impl Runner<'_> {
         test: &Test,
         model: &LoadedModel,
     ) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
-        match self.plan.unjudgeable() {
+        match self.plan.header.unjudgeable() {
             Some(reason) if !model.is_own => Ok((None, Some(reason))),
             _ => allowed(test, model, &self.request),
         }

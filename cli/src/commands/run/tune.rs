@@ -65,12 +65,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Ok(start) = arguments.verbs.parameters() else { return Exit::Usage };
     let seed = arguments.seed.unwrap_or_else(plan::random_seed);
     let head = [("schema", json!("litmus-tune/1")), ("seed", json!(seed))];
-    let mut report = Report::new(terminal, arguments.format.format, &head);
+    let mut report = Report::new(terminal, arguments.format.report(), &head);
     let Some(models) = arguments.models.load(&mut report) else {
         return report.finish(&[], ["", "", ""]);
     };
-    let unjudgeable = plan::unjudgeable(&verbs.nodes());
-    let targets = targets(arguments, &models, unjudgeable.is_none(), &mut report);
+    let is_judgeable = executor::record::unjudgeable(&verbs.nodes()).is_none();
+    let targets = targets(arguments, &models, is_judgeable, &mut report);
     let most = arguments.verbs.trials();
     report.terminal.begin_progress(most);
     let stop = stop_on_signal();
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if trials.is_empty() {
         report.exit.raise(Exit::Unknown);
     }
-    if arguments.format.format == Format::Table {
+    if arguments.format.report() == Format::Table {
         let text = table(&trials);
         report.terminal.out(&text);
     }

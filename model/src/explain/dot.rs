@@ -1,4 +1,4 @@
-//! Explanations as DOT and SVG.
+//! Explanations in the DOT language.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,8 +6,6 @@ use std::fmt::Write;
 use compiler::skeleton::EventId;
 use lang::program::ThreadId;
 use lang::source::Source;
-use layout::backends::svg::SVGWriter;
-use layout::gv::{DotParser, GraphBuilder};
 
 use super::text::named_relations;
 use super::words::Words;
@@ -53,17 +51,6 @@ impl Explanation<'_> {
         }
         out.push_str("}\n");
         Some(out)
-    }
-
-    /// The execution as a picture; `None` if there is none to draw.
-    pub fn svg(&self, source: &Source) -> Option<String> {
-        let graph = DotParser::new(&self.dot(source)?).process().ok()?;
-        let mut builder = GraphBuilder::new();
-        builder.visit_graph(&graph);
-        let mut picture = builder.get();
-        let mut writer = SVGWriter::new();
-        picture.do_it(false, false, false, &mut writer);
-        Some(writer.finalize())
     }
 }
 

@@ -1,0 +1,288 @@
+//! Reports as files: what a record's reader gets, and what CI gets.
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+
+/// A folder of a test's own, removed when it goes.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("litmus-report-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn litmus(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litmus"));
+        command.current_dir(&self.0).args(arguments).output().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn program(name: &str, value: u64, title: &str) -> String {
+    format!(
+        "litmus {name}\n\"{title}\"\nmodel rdma-tso-rmw rdma-wait-rmw\n\n            ||  x = 0, y = 0\n  \
+         --------------------------\n  x^2 := {value}  ||  a := y\n  y^2 := 1  ||  b := x\n\n  (a, b) = (1, 0) ✗\n"
+    )
+}
+
+/// As records hash programs.
+fn hash(text: &str) -> String {
+    let bytes = text.bytes().chain([0xff]);
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+fn header(device: &str) -> Json {
+    json!({
+        "schema": "litmus-record/1", "tool": "0.1.0", "backend": "verbs", "seed": 7, "iterations": 1000,
+        "parameters": { "instances": 16, "inline": false }, "started": "2026-01-02T03:04:05Z",
+        "nodes": [{
+            "name": device, "host": { "cpu": device, "arch": "x86_64" },
+            "device": {
+                "name": device, "driver": "mlx5", "firmware": device, "vendor_id": 1, "part_id": 2,
+                "hardware_version": 0, "node_guid": "0", "transport": "InfiniBand", "atomics": "device",
+                "pci_atomics": null, "responder_reads": 1, "initiator_reads": 1, "queue_depth": 1,
+                "queue_pairs": 1, "relaxed_ordering": null, "data_in_order": null, "ports": [], "port": 1,
+                "gid": null, "trouble": null
+            }
+        }]
+    })
+}
+
+fn line(name: &str, text: &str, counts: &[(u64, u64, u64)]) -> Json {
+    let outcomes = counts.iter().map(|(a, b, count)| {
+        json!({ "state": { "a": a, "b": b }, "count": count,
+                "places": [{ "batch": 2, "round": 3, "instance": 5, "seed": 9 }] })
+    });
+    let outcomes: Vec<Json> = outcomes.collect();
+    let finished: u64 = counts.iter().map(|(_, _, count)| count).sum();
+    let models = ["rdma-tso-rmw", "rdma-wait-rmw"].map(|name| json!({ "name": name, "hash": "x" }));
+    json!({
+        "kind": "test", "test": name, "file": format!("suite/put-get/{name}.litmus"), "machine": "hardware",
+        "models": models, "program_hash": hash(text), "program": text, "status": "complete", "reason": null,
+        "iterations": finished, "finished": finished, "outcomes": outcomes
+    })
+}
+
+fn record(header: &Json, lines: &[Json]) -> String {
+    let mut text = format!("{header}\n");
+    lines.iter().for_each(|line| text.push_str(&format!("{line}\n")));
+    text
+}
+
+const CLEAN: &[(u64, u64, u64)] = &[(0, 0, 990), (1, 1, 10)];
+const WRONG: &[(u64, u64, u64)] = &[(0, 0, 990), (1, 0, 3), (1, 1, 7)];
+
+fn mp(counts: &[(u64, u64, u64)]) -> Json {
+    line("MP", &program("MP", 1, "two puts"), counts)
+}
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")
+}
+
+/// Validates by xmllint, which ./setup installs.
+fn is_valid_junit(file: &Path) {
+    let schema = docs().join("schemas/junit.xsd");
+    let output = Command::new("xmllint")
+        .args(["--noout", "--schema"])
+        .args([&schema, file])
+        .output()
+        .expect("xmllint is there; ./setup installs it");
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_violation_is_on_the_first_page_and_nothing_is_run() {
+    let scratch = Scratch::new("violation");
+    let evil = "</title><script>alert(1)</script>\"'&`|*";
+    let title = "<script>alert(2)</script> `|*";
+    let text = program("MP", 1, title);
+    scratch.write("r.jsonl", &record(&header(evil), &[line("MP", &text, WRONG)]));
+    let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "50"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("VIOLATION: 1 forbidden outcome on 1 of 1 test"));
+    let html = scratch.read("out/report.html");
+    for part in ["<script>alert", "</title><script>"] {
+        assert!(!html.contains(part), "{part} is not escaped");
+    }
+    let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("no {part}"));
+    assert!(at("oppo[nrW, nrW]") < at("id=\"silence\""));
+    assert!(at("batch 2, round 3, instance 5") < at("id=\"silence\""));
+    assert!(html.contains("<svg") && html.contains("&lt;script&gt;alert(2)"));
+    let outside = ["http://", "https://", "src=", "url("];
+    let rest = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(outside.iter().all(|part| !rest.contains(part)), "it must need nothing else");
+    assert!(!scratch.read("out/report.md").contains("<script>alert(1)"));
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+    let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
+    assert_eq!(json["schema"], "litmus-report/1");
+    assert_eq!(json["findings"][0]["outcome"], "a=1, b=0");
+}
+
+#[test]
+fn a_baseline_decides_what_is_new() {
+    let scratch = Scratch::new("baseline");
+    let other = line("Other", &program("Other", 2, "another"), CLEAN);
+    let header = header("mlx5_0");
+    scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN), other.clone()]));
+    scratch.write("wrong.jsonl", &record(&header, &[mp(WRONG), other]));
+    scratch.write("part.jsonl", &record(&header, &[mp(CLEAN)]));
+    let run = |baseline: &str, now: &str| {
+        code(&scratch.litmus(&["report", now, "--baseline", baseline, "--mutants", "0"]))
+    };
+    assert_eq!(run("clean.jsonl", "wrong.jsonl"), 1);
+    assert_eq!(run("wrong.jsonl", "wrong.jsonl"), 0, "a known violation does not fail CI");
+    assert_eq!(run("wrong.jsonl", "clean.jsonl"), 0);
+    assert_eq!(run("clean.jsonl", "part.jsonl"), 2, "a test is missing");
+    let both =
+        scratch.litmus(&["report", "clean.jsonl", "wrong.jsonl", "-o", "out", "--mutants", "0"]);
+    assert_eq!(code(&both), 1);
+    assert!(scratch.read("out/report.html").contains("id=\"comparison\""));
+    assert!(scratch.read("out/report.md").contains("New violations: 1; gone: 0"));
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+}
+
+#[test]
+fn odd_records_are_read_and_it_is_said() {
+    let scratch = Scratch::new("odd");
+    let mut newer = mp(WRONG);
+    newer["spin"] = json!(0.5);
+    let mut text = record(&header("mlx5_0"), &[mp(CLEAN), newer, json!({ "kind": "weather" })]);
+    text.push_str("{\"kind\":\"test\",\"test\":\"cut");
+    scratch.write("r.jsonl", &text);
+    let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    assert_eq!(code(&output), 1, "the later line of a test counts: {}", stderr(&output));
+    let said = stderr(&output);
+    for part in ["cut off", "spin", "weather", "stand there twice: 1"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let html = scratch.read("out/report.html");
+    assert!(html.contains("cut off") && html.contains("spin"));
+    let mut other = header("mlx5_0");
+    other["schema"] = json!("litmus-record/2");
+    scratch.write("two.jsonl", &record(&other, &[]));
+    let refused = scratch.litmus(&["report", "two.jsonl", "-o", "out"]);
+    assert_eq!(code(&refused), 65);
+    assert!(stderr(&refused).contains("expected the format litmus-record/1"));
+    let mut changed = mp(CLEAN);
+    changed["program"] = json!(program("MP", 3, "changed"));
+    scratch.write("changed.jsonl", &record(&header("mlx5_0"), &[changed]));
+    let output = scratch.litmus(&["report", "changed.jsonl"]);
+    assert!(stderr(&output).contains("not the one that was hashed"), "{}", stderr(&output));
+}
+
+#[test]
+fn logs_go_out_and_come_back() {
+    let scratch = Scratch::new("logs");
+    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
+    let log = scratch.litmus(&["report", "r.jsonl", "--format", "log"]);
+    let text = stdout(&log);
+    assert!(text.starts_with("Test MP Forbidden\nHistogram (3 states)\n"), "{text}");
+    scratch.write("r.log", &text);
+    let back =
+        scratch.litmus(&["report", "r.log", "--tests", "MP.litmus", "-o", "out", "--mutants", "0"]);
+    assert_eq!(code(&back), 1, "{}", stderr(&back));
+    let unknown = scratch.litmus(&["report", "r.log", "-o", "out", "--mutants", "0"]);
+    assert_eq!(code(&unknown), 2, "{}", stderr(&unknown));
+    let run = scratch.litmus(&["run", "MP.litmus", "-n", "100", "--seed", "1", "--format", "log"]);
+    assert!(stdout(&run).starts_with("Test MP Forbidden"), "{}", stdout(&run));
+}
+
+#[test]
+fn ten_thousand_different_tests_fit_in_ten_megabytes() {
+    let scratch = Scratch::new("many");
+    let lines: Vec<Json> = (0..10_000)
+        .map(|number| {
+            let name = format!("MP+number-{number}");
+            line(&name, &program(&name, number + 1, "one of many"), CLEAN)
+        })
+        .collect();
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &lines));
+    let started = Instant::now();
+    let output = scratch.litmus(&["report", "r.jsonl", "-o", "out"]);
+    let elapsed = started.elapsed();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let size = std::fs::metadata(scratch.0.join("out/report.html")).unwrap().len();
+    println!("10,000 tests: {elapsed:?}, {size} bytes of HTML");
+    assert!(size < 10_000_000, "{size}");
+    // In an optimized build it is below 10 s; a loaded machine must not fail this.
+    assert!(elapsed.as_secs() < 120, "{elapsed:?}");
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+}
+
+#[test]
+fn a_suite_on_a_broken_simulator_names_what_is_broken() {
+    let scratch = Scratch::new("simulated");
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite/put-get");
+    let suite = suite.to_str().unwrap();
+    let run = scratch.litmus(&[
+        "run",
+        suite,
+        "-n",
+        "500",
+        "--seed",
+        "1",
+        "--fault",
+        "gets-do-not-flush",
+        "--record",
+        "r.jsonl",
+    ]);
+    assert_eq!(code(&run), 1);
+    let text = stdout(&run);
+    assert!(text.contains("VIOLATION: ") && text.contains("record: r.jsonl"), "{text}");
+    assert!(text.contains("—oppo[nrW, nrR]→") || text.contains("—nfo→"), "{text}");
+    let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    assert!(stdout(&output).contains("[nrW, nrR]"), "{}", stdout(&output));
+}
+
+#[test]
+fn the_example_of_the_docs_is_made_by_its_command() {
+    let scratch = Scratch::new("example");
+    let example = docs().join("example");
+    let record = example.join("record.jsonl");
+    let output = scratch.litmus(&["report", record.to_str().unwrap(), "-o", "out"]);
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let line = stdout(&output).lines().next().unwrap_or_default().to_owned();
+    let page = std::fs::read_to_string(example.join("report.md")).unwrap();
+    assert!(
+        page.starts_with(&format!("# {line}\n")),
+        "litmus report docs/example/record.jsonl -o docs/example"
+    );
+}

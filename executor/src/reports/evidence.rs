@@ -1,0 +1,243 @@
+//! The tables of orders of models, with what the tests say of each cell.
+//!
+//! A test is about a cell if the model without it allows an outcome that the model forbids: a machine that did not
+//! keep the order could show that. If it was seen, the cell is broken; if not, it was kept as far as was looked.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use lang::cat::model::{Axiom, AxiomKind, Cell, DefinitionKind, Model, Table};
+use lang::source::Span;
+use model::allowed::Question;
+use model::changes::{self, Change};
+use model::smt::Found;
+use model::smt::theory::{Evaluation, Facts};
+use rayon::prelude::*;
+
+use super::Request;
+use super::data::{CellReport, TableReport, TableRow};
+use super::judging::{By, Judged, JudgedRecord};
+use crate::judge::Judgement;
+
+/// All tables.
+pub struct Evidence {
+    /// One for each model that is not judged by another one's tests.
+    pub tables: Vec<TableReport>,
+    /// Ordered cells of all tables.
+    pub cells: usize,
+    /// Those that some test is about.
+    pub tested: usize,
+}
+
+/// What one program says: for each cell that it is about, whether that is broken.
+type Says = BTreeMap<(usize, usize), bool>;
+
+/// Draws the tables, with the evidence.
+pub fn tables(judged: &Judged, request: &Request<'_>) -> Evidence {
+    let mut evidence = Evidence { tables: Vec::new(), cells: 0, tested: 0 };
+    for name in main_models(judged) {
+        if let Some(table) = table(&name, judged, request) {
+            for cell in table.rows.iter().flat_map(|row| &row.cells) {
+                evidence.cells += usize::from(cell.evidence != "unordered");
+                evidence.tested +=
+                    usize::from(!matches!(cell.evidence.as_str(), "unordered" | "untested"));
+            }
+            evidence.tables.push(table);
+        }
+    }
+    evidence
+}
+
+/// Models that judge some test that no model with more tests judges: the others would say the same again.
+fn main_models(judged: &Judged) -> Vec<String> {
+    let tests_of = |name: &str| -> BTreeSet<usize> {
+        let judges = |test: &JudgedRecord| test.by.iter().any(|by| by.judge.identity.name == name);
+        (0..judged.tests.len()).filter(|index| judges(&judged.tests[*index])).collect()
+    };
+    let all: Vec<(String, BTreeSet<usize>)> =
+        judged.models.iter().map(|model| (model.name.clone(), tests_of(&model.name))).collect();
+    let is_covered = |(index, (name, tests)): &(usize, &(String, BTreeSet<usize>))| {
+        // Violations are shown under every model that has them.
+        let has_violation = tests.iter().any(|test| {
+            let mut by = judged.tests[*test].by.iter();
+            by.any(|by| {
+                by.judge.identity.name == *name && by.judged.overall == Judgement::Violation
+            })
+        });
+        !has_violation
+            && all.iter().enumerate().any(|(other, (_, larger))| {
+                tests.is_subset(larger) && (tests.len() < larger.len() || other < *index)
+            })
+    };
+    let main = all.iter().enumerate().filter(|one| !is_covered(one));
+    main.map(|(_, (name, _))| name.clone()).collect()
+}
+
+fn drawn(model: &Model) -> Vec<(usize, &Table)> {
+    let table = |index: usize| match &model.definitions[index].kind {
+        DefinitionKind::Table(table) => Some((index, table)),
+        _ => None,
+    };
+    (0..model.definitions.len()).filter_map(table).collect()
+}
+
+fn table(name: &str, judged: &Judged, request: &Request<'_>) -> Option<TableReport> {
+    let of = |test: &JudgedRecord| test.by.iter().position(|by| by.judge.identity.name == name);
+    let mut tests: Vec<(&JudgedRecord, usize)> =
+        judged.tests.iter().filter_map(|test| Some((test, of(test)?))).collect();
+    let model = tests.first().map(|(test, by)| test.by[*by].judge.model.clone())?;
+    let tables = drawn(&model);
+    let (_, first) = tables.first()?;
+    tests.sort_by_key(|(test, _)| test.size);
+    // Programs that several tests or records share are examined once.
+    let mut groups: Vec<(&JudgedRecord, usize, Vec<&JudgedRecord>)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (test, by) in tests {
+        let body = test.report.program.split_once('\n').map_or("", |(_, rest)| rest);
+        let group = *known.entry(body).or_insert_with(|| {
+            groups.push((test, by, Vec::new()));
+            groups.len() - 1
+        });
+        groups[group].2.push(test);
+    }
+    let changes: Vec<Change> = changes::of(&model)
+        .into_iter()
+        .filter(|change| change.allows_more && change.cell.is_some())
+        .collect();
+    let programs = groups.len();
+    let examined = programs.min(request.examined);
+    let says: Vec<Says> = groups[..examined]
+        .par_iter()
+        .map(|(test, by, same)| says(&model, &changes, test, &test.by[*by], same, request))
+        .collect();
+    let mut cells: BTreeMap<(usize, usize), CellReport> = BTreeMap::new();
+    for ((_, _, same), says) in groups.iter().zip(&says) {
+        for (place, is_broken) in says {
+            add(cells.entry(*place).or_default(), same, *is_broken);
+        }
+    }
+    let rows = first.rows.iter().enumerate().map(|(row, (name, _, _))| {
+        let cell = |column: usize| finish(&tables, (row, column), cells.remove(&(row, column)));
+        TableRow { name: name.clone(), cells: (0..first.columns.len()).map(cell).collect() }
+    });
+    Some(TableReport {
+        model: name.to_owned(),
+        tables: tables.iter().map(|(_, table)| table.name.clone()).collect(),
+        columns: first.columns.iter().map(|(name, _)| name.clone()).collect(),
+        rows: rows.collect(),
+        examined,
+        programs,
+    })
+}
+
+fn add(cell: &mut CellReport, tests: &[&JudgedRecord], is_broken: bool) {
+    for test in tests {
+        cell.tests += 1;
+        cell.runs += test.report.finished;
+        cell.twins += usize::from(test.report.twin.as_ref().is_some_and(|twin| twin.seen_weak));
+        if cell.example.is_none() || (is_broken && cell.evidence != "broken") {
+            cell.example = Some(test.report.name.clone());
+        }
+    }
+    if is_broken {
+        cell.evidence = "broken".to_owned();
+    }
+}
+
+fn finish(
+    tables: &[(usize, &Table)],
+    (row, column): (usize, usize),
+    found: Option<CellReport>,
+) -> CellReport {
+    let text = |table: &Table| match table.rows.get(row).and_then(|row| row.2.get(column)) {
+        Some(Cell::Ordered) => "✓".to_owned(),
+        Some(Cell::Where(letter)) => table.letters[*letter].0.clone(),
+        Some(Cell::Unordered) | None => "·".to_owned(),
+    };
+    let text: Vec<String> = tables.iter().map(|(_, table)| text(table)).collect();
+    let mut cell = found.unwrap_or_default();
+    if text.iter().all(|text| text == "·") {
+        cell.evidence = "unordered".to_owned();
+    } else if cell.evidence.is_empty() {
+        let word = match (cell.tests, cell.twins) {
+            (0, _) => "untested",
+            (_, 0) => "quiet",
+            _ => "kept",
+        };
+        cell.evidence = word.to_owned();
+    }
+    cell.text = text;
+    cell
+}
+
+/// The cells that a program is about.
+fn says(
+    model: &Model,
+    changes: &[Change],
+    test: &JudgedRecord,
+    by: &By,
+    same: &[&JudgedRecord],
+    request: &Request<'_>,
+) -> Says {
+    let mut says = Says::new();
+    let Some(allowed) = by.allowed.as_ref().filter(|allowed| allowed.complete) else { return says };
+    if same.iter().all(|test| test.report.finished == 0) {
+        return says;
+    }
+    let Some(concerned) = concerned(model, changes, test) else { return says };
+    let name = &by.judge.identity.name;
+    let violations: BTreeSet<_> = same
+        .iter()
+        .flat_map(|test| &test.by)
+        .filter(|by| by.judge.identity.name == *name)
+        .flat_map(|by| &by.judged.outcomes)
+        .filter(|seen| seen.judgement == Judgement::Violation)
+        .map(|seen| &seen.outcome)
+        .collect();
+    for (change, _) in changes.iter().zip(concerned).filter(|(_, concerned)| *concerned) {
+        let Some(cell) = &change.cell else { continue };
+        let place = (cell.row, cell.column);
+        if says.get(&place) == Some(&true) || (violations.is_empty() && says.contains_key(&place)) {
+            continue;
+        }
+        let options = (request.options)();
+        let Ok(question) = Question::new(&test.test, &change.model, options.loop_bound) else {
+            continue;
+        };
+        let Ok(mut session) = question.session(&options, |_| true) else { continue };
+        let within = session.within_bound();
+        // What the model allows is still allowed: only what is new is of interest.
+        allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
+        let mut is_about = false;
+        let mut is_broken = false;
+        // With violations, whether one of them is new; else, whether anything is.
+        for _ in 0..64 {
+            let Found::Execution(execution) = session.find(&within) else { break };
+            is_about = true;
+            is_broken |= violations.contains(&execution.outcome);
+            if is_broken || violations.is_empty() {
+                break;
+            }
+            session.block(&execution.outcome);
+        }
+        if is_about {
+            let known = says.entry(place).or_default();
+            *known |= is_broken;
+        }
+    }
+    says
+}
+
+/// For each change, whether the program has events that it is about.
+fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<Vec<bool>> {
+    let mut model = model.clone();
+    let about = |change: &Change| Axiom {
+        name: String::new(),
+        kind: AxiomKind::Empty,
+        body: change.about.clone(),
+        span: Span::default(),
+    };
+    model.axioms = changes.iter().map(about).collect();
+    let plan = Question::new(&test.test, &model, None).ok()?.plan;
+    let values = Evaluation::new(&plan, Facts::all_events(&plan));
+    Some(plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect())
+}

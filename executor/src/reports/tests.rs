@@ -1,0 +1,378 @@
+//! Reports of records that are made here.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use lang::Test;
+use model::allowed::Options;
+use model::models::{SHIPPED, load_shipped};
+use serde_json::Map;
+
+use super::data::Report;
+use super::*;
+use crate::backend::{Backend, Control, Job, measure};
+use crate::record::{Header, Host, Record, StateCount, TestRecord, hash_text};
+use crate::sim::Sim;
+
+const MP: &str = "\
+litmus MP+put-put+po
+\"Two puts, <script>alert(1)</script>\"
+model rdma-tso-rmw rdma-wait-rmw
+
+            ||  x = 0, y = 0
+  --------------------------
+  x^2 := 1  ||  a := y
+  y^2 := 1  ||  b := x
+
+  (a, b) = (1, 0) ✗
+";
+
+fn judges() -> &'static [(String, Arc<Judge>)] {
+    static JUDGES: OnceLock<Vec<(String, Arc<Judge>)>> = OnceLock::new();
+    JUDGES.get_or_init(|| {
+        let load = |(name, text): &(&str, &str)| {
+            let model = load_shipped(name).expect("shipped").expect("it loads").model;
+            let identity = ModelIdentity { name: (*name).to_owned(), hash: hash_text(text) };
+            let argument = (*name).to_owned();
+            ((*name).to_owned(), Arc::new(Judge { identity, model, argument, is_own: false }))
+        };
+        SHIPPED.iter().map(load).collect()
+    })
+}
+
+fn shipped(name: &str) -> Option<Arc<Judge>> {
+    judges().iter().find(|(known, _)| known == name).map(|(_, judge)| Arc::clone(judge))
+}
+
+fn report_with(sources: &[Source], examined: usize, mutant_runs: u64) -> Report {
+    compute(
+        sources,
+        &Request {
+            chosen: Vec::new(),
+            shipped: &shipped,
+            options: &Options::default,
+            tool: "0.0.0".to_owned(),
+            examined,
+            mutant_runs,
+            mutant_budget: Request::MUTANT_BUDGET,
+        },
+    )
+}
+
+fn report(sources: &[Source]) -> Report {
+    report_with(sources, Request::EXAMINED, 0)
+}
+
+fn header(backend: &str, iterations: u64, faults: &[&str]) -> Header {
+    Header {
+        schema: crate::record::SCHEMA.to_owned(),
+        tool: "0.0.0".to_owned(),
+        backend: backend.to_owned(),
+        seed: 1,
+        iterations,
+        faults: faults.iter().map(|fault| (*fault).to_owned()).collect(),
+        parameters: Map::new(),
+        models: Vec::new(),
+        host: Some(Host::default()),
+        nodes: Vec::new(),
+        started: None,
+        ended: None,
+    }
+}
+
+fn load(text: &str) -> Test {
+    let (test, diagnostics) = lang::litmus::load(&lang::source::Source::new("test", text));
+    test.unwrap_or_else(|| panic!("{diagnostics:?}"))
+}
+
+fn line(text: &str, counts: &[(&str, u64)]) -> TestRecord {
+    let test = load(text);
+    let identity = |name: &String| ModelIdentity { name: name.clone(), hash: "?".to_owned() };
+    let outcomes = counts.iter().map(|(state, count)| StateCount {
+        state: serde_json::from_str(state).expect("it is JSON"),
+        count: *count,
+        places: Vec::new(),
+    });
+    let finished = counts.iter().map(|(_, count)| count).sum();
+    TestRecord {
+        test: test.name.clone(),
+        file: format!("suite/put-get/{}.litmus", test.name),
+        machine: "hardware".to_owned(),
+        models: test.models.iter().map(identity).collect(),
+        program_hash: hash_text(text),
+        program: text.to_owned(),
+        status: Status::Complete,
+        reason: None,
+        iterations: finished,
+        finished,
+        blocked: 0,
+        assume_failed: 0,
+        unfinished: 0,
+        notes: Vec::new(),
+        outcomes: outcomes.collect(),
+    }
+}
+
+fn source(name: &str, tests: Vec<TestRecord>) -> Source {
+    let header = header("verbs", 1000, &[]);
+    Source {
+        name: name.to_owned(),
+        record: Record { header, tests, complete_bytes: 0, remarks: Vec::new() },
+    }
+}
+
+fn violated() -> TestRecord {
+    line(MP, &[(r#"{"a":0,"b":0}"#, 990), (r#"{"a":1,"b":0}"#, 3), (r#"{"a":1,"b":1}"#, 7)])
+}
+
+fn clean() -> TestRecord {
+    line(MP, &[(r#"{"a":0,"b":0}"#, 990), (r#"{"a":1,"b":1}"#, 10)])
+}
+
+#[test]
+fn a_violation_made_by_hand_has_its_cycle_and_its_cell() {
+    let report = report(&[source("r", vec![violated()])]);
+    assert_eq!(report.verdict.word, "violation");
+    assert!(report.verdict.line.starts_with("VIOLATION: 1 forbidden outcome on 1 of 1 test"));
+    let [finding] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert_eq!((finding.outcome.as_str(), finding.count, finding.finished), ("a=1, b=0", 3, 1000));
+    assert_eq!(finding.axiom.as_deref(), Some("observed-before"));
+    let relations: Vec<&str> = finding.steps.iter().map(|step| step.relation.as_str()).collect();
+    assert_eq!(relations, ["oppo[nrW, nrW]", "rfe", "oppo[lR, lR]", "rb"]);
+    assert!(finding.lost.iter().any(|lost| lost.name == "oppo[nrW, nrW]"), "{:?}", finding.lost);
+    assert!(finding.picture.as_ref().is_some_and(|svg| svg.contains("oppo[nrW, nrW]")));
+    let table = report.tables.iter().find(|table| table.model == "rdma-tso-rmw").expect("judged");
+    let index = |name: &str| table.columns.iter().position(|column| column == name).expect("there");
+    let row = table.rows.iter().find(|row| row.name == "nrW").expect("there");
+    assert_eq!(row.cells[index("nrW")].evidence, "broken");
+}
+
+#[test]
+fn silence_is_not_proof() {
+    let report = report(&[source("r", vec![clean()])]);
+    assert_eq!(report.verdict.word, "conforms");
+    assert_eq!(
+        report.verdict.line,
+        "conforms on 1 test · 0 violations · 1 allowed outcome never seen"
+    );
+    assert_eq!(report.silence.unseen[0].bound, Some(0.003));
+    assert!(
+        report.cannot_tell.iter().any(|point| point.contains("0.3 %")),
+        "{:?}",
+        report.cannot_tell
+    );
+}
+
+#[test]
+fn nothing_is_nothing() {
+    let report = report(&[source("r", Vec::new())]);
+    assert_eq!(report.verdict.word, "nothing-tested");
+}
+
+#[test]
+fn a_broken_program_is_an_error_and_others_are_judged() {
+    let mut broken = clean();
+    broken.program = "litmus x\n{".to_owned();
+    broken.file = "other".to_owned();
+    let report = report(&[source("r", vec![broken, violated()])]);
+    assert_eq!((report.errors.len(), report.findings.len()), (1, 1));
+}
+
+#[test]
+fn records_side_by_side() {
+    let (before, after) = (source("a", vec![clean()]), source("b", vec![violated()]));
+    let comparison = report(&[before.clone(), after.clone()]).comparison.expect("there are two");
+    assert_eq!(comparison.new_violations, ["MP+put-put+po: a=1, b=0"]);
+    assert!(comparison.gone_violations.is_empty());
+    let back = report(&[after.clone(), before]).comparison.expect("there are two");
+    assert_eq!((back.new_violations.len(), back.gone_violations.len()), (0, 1));
+    let same = report(&[after.clone(), after]).comparison.expect("there are two");
+    assert!(same.new_violations.is_empty() && same.common == 1);
+}
+
+#[test]
+fn different_programs_of_one_name_are_not_compared() {
+    let mut other = violated();
+    other.program = other.program.replace(":= 1  ||  a", ":= 2  ||  a");
+    other.program_hash = hash_text(&other.program);
+    let comparison =
+        report(&[source("a", vec![clean()]), source("b", vec![other])]).comparison.expect("two");
+    assert_eq!((comparison.common, comparison.refused.len()), (0, 1));
+    assert!(comparison.refused[0].reason.contains("different programs"));
+}
+
+/// The suite's tests, without those that take long.
+fn suite() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
+    let mut found = Vec::new();
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "litmus") {
+                let text = std::fs::read_to_string(&path).expect("the suite is readable");
+                found.push((path.display().to_string(), text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Runs the suite on a broken simulator, for the models that only CPU and RDMA^TSO or RDMA^WAIT with RMWs have.
+fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
+    let sim = Sim::new(&[fault.to_owned()]).expect("there is such a fault");
+    let stop = AtomicBool::new(false);
+    let mut tests = Vec::new();
+    for (file, text) in suite {
+        let test = load(text);
+        for (machine, name) in [("rdma-tso", "rdma-tso-rmw"), ("rdma-wait", "rdma-wait-rmw")] {
+            let Some(judge) = shipped(name).filter(|_| test.models.iter().any(|one| one == name))
+            else {
+                continue;
+            };
+            let job = Job { test: &test, file, program: text, machine, iterations: 600, seed: 7 };
+            let control = Control { stop: &stop, progress: &|_| {} };
+            tests.push(measure(&sim, &job, vec![judge.identity.clone()], control).0);
+        }
+    }
+    let header = Header { faults: sim.faults(), ..header("sim", 600, &[]) };
+    Source {
+        name: fault.to_owned(),
+        record: Record { header, tests, complete_bytes: 0, remarks: Vec::new() },
+    }
+}
+
+/// For each fault: names of which the report must say one as what is not kept, in words of the models. A poll that
+/// returns too early is one that does not order what follows: no model has a cell from a write to a poll.
+const BROKEN_BY: &[(&str, &[&str])] = &[
+    ("puts-reordered", &["[nrW, nrW]", "[aNRW, aNRW]"]),
+    ("put-reads-reordered", &["[nlR, nlR]", "[aNLR, aNLR]"]),
+    ("put-reads-early", &["[lW, nlR]", "[aCW, aNLR]"]),
+    ("put-overtakes-rmw", &["[narR, nrW]", "[narW, nrW]", "[aNAR, aNRW]"]),
+    ("completion-at-issue", &["[nlR, nrW]", "[P, ", "iso"]),
+    ("completions-reordered", &["[P, ", "pf"]),
+    ("remote-buffer-not-fifo", &["[nrW, nrW]", "[aNRW, aNRW]"]),
+    ("local-buffer-not-fifo", &["[nlW, nlW]", "[aNLW, aNLW]"]),
+    ("gets-do-not-flush", &["[nrW, nrR]", "[aNRW, aNRR]"]),
+    ("get-overtakes-put-read", &["[nlR, nrR]", "[nrW, nrR]", "[aNRW, aNRR]"]),
+    (
+        "read-overtakes-local-write",
+        &["nfo", "[nlW, nF]", "[nF, nlR]", "[aNLW, aRF]", "[aRF, aNLR]"],
+    ),
+    ("poll-early", &["[P, ", "[aWT, "]),
+    ("rfence-ignored", &["nF]", "[nF", "aRF"]),
+    ("rmw-not-exclusive", &["rao"]),
+    ("rmw-does-not-flush", &["[nrW, narR]", "[aNRW, aNAR]"]),
+    ("store-buffer-not-fifo", &["[lW, lW]", "[aCW, aCW]"]),
+    ("issue-overtakes-writes", &["[lW, n", "[aCW, aN"]),
+    ("fence-ignored", &["F]", "[F", "aMF"]),
+    ("cas-does-not-drain", &["CAS"]),
+];
+
+#[test]
+fn every_fault_is_named() {
+    let suite = suite();
+    let names: Vec<&str> = BROKEN_BY.iter().map(|(fault, _)| *fault).collect();
+    let all: Vec<&str> = model::machine::FAULTS.iter().map(|info| info.name).collect();
+    assert_eq!(names, all, "each fault has its line");
+    let mut wrong = Vec::new();
+    for (fault, expected) in BROKEN_BY {
+        // Evidence for cells takes time, and is not what this is about.
+        let report = report_with(&[faulty(fault, &suite)], 0, 0);
+        let variants = report.variants.iter().flat_map(|one| &one.dropped);
+        let lost: Vec<&str> = variants.map(|lost| lost.name.as_str()).collect();
+        if report.findings.is_empty()
+            || !lost.iter().any(|lost| expected.iter().any(|one| lost.contains(one)))
+        {
+            let all = report.variants.iter().all(|variant| variant.allows_all);
+            wrong.push(format!(
+                "{fault}: {lost:?} (allows all: {all}) of {} findings",
+                report.findings.len()
+            ));
+        }
+        println!(
+            "{fault}: {}",
+            report.variants.iter().map(|one| one.line.clone()).collect::<Vec<_>>().join(" | ")
+        );
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_suite_catches_faults_and_a_single_test_does_not() {
+    let one = report_with(&[source("r", vec![clean()])], 1, 1000);
+    let mutants = one.silence.mutants.expect("they were asked for");
+    let missed = mutants.mutants.iter().filter(|mutant| mutant.caught_by.is_none()).count();
+    assert_eq!(mutants.caught + missed, model::machine::FAULTS.len());
+    assert!(missed > 0 && mutants.caught > 0);
+    assert!(one.cannot_tell.iter().any(|point| point.starts_with("Faults like")));
+}
+
+#[test]
+fn logs_are_written_and_read() {
+    let recorded = violated();
+    let test = load(&recorded.program);
+    let seen = recorded.observations(&test).expect("it has all values");
+    let text = logs::block(&test, &recorded.program_hash, &seen);
+    assert!(text.contains("Observation MP+put-put+po Sometimes 3 997"), "{text}");
+    assert!(text.contains("3       *>1:a=1; 1:b=0;") && text.contains("\nNo\n"), "{text}");
+    let read = logs::parse(&text).expect("it is a log");
+    let find =
+        |_: &str| Some((("f".to_owned(), recorded.program.clone()), recorded.models.clone()));
+    let record = logs::to_record(read.clone(), "0", &find);
+    assert_eq!(record.tests[0].outcomes.len(), 3);
+    assert_eq!(report(&[Source { name: "log".to_owned(), record }]).findings.len(), 1);
+    let other = |_: &str| Some((("f".to_owned(), format!("{}\n", recorded.program)), Vec::new()));
+    let refused = logs::to_record(read, "0", &other);
+    assert_eq!(refused.tests[0].status, Status::Skipped);
+}
+
+#[test]
+fn logs_of_litmus7_are_read() {
+    let text = "Test SB Allowed\nHistogram (2 states)\n1784  *>0:EAX=0; 1:EAX=0;\n998216:>0:EAX=1; 1:EAX=1; [x]=1;\nOk\n\n\
+                Witnesses\nPositive: 1784, Negative: 998216\nCondition exists (0:EAX=0) is validated\n\
+                Hash=2d53e83cd627ba17ab11c875525e078b\nObservation SB Sometimes 1784 998216\nTime SB 0.55\n";
+    assert!(logs::is_log(text.as_bytes()));
+    let tests = logs::parse(text).expect("it is a log");
+    assert_eq!((tests[0].states.len(), tests[0].states[1].1), (2, 998_216));
+    assert_eq!(tests[0].states[1].0[2], ("x".to_owned(), "1".to_owned()));
+    let herd = "Test SB Allowed\nStates 1\n0:EAX=0; 1:EAX=1;\nOk\n";
+    assert_eq!(logs::parse(herd).expect("it is a log")[0].states[0].1, 1);
+    assert_eq!(logs::parse("Test SB Allowed\nHistogram (2 states)\n1 :>x=1;\n").unwrap_err().0, 3);
+    assert!(logs::parse("Test SB Allowed\nHistogram (many states)\n").is_err());
+}
+
+/// The files in docs, made anew by `LITMUS_BLESS=1`.
+fn schema(file: &str, schema: &schemars::Schema, instance: &serde_json::Value) {
+    let text = serde_json::to_string_pretty(schema).expect("it is JSON") + "\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schemas").join(file);
+    if std::env::var_os("LITMUS_BLESS").is_some() {
+        std::fs::write(&path, &text).expect("docs can be written");
+    }
+    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(known == text, "{file} is not what the code says; LITMUS_BLESS=1 makes it anew");
+    let parsed = serde_json::from_str(&text).expect("it is JSON");
+    let validator = jsonschema::validator_for(&parsed).expect("it is a schema");
+    if let Err(error) = validator.validate(instance) {
+        panic!("{file}: {error} at {}", error.instance_path());
+    }
+}
+
+#[test]
+fn reports_fit_their_schema() {
+    let made = report_with(&[source("a", vec![clean()]), source("b", vec![violated()])], 1, 100);
+    let json = serde_json::to_value(&made).expect("it is JSON");
+    schema("litmus-report-1.json", &schemars::schema_for!(Report), &json);
+}
+
+#[test]
+fn records_fit_their_schema() {
+    let header = serde_json::to_value(header("verbs", 5, &[])).expect("it is JSON");
+    schema("litmus-record-1-header.json", &schemars::schema_for!(Header), &header);
+    let test = serde_json::to_value(violated()).expect("it is JSON");
+    schema("litmus-record-1-test.json", &schemars::schema_for!(TestRecord), &test);
+}

@@ -1,0 +1,333 @@
+//! The nearest model that would allow what was seen: what the machine behaves as if it did not keep.
+//!
+//! A search over the parts of a model that can be left out: cells of its tables, orders, parts of unions, axioms. The
+//! fewest that explain every violation are taken, of these the ones that allow least that was not seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lang::cat::model::Model;
+use lang::outcome::{Outcome, Value};
+use model::allowed::Question;
+use model::changes::{self, Change};
+use model::smt::Found as Answer;
+use rayon::prelude::*;
+
+use super::data::{Lost, Variant};
+use super::findings::Found;
+use super::judging::{Judged, JudgedRecord};
+use super::{Request, words};
+
+/// How many things may be left out together.
+const MOST: usize = 4;
+/// How many violations the search looks at; the others only check what was found.
+const LOOKED_AT: usize = 24;
+/// How often the search begins again with violations that its answer does not allow.
+const ROUNDS: usize = 3;
+/// How many candidates are compared by what else they allow, and on how many tests.
+const COMPARED: (usize, usize) = (12, 40);
+
+/// A violation of a model.
+struct Case<'a> {
+    test: &'a JudgedRecord,
+    outcome: &'a Outcome,
+    found: usize,
+}
+
+/// For each model with violations, the nearest variant. Tells each finding what its loss is.
+pub fn variants(judged: &Judged, found: &mut [Found], request: &Request<'_>) -> Vec<Variant> {
+    let mut by_model: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, one) in found.iter().enumerate() {
+        let by = &judged.tests[one.test].by[one.by];
+        by_model.entry(by.judge.identity.name.clone()).or_default().push(index);
+    }
+    let mut variants = Vec::new();
+    for (name, indices) in by_model {
+        let one = &found[indices[0]];
+        let judge = &judged.tests[one.test].by[one.by].judge;
+        let (variant, lost) = {
+            let cases: Vec<Case<'_>> = indices
+                .iter()
+                .map(|index| {
+                    let one = &found[*index];
+                    Case { test: &judged.tests[one.test], outcome: &one.outcome, found: *index }
+                })
+                .collect();
+            search(&name, &judge.model, &cases, judged, request)
+        };
+        for (index, lost) in lost {
+            found[index].finding.lost = lost;
+        }
+        variants.push(variant);
+    }
+    variants
+}
+
+/// Whether a model has a consistent execution with an outcome; unknown counts as no.
+fn allows(model: &Model, test: &JudgedRecord, outcome: &Outcome, request: &Request<'_>) -> bool {
+    let options = (request.options)();
+    let Ok(question) = Question::new(&test.test, model, options.loop_bound) else { return false };
+    let Ok(mut session) = question.session(&options, |_| true) else { return false };
+    let values: Vec<(usize, Value)> = outcome.0.iter().copied().enumerate().collect();
+    let Some(mut assumptions) = session.showing(&values) else { return false };
+    assumptions.extend(session.within_bound());
+    matches!(session.find(&assumptions), Answer::Execution(_))
+}
+
+/// What is blamed first: 0 for orders that a NIC takes part in, 1 for those of CPUs, 2 for parts of definitions, 3
+/// for whole axioms. A vendor's report is about a NIC, and the model's larger parts explain too much.
+fn tier(change: &Change, model: &Model) -> usize {
+    const CPU: [&str; 10] = ["lR", "lW", "CAS", "F", "P", "aCR", "aCW", "aCAS", "aMF", "aWT"];
+    if change.order.is_some() {
+        return 0;
+    }
+    match &change.cell {
+        Some(_) => {
+            let cell = change.subject().split_once('[').map_or("", |(_, cell)| cell);
+            let mut events = cell.trim_end_matches(']').split(", ");
+            usize::from(events.all(|event| CPU.contains(&event)))
+        }
+        None if model.axioms.iter().any(|axiom| axiom.name == change.subject()) => 3,
+        None => 2,
+    }
+}
+
+/// Of equals, the one with the least to say.
+fn cost(change: &Change) -> usize {
+    change.cell.as_ref().map_or(3, |cell| cell.tables.len())
+}
+
+fn lost(change: &Change, model: &Model) -> Lost {
+    let subject = change.subject();
+    // A cell of several tables: named by all of them.
+    let name = match (&change.cell, subject.starts_with('[')) {
+        (Some(cell), true) => {
+            let table = |index: &usize| match &model.definitions[*index].kind {
+                lang::cat::model::DefinitionKind::Table(table) => table.name.clone(),
+                _ => String::new(),
+            };
+            let tables: Vec<String> = cell.tables.iter().map(table).collect();
+            format!("{}{subject}", tables.join("+"))
+        }
+        _ => subject.to_owned(),
+    };
+    Lost { meaning: words::lost(&name), name }
+}
+
+fn search(
+    name: &str,
+    model: &Model,
+    cases: &[Case<'_>],
+    judged: &Judged,
+    request: &Request<'_>,
+) -> (Variant, Vec<(usize, Vec<Lost>)>) {
+    let candidates: Vec<Change> =
+        changes::of(model).into_iter().filter(|change| change.allows_more).collect();
+    let search = Search { name, model, candidates, judged, request };
+    let mut looked_at: Vec<usize> = (0..cases.len().min(LOOKED_AT)).collect();
+    let (mut dropped, mut others, mut allows_all) = (Vec::new(), Vec::new(), false);
+    for _ in 0..ROUNDS {
+        let some: Vec<&Case<'_>> = looked_at.iter().map(|index| &cases[*index]).collect();
+        (dropped, others) = search.explain(&some);
+        let variant = search.without(&dropped);
+        let open: Vec<usize> = (0..cases.len())
+            .into_par_iter()
+            .filter(|index| !search.allows(&variant, &cases[*index]))
+            .collect();
+        allows_all = open.is_empty() && !dropped.is_empty();
+        let new = open.into_iter().filter(|index| !looked_at.contains(index)).take(8);
+        let new: Vec<usize> = new.collect();
+        if allows_all || new.is_empty() {
+            break;
+        }
+        looked_at.extend(new);
+    }
+    dropped.sort_unstable();
+    let lost = |index: &usize| lost(&search.candidates[*index], model);
+    let words: Vec<Lost> = dropped.iter().map(lost).collect();
+    let alternatives = others.iter().map(|index| lost(index).name).collect();
+    let each: Vec<(usize, Vec<Lost>)> = cases
+        .par_iter()
+        .map(|case| {
+            let mine = dropped
+                .iter()
+                .filter(|index| search.allows(&search.candidates[**index].model, case));
+            let mine: Vec<Lost> = mine.map(lost).collect();
+            // Where it takes several together, these together are it.
+            let together = mine.is_empty() && allows_all;
+            (case.found, if together { words.clone() } else { mine })
+        })
+        .collect();
+    let line = line(name, &words, allows_all);
+    (Variant { model: name.to_owned(), dropped: words, allows_all, line, alternatives }, each)
+}
+
+/// What a search is about.
+struct Search<'a> {
+    name: &'a str,
+    model: &'a Model,
+    candidates: Vec<Change>,
+    judged: &'a Judged,
+    request: &'a Request<'a>,
+}
+
+impl Search<'_> {
+    fn allows(&self, model: &Model, case: &Case<'_>) -> bool {
+        allows(model, case.test, case.outcome, self.request)
+    }
+
+    /// The model without some candidates: cells and orders together, or else the first of them alone.
+    fn without(&self, dropped: &[usize]) -> Model {
+        let is_single = |index: &usize| {
+            self.candidates[*index].cell.is_none() && self.candidates[*index].order.is_none()
+        };
+        let whole = dropped.iter().find(|index| is_single(index));
+        let mut variant =
+            whole.map_or_else(|| self.model.clone(), |index| self.candidates[*index].model.clone());
+        for index in dropped {
+            self.candidates[*index].apply_to(&mut variant);
+        }
+        variant
+    }
+
+    /// What to drop so that all cases are allowed, and what would have done as well: by the lowest tier that is enough.
+    fn explain(&self, cases: &[&Case<'_>]) -> (Vec<usize>, Vec<usize>) {
+        let tiers: Vec<usize> =
+            self.candidates.iter().map(|change| tier(change, self.model)).collect();
+        let mut explains: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
+        for level in 0..4 {
+            let of_tier: Vec<usize> =
+                (0..tiers.len()).filter(|index| tiers[*index] == level).collect();
+            explains.par_iter_mut().zip(cases).for_each(|(explains, case)| {
+                let models = of_tier.iter().map(|index| (*index, &self.candidates[*index].model));
+                explains
+                    .extend(models.filter(|(_, model)| self.allows(model, case)).map(|one| one.0));
+            });
+            let chosen = self.cover(&explains);
+            let covered = |explains: &BTreeSet<usize>| {
+                chosen.iter().any(|(index, _)| explains.contains(index))
+            };
+            if explains.iter().all(covered) {
+                let others = chosen.iter().flat_map(|(_, others)| others.iter().copied());
+                return (chosen.iter().map(|(index, _)| *index).collect(), others.collect());
+            }
+            if level < 2
+                && let Some(together) = self.together(cases, &tiers, level)
+            {
+                return (together, Vec::new());
+            }
+        }
+        (self.cover(&explains).into_iter().map(|(index, _)| index).collect(), Vec::new())
+    }
+
+    /// Some violations need several orders gone at once. From all of the tiers, one after the other is put back as long
+    /// as all cases stay allowed; what cannot be put back is the answer, if it is short.
+    fn together(&self, cases: &[&Case<'_>], tiers: &[usize], level: usize) -> Option<Vec<usize>> {
+        let is_cell_of_one = |index: &usize| {
+            self.candidates[*index].cell.as_ref().is_none_or(|cell| cell.tables.len() == 1)
+        };
+        let mut dropped: Vec<usize> = (0..tiers.len())
+            .filter(|index| tiers[*index] <= level && is_cell_of_one(index))
+            .collect();
+        let all_allowed = |dropped: &[usize]| {
+            let variant = self.without(dropped);
+            cases.iter().all(|case| self.allows(&variant, case))
+        };
+        if !all_allowed(&dropped) {
+            return None;
+        }
+        // Halves first, then quarters: most of it is not needed.
+        let mut size = dropped.len().div_ceil(2);
+        loop {
+            let mut start = 0;
+            while start < dropped.len() {
+                let mut fewer = dropped.clone();
+                fewer.drain(start..(start + size).min(dropped.len()));
+                if all_allowed(&fewer) {
+                    dropped = fewer;
+                } else {
+                    start += size;
+                }
+            }
+            if size == 1 {
+                break;
+            }
+            size = size.div_ceil(2);
+        }
+        (!dropped.is_empty() && dropped.len() <= 2 * MOST).then_some(dropped)
+    }
+
+    /// The fewest candidates such that each violation is explained by one, found greedily; with each, those that
+    /// would have done as well.
+    fn cover(&self, explains: &[BTreeSet<usize>]) -> Vec<(usize, Vec<usize>)> {
+        let mut open: Vec<usize> =
+            (0..explains.len()).filter(|case| !explains[*case].is_empty()).collect();
+        let mut chosen = Vec::new();
+        while !open.is_empty() && chosen.len() < MOST {
+            let count =
+                |index: usize| open.iter().filter(|case| explains[**case].contains(&index)).count();
+            let all = 0..self.candidates.len();
+            let most = all.clone().map(count).max().unwrap_or(0);
+            let mut best: Vec<usize> = all.filter(|index| count(*index) == most).collect();
+            best.sort_by_key(|index| (cost(&self.candidates[*index]), *index));
+            best.truncate(COMPARED.0);
+            let mut ranked: Vec<(usize, usize, usize)> = best
+                .par_iter()
+                .map(|index| {
+                    let change = &self.candidates[*index];
+                    let extra = extra(&change.model, self.name, self.judged, self.request);
+                    (extra, cost(change), *index)
+                })
+                .collect();
+            ranked.sort_unstable();
+            let (least, _, index) = ranked[0];
+            let others = ranked[1..].iter().filter(|(extra, _, _)| *extra == least);
+            chosen.push((index, others.map(|(_, _, other)| *other).collect()));
+            open.retain(|case| !explains[*case].contains(&index));
+        }
+        chosen
+    }
+}
+
+fn line(model: &str, dropped: &[Lost], allows_all: bool) -> String {
+    let names: Vec<&str> = dropped.iter().map(|lost| lost.name.as_str()).collect();
+    match (dropped.is_empty(), allows_all) {
+        (true, _) => {
+            format!("no variant of {model} with a few orders left out allows what was seen")
+        }
+        (false, true) => format!(
+            "the machine behaves as if {model} did not have {}: without, it allows everything that was seen",
+            names.join(" and ")
+        ),
+        (false, false) => format!(
+            "without {}, {model} allows some of the violations and not all",
+            names.join(" and ")
+        ),
+    }
+}
+
+/// In how many tests a variant allows something that neither the model allows nor the machine showed.
+fn extra(variant: &Model, name: &str, judged: &Judged, request: &Request<'_>) -> usize {
+    let mut tests: Vec<&JudgedRecord> = judged.tests.iter().collect();
+    tests.sort_by_key(|test| test.size);
+    let tests = tests.into_iter().filter_map(|test| {
+        let by = test.by.iter().find(|by| by.judge.identity.name == name)?;
+        Some((test, by.allowed.as_ref()?))
+    });
+    tests
+        .take(COMPARED.1)
+        .filter(|(test, allowed)| {
+            let options = (request.options)();
+            let Ok(question) = Question::new(&test.test, variant, options.loop_bound) else {
+                return false;
+            };
+            let Ok(mut session) = question.session(&options, |_| true) else { return false };
+            allowed
+                .outcomes
+                .iter()
+                .chain(test.seen.outcomes.keys())
+                .for_each(|one| session.block(one));
+            let within = session.within_bound();
+            matches!(session.find(&within), Answer::Execution(_))
+        })
+        .count()
+}
