@@ -10,5 +10,6 @@ pub mod explain;
 pub mod fmt;
 pub mod man;
 pub mod models;
+pub mod refine;
 pub mod report;
 pub mod run;

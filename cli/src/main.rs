@@ -7,6 +7,7 @@ mod commands;
 mod engine;
 mod exit;
 mod input;
+mod libraries;
 mod models;
 mod options;
 mod ordered;
@@ -46,6 +47,7 @@ enum Command {
     Explain(commands::explain::Arguments),
     Run(commands::run::Arguments),
     Report(commands::report::Arguments),
+    Refine(commands::refine::Arguments),
     Agent(commands::agent::Arguments),
     Compile(commands::compile::Arguments),
     Check(commands::check::Arguments),
@@ -93,6 +95,7 @@ fn run(arguments: Arguments) -> Exit {
         Command::Explain(arguments) => commands::explain::run(&arguments, &mut terminal),
         Command::Run(arguments) => commands::run::run(&arguments, &mut terminal),
         Command::Report(arguments) => commands::report::run(&arguments, &mut terminal),
+        Command::Refine(arguments) => commands::refine::run(&arguments, &mut terminal),
         Command::Agent(arguments) => commands::agent::run(&arguments, &mut terminal),
         Command::Compile(arguments) => commands::compile::run(&arguments, &mut terminal),
         Command::Check(arguments) => commands::check::run(&arguments, &mut terminal),

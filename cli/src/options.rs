@@ -96,6 +96,7 @@ impl SolverOptions {
             timeout: self.timeout,
             loops: self.loops,
             max_states: None,
+            libraries: None,
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod program;
 pub mod source;
 
 pub mod cat;
+pub mod library;
 pub mod litmus;
 
 use program::Program;

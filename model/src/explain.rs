@@ -76,7 +76,7 @@ pub fn explain<'q>(
     let reason = match find(question, options, wanted, |_| true)? {
         Search::Found(execution) => {
             check(question, &execution)?;
-            let broken = broken_axioms(&question.skeleton, question.model, &execution);
+            let broken = broken_axioms(&question.skeleton, &question.model, &execution);
             if !broken.is_empty() {
                 return Err(unsound(&format!(
                     "a witness breaks the axiom `{}`",
@@ -116,10 +116,7 @@ fn assumptions(
     session: &Session<'_>,
     wanted: &[(usize, Value)],
 ) -> Option<Vec<crate::smt::cnf::Lit>> {
-    let number = |(index, value): &(usize, Value)| match value {
-        Value::Int(value) => Some((*index, *value)),
-        Value::Bottom | Value::Undefined => None,
-    };
+    let number = |(index, value): &(usize, Value)| value.word().map(|word| (*index, word));
     let numbers: Option<Vec<(usize, u64)>> = wanted.iter().map(number).collect();
     let mut assumptions = session.showing(&numbers?)?;
     assumptions.extend(session.within_bound());

@@ -115,7 +115,8 @@ impl<'a> Session<'a> {
     /// Makes the encoding again until its domains list every value that a consistent execution has.
     fn complete_domains(&mut self) -> Result<(), EncodeError> {
         while self.encoding.values.other != Lit::FALSE {
-            let other = [!self.encoding.exceeded, self.encoding.values.other];
+            let mut other = self.within_bound();
+            other.push(self.encoding.values.other);
             match self.find_any(&other) {
                 Found::Execution(_) => {}
                 Found::Nothing => break,
@@ -179,14 +180,27 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The assumptions under which no loop is left by the bound.
+    /// The assumptions under which no loop is left by the bound, and no library misused.
     pub fn within_bound(&self) -> Vec<Lit> {
-        vec![!self.encoding.exceeded]
+        vec![!self.encoding.exceeded, !self.encoding.any_misuse]
     }
 
     /// The assumptions under which some loop is left by the bound.
     pub fn beyond_bound(&self) -> Vec<Lit> {
-        vec![self.encoding.exceeded]
+        vec![self.encoding.exceeded, !self.encoding.any_misuse]
+    }
+
+    /// The misuses of the skeleton that some execution has, by their index. What limits hide is not among them.
+    pub fn misuses(&mut self) -> Vec<usize> {
+        let literals = self.encoding.misused.clone();
+        let mut found = Vec::new();
+        for (index, literal) in literals.into_iter().enumerate() {
+            let assumptions = [literal, !self.encoding.exceeded];
+            if let Found::Execution(_) = self.find(&assumptions) {
+                found.push(index);
+            }
+        }
+        found
     }
 
     /// The assumptions under which the observables have these values; `None` if one cannot have its value.
@@ -202,7 +216,7 @@ impl<'a> Session<'a> {
     pub fn block(&mut self, outcome: &Outcome) {
         let mut clause = Vec::new();
         for (domain, value) in self.encoding.observables.iter().zip(&outcome.0) {
-            let literal = domain.values.iter().find(|(known, _)| Value::Int(*known) == *value);
+            let literal = domain.values.iter().find(|(known, _)| Value::of_word(*known) == *value);
             clause.extend(literal.map(|(_, literal)| !*literal).filter(|lit| *lit != Lit::FALSE));
         }
         self.solver.add_clause(&clause);
@@ -246,7 +260,7 @@ impl<'a> Session<'a> {
         };
         let names = self.plan.choices.iter().map(|choice| choice.name.clone());
         let domains = self.encoding.observables.iter();
-        let shown = domains.map(|domain| Value::Int(domain.chosen(is_true).unwrap_or_default()));
+        let shown = domains.map(|domain| Value::of_word(domain.chosen(is_true).unwrap_or_default()));
         Execution {
             events,
             reads_from: pairs(&facts.reads_from),

@@ -105,7 +105,7 @@ fn by_solver(
     let failed = |diagnostics: Vec<lang::diagnostic::Diagnostic>| {
         Failed::from(diagnostics[0].message.clone())
     };
-    let question = Question::new(test, model, None).map_err(failed)?;
+    let question = Question::new(test, model, model::library::shipped(), None).map_err(failed)?;
     let mut options = Options { solver, ..Options::default() };
     options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
     let allowed = question.allowed(&options).map_err(failed)?;

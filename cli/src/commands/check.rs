@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::input::{self, Input};
+use crate::libraries;
 use crate::models::{self, Models};
 use crate::options::{Format, FormatOption, JobsOption};
 use crate::ordered::map_in_order;
@@ -22,7 +23,7 @@ use crate::terminal::Terminal;
 /// Say what is wrong with tests and models, without running anything
 #[derive(Args)]
 pub struct Arguments {
-    /// Tests (.litmus), models (.cat), folders of both, or - for a test on standard input
+    /// Tests (.litmus), models (.cat), libraries (.lib), folders of them, or - for a test on standard input
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Take warnings as errors
@@ -36,7 +37,7 @@ pub struct Arguments {
 
 /// Checks all files.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat"]);
+    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat", "lib"]);
     let mut tally = Tally::default();
     let format = arguments.format.format;
     unreadable.into_iter().for_each(|problem| tally.add(problem, format, terminal));
@@ -106,6 +107,9 @@ impl Tally {
 }
 
 fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
+    if input.has_extension("lib") {
+        return libraries::load_file(&input.name()).err().unwrap_or_default();
+    }
     if input.has_extension("cat") {
         return match models::load_file(&input.name()) {
             Ok((_, warnings)) => warnings,
@@ -121,7 +125,7 @@ fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
         match shipped.of_test(&test, &source) {
             Ok(models) => {
                 let undefined: Vec<Diagnostic> =
-                    models.iter().flat_map(|model| undefined_calls(&test, model.model())).collect();
+                    models.iter().flat_map(|model| undefined_calls(&test, model.model(), model::library::shipped())).collect();
                 diagnostics.extend(undefined);
             }
             Err(unknown) => diagnostics.extend(unknown),

@@ -24,7 +24,7 @@ pub struct Step {
 /// The shortest way in which an execution breaks an axiom; `None` if it breaks none.
 pub fn shortest(question: &Question<'_>, execution: &Execution) -> Option<Broken> {
     let finder = Finder {
-        evaluator: Evaluator::new(&question.skeleton, question.model, execution),
+        evaluator: Evaluator::new(&question.skeleton, &question.model, execution),
         definitions: &question.model.definitions,
     };
     let mut best: Option<Broken> = None;
@@ -42,7 +42,7 @@ pub fn shortest(question: &Question<'_>, execution: &Execution) -> Option<Broken
         }
     }
     best.map(|broken| Broken {
-        all_axioms: broken_axioms(&question.skeleton, question.model, execution),
+        all_axioms: broken_axioms(&question.skeleton, &question.model, execution),
         ..broken
     })
 }

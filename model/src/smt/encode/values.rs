@@ -299,7 +299,7 @@ fn writers(skeleton: &Skeleton, read: EventId) -> impl Iterator<Item = EventId> 
     let location = skeleton.event(read).location;
     skeleton.event_ids().filter(move |write| {
         let event = skeleton.event(*write);
-        *write != read && event.stamp.writes() && location.is_some() && event.location == location
+        *write != read && event.writes() && location.is_some() && event.location == location
     })
 }
 

@@ -1,0 +1,588 @@
+//! Clients of a library: all programs up to a bound that call it, each once up to symmetry, the smallest first.
+//!
+//! Symmetric are clients that differ in the order of threads, in the numbers of nodes, or in names of locations and
+//! values. Left out are those in which some plain location is not written by one statement and looked at by another, for
+//! what such a location shows the same client without it shows too.
+
+use std::hash::{Hash, Hasher};
+
+use lang::library::{Expr, Library, ParameterKind, Place, RuleKind};
+use rustc_hash::{FxHashSet, FxHasher};
+
+/// How large clients may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Threads.
+    pub threads: usize,
+    /// Calls of the library per thread.
+    pub calls: usize,
+    /// Nodes.
+    pub nodes: u32,
+    /// Different values written.
+    pub values: u64,
+    /// Plain accesses per thread.
+    pub plain: usize,
+    /// Objects.
+    pub objects: usize,
+    /// Statements in all; no bound if 0.
+    pub size: usize,
+}
+
+/// More clients than can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+/// How many clients are kept at most.
+const MOST: usize = 4_000_000;
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// Each thread's node and statements.
+    pub threads: Vec<(u32, Vec<Op>)>,
+    /// Objects.
+    pub objects: Vec<ObjectText>,
+    /// The nodes of plain locations.
+    pub homes: Vec<u32>,
+}
+
+/// An object of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectText {
+    /// Its class.
+    pub class: String,
+    /// Its node, if that matters.
+    pub home: Option<u32>,
+    /// Its writer, by the thread's index, if it has one.
+    pub writer: Option<usize>,
+}
+
+/// A statement of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A call.
+    Call {
+        /// The method's number.
+        method: usize,
+        /// Objects passed.
+        objects: Vec<usize>,
+        /// Plain locations passed, to methods of the base.
+        locations: Vec<usize>,
+        /// Values passed.
+        values: Vec<u64>,
+        /// Whether the one work id is passed.
+        id: bool,
+        /// Nodes passed.
+        nodes: Option<Vec<u32>>,
+    },
+    /// CPU write.
+    Write(usize, u64),
+    /// CPU read.
+    Read(usize),
+    /// A put of a value.
+    Put(usize, u64),
+    /// A get.
+    Get(usize),
+}
+
+/// All clients, the smallest first.
+///
+/// # Errors
+/// [`TooMany`]
+pub fn clients(library: &Library, bounds: &Bounds) -> Result<Vec<Client>, TooMany> {
+    let mut found = Vec::new();
+    let mut seen = FxHashSet::default();
+    for nodes in placements(bounds.threads, bounds.nodes) {
+        for objects in object_sets(library, bounds, &nodes) {
+            let locations = bounds.threads * bounds.plain.max(usize::from(is_base(library)) * bounds.calls) / 2;
+            for homes in tuples(locations.min(2), bounds.nodes) {
+                let frame =
+                    Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
+                frame.fill(&mut found, &mut seen)?;
+            }
+        }
+    }
+    found.sort_by_key(|client: &Client| {
+        let size: usize = client.threads.iter().map(|(_, ops)| ops.len()).sum();
+        let active = client.threads.iter().filter(|(_, ops)| !ops.is_empty()).count();
+        (size, active)
+    });
+    Ok(found)
+}
+
+fn is_base(library: &Library) -> bool {
+    library.base.is_some()
+}
+
+/// Nodes of threads: the first is 1, and a new one is the next.
+fn placements(threads: usize, nodes: u32) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for _ in 0..threads {
+        let extended = all.iter().flat_map(|known| {
+            let next = known.iter().max().copied().unwrap_or(0) + 1;
+            (1..=next.min(nodes)).map(move |node| [known.as_slice(), &[node]].concat())
+        });
+        all = extended.collect();
+    }
+    all
+}
+
+fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for _ in 0..length {
+        let extended = all.iter().flat_map(|known| {
+            (1..=nodes).map(move |node| [known.as_slice(), &[node]].concat())
+        });
+        all = extended.collect();
+    }
+    all
+}
+
+/// The sets of objects: each with every node and writer that its library's text speaks of.
+fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
+    let Some(class) = library.classes.first() else { return vec![Vec::new()] };
+    let text = &library.source.text;
+    let has_home = text.contains("at home") || text.contains(".home");
+    let has_writer = text.contains(".writer");
+    let homes: Vec<Option<u32>> =
+        if has_home { (1..=bounds.nodes).map(Some).collect() } else { vec![None] };
+    let writers: Vec<Option<usize>> =
+        if has_writer { (0..nodes.len()).map(Some).collect() } else { vec![None] };
+    let mut all: Vec<Vec<ObjectText>> = vec![Vec::new()];
+    for _ in 0..bounds.objects {
+        let mut extended = Vec::new();
+        for known in &all {
+            for home in &homes {
+                for writer in &writers {
+                    let object =
+                        ObjectText { class: class.clone(), home: *home, writer: *writer };
+                    extended.push([known.as_slice(), &[object]].concat());
+                }
+            }
+        }
+        all = extended;
+    }
+    all
+}
+
+/// Everything but the statements.
+struct Frame<'a> {
+    library: &'a Library,
+    bounds: &'a Bounds,
+    nodes: &'a [u32],
+    objects: &'a [ObjectText],
+    homes: &'a [u32],
+}
+
+impl Frame<'_> {
+    fn fill(&self, found: &mut Vec<Client>, seen: &mut FxHashSet<u128>) -> Result<(), TooMany> {
+        let sequences: Vec<Vec<Vec<Op>>> =
+            (0..self.nodes.len()).map(|thread| self.sequences(thread)).collect();
+        let mut chosen: Vec<&[Op]> = Vec::new();
+        self.choose(&sequences, &mut chosen, found, seen)
+    }
+
+    fn choose<'s>(
+        &self,
+        sequences: &'s [Vec<Vec<Op>>],
+        chosen: &mut Vec<&'s [Op]>,
+        found: &mut Vec<Client>,
+        seen: &mut FxHashSet<u128>,
+    ) -> Result<(), TooMany> {
+        let thread = chosen.len();
+        if thread == sequences.len() {
+            if self.is_sensible(chosen) && seen.insert(self.key(chosen)) {
+                if found.len() >= MOST {
+                    return Err(TooMany);
+                }
+                let threads = self.nodes.iter().zip(chosen.iter());
+                found.push(Client {
+                    nodes: self.bounds.nodes,
+                    threads: threads.map(|(node, ops)| (*node, ops.to_vec())).collect(),
+                    objects: self.objects.to_vec(),
+                    homes: self.homes.to_vec(),
+                });
+            }
+            return Ok(());
+        }
+        let size: usize = chosen.iter().map(|ops| ops.len()).sum();
+        for sequence in &sequences[thread] {
+            if self.bounds.size > 0 && size + sequence.len() > self.bounds.size {
+                continue;
+            }
+            chosen.push(sequence);
+            self.choose(sequences, chosen, found, seen)?;
+            chosen.pop();
+        }
+        Ok(())
+    }
+
+    /// What a thread may do.
+    fn sequences(&self, thread: usize) -> Vec<Vec<Op>> {
+        let (calls, plain) = (self.calls(thread), self.plain(thread));
+        let mut all: Vec<(usize, usize, Vec<Op>)> = vec![(0, 0, Vec::new())];
+        let mut first = 0;
+        while first < all.len() {
+            let (called, accessed, ops) = all[first].clone();
+            first += 1;
+            if called < self.bounds.calls {
+                for call in &calls {
+                    let longer = [ops.as_slice(), &[call.clone()]].concat();
+                    if self.may_follow(&ops, call) {
+                        all.push((called + 1, accessed, longer));
+                    }
+                }
+            }
+            if accessed < self.bounds.plain {
+                for access in &plain {
+                    let longer = [ops.as_slice(), &[access.clone()]].concat();
+                    all.push((called, accessed + 1, longer));
+                }
+            }
+        }
+        let ops = all.into_iter().map(|(_, _, ops)| ops);
+        ops.filter(|ops| self.ends_well(ops)).collect()
+    }
+
+    fn method_name(&self, op: &Op) -> Option<(&str, usize)> {
+        match op {
+            Op::Call { method, objects, .. } => {
+                let name = self.library.methods[*method].name.as_str();
+                Some((name, objects.first().copied().unwrap_or(usize::MAX)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the thread holds the object by the rule of that pair.
+    fn holds(&self, ops: &[Op], first: &str, object: usize) -> bool {
+        let calls = ops.iter().rev().filter_map(|op| self.method_name(op));
+        let mut of_object = calls.filter(|(_, known)| *known == object);
+        of_object.next().is_some_and(|(name, _)| name == first)
+    }
+
+    fn may_follow(&self, ops: &[Op], call: &Op) -> bool {
+        let Some((name, object)) = self.method_name(call) else { return true };
+        let alternate = self.library.rules.iter().all(|rule| match &rule.kind {
+            RuleKind::Alternate(first, second) => {
+                let held = self.holds(ops, first, object);
+                (name != first || !held) && (name != second || held)
+            }
+            RuleKind::Equal(_) => true,
+        });
+        // A wait for nothing waits for nothing.
+        let waits = matches!(call, Op::Call { id: true, objects, values, nodes: None, locations, .. }
+            if objects.is_empty() && values.is_empty() && locations.is_empty());
+        let has_id = |op: &Op| matches!(op, Op::Call { id: true, .. });
+        alternate && (!waits || ops.last().is_some_and(|_| ops.iter().any(has_id)))
+    }
+
+    fn ends_well(&self, ops: &[Op]) -> bool {
+        self.library.rules.iter().all(|rule| match &rule.kind {
+            RuleKind::Alternate(first, _) => {
+                (0..self.objects.len()).all(|object| !self.holds(ops, first, object))
+            }
+            RuleKind::Equal(_) => true,
+        })
+    }
+
+    /// The calls that a thread may make.
+    fn calls(&self, thread: usize) -> Vec<Op> {
+        let mut all = Vec::new();
+        for (number, method) in self.library.methods.iter().enumerate() {
+            let empty = Op::Call {
+                method: number,
+                objects: Vec::new(),
+                locations: Vec::new(),
+                values: Vec::new(),
+                id: false,
+                nodes: None,
+            };
+            let mut partial = vec![empty];
+            let has_object =
+                method.parameters.iter().any(|p| matches!(p.kind, ParameterKind::Object(_)));
+            for (index, parameter) in method.parameters.iter().enumerate() {
+                let is_own = self.is_own_location(&method.name, index);
+                partial = partial
+                    .into_iter()
+                    .flat_map(|op| self.with(thread, op, &parameter.kind, has_object, is_own))
+                    .collect();
+            }
+            all.extend(partial.into_iter().filter(|op| self.may_call(thread, op)));
+        }
+        all
+    }
+
+    /// Of a method of the base, whether the location passed is on the thread's own node.
+    fn is_own_location(&self, method: &str, index: usize) -> bool {
+        match method {
+            "Put" => index == 1,
+            _ => index == 0,
+        }
+    }
+
+    fn with(
+        &self,
+        thread: usize,
+        op: Op,
+        kind: &ParameterKind,
+        has_object: bool,
+        is_own: bool,
+    ) -> Vec<Op> {
+        let Op::Call { method, objects, locations, values, id, nodes } = op else {
+            return vec![op];
+        };
+        let call = |objects: Vec<usize>, locations: Vec<usize>, values: Vec<u64>, id, nodes| {
+            Op::Call { method, objects, locations, values, id, nodes }
+        };
+        let and = |list: &[usize], one: usize| [list, &[one]].concat();
+        match kind {
+            ParameterKind::Object(_) => (0..self.objects.len())
+                .filter(|object| !objects.contains(object))
+                .map(|object| {
+                    call(and(&objects, object), locations.clone(), values.clone(), id, nodes.clone())
+                })
+                .collect(),
+            ParameterKind::Location => (0..self.homes.len())
+                .filter(|location| {
+                    (self.homes[*location] == self.nodes[thread]) == is_own
+                        && !locations.contains(location)
+                })
+                .map(|location| {
+                    let locations = and(&locations, location);
+                    call(objects.clone(), locations, values.clone(), id, nodes.clone())
+                })
+                .collect(),
+            ParameterKind::Value => (0..=self.bounds.values)
+                .filter(|value| *value > 0 || !values.is_empty() || self.compares(method))
+                .map(|value| {
+                    let values = [values.as_slice(), &[value]].concat();
+                    call(objects.clone(), locations.clone(), values, id, nodes.clone())
+                })
+                .collect(),
+            ParameterKind::Values => (1..=self.bounds.values)
+                .map(|value| {
+                    call(objects.clone(), locations.clone(), vec![value; 2], id, nodes.clone())
+                })
+                .collect(),
+            ParameterKind::Id => {
+                vec![call(objects, locations, values, true, nodes)]
+            }
+            ParameterKind::Nodes => {
+                let here = self.nodes[thread];
+                let all: Vec<u32> = (1..=self.bounds.nodes).filter(|n| !has_object || *n != here).collect();
+                subsets(&all)
+                    .into_iter()
+                    .map(|nodes| {
+                        call(objects.clone(), locations.clone(), values.clone(), id, Some(nodes))
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    /// Whether a method compares with its first value, so that 0 says something.
+    fn compares(&self, method: usize) -> bool {
+        let parameters = &self.library.methods[method].parameters;
+        parameters.iter().filter(|p| p.kind == ParameterKind::Value).count() > 1
+    }
+
+    /// Whether a thread is among those that may make the call.
+    fn may_call(&self, thread: usize, op: &Op) -> bool {
+        let Op::Call { method, objects, .. } = op else { return true };
+        let Some(object) = objects.first() else { return true };
+        let callers = self.library.methods[*method].callers.as_ref();
+        match (callers, self.objects[*object].writer) {
+            (Some(Expr::Place(Place { name, .. })), Some(writer)) => {
+                (name == "writer") == (thread == writer)
+            }
+            _ => true,
+        }
+    }
+
+    fn plain(&self, thread: usize) -> Vec<Op> {
+        let mut all = Vec::new();
+        for (location, home) in self.homes.iter().enumerate() {
+            let is_own = *home == self.nodes[thread];
+            if is_own {
+                all.push(Op::Read(location));
+            } else if !is_base(self.library) {
+                all.push(Op::Get(location));
+            }
+            for value in 1..=self.bounds.values {
+                if is_own {
+                    all.push(Op::Write(location, value));
+                } else if !is_base(self.library) {
+                    all.push(Op::Put(location, value));
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether the client calls the library, and each plain location takes part in what it shows.
+    fn is_sensible(&self, threads: &[&[Op]]) -> bool {
+        let calls = || threads.iter().flat_map(|ops| ops.iter()).filter_map(|op| self.method_name(op));
+        if calls().next().is_none() {
+            return false;
+        }
+        let is_equal = self.library.rules.iter().all(|rule| match &rule.kind {
+            RuleKind::Alternate(..) => true,
+            RuleKind::Equal(name) => (0..self.objects.len()).all(|object| {
+                let counts = threads.iter().map(|ops| {
+                    let calls = ops.iter().filter_map(|op| self.method_name(op));
+                    calls.filter(|(known, o)| known == name && *o == object).count()
+                });
+                let mut counts: Vec<usize> = counts.filter(|count| *count > 0).collect();
+                counts.dedup();
+                counts.len() <= 1
+            }),
+        });
+        let used = |object: usize| calls().any(|(_, known)| known == object);
+        let objects_in_order = (1..self.objects.len()).all(|object| !used(object) || used(object - 1));
+        is_equal && objects_in_order && (0..self.homes.len()).all(|location| shows(threads, location))
+    }
+
+    /// The same for symmetric clients, and for no others.
+    fn key(&self, threads: &[&[Op]]) -> u128 {
+        let mut least: Option<Vec<u64>> = None;
+        for order in permutations(threads.len()) {
+            let code = self.code(threads, &order);
+            if least.as_ref().is_none_or(|least| code < *least) {
+                least = Some(code);
+            }
+        }
+        let least = least.unwrap_or_default();
+        let half = |salt: u64| {
+            let mut hasher = FxHasher::default();
+            (salt, &least).hash(&mut hasher);
+            hasher.finish()
+        };
+        u128::from(half(1)) << 64 | u128::from(half(2))
+    }
+
+    /// The client in words, with threads in that order and everything numbered as it comes.
+    fn code(&self, threads: &[&[Op]], order: &[usize]) -> Vec<u64> {
+        let mut names = Names::default();
+        let mut code = Vec::new();
+        // Threads that do nothing are not there.
+        for thread in order.iter().filter(|thread| !threads[**thread].is_empty()) {
+            code.push(1 << 32 | names.node(self.nodes[*thread]));
+            for op in threads[*thread] {
+                self.op_code(op, order, &mut names, &mut code);
+            }
+        }
+        code
+    }
+
+    fn op_code(&self, op: &Op, order: &[usize], names: &mut Names, code: &mut Vec<u64>) {
+        let place = |location: usize, names: &mut Names, code: &mut Vec<u64>| {
+            code.push(names.location(location));
+            code.push(names.node(self.homes[location]));
+        };
+        match op {
+            Op::Call { method, objects, locations, values, id, nodes } => {
+                code.push(2 << 32 | *method as u64);
+                for object in objects {
+                    code.push(names.object(*object));
+                    let text = &self.objects[*object];
+                    code.push(text.home.map_or(0, |home| names.node(home)));
+                    let writer = text.writer.and_then(|w| order.iter().position(|t| *t == w));
+                    code.push(writer.map_or(0, |writer| writer as u64 + 1));
+                }
+                locations.iter().for_each(|location| place(*location, names, code));
+                values.iter().for_each(|value| code.push(names.value(*value)));
+                code.push(u64::from(*id));
+                let mut nodes: Vec<u64> =
+                    nodes.iter().flatten().map(|node| names.node(*node)).collect();
+                nodes.sort_unstable();
+                code.push(nodes.len() as u64);
+                code.extend(nodes);
+            }
+            Op::Write(location, value) | Op::Put(location, value) => {
+                code.push(if matches!(op, Op::Write(..)) { 3 } else { 4 } << 32);
+                place(*location, names, code);
+                code.push(names.value(*value));
+            }
+            Op::Read(location) | Op::Get(location) => {
+                code.push(if matches!(op, Op::Read(_)) { 5 } else { 6 } << 32);
+                place(*location, names, code);
+            }
+        }
+    }
+}
+
+/// Names in the order in which they come.
+#[derive(Default)]
+struct Names {
+    nodes: Vec<u32>,
+    locations: Vec<usize>,
+    objects: Vec<usize>,
+    values: Vec<u64>,
+}
+
+fn number<T: PartialEq + Copy>(known: &mut Vec<T>, one: T) -> u64 {
+    let index = known.iter().position(|other| *other == one).unwrap_or_else(|| {
+        known.push(one);
+        known.len() - 1
+    });
+    index as u64 + 1
+}
+
+impl Names {
+    fn node(&mut self, node: u32) -> u64 {
+        number(&mut self.nodes, node)
+    }
+
+    fn location(&mut self, location: usize) -> u64 {
+        number(&mut self.locations, location)
+    }
+
+    fn object(&mut self, object: usize) -> u64 {
+        number(&mut self.objects, object)
+    }
+
+    fn value(&mut self, value: u64) -> u64 {
+        if value == 0 { 0 } else { number(&mut self.values, value) }
+    }
+}
+
+/// Whether a location is not used, or written by one statement and looked at by another.
+fn shows(threads: &[&[Op]], location: usize) -> bool {
+    let (mut writes, mut looks) = (0, 0);
+    for op in threads.iter().flat_map(|ops| ops.iter()) {
+        match op {
+            Op::Write(known, _) | Op::Put(known, _) if *known == location => writes += 1,
+            Op::Read(known) | Op::Get(known) if *known == location => looks += 1,
+            // What methods of the base do with it, their names would say.
+            Op::Call { locations, .. } if locations.contains(&location) => {
+                writes += 1;
+                looks += 1;
+            }
+            _ => {}
+        }
+    }
+    (writes, looks) == (0, 0) || writes > 0 && writes + looks > 1
+}
+
+fn subsets(all: &[u32]) -> Vec<Vec<u32>> {
+    let bits = |set: u32| {
+        let members = all.iter().enumerate().filter(move |(index, _)| set >> index & 1 == 1);
+        members.map(|(_, node)| *node).collect::<Vec<u32>>()
+    };
+    (1..1_u32 << all.len()).map(bits).collect()
+}
+
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..count {
+        let longer = all.iter().flat_map(|known| {
+            let rest = (0..count).filter(move |next| !known.contains(next));
+            rest.map(move |next| [known.as_slice(), &[next]].concat())
+        });
+        all = longer.collect();
+    }
+    all
+}
