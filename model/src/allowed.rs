@@ -213,9 +213,9 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     }
     let used = calls(&test.program);
     let is_library = |span: &Span| library_calls.iter().any(|(_, known, _)| known == span);
-    let undefined = used.iter().filter(|(call, span)| {
-        !model.calls.contains(&call.as_str()) && !is_library(span)
-    });
+    let undefined = used
+        .iter()
+        .filter(|(call, span)| !model.calls.contains(&call.as_str()) && !is_library(span));
     undefined.map(|(call, span)| undefined_call(model, call, *span)).collect()
 }
 

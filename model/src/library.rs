@@ -62,7 +62,8 @@ pub fn compose(
     libraries: &Libraries,
     used: &[usize],
 ) -> Result<Model, Vec<Diagnostic>> {
-    let wrong = |message: String| vec![Diagnostic::error("model-not-usable", Span::default(), message)];
+    let wrong =
+        |message: String| vec![Diagnostic::error("model-not-usable", Span::default(), message)];
     if let Some(lacking) = lacking(base) {
         return Err(wrong(format!("the model `{}` {lacking}", base.name)));
     }

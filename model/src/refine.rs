@@ -121,6 +121,9 @@ impl Refinement {
         let source = Source::new("client", program.clone());
         let (test, errors) = lang::litmus::load(&source);
         let Some(test) = test else {
+            if errors.iter().any(|error| NOT_CLIENTS.contains(&error.code)) {
+                return Ok(Answer::IllFormed);
+            }
             let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
             return Err(format!("{reason}, in\n{program}"));
         };
@@ -190,6 +193,9 @@ impl Refinement {
         Ok(Counterexample { program, outcome: shown, execution, forbidden })
     }
 }
+
+/// Errors of programs that reach for what is on another node.
+const NOT_CLIENTS: [&str; 3] = ["remote-cpu-access", "put-source-remote", "get-target-remote"];
 
 /// The codes of misuses: a client that has one is none.
 const MISUSES: [&str; 4] = ["already-held", "not-held", "never-released", "unequal-calls"];

@@ -260,7 +260,8 @@ impl<'a> Session<'a> {
         };
         let names = self.plan.choices.iter().map(|choice| choice.name.clone());
         let domains = self.encoding.observables.iter();
-        let shown = domains.map(|domain| Value::of_word(domain.chosen(is_true).unwrap_or_default()));
+        let shown =
+            domains.map(|domain| Value::of_word(domain.chosen(is_true).unwrap_or_default()));
         Execution {
             events,
             reads_from: pairs(&facts.reads_from),

@@ -97,7 +97,10 @@ fn explain_programs(models: &[Model]) -> (u64, Counts) {
 
 fn every_model(program: &Program, models: &[Model], counts: &mut Counts) -> Result<(), String> {
     let test = load(&program.to_string())?;
-    for model in models.iter().filter(|model| undefined_calls(&test, model, model::library::shipped()).is_empty()) {
+    for model in models
+        .iter()
+        .filter(|model| undefined_calls(&test, model, model::library::shipped()).is_empty())
+    {
         every_outcome(&test, model, counts).map_err(|error| format!("{}: {error}", model.name))?;
     }
     Ok(())

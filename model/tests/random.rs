@@ -84,7 +84,10 @@ fn engines_agree() {
 fn compare(test: &Test, models: &[Model], z3: bool, counts: &mut Counts) -> Result<(), String> {
     let mut machines: Vec<(Variant, Answer)> = Vec::new();
     let mut answers: BTreeMap<&str, Answer> = BTreeMap::new();
-    for model in models.iter().filter(|model| undefined_calls(test, model, model::library::shipped()).is_empty()) {
+    for model in models
+        .iter()
+        .filter(|model| undefined_calls(test, model, model::library::shipped()).is_empty())
+    {
         counts.questions += 1;
         let by_solver = solve(test, model, SolverKind::Batsat, counts)?;
         if z3 {

@@ -124,8 +124,12 @@ fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
     if let Some(test) = test {
         match shipped.of_test(&test, &source) {
             Ok(models) => {
-                let undefined: Vec<Diagnostic> =
-                    models.iter().flat_map(|model| undefined_calls(&test, model.model(), model::library::shipped())).collect();
+                let undefined: Vec<Diagnostic> = models
+                    .iter()
+                    .flat_map(|model| {
+                        undefined_calls(&test, model.model(), model::library::shipped())
+                    })
+                    .collect();
                 diagnostics.extend(undefined);
             }
             Err(unknown) => diagnostics.extend(unknown),

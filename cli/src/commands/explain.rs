@@ -14,8 +14,8 @@ use model::allowed::Question;
 use model::explain::{Explanation, Reason, explain};
 use serde_json::json;
 
-use crate::exit::Exit;
 use crate::engine::Request;
+use crate::exit::Exit;
 use crate::input::{Input, load_test};
 use crate::libraries::{InlineOption, LibraryOption, inlined};
 use crate::models::{ChoiceError, LoadedModel, Models};

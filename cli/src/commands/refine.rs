@@ -45,8 +45,8 @@ pub struct Arguments {
     /// Values that are written
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=4))]
     values: u8,
-    /// Plain accesses per thread: CPU reads and writes, puts and gets
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=4))]
+    /// Plain accesses in all: CPU reads and writes, puts and gets
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=6))]
     plain: u8,
     /// Objects of the library
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=3))]
@@ -98,6 +98,11 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Ok(all) = clients(refinement.library(), &bounds) else {
         return terminal.usage_error("there are more than 4 million clients; lower the bounds");
     };
+    if all.is_empty() {
+        return terminal.usage_error(
+            "no client is that small; calls that come in pairs, as Acq and Rel, need --calls 2",
+        );
+    }
     let identity = identity(arguments, &refinement);
     let (mut tally, first) = match &arguments.resume {
         None => (Tally::default(), 0),
@@ -252,7 +257,8 @@ fn write(
 
 fn read(path: &Path, identity: &Json) -> Result<(Tally, usize), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let json: Json = serde_json::from_str(&text).map_err(|error| format!("is no record: {error}"))?;
+    let json: Json =
+        serde_json::from_str(&text).map_err(|error| format!("is no record: {error}"))?;
     if json["of"] != *identity {
         return Err("is of another library, implementation or bounds".to_owned());
     }
@@ -282,11 +288,13 @@ fn table(
 ) -> String {
     let Bounds { threads, calls, nodes, values, plain, objects, .. } = bounds(arguments);
     let up_to = format!(
-        "{threads} threads, {calls} calls and {plain} plain accesses per thread, {nodes} nodes, {values} values, {objects} objects"
+        "{threads} threads of {calls} calls, {plain} plain accesses, {nodes} nodes, {values} values, {objects} objects"
     );
     let mut out = match &tally.refuted {
         Some(_) => format!("{name}: refuted by client {done} of {all}\n"),
-        None if done < all => format!("{name}: holds for {done} of {all} clients of up to {up_to}\n"),
+        None if done < all => {
+            format!("{name}: holds for {done} of {all} clients of up to {up_to}\n")
+        }
         None => format!("{name}: holds up to {up_to}\n"),
     };
     let seconds = took.as_secs_f64();
@@ -309,7 +317,10 @@ fn table(
     }
     if let Some(found) = &tally.refuted {
         let part = |title: &str, text: &str| format!("\n{title}\n\n{}\n", text.trim_end());
-        out.push_str(&part("The client, with the outcome that it should not have:", &found.program));
+        out.push_str(&part(
+            "The client, with the outcome that it should not have:",
+            &found.program,
+        ));
         out.push_str(&part("The implementation shows it:", &found.execution));
         out.push_str(&part("The specification forbids it:", &found.forbidden));
     }

@@ -16,10 +16,10 @@ use clap::{Args, ValueEnum};
 use executor::sim::Sim;
 use serde_json::json;
 
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, Input};
 use crate::libraries::LibraryOption;
-use crate::engine::Request;
 use crate::models::Models;
 use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;

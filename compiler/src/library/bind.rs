@@ -138,7 +138,9 @@ impl<V: Clone> Environment<V> {
         Ok(match expr {
             Expr::Name(name, _) => match (name.as_str(), self.names.get(name)) {
                 ("all", None) => Set::Nodes((1..=program.nodes).map(NodeId).collect()),
-                ("threads", None) => Set::Threads((0..program.threads.len()).map(ThreadId).collect()),
+                ("threads", None) => {
+                    Set::Threads((0..program.threads.len()).map(ThreadId).collect())
+                }
                 ("here", None) => Set::Nodes(vec![here(self.thread)]),
                 ("me", None) => Set::Threads(vec![self.thread]),
                 (_, Some(Bound::Nodes(nodes))) => Set::Nodes(nodes.clone()),
@@ -176,9 +178,7 @@ impl<V: Clone> Environment<V> {
                 nodes.dedup();
                 Set::Nodes(nodes)
             }
-            Expr::Union(left, right) => {
-                unite(self.set(program, left)?, self.set(program, right)?)?
-            }
+            Expr::Union(left, right) => unite(self.set(program, left)?, self.set(program, right)?)?,
             Expr::Without(left, right) => {
                 match (self.set(program, left)?, self.set(program, right)?) {
                     (Set::Nodes(mut left), Set::Nodes(right)) => {
@@ -208,7 +208,9 @@ impl<V: Clone> Environment<V> {
                 (_, Some(Bound::Number(number))) => Some(*number),
                 _ => None,
             },
-            Expr::Place(place) => attribute(program, self.object(place.object.as_ref()?).ok()?, &place.name),
+            Expr::Place(place) => {
+                attribute(program, self.object(place.object.as_ref()?).ok()?, &place.name)
+            }
             Expr::Function(name, arguments, _) => match (name.as_str(), arguments.as_slice()) {
                 ("node", [_]) => self.node(program, expr).ok().map(|node| u64::from(node.0)),
                 ("count", [set]) => Some(match self.set(program, set).ok()? {
@@ -269,7 +271,8 @@ impl<V: Clone> Environment<V> {
         let mut name = base_name(program, library, object, &place.name);
         name.extend(at);
         for index in indices {
-            let number = self.number(program, index).ok_or("expected a known number in brackets")?;
+            let number =
+                self.number(program, index).ok_or("expected a known number in brackets")?;
             name = format!("{name}[{number}]");
         }
         Ok(name)

@@ -165,7 +165,8 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
                     error.help(help.unwrap_or("--library FILE.lib reads a library".to_owned()))
                 }
                 (_, Some((_, library))) => {
-                    let message = format!("the library `{}` has no method `{method}`", library.name);
+                    let message =
+                        format!("the library `{}` has no method `{method}`", library.name);
                     let methods: Vec<&str> =
                         library.methods.iter().map(|method| method.name.as_str()).collect();
                     Diagnostic::error("undefined-call", span, message)

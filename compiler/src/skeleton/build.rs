@@ -1,8 +1,8 @@
 //! Symbolic execution of each thread into events, values and conditions.
 
 use lang::program::{
-    BOTTOM, BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId,
-    WorkId,
+    BOTTOM, BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind,
+    ThreadId, WorkId,
 };
 use lang::source::Span;
 use rustc_hash::FxHashMap;

@@ -41,11 +41,8 @@ impl Builder<'_> {
 
     pub(super) fn library_call(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
         let name = super::calls::call_name(&stmt.kind).unwrap_or_default().to_owned();
-        let refuse = |reason: Option<String>| Unsupported {
-            call: name.clone(),
-            span: stmt.span,
-            reason,
-        };
+        let refuse =
+            |reason: Option<String>| Unsupported { call: name.clone(), span: stmt.span, reason };
         let call = as_call(&stmt.kind).ok_or_else(|| refuse(None))?;
         let libraries = self.libraries;
         let resolved = libraries.resolve(self.program, &call).ok_or_else(|| refuse(None))?;
@@ -57,7 +54,8 @@ impl Builder<'_> {
         let parameters = &resolved.method.parameters;
         let env = Environment::of_call(self.program, self.thread, parameters, call, values)?;
         let object = call.object.as_ref();
-        let object = object.and_then(|name| self.program.objects.iter().position(|o| o.name == *name));
+        let object =
+            object.and_then(|name| self.program.objects.iter().position(|o| o.name == *name));
         let number = u8::try_from(resolved.number + 1).map_err(|_| "too many libraries")?;
         let method = u8::try_from(resolved.method_number).map_err(|_| "too many methods")?;
         self.rules(resolved, call, object.unwrap_or(0), span);
@@ -240,9 +238,16 @@ impl Builder<'_> {
                     let (held, place) =
                         self.users.held.get(&key).copied().unwrap_or((Guard::FALSE, span));
                     if call.method == *first {
-                        let message = format!("`{name}` is held already: {first} twice without {second}");
+                        let message =
+                            format!("`{name}` is held already: {first} twice without {second}");
                         let guard = self.and(self.live, held);
-                        self.misuse(guard, "already-held", message, span, Some((place, "taken here")));
+                        self.misuse(
+                            guard,
+                            "already-held",
+                            message,
+                            span,
+                            Some((place, "taken here")),
+                        );
                         let held = self.or(self.live, held);
                         self.users.held.insert(key, (held, span));
                     } else if call.method == *second {
@@ -282,7 +287,8 @@ impl Builder<'_> {
         let held: Vec<_> = self.users.held.iter().filter(|(key, _)| key.2 == thread).collect();
         let held: Vec<_> = held.into_iter().map(|(key, held)| (*key, *held)).collect();
         for ((number, rule, _, object), (guard, span)) in held {
-            let RuleKind::Alternate(_, second) = &self.libraries.all[number].rules[rule].kind else {
+            let RuleKind::Alternate(_, second) = &self.libraries.all[number].rules[rule].kind
+            else {
                 continue;
             };
             let name = &self.program.objects[object].name;

@@ -10,9 +10,8 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::Span;
 
 /// The stamps.
-pub const STAMPS: [&str; 12] = [
-    "aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF",
-];
+pub const STAMPS: [&str; 12] =
+    ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
 /// Attributes of objects.
 const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial"];
 /// Names that mean something everywhere.
@@ -106,7 +105,9 @@ impl Checker<'_> {
         let towards_node = event.stamp.starts_with("aN") || matches!(&*event.stamp, "aRF" | "aGF");
         if towards_node != event.node.is_some() {
             let (expected, help) = match towards_node {
-                true => ("the node of the stamp, found none", format!("write `{}(n)`", event.stamp)),
+                true => {
+                    ("the node of the stamp, found none", format!("write `{}(n)`", event.stamp))
+                }
                 false => ("no node, found one", format!("write `{}`", event.stamp)),
             };
             self.error("wrong-stamp", event.span, format!("expected {expected}"), Some(help));
@@ -184,7 +185,9 @@ impl Checker<'_> {
                 all.iter().for_each(|inner| self.expression(inner, at, in_body));
             }
             Expr::Not(inner) => self.expression(inner, at, in_body),
-            Expr::Binary(_, left, right) | Expr::Without(left, right) | Expr::Union(left, right) => {
+            Expr::Binary(_, left, right)
+            | Expr::Without(left, right)
+            | Expr::Union(left, right) => {
                 self.expression(left, at, in_body);
                 self.expression(right, at, in_body);
             }

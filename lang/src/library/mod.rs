@@ -77,8 +77,7 @@ pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source,
         return Err(errors.into_iter().map(|error| (source.clone(), error)).collect());
     }
     if let Some(block) = file.consistency {
-        let names: Vec<String> =
-            library.methods.iter().map(|method| method.name.clone()).collect();
+        let names: Vec<String> = library.methods.iter().map(|method| method.name.clone()).collect();
         let text = only(&source.text, block);
         let loaded = cat::load_part(&Source::new(source.name.clone(), text), loader, &names)?;
         if !loaded.model.definitions.iter().any(|definition| definition.name() == Some("so")) {

@@ -40,7 +40,8 @@ const SECTIONS: [&str; 10] = [
 /// Whether two lists of parameters say the same, wherever they stand.
 fn is_same(left: &[Parameter], right: &[Parameter]) -> bool {
     let pairs = left.iter().zip(right);
-    left.len() == right.len() && pairs.into_iter().all(|(a, b)| a.kind == b.kind && a.name == b.name)
+    left.len() == right.len()
+        && pairs.into_iter().all(|(a, b)| a.kind == b.kind && a.name == b.name)
 }
 
 /// Reads a file.
@@ -108,7 +109,8 @@ impl Parser<'_> {
                 }
                 other => {
                     let mut error = self.expected("a section such as `call` or `implementation`");
-                    error.help = nearest(other, SECTIONS).map(|near| format!("did you mean `{near}`?"));
+                    error.help =
+                        nearest(other, SECTIONS).map(|near| format!("did you mean `{near}`?"));
                     return Err(error);
                 }
             }

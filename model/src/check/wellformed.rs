@@ -253,9 +253,8 @@ impl<'a> View<'a> {
             })
             .collect();
         let orders = self.execution.orders.iter();
-        let orders = orders.filter(|(name, _)| {
-            ["mo", "co"].contains(&name.rsplit('.').next().unwrap_or(name))
-        });
+        let orders = orders
+            .filter(|(name, _)| ["mo", "co"].contains(&name.rsplit('.').next().unwrap_or(name)));
         let before: BTreeSet<(EventId, EventId)> =
             orders.flat_map(|(_, pairs)| pairs.iter().copied()).collect();
         let last = writes.iter().find(|last| {

@@ -20,7 +20,7 @@ pub struct Bounds {
     pub nodes: u32,
     /// Different values written.
     pub values: u64,
-    /// Plain accesses per thread.
+    /// Plain accesses in all.
     pub plain: usize,
     /// Objects.
     pub objects: usize,
@@ -96,8 +96,9 @@ pub fn clients(library: &Library, bounds: &Bounds) -> Result<Vec<Client>, TooMan
     let mut seen = FxHashSet::default();
     for nodes in placements(bounds.threads, bounds.nodes) {
         for objects in object_sets(library, bounds, &nodes) {
-            let locations = bounds.threads * bounds.plain.max(usize::from(is_base(library)) * bounds.calls) / 2;
-            for homes in tuples(locations.min(2), bounds.nodes) {
+            // A location shows something only if there are two accesses; methods of the base take two.
+            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(2) };
+            for homes in tuples(locations, bounds.nodes) {
                 let frame =
                     Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
                 frame.fill(&mut found, &mut seen)?;
@@ -132,9 +133,9 @@ fn placements(threads: usize, nodes: u32) -> Vec<Vec<u32>> {
 fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
     let mut all: Vec<Vec<u32>> = vec![Vec::new()];
     for _ in 0..length {
-        let extended = all.iter().flat_map(|known| {
-            (1..=nodes).map(move |node| [known.as_slice(), &[node]].concat())
-        });
+        let extended = all
+            .iter()
+            .flat_map(|known| (1..=nodes).map(move |node| [known.as_slice(), &[node]].concat()));
         all = extended.collect();
     }
     all
@@ -156,8 +157,7 @@ fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<Obj
         for known in &all {
             for home in &homes {
                 for writer in &writers {
-                    let object =
-                        ObjectText { class: class.clone(), home: *home, writer: *writer };
+                    let object = ObjectText { class: class.clone(), home: *home, writer: *writer };
                     extended.push([known.as_slice(), &[object]].concat());
                 }
             }
@@ -208,8 +208,11 @@ impl Frame<'_> {
             return Ok(());
         }
         let size: usize = chosen.iter().map(|ops| ops.len()).sum();
+        let accesses = |ops: &[Op]| ops.iter().filter(|op| self.method_name(op).is_none()).count();
+        let plain: usize = chosen.iter().map(|ops| accesses(ops)).sum();
         for sequence in &sequences[thread] {
-            if self.bounds.size > 0 && size + sequence.len() > self.bounds.size {
+            let is_large = self.bounds.size > 0 && size + sequence.len() > self.bounds.size;
+            if is_large || plain + accesses(sequence) > self.bounds.plain {
                 continue;
             }
             chosen.push(sequence);
@@ -342,7 +345,13 @@ impl Frame<'_> {
             ParameterKind::Object(_) => (0..self.objects.len())
                 .filter(|object| !objects.contains(object))
                 .map(|object| {
-                    call(and(&objects, object), locations.clone(), values.clone(), id, nodes.clone())
+                    call(
+                        and(&objects, object),
+                        locations.clone(),
+                        values.clone(),
+                        id,
+                        nodes.clone(),
+                    )
                 })
                 .collect(),
             ParameterKind::Location => (0..self.homes.len())
@@ -372,7 +381,8 @@ impl Frame<'_> {
             }
             ParameterKind::Nodes => {
                 let here = self.nodes[thread];
-                let all: Vec<u32> = (1..=self.bounds.nodes).filter(|n| !has_object || *n != here).collect();
+                let all: Vec<u32> =
+                    (1..=self.bounds.nodes).filter(|n| !has_object || *n != here).collect();
                 subsets(&all)
                     .into_iter()
                     .map(|nodes| {
@@ -424,7 +434,8 @@ impl Frame<'_> {
 
     /// Whether the client calls the library, and each plain location takes part in what it shows.
     fn is_sensible(&self, threads: &[&[Op]]) -> bool {
-        let calls = || threads.iter().flat_map(|ops| ops.iter()).filter_map(|op| self.method_name(op));
+        let calls =
+            || threads.iter().flat_map(|ops| ops.iter()).filter_map(|op| self.method_name(op));
         if calls().next().is_none() {
             return false;
         }
@@ -441,8 +452,11 @@ impl Frame<'_> {
             }),
         });
         let used = |object: usize| calls().any(|(_, known)| known == object);
-        let objects_in_order = (1..self.objects.len()).all(|object| !used(object) || used(object - 1));
-        is_equal && objects_in_order && (0..self.homes.len()).all(|location| shows(threads, location))
+        let objects_in_order =
+            (1..self.objects.len()).all(|object| !used(object) || used(object - 1));
+        is_equal
+            && objects_in_order
+            && (0..self.homes.len()).all(|location| shows(threads, location))
     }
 
     /// The same for symmetric clients, and for no others.

@@ -15,19 +15,24 @@ pub fn text(client: &Client, library: &Library, outcome: Option<&[(String, Value
     let mut out = String::from("litmus client\n");
     out.push_str("model rdma-wait-rmw\n\n");
     for (index, _) in client.objects.iter().enumerate() {
-        if is_used(client, |op| matches!(op, Op::Call { objects, .. } if objects.contains(&index))) {
+        if is_used(client, |op| matches!(op, Op::Call { objects, .. } if objects.contains(&index)))
+        {
             out.push_str(&format!("  {}\n", declaration(client, index)));
         }
     }
     let cell = |node: u32| {
         let here = client.homes.iter().enumerate().filter(|(_, home)| **home == node);
         let used = here.filter(|(index, _)| is_used(client, |op| touches(op, *index)));
-        let words: Vec<String> = used.map(|(index, _)| format!("{} = 0", LOCATIONS[index])).collect();
+        let words: Vec<String> =
+            used.map(|(index, _)| format!("{} = 0", LOCATIONS[index])).collect();
         words.join(", ")
     };
     let cells: Vec<String> = (1..=client.nodes).map(|node| format!("{:<8}", cell(node))).collect();
     out.push_str(&format!("  {}\n  {}\n", cells.join("||  ").trim_end(), "-".repeat(24)));
-    for (index, (node, ops)) in client.threads.iter().enumerate() {
+    // Threads that do nothing are left out, unless an object names threads by their numbers.
+    let is_kept = |ops: &[Op]| !ops.is_empty() || client.objects.iter().any(|o| o.writer.is_some());
+    let kept = client.threads.iter().filter(|(_, ops)| is_kept(ops));
+    for (index, (node, ops)) in kept.enumerate() {
         out.push_str(&format!("  thread {} @ {node} {{\n", index + 1));
         for (line, op) in ops.iter().enumerate() {
             let register = format!("{}{}", ["a", "b", "c", "d"][index.min(3)], line + 1);

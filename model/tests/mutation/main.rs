@@ -163,7 +163,9 @@ impl Case {
                 span: Span::default(),
             };
             model.axioms = suite.changes.iter().map(about).collect();
-            let plan = Question::new(self.test(), &model, model::library::shipped(), None).expect("the model fits").plan;
+            let plan = Question::new(self.test(), &model, model::library::shipped(), None)
+                .expect("the model fits")
+                .plan;
             let values = Evaluation::new(&plan, Facts::all_events(&plan));
             plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect()
         });
@@ -177,14 +179,16 @@ impl Case {
             let claims = verdict::check(test, &model.name, false, allowed);
             claims.iter().any(|claim| claim.holds() == Some(false))
         };
-        let changed = Question::new(test, &change.model, model::library::shipped(), None).expect("the model fits");
+        let changed = Question::new(test, &change.model, model::library::shipped(), None)
+            .expect("the model fits");
         if !change.allows_more {
             return fails(&changed.allowed(&options).expect("it can be encoded"));
         }
         let mut allowed = self
             .allowed
             .get_or_init(|| {
-                let question = Question::new(test, model, model::library::shipped(), None).expect("the model fits");
+                let question = Question::new(test, model, model::library::shipped(), None)
+                    .expect("the model fits");
                 question.allowed(&options).expect("it can be encoded")
             })
             .clone();

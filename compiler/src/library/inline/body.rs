@@ -348,8 +348,9 @@ impl Inliner<'_> {
             ("RCAS" | "RFAA", [place, Text::Remote(target), rest @ ..]) => {
                 let place = self.read_only(site, place)?.ok_or("expected memory for the result")?;
                 let target = self.location(site, target)?;
-                let (values, last) =
-                    rest.split_at_checked(if name == "RCAS" { 2 } else { 1 }).ok_or("too few values")?;
+                let (values, last) = rest
+                    .split_at_checked(if name == "RCAS" { 2 } else { 1 })
+                    .ok_or("too few values")?;
                 let id = self.id(site, id.or(last.first()))?;
                 let mut known = Vec::new();
                 for value in values {
@@ -369,7 +370,9 @@ impl Inliner<'_> {
                     _ => return Err("too few values".to_owned()),
                 }
             }
-            ("CAS" | "FAA", [place, values @ ..]) if self.read_only(site, place).is_ok_and(|l| l.is_some()) => {
+            ("CAS" | "FAA", [place, values @ ..])
+                if self.read_only(site, place).is_ok_and(|l| l.is_some()) =>
+            {
                 let location = self.read_only(site, place)?.ok_or("expected memory")?;
                 let mut known = Vec::new();
                 for value in values {

@@ -96,7 +96,9 @@ impl Parser<'_> {
         let span = self.token().span;
         match (self.peek(), self.text_here()) {
             (Kind::Number, text) => {
-                let Ok(value) = text.parse() else { return Err(self.expected("a number of 64 bits")) };
+                let Ok(value) = text.parse() else {
+                    return Err(self.expected("a number of 64 bits"));
+                };
                 self.advance();
                 Ok(Expr::Number(value))
             }

@@ -25,8 +25,7 @@ fn classes(method: Method) -> &'static [&'static str] {
 }
 
 /// The classes that the language knows.
-const CLASSES: [&str; 8] =
-    ["SVar", "SC", "Mixed", "Barrier", "WLock", "SLock", "NLock", "Ring"];
+const CLASSES: [&str; 8] = ["SVar", "SC", "Mixed", "Barrier", "WLock", "SLock", "NLock", "Ring"];
 
 /// The name of a method in the program.
 fn method_name(call: &ast::Call) -> &str {
@@ -144,11 +143,7 @@ pub fn call(
 
 /// An argument of a method that the language does not know: nodes, a work id (a name that means nothing else), or
 /// a value.
-fn any_argument(
-    lowerer: &mut Lowerer<'_, '_>,
-    argument: &Argument,
-    call: &mut Call,
-) -> Option<()> {
+fn any_argument(lowerer: &mut Lowerer<'_, '_>, argument: &Argument, call: &mut Call) -> Option<()> {
     let is_id = match argument {
         Argument::Nodes(..) => {
             call.nodes = Some(nodes(lowerer, argument)?);

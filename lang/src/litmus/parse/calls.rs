@@ -99,10 +99,12 @@ pub fn call(
     let mut arguments = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::method => (method, word) = {
-                let (method, word) = self::method(context, piece, &part)?;
-                (Some(method), word)
-            },
+            Rule::method => {
+                (method, word) = {
+                    let (method, word) = self::method(context, piece, &part)?;
+                    (Some(method), word)
+                }
+            }
             Rule::argument => arguments.push(argument(context, piece, part)?),
             _ => {}
         }
