@@ -12,3 +12,4 @@ pub mod rdma;
 pub mod record;
 pub mod rounds;
 pub mod sim;
+pub mod tune;

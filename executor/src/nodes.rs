@@ -20,6 +20,7 @@ pub use cluster::{Cluster, ClusterOptions, NodeInfo};
 pub use handshake::Secret;
 pub use launch::{Launch, LaunchError};
 pub use protocol::{DEFAULT_PORT, Selection};
+pub use session::Limits;
 
 #[cfg(test)]
 mod tests;

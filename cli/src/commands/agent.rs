@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use executor::nodes::{Agent, AgentEvent, AgentOptions, DEFAULT_PORT, Secret};
+use executor::nodes::{Agent, AgentEvent, AgentOptions, DEFAULT_PORT, Limits, Secret};
 use executor::record::iso8601;
 
 use crate::exit::Exit;
@@ -27,6 +27,9 @@ pub struct Arguments {
     /// The most memory for a test, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=65536))]
     memory: u64,
+    /// The most queue pairs for a test
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    queue_pairs: u32,
     /// End with the first coordinator, or if none comes for a minute
     #[arg(long)]
     once: bool,
@@ -41,7 +44,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let options = AgentOptions {
         listen: arguments.listen.clone(),
         secret,
-        most_bytes: arguments.memory << 20,
+        limits: Limits {
+            bytes: arguments.memory << 20,
+            queue_pairs: arguments.queue_pairs as usize,
+        },
         once: arguments.once,
     };
     let open = Arc::new(executor::rdma::verbs::open);

@@ -1,11 +1,13 @@
 //! `litmus devices`.
 
 use clap::Args;
+use executor::nodes::NodeInfo;
 use executor::rdma::{AtomicCapability, DeviceInfo, Gid, LinkLayer, PciAtomics, PortInfo, verbs};
 use lang::diagnostic::nearest;
 use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
+use crate::machines::MachineOptions;
 use crate::options::{Format, FormatOption};
 use crate::table::{self, pad};
 use crate::terminal::{Look, Terminal, Tint};
@@ -18,11 +20,12 @@ const USES: [&str; 2] = ["puts and gets", "remote RMWs"];
 const INDENT: usize = 15;
 
 /// List the RDMA devices, and what bears on ordering in them
+///
+/// With --nodes, the device of each machine that tests would run on, as its agent sees it.
 #[derive(Args)]
 pub struct Arguments {
-    /// Only the device of this name
-    #[arg(short, long, value_name = "NAME")]
-    device: Option<String>,
+    #[command(flatten)]
+    machines: MachineOptions,
     #[command(flatten)]
     format: FormatOption,
 }
@@ -30,11 +33,14 @@ pub struct Arguments {
 /// Lists.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let format = arguments.format.format;
+    if arguments.machines.is_remote() {
+        return remote(&arguments.machines, format, terminal);
+    }
     let devices = match verbs::list() {
         Ok(devices) => devices,
         Err(error) => return refuse("no-device", &error.message, Exit::Unknown, format, terminal),
     };
-    let chosen = match &arguments.device {
+    let chosen = match arguments.machines.device() {
         None => devices,
         Some(name) => match only(name, devices) {
             Ok(device) => vec![device],
@@ -48,6 +54,51 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Format::Table => terminal.out(&text(&chosen, terminal.look)),
     }
     Exit::Fine
+}
+
+/// The devices of all machines. What is wrong with one is said, and the others are shown.
+fn remote(machines: &MachineOptions, format: Format, terminal: &mut Terminal) -> Exit {
+    let (mut nodes, mut errors) = (Vec::new(), Vec::new());
+    for (name, cluster) in machines.connect_to_each() {
+        match cluster {
+            Ok(cluster) => nodes.extend(cluster.infos()),
+            Err(message) => errors.push((name, message)),
+        }
+    }
+    let exit = if errors.is_empty() { Exit::Fine } else { Exit::Unknown };
+    match format {
+        Format::Json => {
+            let errors = errors.iter().map(|(node, message)| {
+                json!({ "severity": "error", "code": "no-device", "node": node, "message": message })
+            });
+            let mut list = json(&nodes.iter().map(|node| node.device.clone()).collect::<Vec<_>>());
+            list["errors"] = errors.collect();
+            for (device, node) in list["devices"].as_array_mut().into_iter().flatten().zip(&nodes) {
+                device["node"] = json!(node.name);
+                device["host"] = json!(node.host);
+            }
+            terminal.out(&format!("{list}\n"));
+        }
+        Format::Table => {
+            for node in &nodes {
+                let name = terminal.look.paint(Tint::Strong, &node.name);
+                let device = text(std::slice::from_ref(&node.device), terminal.look);
+                terminal.out(&format!("{name}: {}\n{device}\n", host(node)));
+            }
+            for (_, message) in errors {
+                terminal.err(&format!("error: {message}\n"));
+            }
+        }
+    }
+    exit
+}
+
+/// A machine in a line.
+fn host(node: &NodeInfo) -> String {
+    let host = &node.host;
+    let parts = [&host.os, &host.arch, &host.cpu];
+    let parts: Vec<&str> = parts.into_iter().filter_map(|part| part.as_deref()).collect();
+    parts.join(", ")
 }
 
 fn only(name: &str, devices: Vec<DeviceInfo>) -> Result<DeviceInfo, String> {

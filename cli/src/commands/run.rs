@@ -5,6 +5,7 @@
 mod plan;
 pub mod result;
 pub mod runner;
+mod tune;
 mod verbs;
 
 use std::ops::ControlFlow;
@@ -98,6 +99,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         let rows: Vec<_> = Sim::faults_known().iter().map(row).collect();
         terminal.out(&table::draw(&["fault", "what goes wrong"], &rows, true));
         return Exit::Fine;
+    }
+    if arguments.verbs.is_tuning() {
+        return tune::run(arguments, terminal);
     }
     let mut plan = match Plan::new(arguments, terminal) {
         Ok(plan) => plan,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::handshake::{self, Secret};
 use super::protocol::{Answer, Ask, Selection, receive, send};
-use super::session::{Prepared, Trouble};
+use super::session::{Limits, Prepared, Trouble};
 use crate::rdma::{Device, RdmaError};
 use crate::record::Host;
 
@@ -30,8 +30,8 @@ pub struct AgentOptions {
     pub listen: String,
     /// Who may use it.
     pub secret: Secret,
-    /// The most memory for a program, in bytes.
-    pub most_bytes: u64,
+    /// How much a program may take.
+    pub limits: Limits,
     /// Whether it ends with its first coordinator, or if none comes for a minute.
     pub once: bool,
 }
@@ -128,7 +128,7 @@ impl Agent {
         let (secret, log) = (self.options.secret.clone(), Arc::clone(&self.log));
         let (busy, guests) = (Arc::clone(&self.busy), Arc::clone(&self.guests));
         let (over, once) = (Arc::clone(&self.over), self.options.once);
-        let (open, most_bytes) = (Arc::clone(&self.open), self.options.most_bytes);
+        let (open, limits) = (Arc::clone(&self.open), self.options.limits);
         let guest = move || {
             let welcome = handshake::accept(&mut stream, &secret);
             guests.fetch_sub(1, Ordering::AcqRel);
@@ -143,7 +143,7 @@ impl Agent {
                 return;
             }
             log(AgentEvent::Begun(peer));
-            if let Err(error) = work(&stream, &*open, most_bytes, &*log) {
+            if let Err(error) = work(&stream, &*open, limits, &*log) {
                 log(AgentEvent::Failed(error.to_string()));
             }
             log(AgentEvent::Ended(peer));
@@ -178,7 +178,7 @@ impl Flood {
 fn work(
     stream: &TcpStream,
     open: &OpenDevice,
-    most_bytes: u64,
+    limits: Limits,
     log: &(dyn Fn(AgentEvent) + Send + Sync),
 ) -> io::Result<()> {
     keep_alive(stream)?;
@@ -202,7 +202,7 @@ fn work(
     std::thread::Builder::new().name("litmus-listener".to_owned()).spawn(listen)?;
     let say =
         |answer: &Answer| send(&mut *writer.lock().unwrap_or_else(PoisonError::into_inner), answer);
-    let mut worker = Worker { device: None, prepared: None, open, most_bytes };
+    let mut worker = Worker { device: None, prepared: None, open, limits };
     loop {
         let ask = match asks.recv_timeout(Duration::from_secs(1)) {
             Ok(ask) => ask,
@@ -234,7 +234,7 @@ struct Worker<'a> {
     device: Option<(Selection, Arc<dyn Device>)>,
     prepared: Option<Prepared>,
     open: &'a OpenDevice,
-    most_bytes: u64,
+    limits: Limits,
 }
 
 impl Worker<'_> {
@@ -256,7 +256,7 @@ impl Worker<'_> {
             Ask::Prepare(program) => {
                 self.prepared = None;
                 let (_, device) = self.device.as_ref().ok_or_else(missing)?;
-                let prepared = Prepared::new(*program, &**device, self.most_bytes)?;
+                let prepared = Prepared::new(*program, &**device, self.limits)?;
                 let wiring = prepared.wiring();
                 self.prepared = Some(prepared);
                 Ok(Answer::Prepared(Box::new(wiring)))

@@ -71,7 +71,7 @@ impl Backend for Verbs {
         }
         let notes = placement.notes(&cluster);
         let seen = Observations { notes, ..Observations::default() };
-        let parameters = &self.parameters;
+        let parameters = self.parameters.for_iterations(job.iterations);
         let mut run = Run { plan, placement, cluster: &mut cluster, parameters, seen };
         let result = run.prepare(job).and_then(|()| run.batches(job, control));
         run.release();
@@ -140,7 +140,7 @@ struct Run<'a> {
     plan: Plan,
     placement: Placement,
     cluster: &'a mut Cluster,
-    parameters: &'a Parameters,
+    parameters: Parameters,
     seen: Observations,
 }
 

@@ -89,6 +89,12 @@ pub struct Wiring {
     pub senders: Vec<((u32, u16), Address)>,
     /// The same, the receiving end.
     pub receivers: Vec<((u32, u16), Address)>,
+    /// By machine, what background traffic writes and reads.
+    pub grounds: Vec<(u16, RegionKey)>,
+    /// By number of the stream and the machine that it comes from, the sending end of background traffic.
+    pub sources: Vec<((u32, u16), Address)>,
+    /// The same, the receiving end.
+    pub sinks: Vec<((u32, u16), Address)>,
 }
 
 /// What a machine saw in a batch.
@@ -109,6 +115,9 @@ impl Wiring {
         self.arrivals.extend(other.arrivals);
         self.senders.extend(other.senders);
         self.receivers.extend(other.receivers);
+        self.grounds.extend(other.grounds);
+        self.sources.extend(other.sources);
+        self.sinks.extend(other.sinks);
     }
 }
 

@@ -1,21 +1,19 @@
 //! An agent's work for a coordinator: one program at a time, prepared, connected, run.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+mod run;
 
-use compiler::plan::{Place, Plan};
+use std::sync::Arc;
+
+use compiler::plan::Plan;
 use lang::program::{NodeId, ThreadId};
 use lang::source::Source;
 
-use super::protocol::{Program, Seen, Wiring, entry, plan_hash};
+use super::protocol::{Program, Wiring, entry, plan_hash};
 use crate::rdma::{Device, Endpoint, RdmaError, RdmaErrorKind, Region};
 use crate::rounds::{
-    ARRIVAL_WORDS, Barrier, Batch, Connection, End, Layout, Signal, Stop, ThreadResult, ThreadRun,
+    ARRIVAL_WORDS, Barrier, Connection, Layout, STREAM_DEPTH, STREAM_WORDS, Signal, Stream,
+    ThreadRun,
 };
-
-/// How long a batch waits for what must happen, until it counts as hanging.
-const LIMIT: Duration = Duration::from_secs(8);
 
 /// Why something did not work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +31,18 @@ impl From<String> for Trouble {
     }
 }
 
-/// Ends for arrivals, by thread and the machine that they lead to.
-type Signals = Vec<((u32, u16), Box<dyn Endpoint>)>;
+/// Ends for arrivals, by thread and the machine that they lead to; and ends for background traffic, by number of the
+/// stream and the machine that it comes from.
+type Ends = Vec<((u32, u16), Box<dyn Endpoint>)>;
+
+/// How much a program may take of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of registered memory, in bytes.
+    pub bytes: u64,
+    /// Queue pairs, and as many completion queues.
+    pub queue_pairs: usize,
+}
 
 /// A program that is prepared on this machine.
 pub(super) struct Prepared {
@@ -46,9 +54,14 @@ pub(super) struct Prepared {
     requesters: Vec<(u32, Box<dyn Endpoint>)>,
     /// Kept for their other ends.
     responders: Vec<(u32, Box<dyn Endpoint>)>,
-    senders: Signals,
-    receivers: Signals,
+    senders: Ends,
+    receivers: Ends,
+    /// What background traffic writes and reads.
+    ground: Arc<dyn Region>,
+    sources: Ends,
+    sinks: Ends,
     threads: Vec<ThreadRun>,
+    streams: Vec<Stream>,
     depth: u32,
 }
 
@@ -57,7 +70,7 @@ impl Prepared {
     pub(super) fn new(
         program: Program,
         device: &dyn Device,
-        most_bytes: u64,
+        limits: Limits,
     ) -> Result<Self, Trouble> {
         program.parameters.check()?;
         let source = Source::new(program.name.as_str(), program.text.as_str());
@@ -71,6 +84,7 @@ impl Prepared {
         }
         if program.machines.len() != plan.nodes.len()
             || program.machines.iter().any(|m| *m >= program.count)
+            || program.own >= program.count
         {
             return Err("the nodes are not placed on machines".to_owned().into());
         }
@@ -83,11 +97,11 @@ impl Prepared {
         let bytes = layouts
             .iter()
             .fold(0u64, |sum, (_, layout)| sum.saturating_add(8 * layout.size() as u64));
-        if bytes > most_bytes {
+        if bytes > limits.bytes {
             return Err(format!(
                 "it needs {} MiB of memory, and this agent gives {} MiB; use fewer instances or rounds",
                 bytes >> 20,
-                most_bytes >> 20
+                limits.bytes >> 20
             )
             .into());
         }
@@ -98,6 +112,7 @@ impl Prepared {
                 Some((device.register(layout.size(), relaxed)?, layout));
         }
         let arrivals = device.register(plan.code.threads.len().max(1) * ARRIVAL_WORDS, false)?;
+        let ground = device.register(STREAM_WORDS, relaxed)?;
         let mut settings = program.parameters.settings.clone();
         settings.inline = program.parameters.inline;
         settings.depth = settings.depth.min(device.info().queue_depth.max(2));
@@ -110,11 +125,41 @@ impl Prepared {
             responders: Vec::new(),
             senders: Vec::new(),
             receivers: Vec::new(),
+            ground,
+            sources: Vec::new(),
+            sinks: Vec::new(),
             threads: Vec::new(),
+            streams: Vec::new(),
             program,
         };
+        let wanted = prepared.queue_pairs();
+        if wanted > limits.queue_pairs {
+            return Err(format!(
+                "it needs {wanted} queue pairs, and this agent gives {}",
+                limits.queue_pairs
+            )
+            .into());
+        }
         prepared.add_endpoints(device, &settings)?;
+        prepared.add_streams(device, &settings)?;
         Ok(prepared)
+    }
+
+    /// How many queue pairs of this machine the program needs.
+    fn queue_pairs(&self) -> usize {
+        let own = |node: NodeId| usize::from(self.machine_of(node) == self.program.own);
+        let ends = |pair| {
+            let (from, to) = self.plan.ends(compiler::code::QueuePairId(pair));
+            own(from) + own(to)
+        };
+        let pairs: usize = (0..self.plan.code.queue_pairs.len()).map(ends).sum();
+        let others = usize::from(self.program.count) - 1;
+        // A thread tells every other machine that it has arrived, and every machine hears of every other thread.
+        let signals = self.plan.code.threads.iter().map(|thread| match own(thread.node) {
+            0 => 1,
+            _ => others,
+        });
+        pairs + signals.sum::<usize>() + 2 * self.program.parameters.stress as usize
     }
 
     fn machine_of(&self, node: NodeId) -> u16 {
@@ -160,14 +205,30 @@ impl Prepared {
         Ok(())
     }
 
+    /// Ends of background traffic: from every machine to the next.
+    fn add_streams(
+        &mut self,
+        device: &dyn Device,
+        settings: &crate::rdma::Settings,
+    ) -> Result<(), Trouble> {
+        let settings =
+            crate::rdma::Settings { depth: STREAM_DEPTH, inline: false, ..settings.clone() };
+        let (own, count) = (self.program.own, self.program.count);
+        let previous = (own + count - 1) % count;
+        for stream in 0..self.program.parameters.stress {
+            self.sources.push(((stream, own), device.endpoint(&self.ground, &settings)?));
+            self.sinks.push(((stream, previous), device.endpoint(&self.ground, &settings)?));
+        }
+        Ok(())
+    }
+
     /// How this machine's ends are reached.
     pub(super) fn wiring(&self) -> Wiring {
         let memories = self.memories.iter().enumerate();
         let ends = |list: &[(u32, Box<dyn Endpoint>)]| {
             list.iter().map(|(pair, end)| (*pair, end.address())).collect()
         };
-        let signals =
-            |list: &Signals| list.iter().map(|(key, end)| (*key, end.address())).collect();
+        let keyed = |list: &Ends| list.iter().map(|(key, end)| (*key, end.address())).collect();
         Wiring {
             memories: memories
                 .filter_map(|(at, memory)| Some((at as u32 + 1, memory.as_ref()?.0.key())))
@@ -175,8 +236,11 @@ impl Prepared {
             requesters: ends(&self.requesters),
             responders: ends(&self.responders),
             arrivals: vec![(self.program.own, self.arrivals.key())],
-            senders: signals(&self.senders),
-            receivers: signals(&self.receivers),
+            senders: keyed(&self.senders),
+            receivers: keyed(&self.receivers),
+            grounds: vec![(self.program.own, self.ground.key())],
+            sources: keyed(&self.sources),
+            sinks: keyed(&self.sinks),
         }
     }
 
@@ -194,6 +258,21 @@ impl Prepared {
         for (key, end) in &mut self.receivers {
             end.connect(&entry(&wiring.senders, key)?)?;
         }
+        for (key, end) in &mut self.sources {
+            end.connect(&entry(&wiring.sinks, key)?)?;
+        }
+        for (key, end) in &mut self.sinks {
+            end.connect(&entry(&wiring.sources, key)?)?;
+        }
+        let next = (self.program.own + 1) % self.program.count;
+        for (_, end) in std::mem::take(&mut self.sources) {
+            let ground = Arc::clone(&self.ground);
+            self.streams.push(Stream::new(end, ground, entry(&wiring.grounds, &next)?));
+        }
+        self.add_threads(wiring)
+    }
+
+    fn add_threads(&mut self, wiring: &Wiring) -> Result<(), Trouble> {
         let mut requesters = std::mem::take(&mut self.requesters).into_iter();
         let mut senders = std::mem::take(&mut self.senders).into_iter().peekable();
         let plan = Arc::clone(&self.plan);
@@ -228,118 +307,5 @@ impl Prepared {
             });
         }
         Ok(())
-    }
-
-    /// Runs a batch. `tick` is called now and then with the number of instances that have ended.
-    pub(super) fn run(
-        &mut self,
-        number: u64,
-        seed: u64,
-        flag: &AtomicBool,
-        mut tick: impl FnMut(u64),
-    ) -> Result<Seen, Trouble> {
-        let batch = Batch::new(seed, number, &self.program.parameters);
-        self.reset(&batch);
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let stop = Stop { flag, limit: LIMIT, crowded: self.threads.len() >= cores };
-        let done = AtomicU64::new(0);
-        let pin = self.program.parameters.pin;
-        let results: Vec<Result<ThreadResult, End>> = std::thread::scope(|scope| {
-            let (batch, done, stop) = (&batch, &done, &stop);
-            let mut handles = Vec::new();
-            for (index, thread) in self.threads.iter_mut().enumerate() {
-                let builder =
-                    std::thread::Builder::new().name(format!("litmus-{}", thread.id.number()));
-                let work = move || {
-                    if pin {
-                        pin_to(index);
-                    }
-                    let result = thread.run(batch, stop, done);
-                    if result.is_err() {
-                        stop.flag.store(true, Ordering::Relaxed);
-                    }
-                    result
-                };
-                handles.push(builder.spawn_scoped(scope, work));
-            }
-            while handles.iter().flatten().any(|handle| !handle.is_finished()) {
-                std::thread::sleep(Duration::from_millis(1));
-                tick(done.load(Ordering::Relaxed));
-            }
-            handles.into_iter().map(join).collect()
-        });
-        let mut ran = Vec::new();
-        let mut worst: Option<End> = None;
-        for result in results {
-            match result {
-                Ok(result) => ran.push(result),
-                // Others only stop because one failed.
-                Err(end) if worst.is_none() || worst == Some(End::Stopped) => worst = Some(end),
-                Err(_) => {}
-            }
-        }
-        match worst {
-            None => Ok(self.collect(&batch, ran)),
-            Some(End::Stopped) => Err(Trouble(None, "stopped".to_owned())),
-            Some(End::Failed(error)) => Err(error.into()),
-            Some(End::Hang(message)) => Err(message.into()),
-        }
-    }
-
-    fn reset(&self, batch: &Batch) {
-        for (memory, node) in self.memories.iter().zip(&self.plan.nodes) {
-            let Some((region, layout)) = memory else { continue };
-            let words = region.words();
-            for slot in &batch.slots {
-                for (index, word) in node.words.iter().enumerate() {
-                    words[layout.word(*slot, index)].store(word.initial, Ordering::Relaxed);
-                }
-            }
-        }
-        std::sync::atomic::fence(Ordering::SeqCst);
-    }
-
-    fn collect(&self, batch: &Batch, results: Vec<ThreadResult>) -> Seen {
-        let mut seen = Seen::default();
-        for (index, place) in self.plan.observed.iter().enumerate() {
-            if let Place::Word(node, word) = place
-                && let Ok((region, layout)) = self.memory(*node)
-            {
-                let value =
-                    |slot: &u32| region.words()[layout.word(*slot, *word)].load(Ordering::Acquire);
-                seen.values.push((index as u32, batch.slots.iter().map(value).collect()));
-            }
-        }
-        for (thread, result) in self.threads.iter().zip(results) {
-            let own = |place: &Place| matches!(place, Place::Register(id, _) if *id == thread.id);
-            let places = self.plan.observed.iter().enumerate().filter(|(_, place)| own(place));
-            let columns: Vec<usize> = places.map(|(index, _)| index).collect();
-            for (column, index) in columns.iter().enumerate() {
-                let values = result.registers.iter().skip(column).step_by(columns.len());
-                seen.values.push((*index as u32, values.copied().collect()));
-            }
-            seen.ends.push((thread.id.0 as u32, result.ends));
-        }
-        seen
-    }
-}
-
-fn join(
-    handle: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<ThreadResult, End>>>,
-) -> Result<ThreadResult, End> {
-    match handle {
-        Ok(handle) => {
-            handle.join().unwrap_or_else(|_| Err(End::Hang("a thread panicked".to_owned())))
-        }
-        Err(error) => Err(End::Hang(format!("no thread can be started: {error}"))),
-    }
-}
-
-/// Pins the calling thread to a core; where that cannot be done, it stays free.
-fn pin_to(index: usize) {
-    if let Some(cores) = core_affinity::get_core_ids()
-        && !cores.is_empty()
-    {
-        core_affinity::set_for_current(cores[index % cores.len()]);
     }
 }

@@ -26,19 +26,18 @@ fn secret() -> Secret {
 /// An agent that serves until the process ends.
 fn agent() -> (SocketAddr, Log) {
     let log = Log::default();
-    let told = Arc::clone(&log);
-    let options = AgentOptions {
-        listen: "127.0.0.1:0".to_owned(),
-        secret: secret(),
-        most_bytes: 64 << 20,
-        once: false,
-    };
+    (agent_with(Limits { bytes: 64 << 20, queue_pairs: 64 }, Arc::clone(&log)), log)
+}
+
+fn agent_with(limits: Limits, log: Log) -> SocketAddr {
+    let options =
+        AgentOptions { listen: "127.0.0.1:0".to_owned(), secret: secret(), limits, once: false };
     let open: Arc<OpenDevice> = Arc::new(|_| Ok(Arc::new(MemoryDevice::default())));
-    let agent = Agent::new(options, open, Arc::new(move |event| told.lock().unwrap().push(event)));
+    let agent = Agent::new(options, open, Arc::new(move |event| log.lock().unwrap().push(event)));
     let agent = agent.unwrap();
     let address = agent.address().unwrap();
     std::thread::spawn(move || agent.serve());
-    (address, log)
+    address
 }
 
 fn cluster(nodes: &[SocketAddr], secret: Secret) -> Result<Cluster, cluster::Trouble> {
@@ -223,4 +222,36 @@ fn what_cannot_be_planned_is_skipped() {
     let control = Control { stop: &AtomicBool::new(false), progress: &|_| {} };
     let (record, _) = measure(&verbs(1), &job, Vec::new(), control);
     assert_eq!(record.status, Status::Skipped);
+}
+
+#[test]
+fn background_traffic_changes_nothing_and_ends() {
+    for machines in 1..=3 {
+        let nodes: Vec<SocketAddr> = (0..machines).map(|_| agent().0).collect();
+        let parameters = Parameters { instances: 8, rounds: 8, stress: 2, ..Parameters::default() };
+        let verbs = Verbs::new(cluster(&nodes, secret()).unwrap(), parameters);
+        let seen = run(&verbs, RING, 300).unwrap();
+        assert_eq!((seen.iterations(), seen.finished()), (300, 300), "{seen:?}");
+    }
+}
+
+#[test]
+fn an_agent_bounds_queue_pairs() {
+    let (address, _) = agent();
+    let parameters = Parameters { instances: 8, rounds: 8, stress: 16, ..Parameters::default() };
+    let limits = Limits { bytes: 1 << 20, queue_pairs: 5 };
+    let tight = agent_with(limits, Log::default());
+    for (address, is_enough) in [(address, true), (tight, false)] {
+        let verbs = Verbs::new(cluster(&[address], secret()).unwrap(), parameters.clone());
+        match run(&verbs, RING, 10) {
+            Ok(seen) => assert!(is_enough && seen.iterations() == 10),
+            Err(Refusal::Broken(reason, _)) => {
+                assert!(
+                    !is_enough && reason.contains("queue pairs, and this agent gives 5"),
+                    "{reason}"
+                );
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
 }

@@ -100,6 +100,13 @@ impl Parameters {
         u64::from(self.instances) * u64::from(self.rounds)
     }
 
+    /// The same, with no more rounds than so many iterations need: they would run for nothing.
+    pub fn for_iterations(&self, iterations: u64) -> Self {
+        let needed = iterations.div_ceil(u64::from(self.instances)).max(1);
+        let rounds = u32::try_from(needed).map_or(self.rounds, |needed| needed.min(self.rounds));
+        Self { rounds, ..self.clone() }
+    }
+
     /// How long an instance may wait.
     pub fn patience(&self) -> Duration {
         Duration::from_millis(u64::from(self.patience))

@@ -156,7 +156,7 @@ fn refuse(path: &std::path::Path, message: &str, terminal: &mut Terminal) -> Exi
 }
 
 /// Without machines there is nothing wrong with the tests, and nothing known of them.
-fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, Exit> {
+pub fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, Exit> {
     if !arguments.faults.is_empty() {
         return Err(
             terminal.usage_error("--fault is for the simulator; real machines bring their own")
@@ -181,7 +181,7 @@ fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> 
 }
 
 /// Short enough to be typed again.
-fn random_seed() -> u64 {
+pub fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> 32
 }
 

@@ -24,7 +24,7 @@ use crate::problem::{Problem, problems};
 use crate::report::Skip;
 
 /// The machine's name in records of real ones.
-const HARDWARE: &str = "hardware";
+pub const HARDWARE: &str = "hardware";
 
 /// What came of a file.
 #[derive(Default)]

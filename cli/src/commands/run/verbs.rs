@@ -1,41 +1,17 @@
 //! The options of the backend verbs.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
-use executor::nodes::{Cluster, ClusterOptions, Launch, Secret, Selection, Verbs};
+use executor::nodes::Verbs;
 use executor::rounds::{Parameters, Preset};
 
-use crate::commands::agent;
+use crate::machines::MachineOptions;
 
 /// Where and how tests are run on real RDMA.
 #[derive(Args)]
 #[command(next_help_heading = "Real RDMA (--backend verbs)")]
 pub struct VerbsOptions {
-    /// The machines, each with an agent; the tests' nodes take turns on them [default: this machine]
-    #[arg(
-        long,
-        value_name = "HOST[:PORT],…",
-        value_delimiter = ',',
-        env = "LITMUS_NODES",
-        hide_env_values = true
-    )]
-    nodes: Vec<String>,
-    /// What starts the agents; `none` if they run already [default: none with --nodes, else local]
-    #[arg(long, value_name = "HOW")]
-    launch: Option<LaunchName>,
-    /// The file with the secret that the agents know
-    #[arg(long, value_name = "FILE", env = "LITMUS_SECRET_FILE", hide_env_values = true)]
-    secret_file: Option<PathBuf>,
-    /// Device on each machine, as in perftest
-    #[arg(short = 'd', long = "ib-dev", value_name = "DEV")]
-    device: Option<String>,
-    /// Port of the device
-    #[arg(short = 'i', long = "ib-port", value_name = "PORT")]
-    port: Option<u8>,
-    /// Index into the port's table of GIDs
-    #[arg(short = 'x', long = "gid-index", value_name = "INDEX")]
-    gid: Option<u32>,
+    #[command(flatten)]
+    machines: MachineOptions,
     /// Values of the options below, as a set
     #[arg(long, value_name = "NAME", default_value = "default")]
     preset: PresetName,
@@ -51,6 +27,12 @@ pub struct VerbsOptions {
     /// In how many of 100 rounds a thread flushes its words from the caches first
     #[arg(long, value_name = "PERCENT")]
     flush: Option<u32>,
+    /// Streams of background traffic from each machine to the next
+    #[arg(long, value_name = "N")]
+    stress: Option<u32>,
+    /// Use the words of memory in their order; else the order is random
+    #[arg(long)]
+    no_shuffle: bool,
     /// Pin threads to cores
     #[arg(long)]
     pin: bool,
@@ -75,15 +57,16 @@ pub struct VerbsOptions {
     /// Register memory with relaxed ordering: another machine is tested
     #[arg(long)]
     relaxed_ordering: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LaunchName {
-    None,
-    Local,
-    Ssh,
-    Slurm,
-    Mpirun,
+    /// Search for the values of --instances … --pin that show most weak outcomes, by this many trials or fewer
+    #[arg(
+        long,
+        value_name = "TRIALS",
+        num_args = 0..=1,
+        default_missing_value = "40",
+        value_parser = clap::value_parser!(u16).range(1..),
+        conflicts_with_all = ["record", "resume"]
+    )]
+    tune: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,6 +77,26 @@ enum PresetName {
 }
 
 impl VerbsOptions {
+    /// Whether parameters are to be searched for.
+    pub fn is_tuning(&self) -> bool {
+        self.tune.is_some()
+    }
+
+    /// How many sets of parameters may be tried.
+    pub fn trials(&self) -> usize {
+        self.tune.map_or(0, usize::from)
+    }
+
+    /// Parameters as options, so that `litmus run` takes them again.
+    pub fn as_options(parameters: &Parameters) -> String {
+        let Parameters { instances, rounds, delay, flush, stress, .. } = parameters;
+        let mut text = format!(
+            "--instances {instances} --rounds {rounds} --delay {delay} --flush {flush} --stress {stress}"
+        );
+        let switches = [(!parameters.shuffle, " --no-shuffle"), (parameters.pin, " --pin")];
+        text.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, option)| option));
+        text
+    }
     /// How tests are run.
     ///
     /// # Errors
@@ -112,6 +115,7 @@ impl VerbsOptions {
             (&mut parameters.rounds, self.rounds),
             (&mut parameters.delay, self.delay),
             (&mut parameters.flush, self.flush),
+            (&mut parameters.stress, self.stress),
             (&mut parameters.stride, stride),
             (&mut parameters.patience, self.patience),
             (&mut settings.depth, self.depth),
@@ -121,6 +125,7 @@ impl VerbsOptions {
         }
         settings.outstanding_reads = self.outstanding.or(settings.outstanding_reads);
         settings.timeout = self.ack_timeout.unwrap_or(settings.timeout);
+        parameters.shuffle &= !self.no_shuffle;
         parameters.pin |= self.pin;
         parameters.inline |= self.inline;
         parameters.relaxed_ordering |= self.relaxed_ordering;
@@ -133,26 +138,7 @@ impl VerbsOptions {
     /// # Errors
     /// What keeps tests from being run.
     pub fn connect(&self, parameters: Parameters) -> Result<Verbs, String> {
-        let launch = match self.launch {
-            None if self.nodes.is_empty() => Launch::Local,
-            None | Some(LaunchName::None) => Launch::None,
-            Some(LaunchName::Local) => Launch::Local,
-            Some(LaunchName::Ssh) => Launch::Ssh,
-            Some(LaunchName::Slurm) => Launch::Slurm,
-            Some(LaunchName::Mpirun) => Launch::Mpirun,
-        };
-        let secret = match launch {
-            Launch::None => agent::secret(self.secret_file.as_deref())?,
-            _ => Secret::random()?,
-        };
-        let mut nodes = self.nodes.clone();
-        if nodes.is_empty() {
-            nodes.push("local".to_owned());
-        }
-        let selection =
-            Selection { device: self.device.clone(), port: self.port, gid_index: self.gid };
-        let options = ClusterOptions { nodes, launch, secret, selection };
-        let cluster = Cluster::new(options).map_err(|trouble| trouble.to_string())?;
+        let cluster = self.machines.connect()?;
         Ok(Verbs::new(cluster, parameters))
     }
 }

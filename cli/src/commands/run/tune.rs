@@ -1,0 +1,284 @@
+//! `litmus run --tune`: the parameters under which weak outcomes show most.
+//!
+//! An outcome is weak if the model `sc` forbids it: then something was reordered or was not atomic. What the test's
+//! own models forbid is a violation here too, and is told with the parameters that showed it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use executor::backend::{Backend, Control, Job, Refusal};
+use executor::judge::{AllowedSet, Judgement, judge};
+use executor::nodes::Verbs;
+use executor::observation::Observations;
+use executor::rounds::Parameters;
+use executor::tune::{Score, Trial, best, search};
+use lang::Test;
+use lang::source::Source;
+use serde_json::{Value as Json, json};
+
+use super::verbs::VerbsOptions;
+use super::{Arguments, BackendName, plan, runner, stop_on_signal};
+use crate::exit::Exit;
+use crate::input::{self, load_test};
+use crate::models::{LoadedModel, Models};
+use crate::options::Format;
+use crate::problem::{Problem, problems};
+use crate::report::{Report, Skip, Status};
+use crate::table::{assignments, draw};
+use crate::terminal::Terminal;
+
+/// How often a test is run in a trial if nobody says.
+const ITERATIONS: u64 = 2000;
+
+/// A test with what its outcomes are compared with.
+struct Target {
+    test: Test,
+    source: Arc<Source>,
+    sequential: AllowedSet,
+    models: Vec<(Arc<LoadedModel>, Option<AllowedSet>)>,
+    /// Set when it cannot be run, which is said once.
+    is_out: bool,
+}
+
+/// What all trials need.
+struct Tuning<'a, 't> {
+    verbs: Verbs,
+    targets: Vec<Target>,
+    iterations: u64,
+    seed: u64,
+    stop: &'a AtomicBool,
+    report: &'a mut Report<'t>,
+    violations: Vec<Json>,
+}
+
+/// Searches, and prints what was tried.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.backend != BackendName::Verbs {
+        return terminal
+            .usage_error("--tune is for --backend verbs; the simulator has nothing to tune");
+    }
+    let verbs = match plan::connect(arguments, terminal) {
+        Ok(verbs) => verbs,
+        Err(exit) => return exit,
+    };
+    let Ok(start) = arguments.verbs.parameters() else { return Exit::Usage };
+    let seed = arguments.seed.unwrap_or_else(plan::random_seed);
+    let head = [("schema", json!("litmus-tune/1")), ("seed", json!(seed))];
+    let mut report = Report::new(terminal, arguments.format.format, &head);
+    let Some(models) = arguments.models.load(&mut report) else {
+        return report.finish(&[], ["", "", ""]);
+    };
+    let targets = targets(arguments, &models, &mut report);
+    let most = arguments.verbs.trials();
+    report.terminal.begin_progress(most);
+    let stop = stop_on_signal();
+    let iterations = arguments.iterations.unwrap_or(ITERATIONS);
+    let violations = Vec::new();
+    let mut tuning =
+        Tuning { verbs, targets, iterations, seed, stop: &stop, report: &mut report, violations };
+    let trials = search(&start, most, &mut |parameters| tuning.trial(parameters));
+    let violations = tuning.violations;
+    if trials.is_empty() {
+        report.exit.raise(Exit::Unknown);
+    }
+    if arguments.format.format == Format::Table {
+        let text = table(&trials);
+        report.terminal.out(&text);
+    }
+    let found = best(&trials).filter(|trial| trial.score.kinds > 0);
+    let tail = [
+        ("violations", json!(violations)),
+        ("best", json!(found.map(|trial| trial.parameters.json()))),
+        ("options", json!(found.map(|trial| VerbsOptions::as_options(&trial.parameters)))),
+        ("interrupted", json!(stop.load(Ordering::Relaxed))),
+    ];
+    report.finish(&tail, ["trials with weak outcomes only", "with a VIOLATION", "with none"])
+}
+
+/// The tests; what is wrong with one is reported.
+fn targets(arguments: &Arguments, models: &Models, report: &mut Report<'_>) -> Vec<Target> {
+    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    unreadable.into_iter().for_each(|problem| report.problem(problem));
+    let request = arguments.solver.request();
+    let mut targets = Vec::new();
+    for input in &inputs {
+        let (loaded, diagnostics) = load_test(input);
+        diagnostics.into_iter().for_each(|problem| report.problem(problem));
+        let Some((test, source)) = loaded else { continue };
+        let asked = match models.of_test(&test, &source) {
+            Ok(asked) => asked,
+            Err(unknown) => {
+                problems(&source, unknown).into_iter().for_each(|problem| report.problem(problem));
+                continue;
+            }
+        };
+        let sc = models.shipped("sc");
+        let Some(Ok((Some(sequential), _))) =
+            sc.map(|sc| runner::allowed(&test, &sc, &request)).filter(is_whole)
+        else {
+            report.skip(Skip {
+                test: test.name.clone(),
+                file: input.name(),
+                model: "sc".to_owned(),
+                reason: "the model sc does not say which of its outcomes are weak".to_owned(),
+            });
+            continue;
+        };
+        let judging = asked.into_iter().filter(|model| model.name() != "sc");
+        let judging = judging.map(|model| {
+            let allowed = runner::allowed(&test, &model, &request).ok().and_then(|found| found.0);
+            (model, allowed)
+        });
+        let models = judging.collect();
+        targets.push(Target { test, source, sequential, models, is_out: false });
+    }
+    targets
+}
+
+type Found = Result<(Option<AllowedSet>, Option<String>), Vec<lang::diagnostic::Diagnostic>>;
+
+fn is_whole(found: &Found) -> bool {
+    found.as_ref().is_ok_and(|(set, _)| set.as_ref().is_some_and(|set| set.complete))
+}
+
+impl Tuning<'_, '_> {
+    /// Runs all tests with these parameters; `None` when there is nothing more to be learned.
+    fn trial(&mut self, parameters: &Parameters) -> Option<Score> {
+        self.verbs.set_parameters(parameters.clone());
+        let mut score = Score::default();
+        let mut worst = Status::Open;
+        for index in 0..self.targets.len() {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if self.targets[index].is_out {
+                continue;
+            }
+            let Some((seen, seconds)) = self.measure(index) else { continue };
+            let target = &self.targets[index];
+            let is_weak = |outcome: &&lang::outcome::Outcome| !target.sequential.contains(outcome);
+            let weak: Vec<u64> = seen
+                .outcomes
+                .iter()
+                .filter(|(o, n)| **n > 0 && is_weak(o))
+                .map(|(_, n)| *n)
+                .collect();
+            score.kinds += weak.len();
+            score.per_second += weak.iter().sum::<u64>() as f64 / seconds;
+            if !weak.is_empty() && worst == Status::Open {
+                worst = Status::Good;
+            }
+            if self.judge(index, &seen, parameters) {
+                worst = Status::Bad;
+            }
+        }
+        if self.targets.iter().all(|target| target.is_out) {
+            return None;
+        }
+        self.report.terminal.progress().tick();
+        let json = || {
+            json!({
+                "parameters": parameters.json(), "options": VerbsOptions::as_options(parameters),
+                "weak_outcomes": score.kinds, "weak_per_second": score.per_second,
+            })
+        };
+        // That nothing weak was seen under some parameters leaves nothing unknown.
+        let before = self.report.exit;
+        self.report.result(worst, json, String::new);
+        if worst == Status::Open {
+            self.report.exit = before;
+        }
+        Some(score)
+    }
+
+    /// A test's observations, and how many seconds they took.
+    fn measure(&mut self, index: usize) -> Option<(Observations, f64)> {
+        let target = &self.targets[index];
+        let job = Job {
+            test: &target.test,
+            file: &target.source.name,
+            program: &target.source.text,
+            machine: runner::HARDWARE,
+            iterations: self.iterations,
+            seed: self.seed,
+        };
+        let began = Instant::now();
+        let control = Control { stop: self.stop, progress: &|_| {} };
+        let refusal = match self.verbs.run(&job, control) {
+            Ok(seen) => return Some((seen, began.elapsed().as_secs_f64().max(1e-6))),
+            Err(refusal) => refusal,
+        };
+        let (test, file) = (target.test.name.clone(), target.source.name.clone());
+        match refusal {
+            Refusal::Skip(reason) => {
+                self.report.skip(Skip { test, file, model: runner::HARDWARE.to_owned(), reason });
+            }
+            Refusal::Error(reason) | Refusal::Broken(reason, _) => {
+                self.report.failure(Problem::of_file(&file, "backend-failed", reason));
+            }
+        }
+        self.targets[index].is_out = true;
+        None
+    }
+
+    /// Whether something forbidden was seen; then it is told.
+    fn judge(&mut self, index: usize, seen: &Observations, parameters: &Parameters) -> bool {
+        let target = &self.targets[index];
+        let names = || target.test.observables.iter().map(|observable| observable.name.as_str());
+        let mut told = Vec::new();
+        for (model, allowed) in &target.models {
+            let judged = judge(allowed.as_ref(), seen);
+            let is_bad = |judgement| judgement == Judgement::Violation;
+            for bad in judged.outcomes.iter().filter(|judged| is_bad(judged.judgement)) {
+                told.push(json!({
+                    "test": target.test.name, "model": model.name(), "count": bad.count,
+                    "state": assignments(names(), &bad.outcome.0, "="),
+                    "options": VerbsOptions::as_options(parameters), "seed": self.seed,
+                    "places": seen.places.get(&bad.outcome),
+                }));
+            }
+        }
+        for violation in &told {
+            let text = format!(
+                "VIOLATION  {}: forbidden by {}, seen {} times: {}\n  with {} --seed {}\n",
+                target.test.name,
+                violation["model"].as_str().unwrap_or_default(),
+                violation["count"],
+                violation["state"].as_str().unwrap_or_default(),
+                VerbsOptions::as_options(parameters),
+                self.seed,
+            );
+            self.report.terminal.err(&text);
+        }
+        let is_bad = !told.is_empty();
+        self.violations.extend(told);
+        is_bad
+    }
+}
+
+/// The trials, and the options that were best.
+fn table(trials: &[Trial]) -> String {
+    let row = |trial: &Trial| {
+        let Parameters { instances, rounds, delay, flush, stress, shuffle, pin, .. } =
+            &trial.parameters;
+        let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+        let mut row: Vec<String> =
+            [instances, rounds, delay, flush, stress].map(ToString::to_string).to_vec();
+        row.extend([yes(*shuffle), yes(*pin), trial.score.kinds.to_string()]);
+        row.push(format!("{:.1}", trial.score.per_second));
+        row
+    };
+    let head =
+        ["instances", "rounds", "delay", "flush", "stress", "shuffle", "pin", "weak", "weak/s"];
+    let rows: Vec<Vec<String>> = trials.iter().map(row).collect();
+    let mut text = draw(&head, &rows, true);
+    match best(trials) {
+        Some(trial) if trial.score.kinds > 0 => {
+            let options = VerbsOptions::as_options(&trial.parameters);
+            text.push_str(&format!("best: {options}\n"));
+        }
+        _ => text.push_str("no weak outcome was seen under any of these\n"),
+    }
+    text
+}

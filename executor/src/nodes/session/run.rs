@@ -1,0 +1,140 @@
+//! A batch on this machine: its threads and streams side by side.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use compiler::plan::Place;
+
+use super::super::protocol::Seen;
+use super::{Prepared, Trouble};
+use crate::rounds::{Batch, End, Stop, ThreadResult};
+
+/// How long a batch waits for what must happen, until it counts as hanging.
+const LIMIT: Duration = Duration::from_secs(8);
+
+impl Prepared {
+    /// Runs a batch. `tick` is called now and then with the number of instances that have ended.
+    pub(in crate::nodes) fn run(
+        &mut self,
+        number: u64,
+        seed: u64,
+        flag: &AtomicBool,
+        mut tick: impl FnMut(u64),
+    ) -> Result<Seen, Trouble> {
+        let batch = Batch::new(seed, number, &self.program.parameters);
+        self.reset(&batch);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let stop =
+            Stop { flag, limit: LIMIT, crowded: self.threads.len() + self.streams.len() >= cores };
+        let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let pin = self.program.parameters.pin;
+        let mut failed_streams: Vec<End> = Vec::new();
+        let results: Vec<Result<ThreadResult, End>> = std::thread::scope(|scope| {
+            let (batch, done, stop, over) = (&batch, &done, &stop, &over);
+            let mut handles = Vec::new();
+            let mut streams = Vec::new();
+            for stream in &mut self.streams {
+                let builder = std::thread::Builder::new().name("litmus-stress".to_owned());
+                let work = move || stream.run(over).map(|()| ThreadResult::default());
+                streams.push(builder.spawn_scoped(scope, work));
+            }
+            for (index, thread) in self.threads.iter_mut().enumerate() {
+                let builder =
+                    std::thread::Builder::new().name(format!("litmus-{}", thread.id.number()));
+                let work = move || {
+                    if pin {
+                        pin_to(index);
+                    }
+                    let result = thread.run(batch, stop, done);
+                    if result.is_err() {
+                        stop.flag.store(true, Ordering::Relaxed);
+                    }
+                    result
+                };
+                handles.push(builder.spawn_scoped(scope, work));
+            }
+            while handles.iter().flatten().any(|handle| !handle.is_finished()) {
+                std::thread::sleep(Duration::from_millis(1));
+                tick(done.load(Ordering::Relaxed));
+            }
+            let results = handles.into_iter().map(join).collect();
+            over.store(true, Ordering::Relaxed);
+            // The machine that a stream leads to may be gone with the test: then that is said already.
+            failed_streams = streams.into_iter().map(join).filter_map(Result::err).collect();
+            results
+        });
+        let mut ran = Vec::new();
+        let mut worst: Option<End> = None;
+        for result in results {
+            match result {
+                Ok(result) => ran.push(result),
+                // Others only stop because one failed.
+                Err(end) if worst.is_none() || worst == Some(End::Stopped) => worst = Some(end),
+                Err(_) => {}
+            }
+        }
+        match worst.or(failed_streams.pop()) {
+            None => Ok(self.collect(&batch, ran)),
+            Some(End::Stopped) => Err(Trouble(None, "stopped".to_owned())),
+            Some(End::Failed(error)) => Err(error.into()),
+            Some(End::Hang(message)) => Err(message.into()),
+        }
+    }
+
+    fn reset(&self, batch: &Batch) {
+        for (memory, node) in self.memories.iter().zip(&self.plan.nodes) {
+            let Some((region, layout)) = memory else { continue };
+            let words = region.words();
+            for slot in &batch.slots {
+                for (index, word) in node.words.iter().enumerate() {
+                    words[layout.word(*slot, index)].store(word.initial, Ordering::Relaxed);
+                }
+            }
+        }
+        std::sync::atomic::fence(Ordering::SeqCst);
+    }
+
+    fn collect(&self, batch: &Batch, results: Vec<ThreadResult>) -> Seen {
+        let mut seen = Seen::default();
+        for (index, place) in self.plan.observed.iter().enumerate() {
+            if let Place::Word(node, word) = place
+                && let Ok((region, layout)) = self.memory(*node)
+            {
+                let value =
+                    |slot: &u32| region.words()[layout.word(*slot, *word)].load(Ordering::Acquire);
+                seen.values.push((index as u32, batch.slots.iter().map(value).collect()));
+            }
+        }
+        for (thread, result) in self.threads.iter().zip(results) {
+            let own = |place: &Place| matches!(place, Place::Register(id, _) if *id == thread.id);
+            let places = self.plan.observed.iter().enumerate().filter(|(_, place)| own(place));
+            let columns: Vec<usize> = places.map(|(index, _)| index).collect();
+            for (column, index) in columns.iter().enumerate() {
+                let values = result.registers.iter().skip(column).step_by(columns.len());
+                seen.values.push((*index as u32, values.copied().collect()));
+            }
+            seen.ends.push((thread.id.0 as u32, result.ends));
+        }
+        seen
+    }
+}
+
+fn join(
+    handle: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<ThreadResult, End>>>,
+) -> Result<ThreadResult, End> {
+    match handle {
+        Ok(handle) => {
+            handle.join().unwrap_or_else(|_| Err(End::Hang("a thread panicked".to_owned())))
+        }
+        Err(error) => Err(End::Hang(format!("no thread can be started: {error}"))),
+    }
+}
+
+/// Pins the calling thread to a core; where that cannot be done, it stays free.
+fn pin_to(index: usize) {
+    if let Some(cores) = core_affinity::get_core_ids()
+        && !cores.is_empty()
+    {
+        core_affinity::set_for_current(cores[index % cores.len()]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Background traffic: long writes and reads beside those of a test, so that its requests meet others in the NICs, on
+//! the links and in the caches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::thread::End;
+use crate::rdma::{Endpoint, Region, RegionKey, Request, RequestKind};
+
+/// Words of a machine's region for such traffic: writes go to its first half, reads take from its second. Nobody looks
+/// at what is in it.
+pub const STREAM_WORDS: usize = 2 * LONG;
+/// Words that one request moves: a page, which most links cut into several packets.
+const LONG: usize = 512;
+/// How many requests a stream keeps under way.
+pub const STREAM_DEPTH: u32 = 16;
+/// How long a stream's last requests may take.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// A stream of background traffic from one machine to another.
+pub struct Stream {
+    endpoint: Box<dyn Endpoint>,
+    remote: RegionKey,
+    posted: u64,
+    completed: u64,
+    /// Kept as long as requests read and write it.
+    _region: Arc<dyn Region>,
+}
+
+impl Stream {
+    /// By an endpoint that is connected to a machine with that region for streams.
+    pub fn new(endpoint: Box<dyn Endpoint>, region: Arc<dyn Region>, remote: RegionKey) -> Self {
+        Self { endpoint, remote, posted: 0, completed: 0, _region: region }
+    }
+
+    /// Sends until it is told to stop, then waits for what is under way.
+    ///
+    /// # Errors
+    /// A request that failed.
+    pub fn run(&mut self, stop: &AtomicBool) -> Result<(), End> {
+        while !stop.load(Ordering::Relaxed) {
+            self.completed += self.endpoint.poll()? as u64;
+            while self.posted - self.completed < u64::from(STREAM_DEPTH) {
+                let request = self.next();
+                self.endpoint.post(&request)?;
+                self.posted += 1;
+            }
+            std::thread::yield_now();
+        }
+        let began = Instant::now();
+        while self.completed < self.posted {
+            self.completed += self.endpoint.poll()? as u64;
+            if began.elapsed() > DRAIN {
+                return Err(End::Hang("background traffic does not drain".to_owned()));
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// Writes and reads in turn.
+    fn next(&self) -> Request {
+        let (kind, half) = if self.posted.is_multiple_of(2) {
+            (RequestKind::Write, 0)
+        } else {
+            (RequestKind::Read, LONG)
+        };
+        Request {
+            kind,
+            local: half,
+            words: LONG as u32,
+            remote: (self.remote.address + 8 * half as u64, self.remote.key),
+            fence: false,
+            inline: false,
+        }
+    }
+}

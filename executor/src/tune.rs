@@ -1,0 +1,215 @@
+//! The search for parameters under which weak outcomes show.
+//!
+//! A climb: from the best of some starting points, one parameter is moved by one step of its ladder at a time, and
+//! what is better stays, until no step is. Measurements are noisy, so the whole list of trials is the result, not
+//! only its best.
+
+use crate::rounds::{Parameters, Preset};
+
+/// What a set of parameters brought. In the order of worth: what was not seen cannot be had by being faster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Score {
+    /// How many different weak outcomes were seen, over all tests.
+    pub kinds: usize,
+    /// Weak outcomes per second, over all tests.
+    pub per_second: f64,
+}
+
+/// Parameters that were tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// The parameters.
+    pub parameters: Parameters,
+    /// What they brought.
+    pub score: Score,
+}
+
+/// A parameter that the search moves.
+struct Knob {
+    ladder: &'static [u32],
+    get: fn(&Parameters) -> u32,
+    set: fn(&mut Parameters, u32),
+}
+
+const KNOBS: [Knob; 6] = [
+    Knob {
+        ladder: &[1, 4, 16, 64, 256, 1024],
+        get: |parameters| parameters.instances,
+        set: |parameters, value| {
+            // As many instances in a batch as before.
+            let batch = parameters.batch();
+            parameters.instances = value;
+            let rounds = (batch / u64::from(value)).clamp(1, 4096);
+            parameters.rounds = u32::try_from(rounds).unwrap_or(1);
+        },
+    },
+    Knob {
+        ladder: &[0, 100, 500, 2000, 10_000],
+        get: |parameters| parameters.delay,
+        set: |parameters, value| parameters.delay = value,
+    },
+    Knob {
+        ladder: &[0, 50, 100],
+        get: |parameters| parameters.flush,
+        set: |parameters, value| parameters.flush = value,
+    },
+    Knob {
+        ladder: &[0, 1, 2, 4],
+        get: |parameters| parameters.stress,
+        set: |parameters, value| parameters.stress = value,
+    },
+    Knob {
+        ladder: &[0, 1],
+        get: |parameters| u32::from(parameters.shuffle),
+        set: |parameters, value| parameters.shuffle = value != 0,
+    },
+    Knob {
+        ladder: &[0, 1],
+        get: |parameters| u32::from(parameters.pin),
+        set: |parameters, value| parameters.pin = value != 0,
+    },
+];
+
+/// Searches from `start` and from the presets, with at most `most` trials. `measure` gives `None` to end the search.
+/// The trials are in the order in which they were made.
+pub fn search(
+    start: &Parameters,
+    most: usize,
+    measure: &mut dyn FnMut(&Parameters) -> Option<Score>,
+) -> Vec<Trial> {
+    let mut search = Search { most, measure, trials: Vec::new(), best: 0 };
+    let mut starts = vec![start.clone()];
+    for preset in Preset::ALL {
+        let mut parameters = start.clone();
+        let preset = preset.parameters();
+        for knob in &KNOBS {
+            (knob.set)(&mut parameters, (knob.get)(&preset));
+        }
+        starts.push(parameters);
+    }
+    if starts.into_iter().all(|parameters| search.try_one(parameters).is_some()) {
+        search.climb();
+    }
+    search.trials
+}
+
+/// The best of some trials.
+pub fn best(trials: &[Trial]) -> Option<&Trial> {
+    // The first of equals: starting points are simpler than what was made of them.
+    let better = |best: &&Trial, trial: &&Trial| trial.score > best.score;
+    trials.iter().reduce(|best, trial| if better(&best, &trial) { trial } else { best })
+}
+
+struct Search<'a> {
+    most: usize,
+    measure: &'a mut dyn FnMut(&Parameters) -> Option<Score>,
+    trials: Vec<Trial>,
+    /// Index into `trials`.
+    best: usize,
+}
+
+impl Search<'_> {
+    /// Whether it is better than all before; `None` if the search is over.
+    fn try_one(&mut self, parameters: Parameters) -> Option<bool> {
+        if self.trials.iter().any(|trial| trial.parameters == parameters) {
+            return Some(false);
+        }
+        if self.trials.len() >= self.most {
+            return None;
+        }
+        let score = (self.measure)(&parameters)?;
+        let is_better = self.trials.get(self.best).is_none_or(|best| score > best.score);
+        self.trials.push(Trial { parameters, score });
+        if is_better {
+            self.best = self.trials.len() - 1;
+        }
+        Some(is_better)
+    }
+
+    fn climb(&mut self) {
+        loop {
+            let before = self.best;
+            for knob in &KNOBS {
+                for upwards in [true, false] {
+                    let best = self.trials[self.best].parameters.clone();
+                    let Some(value) = step(knob, &best, upwards) else { continue };
+                    let mut parameters = best;
+                    (knob.set)(&mut parameters, value);
+                    if parameters.check().is_err() {
+                        continue;
+                    }
+                    match self.try_one(parameters) {
+                        None => return,
+                        Some(true) => break,
+                        Some(false) => {}
+                    }
+                }
+            }
+            if self.best == before {
+                return;
+            }
+        }
+    }
+}
+
+/// The next value of a parameter, up or down its ladder.
+fn step(knob: &Knob, parameters: &Parameters, upwards: bool) -> Option<u32> {
+    let now = (knob.get)(parameters);
+    if upwards {
+        knob.ladder.iter().find(|value| **value > now).copied()
+    } else {
+        knob.ladder.iter().rev().find(|value| **value < now).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_top_of_a_hill() {
+        let hill = |parameters: &Parameters| {
+            let off = |value: u32, best: u32| f64::from(value.abs_diff(best));
+            let per_second = 1e6
+                - off(parameters.instances, 64)
+                - off(parameters.delay, 2000)
+                - off(parameters.flush, 100)
+                - 10.0 * off(parameters.stress, 2);
+            Some(Score { kinds: 1, per_second })
+        };
+        let mut measure = hill;
+        let trials = search(&Parameters::default(), 1000, &mut measure);
+        let found = &best(&trials).unwrap().parameters;
+        assert_eq!((found.instances, found.delay, found.flush, found.stress), (64, 2000, 100, 2));
+        assert_eq!(found.batch(), Parameters::default().batch());
+        assert!(trials.len() < 60, "{}", trials.len());
+        for (at, trial) in trials.iter().enumerate() {
+            assert!(trials[..at].iter().all(|other| other.parameters != trial.parameters));
+            assert!(trial.parameters.check().is_ok());
+        }
+    }
+
+    #[test]
+    fn ends_when_told_to_and_at_its_bound() {
+        let mut left = 3;
+        let mut measure = |_: &Parameters| {
+            left -= 1;
+            (left > 0).then(Score::default)
+        };
+        assert_eq!(search(&Parameters::default(), 100, &mut measure).len(), 2);
+        let mut count = 0.0;
+        let mut always_better = |_: &Parameters| {
+            count += 1.0;
+            Some(Score { kinds: 0, per_second: count })
+        };
+        let trials = search(&Parameters::default(), 7, &mut always_better);
+        assert_eq!((trials.len(), best(&trials)), (7, trials.last()));
+    }
+
+    #[test]
+    fn a_new_outcome_is_worth_more_than_a_rate() {
+        let rare = Score { kinds: 2, per_second: 0.1 };
+        let common = Score { kinds: 1, per_second: 1e6 };
+        assert!(rare > common);
+    }
+}
