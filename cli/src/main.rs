@@ -7,11 +7,8 @@ mod commands;
 mod engine;
 mod exit;
 mod input;
-<<<<<<< HEAD
 mod libraries;
-=======
 mod machines;
->>>>>>> 6a2cc3de6700fea170762c4e5be1f07af3af7520
 mod models;
 mod options;
 mod ordered;

@@ -33,6 +33,9 @@ const DEEPEST: usize = 16;
 /// # Errors
 /// A library without implementation, or one that cannot be followed; each at the call.
 pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, Vec<Diagnostic>> {
+    if depth == Depth::Full && libraries.used(&test.program).is_empty() {
+        return Ok(test.clone());
+    }
     super::prepare(test, libraries)?;
     let mut test = test.clone();
     test.expectations = test.expectations.iter().filter_map(of_implementation).collect();
