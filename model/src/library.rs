@@ -6,11 +6,12 @@
 
 mod restrict;
 
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use compiler::library::Libraries;
 use lang::cat::model::{
-    Axiom, AxiomKind, Definition, DefinitionId, DefinitionKind, Expr, Model, Type,
+    Axiom, AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, Type,
 };
 use lang::diagnostic::Diagnostic;
 use lang::library::{self, Library};
@@ -152,6 +153,23 @@ fn reachable(definitions: Vec<Definition>, axioms: &mut [Axiom]) -> Vec<Definiti
     }
     let kept = definitions.into_iter().zip(is_used).filter(|(_, used)| *used);
     kept.map(|(definition, _)| restrict::renumbered_definition(&definition, &numbers)).collect()
+}
+
+/// Whether a model's text speaks of one of these sets or relations.
+pub fn mentions(model: &Model, bases: &[Base]) -> bool {
+    let found = Cell::new(false);
+    let look = |expr: &Expr| {
+        restrict::each(expr, &mut |part| {
+            if let Expr::Base(base) = part
+                && bases.contains(base)
+            {
+                found.set(true);
+            }
+        });
+    };
+    model.definitions.iter().for_each(|definition| restrict::each_expr(definition, &look));
+    model.axioms.iter().for_each(|axiom| look(&axiom.body));
+    found.get()
 }
 
 fn find(model: &Model, name: &str) -> Option<usize> {

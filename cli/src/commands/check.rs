@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use lang::diagnostic::Diagnostic;
 use lang::litmus;
-use model::allowed::undefined_calls;
+use model::allowed::{Question, undefined_calls};
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -130,7 +130,16 @@ fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
                         undefined_calls(&test, model.model(), model::library::shipped())
                     })
                     .collect();
+                let is_defined = undefined.is_empty();
                 diagnostics.extend(undefined);
+                // Rules of libraries are kept whatever the model, so one is enough to see.
+                let libraries = model::library::shipped();
+                if let (true, false, Some(model)) =
+                    (is_defined, libraries.used(&test.program).is_empty(), models.first())
+                    && let Err(errors) = Question::new(&test, model.model(), libraries, None)
+                {
+                    diagnostics.extend(errors);
+                }
             }
             Err(unknown) => diagnostics.extend(unknown),
         }

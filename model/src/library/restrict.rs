@@ -140,18 +140,18 @@ pub fn renumbered_definition(definition: &Definition, numbers: &[usize]) -> Defi
     map_definition(definition, &|expr| renumbered(expr, numbers))
 }
 
-/// Visits the definitions that an expression uses.
-pub fn uses(expr: &Expr, visit: &mut dyn FnMut(usize)) {
+/// Visits an expression and all its parts.
+pub fn each(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
+    visit(expr);
     match expr {
-        Expr::Base(_) | Expr::Empty | Expr::Universe => {}
-        Expr::Defined(id) => visit(id.definition),
+        Expr::Base(_) | Expr::Empty | Expr::Universe | Expr::Defined(_) => {}
         Expr::Union(a, b)
         | Expr::Intersection(a, b)
         | Expr::Difference(a, b)
         | Expr::Product(a, b)
         | Expr::Sequence(a, b) => {
-            uses(a, visit);
-            uses(b, visit);
+            each(a, visit);
+            each(b, visit);
         }
         Expr::Complement(_, a)
         | Expr::Identity(a)
@@ -160,23 +160,38 @@ pub fn uses(expr: &Expr, visit: &mut dyn FnMut(usize)) {
         | Expr::Star(a)
         | Expr::Optional(a)
         | Expr::Domain(a)
-        | Expr::Range(a) => uses(a, visit),
+        | Expr::Range(a) => each(a, visit),
     }
+}
+
+/// Visits the expressions of a definition.
+pub fn each_expr(definition: &Definition, visit: &dyn Fn(&Expr)) {
+    match &definition.kind {
+        DefinitionKind::Let { body, .. } => visit(body),
+        DefinitionKind::Rec(bodies) => bodies.iter().for_each(|body| visit(&body.body)),
+        DefinitionKind::Choice { total_on, extends, .. } => {
+            visit(total_on);
+            extends.iter().for_each(visit);
+        }
+        DefinitionKind::Table(table) => {
+            visit(&table.on);
+            let named = table.letters.iter().chain(&table.columns).map(|(_, expr)| expr);
+            named.chain(table.rows.iter().map(|(_, set, _)| set)).for_each(visit);
+        }
+    }
+}
+
+/// Visits the definitions that an expression uses.
+pub fn uses(expr: &Expr, visit: &mut dyn FnMut(usize)) {
+    each(expr, &mut |part| {
+        if let Expr::Defined(id) = part {
+            visit(id.definition);
+        }
+    });
 }
 
 /// Visits the definitions that a definition uses.
 pub fn definition_uses(definition: &Definition, visit: &mut dyn FnMut(usize)) {
-    match &definition.kind {
-        DefinitionKind::Let { body, .. } => uses(body, visit),
-        DefinitionKind::Rec(bodies) => bodies.iter().for_each(|body| uses(&body.body, visit)),
-        DefinitionKind::Choice { total_on, extends, .. } => {
-            uses(total_on, visit);
-            extends.iter().for_each(|extends| uses(extends, visit));
-        }
-        DefinitionKind::Table(table) => {
-            uses(&table.on, visit);
-            let named = table.letters.iter().chain(&table.columns).map(|(_, expr)| expr);
-            named.chain(table.rows.iter().map(|(_, set, _)| set)).for_each(|e| uses(e, visit));
-        }
-    }
+    let visit = std::cell::RefCell::new(visit);
+    each_expr(definition, &|expr| uses(expr, &mut |used| (visit.borrow_mut())(used)));
 }

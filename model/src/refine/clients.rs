@@ -1,13 +1,16 @@
 //! Clients of a library: all programs up to a bound that call it, each once up to symmetry, the smallest first.
 //!
-//! Symmetric are clients that differ in the order of threads, in the numbers of nodes, or in names of locations and
+//! Global fences with nothing before or after them in their thread are left out too. Symmetric are clients that differ in the order of threads, in the numbers of nodes, or in names of locations and
 //! values. Left out are those in which some plain location is not written by one statement and looked at by another, for
 //! what such a location shows the same client without it shows too.
 
 use std::hash::{Hash, Hasher};
 
-use lang::library::{Expr, Library, ParameterKind, Place, RuleKind};
+use lang::cat::model::Base;
+use lang::library::{Expr, Item, Library, ParameterKind, Place, RuleKind};
 use rustc_hash::{FxHashSet, FxHasher};
+
+use crate::library::mentions;
 
 /// How large clients may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,13 +285,35 @@ impl Frame<'_> {
         alternate && (!waits || ops.last().is_some_and(|_| ops.iter().any(has_id)))
     }
 
+    /// Whether a call is a global fence that its library's consistency does not speak of: all it does is to order
+    /// what precedes it in its thread before what follows it.
+    fn is_fence(&self, op: &Op) -> bool {
+        let Op::Call { method, objects, .. } = op else { return false };
+        fn only_fences(items: &[Item]) -> bool {
+            items.iter().all(|item| match item {
+                Item::For { items, .. } => only_fences(items),
+                Item::Event(event) => event.stamp == "aGF" && event.at.is_none(),
+            })
+        }
+        let cases = &self.library.methods[*method].cases;
+        let speaks = self.library.consistency.as_ref().is_some_and(|model| {
+            let number = u8::try_from(*method).unwrap_or(u8::MAX);
+            mentions(model, &[Base::GlobalFence, Base::Method(0, number)])
+        });
+        objects.is_empty() && !speaks && cases.iter().all(|case| only_fences(&case.items))
+    }
+
     fn ends_well(&self, ops: &[Op]) -> bool {
-        self.library.rules.iter().all(|rule| match &rule.kind {
-            RuleKind::Alternate(first, _) => {
-                (0..self.objects.len()).all(|object| !self.holds(ops, first, object))
-            }
-            RuleKind::Equal(_) => true,
-        })
+        // Nothing is before a first fence, or after a last one.
+        let is_idle = ops.first().is_some_and(|op| self.is_fence(op))
+            || ops.last().is_some_and(|op| self.is_fence(op));
+        !is_idle
+            && self.library.rules.iter().all(|rule| match &rule.kind {
+                RuleKind::Alternate(first, _) => {
+                    (0..self.objects.len()).all(|object| !self.holds(ops, first, object))
+                }
+                RuleKind::Equal(_) => true,
+            })
     }
 
     /// The calls that a thread may make.
