@@ -8,6 +8,7 @@ mod build;
 pub mod calls;
 mod library;
 mod spin;
+mod values;
 
 use lang::program::{LocationId, NodeId, ThreadId, WorkId};
 use lang::source::Span;

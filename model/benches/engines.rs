@@ -12,8 +12,9 @@ use lang::Test;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::machine::{self, FaultSet, Simulator, Variant};
-use model::models;
+use model::refine::{Bounds, Refinement, clients};
 use model::smt::solver::SolverKind;
+use model::{library, models};
 
 /// Store buffering with puts and polls: the yardstick of the simulator.
 const STORE_BUFFERING: &str = "litmus SB+put-polls\nmodel rdma-tso-rmw\n
@@ -132,6 +133,32 @@ fn engines(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Clients per second of `litmus refine`: the first 200 of two libraries.
+fn refinement(criterion: &mut Criterion) {
+    let base = shipped("rdma-wait-rmw");
+    let bounds =
+        Bounds { threads: 2, calls: 2, nodes: 2, values: 1, plain: 2, objects: 1, size: 0 };
+    let mut group = criterion.benchmark_group("refine");
+    group.sample_size(10);
+    for name in ["bal", "sv"] {
+        let text = library::SHIPPED.iter().find(|(known, _)| *known == name).expect("shipped").1;
+        let library = library::load(&Source::new(name, text)).expect("it loads");
+        let load = |name: &str| Some(shipped(name));
+        let refinement = Refinement::new(library::shipped(), &library, None, &base, load);
+        let refinement = refinement.expect("it has an implementation");
+        let mut all = clients(refinement.library(), &bounds).expect("there are few");
+        all.truncate(200);
+        group.throughput(Throughput::Elements(all.len() as u64));
+        group.bench_function(name, |bencher| {
+            let options = Options { loop_bound: Some(2), ..Options::default() };
+            bencher.iter(|| {
+                all.iter().for_each(|client| drop(black_box(refinement.check(client, &options))));
+            });
+        });
+    }
+    group.finish();
+}
+
 /// What averages hide: the median test and the slowest.
 #[expect(clippy::print_stdout, reason = "a benchmark prints")]
 fn print_extremes(tests: &[&Test], model: &lang::cat::model::Model) {
@@ -188,5 +215,5 @@ fn simulator(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, front, engines, growth, simulator);
+criterion_group!(benches, front, engines, growth, simulator, refinement);
 criterion_main!(benches);

@@ -95,8 +95,14 @@ fn generate(seed: u64) -> String {
     }
     let nodes = 2 + random.below(2);
     let threads = 2 + random.below(2);
-    let place: Vec<usize> =
-        (0..threads).map(|t| if t < nodes { t + 1 } else { 1 + random.below(nodes) }).collect();
+    let together = random.below(4) == 0;
+    let place: Vec<usize> = (0..threads)
+        .map(|t| match t < nodes {
+            _ if together => 1,
+            true => t + 1,
+            false => 1 + random.below(nodes),
+        })
+        .collect();
     let lock = ["WLock l", "SLock l", "NLock l@1", "NLock l@2"][random.below(4)];
     let home = 1 + random.below(nodes);
     let reader = 2;

@@ -25,8 +25,6 @@ impl Restriction {
             Expr::Base(Base::Method(_, number)) => {
                 Some(Expr::Base(Base::Method(self.library, *number)))
             }
-            // Values are read and polls answered within one library only.
-            Expr::Base(Base::ReadsFrom | Base::PollsFrom) => None,
             Expr::Base(Base::Identity) => Some(Expr::Identity(Box::new(self.events()))),
             Expr::Base(base) => {
                 let within = if base.ty() == Type::Set { self.events() } else { self.pairs() };
