@@ -75,6 +75,38 @@ fn every_shipped_library_loads() {
     }
 }
 
+/// What is wrong with a program of one thread's statements per column; or how it is not well formed.
+fn wrong(declared: &str, rows: &str) -> Vec<(&'static str, (usize, usize))> {
+    let text =
+        format!("litmus t\nmodel rdma-wait-rmw\n\n  {declared}\n  x = 0 ||\n  -----\n{rows}");
+    let source = Source::new("t.litmus", text.clone());
+    let test = load(&text);
+    let model = models::load_shipped("rdma-wait-rmw").and_then(Result::ok).expect("it loads").model;
+    let found = match Question::new(&test, &model, library::shipped(), None) {
+        Err(errors) => errors,
+        Ok(question) => question.allowed(&Options::default()).expect("it can be asked").misuses,
+    };
+    let place = |span: lang::source::Span| source.line_column(span.start);
+    found.iter().map(|error| (error.code, place(error.span))).collect()
+}
+
+#[test]
+fn misuse_has_a_place() {
+    let lock = "WLock l";
+    assert_eq!(wrong(lock, "  Rel(l) || skip\n"), [("not-held", (7, 3))]);
+    assert_eq!(wrong(lock, "  Acq(l); Acq(l); Rel(l) || skip\n"), [("already-held", (7, 11))]);
+    assert_eq!(wrong(lock, "  Acq(l) || skip\n"), [("never-released", (7, 3))]);
+    let barrier = "Barrier z {1, 2}";
+    assert_eq!(wrong(barrier, "  Bar(z) || skip\n"), [("unequal-calls", (7, 3))]);
+    // Where it hangs on a value, those executions are left out, and it is said.
+    let sometimes = "  a := x || x^1 := 1\n  if a = 1 { Acq(l) } ||\n  Rel(l) ||\n";
+    assert_eq!(wrong(lock, sometimes), [("not-held", (9, 3))]);
+    let never = "  a := x || x^1 := 1\n  if a = 1 { Acq(l) } ||\n  if a = 1 { Rel(l) } ||\n";
+    assert_eq!(wrong(lock, never), []);
+    let class = wrong("Flag f", "  Raise(f) || skip\n");
+    assert_eq!(class, [("unknown-class", (7, 3))]);
+}
+
 /// A sequence of random numbers (xorshift).
 struct Random(u64);
 
