@@ -13,5 +13,6 @@ pub mod fmt;
 pub mod generate;
 pub mod man;
 pub mod models;
+pub mod refine;
 pub mod report;
 pub mod run;

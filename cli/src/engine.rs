@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use compiler::library::Libraries;
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
@@ -58,9 +59,16 @@ pub struct Request {
     pub loops: Option<u32>,
     /// How many states the explorer may store.
     pub max_states: Option<u64>,
+    /// The libraries of programs, if not the shipped ones.
+    pub libraries: Option<&'static Libraries>,
 }
 
 impl Request {
+    /// The libraries of programs.
+    pub fn libraries(&self) -> &'static Libraries {
+        self.libraries.unwrap_or_else(|| model::library::shipped())
+    }
+
     /// When a question that is asked now must be answered.
     fn deadline(&self) -> Option<Instant> {
         Instant::now().checked_add(self.timeout?)
@@ -127,7 +135,7 @@ impl Refusal {
 /// # Errors
 /// See [`Refusal`].
 pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
-    let undefined = undefined_calls(test, model);
+    let undefined = undefined_calls(test, model, request.libraries());
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
     }
@@ -140,12 +148,18 @@ pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
 
 fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let options = request.options();
-    let question = Question::new(test, model, request.loops).map_err(Refusal::from_diagnostics)?;
+    let question = Question::new(test, model, request.libraries(), request.loops)
+        .map_err(Refusal::from_diagnostics)?;
     let allowed = question.allowed(&options).map_err(Refusal::from_diagnostics)?;
     Ok(Found { allowed, ..Found::default() })
 }
 
 fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    if !request.libraries().used(&test.program).is_empty() {
+        let message = "specifications of libraries have no operational machine; \
+                       --inline explores their implementations";
+        return Err(Refusal::Unsupported(message.to_owned()));
+    }
     let Some(machine) = &model.machine else {
         let message = format!("the model `{}` has no operational machine", model.name);
         return Err(Refusal::Unsupported(message));

@@ -7,6 +7,7 @@ mod commands;
 mod engine;
 mod exit;
 mod input;
+mod libraries;
 mod machines;
 mod models;
 mod options;
@@ -51,6 +52,7 @@ enum Command {
     Gen(commands::generate::Arguments),
     Coverage(commands::coverage::Arguments),
     Compare(commands::compare::Arguments),
+    Refine(commands::refine::Arguments),
     Agent(commands::agent::Arguments),
     Compile(commands::compile::Arguments),
     Check(commands::check::Arguments),
@@ -101,6 +103,7 @@ fn run(arguments: Arguments) -> Exit {
         Command::Gen(arguments) => commands::generate::run(&arguments, &mut terminal),
         Command::Coverage(arguments) => commands::coverage::run(&arguments, &mut terminal),
         Command::Compare(arguments) => commands::compare::run(&arguments, &mut terminal),
+        Command::Refine(arguments) => commands::refine::run(&arguments, &mut terminal),
         Command::Agent(arguments) => commands::agent::run(&arguments, &mut terminal),
         Command::Compile(arguments) => commands::compile::run(&arguments, &mut terminal),
         Command::Check(arguments) => commands::check::run(&arguments, &mut terminal),

@@ -131,6 +131,7 @@ impl SolverOptions {
             timeout: self.timeout,
             loops: self.loops,
             max_states: None,
+            libraries: None,
         }
     }
 }

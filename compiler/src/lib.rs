@@ -6,5 +6,6 @@
 
 pub mod c;
 pub mod code;
+pub mod library;
 pub mod plan;
 pub mod skeleton;

@@ -6,12 +6,14 @@
 
 mod build;
 pub mod calls;
+mod library;
 mod spin;
+mod values;
 
 use lang::program::{LocationId, NodeId, ThreadId, WorkId};
 use lang::source::Span;
 
-pub use build::{Unsupported, build};
+pub use build::{Unsupported, build, build_prepared};
 
 /// Index into [`Skeleton::events`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,6 +114,25 @@ pub enum Stamp {
 }
 
 impl Stamp {
+    /// The stamp of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [
+            Self::CpuRead,
+            Self::CpuWrite,
+            Self::CpuRmw,
+            Self::Fence,
+            Self::Wait,
+            Self::NicLocalRead,
+            Self::NicRemoteWrite,
+            Self::NicAtomicRead,
+            Self::NicRemoteRead,
+            Self::NicLocalWrite,
+            Self::RemoteFence,
+            Self::GlobalFence,
+        ];
+        all.into_iter().find(|stamp| stamp.name() == name)
+    }
+
     /// The name as the papers print it.
     pub fn name(self) -> &'static str {
         match self {
@@ -189,8 +210,55 @@ pub struct Event {
     pub loopback: bool,
     /// When it happens.
     pub guard: Guard,
+    /// Whose event it is.
+    pub origin: Origin,
     /// The statement, or the declaration for initial writes.
     pub span: Span,
+}
+
+impl Event {
+    /// Whether it reads memory.
+    pub fn reads(&self) -> bool {
+        self.read.is_some()
+    }
+
+    /// Whether it writes memory.
+    pub fn writes(&self) -> bool {
+        self.written.is_some()
+    }
+}
+
+/// The library that an event belongs to, and the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// A bit for each library that the event is one of: bit 0 is the base's, bit k + 1 that of number k.
+    pub libraries: u32,
+    /// The library's number and 1, and the method's number.
+    pub method: Option<(u8, u8)>,
+    /// The object called, by its index in the program.
+    pub object: Option<usize>,
+    /// Executions without the call show the same.
+    pub is_idle: bool,
+}
+
+impl Origin {
+    /// Of the base, and of no other library.
+    pub const BASE: Self = Self { libraries: 1, method: None, object: None, is_idle: false };
+}
+
+/// A use of a library that its rules exclude.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misuse {
+    /// When it happens.
+    pub guard: Guard,
+    /// A stable name of the rule.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// The call.
+    pub span: Span,
+    /// Another place that belongs to the matter.
+    pub related: Option<(Span, &'static str)>,
 }
 
 /// An operation that a poll can answer for.
@@ -232,6 +300,10 @@ pub struct Skeleton {
     pub registers: Vec<ValueId>,
     /// For each loop that is left by the bound: when that happens.
     pub exceeded: Vec<Guard>,
+    /// For each free choice, the event that happens iff it is chosen (and control is there).
+    pub choices: Vec<EventId>,
+    /// Uses of libraries that their rules exclude; executions in which one happens do not count.
+    pub misuses: Vec<Misuse>,
     /// The bound to which loops were unrolled.
     pub loop_bound: u32,
 }

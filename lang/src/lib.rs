@@ -10,6 +10,7 @@ pub mod source;
 
 pub mod cat;
 pub mod herd;
+pub mod library;
 pub mod litmus;
 
 use program::Program;

@@ -16,6 +16,22 @@ pub enum Value {
     Undefined,
 }
 
+impl Value {
+    /// The value that a word stands for.
+    pub fn of_word(word: u64) -> Self {
+        if word == crate::program::BOTTOM { Self::Bottom } else { Self::Int(word) }
+    }
+
+    /// The word that stands for it; `⊤` has none.
+    pub fn word(self) -> Option<u64> {
+        match self {
+            Self::Int(value) => Some(value),
+            Self::Bottom => Some(crate::program::BOTTOM),
+            Self::Undefined => None,
+        }
+    }
+}
+
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

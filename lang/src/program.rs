@@ -347,6 +347,7 @@ pub enum BinaryOp {
     Add,
     Subtract,
     Multiply,
+    Remainder,
     Equal,
     NotEqual,
     Less,
@@ -357,13 +358,27 @@ pub enum BinaryOp {
     Or,
 }
 
+/// The word that stands for `⊥` wherever values are words. Programs that use this number cannot tell it from `⊥`.
+pub const BOTTOM: u64 = 0xB077_0B07_70B0_770B;
+
 impl BinaryOp {
-    /// The operator applied to two numbers.
+    /// The operator applied to two words. `⊥` is equal to itself only and not ordered; what is computed from it is
+    /// `⊥`. A number's remainder by 0 is 0.
     pub fn apply(self, left: u64, right: u64) -> u64 {
+        if left == BOTTOM || right == BOTTOM {
+            return match self {
+                Self::Equal => u64::from(left == right),
+                Self::NotEqual => u64::from(left != right),
+                Self::And | Self::Or => self.apply(u64::from(left != 0), u64::from(right != 0)),
+                Self::Less | Self::LessEqual | Self::Greater | Self::GreaterEqual => 0,
+                Self::Add | Self::Subtract | Self::Multiply | Self::Remainder => BOTTOM,
+            };
+        }
         match self {
             Self::Add => left.wrapping_add(right),
             Self::Subtract => left.wrapping_sub(right),
             Self::Multiply => left.wrapping_mul(right),
+            Self::Remainder => left.checked_rem(right).unwrap_or(0),
             Self::Equal => u64::from(left == right),
             Self::NotEqual => u64::from(left != right),
             Self::Less => u64::from(left < right),
@@ -377,12 +392,11 @@ impl BinaryOp {
 }
 
 impl Expr {
-    /// The value for given registers. `⊥` counts as the largest number: only library calls make it, and
-    /// models that define those treat it before they evaluate.
+    /// The value for given registers, as a word: `⊥` is [`BOTTOM`].
     pub fn evaluate(&self, register: &impl Fn(RegisterId) -> u64) -> u64 {
         match self {
             Self::Constant(value) => *value,
-            Self::Bottom => u64::MAX,
+            Self::Bottom => BOTTOM,
             Self::Register(id) => register(*id),
             Self::Not(inner) => u64::from(inner.evaluate(register) == 0),
             Self::Binary(op, left, right) => {

@@ -12,8 +12,9 @@ use lang::Test;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::machine::{self, FaultSet, Simulator, Variant};
-use model::models;
+use model::refine::{Bounds, Refinement, clients};
 use model::smt::solver::SolverKind;
+use model::{library, models};
 
 /// Store buffering with puts and polls: the yardstick of the simulator.
 const STORE_BUFFERING: &str = "litmus SB+put-polls\nmodel rdma-tso-rmw\n
@@ -74,7 +75,8 @@ fn suite() -> Vec<(String, Test)> {
 }
 
 fn outcomes(test: &Test, model: &lang::cat::model::Model, solver: SolverKind) -> usize {
-    let question = Question::new(test, model, None).expect("the model defines the test");
+    let question = Question::new(test, model, library::shipped(), None)
+        .expect("the model defines the test");
     let options = Options { solver, ..Options::default() };
     question.allowed(&options).expect("it can be encoded").outcomes.len()
 }
@@ -106,7 +108,7 @@ fn engines(criterion: &mut Criterion) {
     let tests: Vec<&Test> = suite
         .iter()
         .map(|(_, test)| test)
-        .filter(|test| Question::new(test, &model, None).is_ok())
+        .filter(|test| Question::new(test, &model, library::shipped(), None).is_ok())
         .collect();
     print_extremes(&tests, &model);
     let mut group = criterion.benchmark_group("suite-outcomes");
@@ -128,6 +130,32 @@ fn engines(criterion: &mut Criterion) {
                 .sum::<usize>()
         });
     });
+    group.finish();
+}
+
+/// Clients per second of `litmus refine`: the first 200 of two libraries.
+fn refinement(criterion: &mut Criterion) {
+    let base = shipped("rdma-wait-rmw");
+    let bounds =
+        Bounds { threads: 2, calls: 2, nodes: 2, values: 1, plain: 2, objects: 1, size: 0 };
+    let mut group = criterion.benchmark_group("refine");
+    group.sample_size(10);
+    for name in ["bal", "sv"] {
+        let text = library::SHIPPED.iter().find(|(known, _)| *known == name).expect("shipped").1;
+        let library = library::load(&Source::new(name, text)).expect("it loads");
+        let load = |name: &str| Some(shipped(name));
+        let refinement = Refinement::new(library::shipped(), &library, None, &base, load);
+        let refinement = refinement.expect("it has an implementation");
+        let mut all = clients(refinement.library(), &bounds).expect("there are few");
+        all.truncate(200);
+        group.throughput(Throughput::Elements(all.len() as u64));
+        group.bench_function(name, |bencher| {
+            let options = Options { loop_bound: Some(2), ..Options::default() };
+            bencher.iter(|| {
+                all.iter().for_each(|client| drop(black_box(refinement.check(client, &options))));
+            });
+        });
+    }
     group.finish();
 }
 
@@ -187,5 +215,5 @@ fn simulator(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, front, engines, growth, simulator);
+criterion_group!(benches, front, engines, growth, simulator, refinement);
 criterion_main!(benches);

@@ -1,8 +1,10 @@
 //! The allowed outcomes of a test under a model, by the engine `smt`, and what follows for its verdicts.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use compiler::skeleton::{self, Skeleton, calls::calls};
+use compiler::library::{Libraries, each_call, prepare};
+use compiler::skeleton::{self, Guard, Misuse, Skeleton, calls::calls};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
@@ -40,6 +42,8 @@ pub struct Allowed {
     pub reason: Option<String>,
     /// Statements that wait for ever, where there is no outcome because of them.
     pub blocked: Vec<Span>,
+    /// How the program is not well formed: executions that misuse a library, which do not count.
+    pub misuses: Vec<Diagnostic>,
     /// What the solver did.
     pub statistics: Statistics,
 }
@@ -58,10 +62,10 @@ impl Allowed {
 /// A test and a model that fit each other, ready for questions.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// The test.
-    pub test: &'a Test,
-    /// The model.
-    pub model: &'a Model,
+    /// The test; the memory of library objects follows its own locations.
+    pub test: Cow<'a, Test>,
+    /// The model, composed with the libraries that the test uses.
+    pub model: Cow<'a, Model>,
     /// The test's events.
     pub skeleton: Skeleton,
     /// The model laid out for them.
@@ -77,17 +81,36 @@ impl<'a> Question<'a> {
     pub fn new(
         test: &'a Test,
         model: &'a Model,
+        libraries: &Libraries,
         loop_bound: Option<u32>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let undefined = undefined_calls(test, model);
+        let undefined = undefined_calls(test, model, libraries);
         if !undefined.is_empty() {
             return Err(undefined);
         }
         let bound = loop_bound.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
-        let skeleton = skeleton::build(&test.program, bound).map_err(|unsupported| {
-            vec![undefined_call(model, &unsupported.call, unsupported.span)]
+        let (test, model, skeleton) = if libraries.used(&test.program).is_empty() {
+            let skeleton = skeleton::build(&test.program, bound);
+            (Cow::Borrowed(test), Cow::Borrowed(model), skeleton)
+        } else {
+            let prepared = prepare(test, libraries)?;
+            let composed = crate::library::compose(model, libraries, &prepared.used)?;
+            let skeleton = skeleton::build_prepared(&prepared, libraries, bound);
+            (Cow::Owned(prepared.test), Cow::Owned(composed), skeleton)
+        };
+        let skeleton = skeleton.map_err(|unsupported| match unsupported.reason {
+            Some(reason) => {
+                let message = format!("`{}`: {reason}", unsupported.call);
+                vec![Diagnostic::error("library-not-usable", unsupported.span, message)]
+            }
+            None => vec![undefined_call(&model, &unsupported.call, unsupported.span)],
         })?;
-        let plan = Plan::new(model, &skeleton).map_err(|error| {
+        let certain = skeleton.misuses.iter().filter(|misuse| misuse.guard == Guard::TRUE);
+        let errors: Vec<Diagnostic> = certain.map(misuse_error).collect();
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let plan = Plan::new(&model, &skeleton).map_err(|error| {
             vec![Diagnostic::error("model-not-usable", Span::default(), error.0)]
         })?;
         Ok(Self { test, model, skeleton, plan })
@@ -105,7 +128,7 @@ impl<'a> Question<'a> {
     ) -> Result<Session<'_>, Vec<Diagnostic>> {
         let solver = (options.solver, &options.limits);
         let observables = &self.test.observables;
-        Session::new(&self.skeleton, self.model, &self.plan, observables, solver, keep)
+        Session::new(&self.skeleton, &self.model, &self.plan, observables, solver, keep)
             .map_err(|error| vec![self.encode_diagnostic(&error)])
     }
 
@@ -129,6 +152,8 @@ impl<'a> Question<'a> {
     /// As [`Question::session`].
     pub fn allowed(&self, options: &Options) -> Result<Allowed, Vec<Diagnostic>> {
         let mut session = self.session(options, |_| true)?;
+        // Asked first: blocking outcomes would hide them.
+        let misuses = session.misuses();
         let Enumeration { outcomes, complete, reason } = enumerate(&mut session);
         let mut blocked = Vec::new();
         if outcomes.is_empty() && complete {
@@ -141,15 +166,57 @@ impl<'a> Question<'a> {
             complete,
             reason,
             blocked,
+            misuses: misuses
+                .into_iter()
+                .map(|index| misuse_warning(&self.skeleton.misuses[index]))
+                .collect(),
             statistics: session.statistics,
         })
     }
 }
 
-/// A diagnostic for each kind of statement that the test uses and the model does not define.
-pub fn undefined_calls(test: &Test, model: &Model) -> Vec<Diagnostic> {
+/// What is wrong with a misuse that happens whatever the program does.
+fn misuse_error(misuse: &Misuse) -> Diagnostic {
+    let error = Diagnostic::error(misuse.code, misuse.span, misuse.message.as_str());
+    match misuse.related {
+        Some((place, text)) if place != misuse.span => error.related(place, text),
+        _ => error,
+    }
+}
+
+/// The same where it hangs on values.
+fn misuse_warning(misuse: &Misuse) -> Diagnostic {
+    let error = misuse_error(misuse);
+    let message = format!("the program is not well formed: {}", error.message);
+    let help = "executions that do this are left out; the library promises nothing for them";
+    Diagnostic { severity: lang::diagnostic::Severity::Warning, message, ..error }.help(help)
+}
+
+/// A diagnostic for each kind of statement that the test uses and neither the model nor a library defines.
+pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec<Diagnostic> {
+    let mut library_calls = Vec::new();
+    each_call(&test.program, &mut |_, call, span| {
+        let is_defined = libraries.resolve(&test.program, call).is_some();
+        library_calls.push((call.method.clone(), span, is_defined));
+    });
+    if let Some((call, span, _)) = library_calls.first()
+        && let Some(lacking) = crate::library::lacking(model)
+    {
+        let message = format!("the model `{}` does not define `{call}`", model.name);
+        let help = format!("library calls need an rdma-wait model: this one {lacking}");
+        return vec![Diagnostic::error("undefined-call", *span, message).help(help)];
+    }
+    let undefined = library_calls.iter().filter(|(_, _, is_defined)| !is_defined);
+    if undefined.count() > 0
+        && let Err(errors) = prepare(test, libraries)
+    {
+        return errors;
+    }
     let used = calls(&test.program);
-    let undefined = used.iter().filter(|(call, _)| !model.calls.contains(&call.as_str()));
+    let is_library = |span: &Span| library_calls.iter().any(|(_, known, _)| known == span);
+    let undefined = used
+        .iter()
+        .filter(|(call, span)| !model.calls.contains(&call.as_str()) && !is_library(span));
     undefined.map(|(call, span)| undefined_call(model, call, *span)).collect()
 }
 

@@ -43,7 +43,7 @@ impl Suite {
     /// file (`is_own`), all of whose statements the model defines.
     pub fn new(model: Model, tests: &Arc<Vec<Test>>, is_own: bool) -> Self {
         let speaks = |test: &Test| {
-            undefined_calls(test, &model).is_empty()
+            undefined_calls(test, &model, crate::library::shipped()).is_empty()
                 && test
                     .expectations
                     .iter()
@@ -110,7 +110,8 @@ impl Case {
             };
             model.axioms = suite.changes.iter().map(about).collect();
             // Where this cannot be told, every change is tried.
-            let Ok(question) = Question::new(self.test(), &model, None) else {
+            let Ok(question) = Question::new(self.test(), &model, crate::library::shipped(), None)
+            else {
                 return vec![true; suite.changes.len()];
             };
             let plan = question.plan;
@@ -128,11 +129,13 @@ impl Case {
             let claims = verdict::check(test, &model.name, is_own, allowed);
             claims.iter().any(|claim| claim.holds() == Some(false))
         };
-        let changed = Question::new(test, &change.model, None).ok()?;
+        let changed = Question::new(test, &change.model, crate::library::shipped(), None).ok()?;
         if !change.allows_more {
             return changed.allowed(&options).ok().map(|allowed| fails(&allowed));
         }
-        let before = || Question::new(test, model, None).ok()?.allowed(&options).ok();
+        let before = || {
+            Question::new(test, model, crate::library::shipped(), None).ok()?.allowed(&options).ok()
+        };
         let mut allowed = self.allowed.get_or_init(before).clone()?;
         let mut session = changed.session(&options, |_| true).ok()?;
         let within = session.within_bound();

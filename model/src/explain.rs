@@ -80,7 +80,7 @@ pub fn explain<'q>(
     let reason = match find(question, options, wanted, |_| true)? {
         Search::Found(execution) => {
             check(question, &execution)?;
-            let broken = broken_axioms(&question.skeleton, question.model, &execution);
+            let broken = broken_axioms(&question.skeleton, &question.model, &execution);
             if !broken.is_empty() {
                 return Err(unsound(&format!(
                     "a witness breaks the axiom `{}`",

@@ -119,7 +119,8 @@ impl<'a> Session<'a> {
     /// Makes the encoding again until its domains list every value that a consistent execution has.
     fn complete_domains(&mut self) -> Result<(), EncodeError> {
         while self.encoding.values.other != Lit::FALSE {
-            let other = [!self.encoding.exceeded, self.encoding.values.other];
+            let mut other = self.within_bound();
+            other.push(self.encoding.values.other);
             match self.find_any(&other) {
                 Found::Execution(_) => {}
                 Found::Nothing => break,
@@ -192,14 +193,27 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The assumptions under which no loop is left by the bound.
+    /// The assumptions under which no loop is left by the bound, and no library misused.
     pub fn within_bound(&self) -> Vec<Lit> {
-        vec![!self.encoding.exceeded]
+        vec![!self.encoding.exceeded, !self.encoding.any_misuse]
     }
 
     /// The assumptions under which some loop is left by the bound.
     pub fn beyond_bound(&self) -> Vec<Lit> {
-        vec![self.encoding.exceeded]
+        vec![self.encoding.exceeded, !self.encoding.any_misuse]
+    }
+
+    /// The misuses of the skeleton that some execution has, by their index. What limits hide is not among them.
+    pub fn misuses(&mut self) -> Vec<usize> {
+        let literals = self.encoding.misused.clone();
+        let mut found = Vec::new();
+        for (index, literal) in literals.into_iter().enumerate() {
+            let assumptions = [literal, !self.encoding.exceeded];
+            if let Found::Execution(_) = self.find(&assumptions) {
+                found.push(index);
+            }
+        }
+        found
     }
 
     /// The assumptions under which the observables have these values; `None` if one cannot have its value.

@@ -97,7 +97,10 @@ fn explain_programs(models: &[Model]) -> (u64, Counts) {
 
 fn every_model(program: &Program, models: &[Model], counts: &mut Counts) -> Result<(), String> {
     let test = load(&program.to_string())?;
-    for model in models.iter().filter(|model| undefined_calls(&test, model).is_empty()) {
+    for model in models
+        .iter()
+        .filter(|model| undefined_calls(&test, model, model::library::shipped()).is_empty())
+    {
         every_outcome(&test, model, counts).map_err(|error| format!("{}: {error}", model.name))?;
     }
     Ok(())
@@ -117,7 +120,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Explains what has a candidate execution and no consistent one.
 fn every_outcome(test: &Test, model: &Model, counts: &mut Counts) -> Result<(), String> {
     let message = |diagnostics: Vec<lang::diagnostic::Diagnostic>| diagnostics[0].message.clone();
-    let question = Question::new(test, model, None).map_err(message)?;
+    let question = Question::new(test, model, model::library::shipped(), None).map_err(message)?;
     let options = Options::default();
     let allowed = question.allowed(&options).map_err(message)?;
     counts.questions += 1;
@@ -170,7 +173,7 @@ fn candidates(
 
 /// Whether an explanation is one, by the definitions.
 fn holds(question: &Question<'_>, broken: &Broken) -> Result<(), String> {
-    let (skeleton, model) = (&question.skeleton, question.model);
+    let (skeleton, model) = (&question.skeleton, &question.model);
     well_formed(skeleton, &question.test.observables, &broken.execution)?;
     let all = broken_axioms(skeleton, model, &broken.execution);
     if all != broken.all_axioms || !all.contains(&broken.axiom) {
@@ -233,9 +236,9 @@ fn in_relation(
     let there = match given {
         Some(given) => {
             given
-                && evaluated(question.model, evaluator, name).is_none_or(|all| all.contains(&pair))
+                && evaluated(&question.model, evaluator, name).is_none_or(|all| all.contains(&pair))
         }
-        None => evaluated(question.model, evaluator, name)
+        None => evaluated(&question.model, evaluator, name)
             .ok_or_else(|| format!("no relation {name}"))?
             .contains(&pair),
     };

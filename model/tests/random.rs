@@ -84,7 +84,10 @@ fn engines_agree() {
 fn compare(test: &Test, models: &[Model], z3: bool, counts: &mut Counts) -> Result<(), String> {
     let mut machines: Vec<(Variant, Answer)> = Vec::new();
     let mut answers: BTreeMap<&str, Answer> = BTreeMap::new();
-    for model in models.iter().filter(|model| undefined_calls(test, model).is_empty()) {
+    for model in models
+        .iter()
+        .filter(|model| undefined_calls(test, model, model::library::shipped()).is_empty())
+    {
         counts.questions += 1;
         let by_solver = solve(test, model, SolverKind::Batsat, counts)?;
         if z3 {
@@ -113,7 +116,7 @@ fn solve(
     counts: &mut Counts,
 ) -> Result<Answer, String> {
     let message = |diagnostics: Vec<lang::diagnostic::Diagnostic>| diagnostics[0].message.clone();
-    let question = Question::new(test, model, None).map_err(message)?;
+    let question = Question::new(test, model, model::library::shipped(), None).map_err(message)?;
     let mut options = Options { solver, ..Options::default() };
     options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
     let allowed = question.allowed(&options).map_err(message)?;

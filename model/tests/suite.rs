@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use compiler::library::{Depth, inline};
 use lang::Test;
 use lang::outcome::Claim;
 use lang::program::{Stmt, StmtKind};
@@ -103,7 +104,13 @@ fn run(test: &Test, model: &str, engine: Engine) -> Result<(), Failed> {
         Engine::Smt(solver) => by_solver(test, &model, solver)?,
         Engine::Explore => by_exploration(test, &model)?,
     };
-    for claim in verdict::check(test, &model.name, false, &allowed) {
+    let is_inlined = matches!(engine, Engine::Explore)
+        && !model::library::shipped().used(&test.program).is_empty();
+    let claimed = match is_inlined {
+        true => inline(test, model::library::shipped(), Depth::Full).unwrap_or(test.clone()),
+        false => test.clone(),
+    };
+    for claim in verdict::check(&claimed, &model.name, false, &allowed) {
         if claim.holds() != Some(true) {
             let (expected, found) = (claim.expected.name(), claim.verdict.name());
             let condition = claim.condition;
@@ -121,7 +128,8 @@ fn by_solver(
     let failed = |diagnostics: Vec<lang::diagnostic::Diagnostic>| {
         Failed::from(diagnostics[0].message.clone())
     };
-    let question = Question::new(test, model, None).map_err(failed)?;
+    let libraries = model::library::shipped();
+    let question = Question::new(test, model, libraries, None).map_err(failed)?;
     let mut options = Options { solver, ..Options::default() };
     options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
     let allowed = question.allowed(&options).map_err(failed)?;
@@ -129,8 +137,8 @@ fn by_solver(
         return Ok(allowed);
     }
     for witness in allowed.outcomes.values().flatten() {
-        check::well_formed(&question.skeleton, &test.observables, witness)?;
-        let broken = check::broken_axioms(&question.skeleton, model, witness);
+        check::well_formed(&question.skeleton, &question.test.observables, witness)?;
+        let broken = check::broken_axioms(&question.skeleton, &question.model, witness);
         if !broken.is_empty() {
             return Err(format!("a witness breaks {broken:?}").into());
         }
@@ -166,6 +174,11 @@ fn vacuous_conditions(
 }
 
 fn by_exploration(test: &Test, model: &lang::cat::model::Model) -> Result<Allowed, Failed> {
+    // Specifications of libraries have no machine; their implementations show nothing else.
+    let libraries = model::library::shipped();
+    let inlined = inline(test, libraries, Depth::Full);
+    let inlined = inlined.map_err(|errors| Failed::from(errors[0].message.clone()))?;
+    let test = &inlined;
     let variant = model.machine.as_deref().and_then(machine::Variant::from_name);
     let variant = variant.ok_or("the model names no machine")?;
     let deadline = Some(Instant::now() + TIME_LIMIT);

@@ -21,6 +21,7 @@ use serde_json::json;
 use crate::engine::{self, Engine, Found, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
+use crate::libraries::{InlineOption, LibraryOption, inlined};
 use crate::models::{LoadedModel, Models};
 use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;
@@ -38,6 +39,10 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     models: ModelOption,
+    #[command(flatten)]
+    libraries: LibraryOption,
+    #[command(flatten)]
+    inline: InlineOption,
     /// Which engine computes outcomes
     #[arg(long, value_name = "ENGINE", default_value = "smt")]
     engine: Engine,
@@ -72,12 +77,18 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     unreadable.into_iter().for_each(|problem| report.problem(problem));
     let max_states = arguments.max_states;
-    let request = Request { engine: arguments.engine, max_states, ..arguments.solver.request() };
+    let libraries = match arguments.libraries.load() {
+        Ok(libraries) => Some(libraries),
+        Err(wrong) => return wrong.into_iter().for_each(|problem| report.problem(problem)),
+    };
+    let engine = arguments.engine;
+    let request = Request { engine, max_states, libraries, ..arguments.solver.request() };
     let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
     let layout = Layout::new(report.look(), is_few || arguments.witness, &inputs, models);
     report.terminal.begin_progress(inputs.len());
 
-    let work = |input: &Input| ask_about(input, models, &request, arguments.witness);
+    let (witness, inline) = (arguments.witness, arguments.inline.inline);
+    let work = |input: &Input| ask_about(input, models, &request, witness, inline);
     let each = |input: &Input, answer: Result<Answer, String>| {
         report.terminal.progress().inc(1);
         match answer {
@@ -106,11 +117,26 @@ struct Answer {
     skips: Vec<Skip>,
 }
 
-fn ask_about(input: &Input, models: &Models, request: &Request, witness: bool) -> Answer {
+fn ask_about(
+    input: &Input,
+    models: &Models,
+    request: &Request,
+    witness: bool,
+    inline: bool,
+) -> Answer {
     let mut answer = Answer::default();
     let (loaded, diagnostics) = load_test(input);
     answer.problems = diagnostics;
-    let Some((test, source)) = loaded else { return answer };
+    let Some((mut test, source)) = loaded else { return answer };
+    if inline {
+        match inlined(&test, &source, request.libraries()) {
+            Ok(inlined) => test = inlined,
+            Err(errors) => {
+                answer.problems.extend(errors);
+                return answer;
+            }
+        }
+    }
     let asked = match models.of_test(&test, &source) {
         Ok(asked) => asked,
         Err(unknown) => {
@@ -163,6 +189,8 @@ impl Answer {
         found: Found,
     ) {
         let checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
+        let misuses = found.allowed.misuses.clone();
+        self.problems.extend(problems(source, misuses));
         let result = TestResult::new(test, source, model.name(), request.engine, found, checked);
         self.problems.extend(result.engines_disagree(source));
         self.results.push(result);
@@ -178,7 +206,7 @@ fn witnesses(
     result: &TestResult,
 ) -> Result<Vec<Witness>, Vec<Problem>> {
     let shared = || Arc::new(source.clone());
-    let question = Question::new(test, model.model(), request.loops)
+    let question = Question::new(test, model.model(), request.libraries(), request.loops)
         .map_err(|errors| problems(&shared(), errors))?;
     let mut witnesses = Vec::new();
     for outcome in &result.outcomes {

@@ -7,11 +7,12 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use lang::diagnostic::Diagnostic;
 use lang::litmus;
-use model::allowed::undefined_calls;
+use model::allowed::{Question, undefined_calls};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::input::{self, Input};
+use crate::libraries;
 use crate::models::{self, Models};
 use crate::options::{Format, FormatOption, JobsOption};
 use crate::ordered::map_in_order;
@@ -22,7 +23,7 @@ use crate::terminal::Terminal;
 /// Say what is wrong with tests and models, without running anything
 #[derive(Args)]
 pub struct Arguments {
-    /// Tests (.litmus), models (.cat), folders of both, or - for a test on standard input
+    /// Tests (.litmus), models (.cat), libraries (.lib), folders of them, or - for a test on standard input
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Take warnings as errors
@@ -36,7 +37,7 @@ pub struct Arguments {
 
 /// Checks all files.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat"]);
+    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat", "lib"]);
     let mut tally = Tally::default();
     let format = arguments.format.format;
     unreadable.into_iter().for_each(|problem| tally.add(problem, format, terminal));
@@ -106,6 +107,9 @@ impl Tally {
 }
 
 fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
+    if input.has_extension("lib") {
+        return libraries::load_file(&input.name()).err().unwrap_or_default();
+    }
     if input.has_extension("cat") {
         return match models::load_file(&input.name()) {
             Ok((_, warnings)) => warnings,
@@ -120,9 +124,22 @@ fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
     if let Some(test) = test {
         match shipped.of_test(&test, &source) {
             Ok(models) => {
-                let undefined: Vec<Diagnostic> =
-                    models.iter().flat_map(|model| undefined_calls(&test, model.model())).collect();
+                let undefined: Vec<Diagnostic> = models
+                    .iter()
+                    .flat_map(|model| {
+                        undefined_calls(&test, model.model(), model::library::shipped())
+                    })
+                    .collect();
+                let is_defined = undefined.is_empty();
                 diagnostics.extend(undefined);
+                // Rules of libraries are kept whatever the model, so one is enough to see.
+                let libraries = model::library::shipped();
+                if let (true, false, Some(model)) =
+                    (is_defined, libraries.used(&test.program).is_empty(), models.first())
+                    && let Err(errors) = Question::new(&test, model.model(), libraries, None)
+                {
+                    diagnostics.extend(errors);
+                }
             }
             Err(unknown) => diagnostics.extend(unknown),
         }

@@ -14,8 +14,10 @@ use model::allowed::Question;
 use model::explain::{Explanation, Reason, explain};
 use serde_json::json;
 
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{Input, load_test};
+use crate::libraries::{InlineOption, LibraryOption, inlined};
 use crate::models::{ChoiceError, LoadedModel, Models};
 use crate::options::{Format, FormatOption, SolverOptions, show_problems};
 use crate::problem::problems;
@@ -33,6 +35,10 @@ pub struct Arguments {
     /// The model; the first that the test's header names by default
     #[arg(long, value_name = "NAME|FILE.cat")]
     model: Option<String>,
+    #[command(flatten)]
+    libraries: LibraryOption,
+    #[command(flatten)]
+    inline: InlineOption,
     #[command(flatten)]
     solver: SolverOptions,
     /// Write the execution as a graph in the DOT language to a file, or - for standard output
@@ -68,7 +74,24 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let input = Input { path: arguments.path.clone(), is_named: true };
     let (loaded, diagnostics) = load_test(&input);
     show_problems(&diagnostics, terminal);
-    let Some((test, source)) = loaded else { return Exit::BadInput };
+    let Some((mut test, source)) = loaded else { return Exit::BadInput };
+    let libraries = match arguments.libraries.load() {
+        Ok(libraries) => libraries,
+        Err(wrong) => {
+            show_problems(&wrong, terminal);
+            return Exit::BadInput;
+        }
+    };
+    if arguments.inline.inline {
+        match inlined(&test, &source, libraries) {
+            Ok(inlined) => test = inlined,
+            Err(wrong) => {
+                show_problems(&wrong, terminal);
+                return Exit::BadInput;
+            }
+        }
+    }
+    let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let model = match models.of_test(&test, &source) {
         Ok(models) => models.into_iter().next(),
         Err(errors) => return refuse(&source, errors, terminal),
@@ -76,7 +99,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(model) = model else {
         return refuse(&source, Vec::new(), terminal);
     };
-    explain_under(arguments, &test, &source, &model, terminal)
+    explain_under(arguments, &request, &test, &source, &model, terminal)
 }
 
 fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal) -> Exit {
@@ -87,6 +110,7 @@ fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal
 
 fn explain_under(
     arguments: &Arguments,
+    request: &Request,
     test: &Test,
     source: &Arc<Source>,
     model: &LoadedModel,
@@ -96,8 +120,8 @@ fn explain_under(
         Ok(wanted) => wanted,
         Err(message) => return terminal.usage_error(&message),
     };
-    let request = arguments.solver.request();
-    let question = match Question::new(test, model.model(), request.loops) {
+    let libraries = request.libraries();
+    let question = match Question::new(test, model.model(), libraries, request.loops) {
         Ok(question) => question,
         Err(errors) => return refuse(source, errors, terminal),
     };

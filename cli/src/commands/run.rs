@@ -18,8 +18,10 @@ use clap::{Args, ValueEnum};
 use executor::sim::Sim;
 use serde_json::json;
 
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, Input};
+use crate::libraries::LibraryOption;
 use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
 use crate::ordered::map_in_order;
@@ -59,6 +61,8 @@ pub struct Arguments {
     list_faults: bool,
     #[command(flatten)]
     models: ModelOption,
+    #[command(flatten)]
+    libraries: LibraryOption,
     #[command(flatten)]
     solver: SolverOptions,
     /// Record what is seen in a new file, as JSON lines
@@ -169,6 +173,13 @@ fn run_all(
             return false;
         }
     };
+    let libraries = match arguments.libraries.load() {
+        Ok(libraries) => Some(libraries),
+        Err(wrong) => {
+            wrong.into_iter().for_each(|problem| report.problem(problem));
+            return false;
+        }
+    };
     let stop = stop_on_signal();
     let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
     let layout = Layout::new(report.look(), is_few, &inputs);
@@ -179,7 +190,7 @@ fn run_all(
         plan,
         models,
         pool: &pool,
-        request: arguments.solver.request(),
+        request: Request { libraries, ..arguments.solver.request() },
         stop: &stop,
         progress: &|_| progress.tick(),
     };
@@ -232,7 +243,7 @@ fn run_all(
 }
 
 /// A flag that the first Ctrl-C sets; the second ends the process.
-fn stop_on_signal() -> Arc<AtomicBool> {
+pub fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let handler = move || {

@@ -36,7 +36,7 @@ impl Term {
         match expression {
             Expr::Constant(value) => Self::constant(*value),
             // As `Expr::evaluate` has it.
-            Expr::Bottom => Self::constant(u64::MAX),
+            Expr::Bottom => Self::constant(lang::program::BOTTOM),
             Expr::Register(id) => Self::variable(&registers[id.0]),
             Expr::Not(inner) => Self::new(inner, registers).not(),
             Expr::Binary(op, left, right) => {
@@ -69,6 +69,11 @@ impl Term {
             BinaryOp::Add => self.compute("+", &other),
             BinaryOp::Subtract => self.compute("-", &other),
             BinaryOp::Multiply => self.compute("*", &other),
+            BinaryOp::Remainder => {
+                let (left, right) = (self.operand(), other.operand());
+                let text = format!("({right} == 0 ? 0 : {left} % {right})");
+                Self { text, kind: Kind::Number }
+            }
             BinaryOp::Equal => self.compare("==", &other),
             BinaryOp::NotEqual => self.compare("!=", &other),
             BinaryOp::Less => self.compare("<", &other),
@@ -129,7 +134,12 @@ impl Term {
 fn known(op: BinaryOp, left: &Term, right: &Term) -> Option<u64> {
     let comparison = !matches!(
         op,
-        BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::And | BinaryOp::Or
+        BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Remainder
+            | BinaryOp::And
+            | BinaryOp::Or
     );
     if comparison && left == right {
         return Some(op.apply(0, 0));

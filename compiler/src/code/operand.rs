@@ -75,7 +75,7 @@ impl Computation {
         while let Some(expression) = todo.pop() {
             match expression {
                 Expr::Constant(value) => steps.push(Step::Push(*value)),
-                Expr::Bottom => steps.push(Step::Push(u64::MAX)),
+                Expr::Bottom => steps.push(Step::Push(lang::program::BOTTOM)),
                 Expr::Register(register) => steps.push(Step::Load(*register)),
                 Expr::Not(inner) => {
                     steps.push(Step::Not);

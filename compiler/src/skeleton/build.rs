@@ -11,9 +11,10 @@ use lang::source::Span;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Condition, Event, EventId, Guard, Operation, Requirement, Skeleton, Stamp, Value, ValueId,
-    calls::call_name, spin,
+    Condition, Event, EventId, Guard, Operation, Origin, Requirement, Skeleton, Stamp, Value,
+    ValueId, calls::call_name, library::Users, spin,
 };
+use crate::library::{Libraries, Prepared};
 
 /// A statement that has no events of its own: a library's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Unsupported {
     pub call: String,
     /// Its place.
     pub span: Span,
+    /// Why, if it is not that there is no such statement.
+    pub reason: Option<String>,
 }
 
 /// The skeleton of a program whose loops are unrolled `loop_bound` times.
@@ -29,51 +32,97 @@ pub struct Unsupported {
 /// # Errors
 /// The first statement that is a library call.
 pub fn build(program: &Program, loop_bound: u32) -> Result<Skeleton, Unsupported> {
-    let mut builder = Builder::new(program, loop_bound);
-    builder.initial_writes(program);
+    let owners = vec![0; program.locations.len()];
+    build_with(program, &owners, &Libraries::default(), &[], loop_bound)
+}
+
+/// The skeleton of a program over libraries.
+///
+/// # Errors
+/// The first statement that no library defines, or whose library's text does not fit it.
+pub fn build_prepared(
+    prepared: &Prepared,
+    libraries: &Libraries,
+    loop_bound: u32,
+) -> Result<Skeleton, Unsupported> {
+    let program = &prepared.test.program;
+    build_with(program, &prepared.owners, libraries, &prepared.used, loop_bound)
+}
+
+fn build_with(
+    program: &Program,
+    owners: &[usize],
+    libraries: &Libraries,
+    used: &[usize],
+    loop_bound: u32,
+) -> Result<Skeleton, Unsupported> {
+    let mut builder = Builder::new(program, libraries, used, loop_bound);
+    builder.initial_writes(program, owners);
     for (index, thread) in program.threads.iter().enumerate() {
         builder.thread = ThreadId(index);
         builder.own_node = Some(thread.node);
         builder.live = Guard::TRUE;
         builder.block(&thread.body)?;
+        builder.thread_ends();
     }
+    builder.program_ends();
     builder.skeleton.registers = builder.registers;
     Ok(builder.skeleton)
 }
 
+/// How often a loop is unrolled at most that certainly goes round.
+const LONGEST_LOOP: u32 = 64;
+
 /// Values of all registers at a point of a thread.
 type Registers = Vec<ValueId>;
 
-struct Builder {
-    skeleton: Skeleton,
+pub(super) struct Builder<'a> {
+    pub(super) program: &'a Program,
+    pub(super) libraries: &'a Libraries,
+    pub(super) used: &'a [usize],
+    /// How threads use objects whose libraries have rules.
+    pub(super) users: Users,
+    /// Whose events the statement at hand has.
+    pub(super) origin: Origin,
+    pub(super) skeleton: Skeleton,
     /// The home node of each location.
     homes: Vec<NodeId>,
-    value_ids: FxHashMap<Value, ValueId>,
-    condition_ids: FxHashMap<Condition, usize>,
-    thread: ThreadId,
+    pub(super) value_ids: FxHashMap<Value, ValueId>,
+    pub(super) condition_ids: FxHashMap<Condition, usize>,
+    pub(super) thread: ThreadId,
     /// The node that the thread runs on.
     own_node: Option<NodeId>,
     /// When control is at the current point.
-    live: Guard,
-    registers: Registers,
+    pub(super) live: Guard,
+    pub(super) registers: Registers,
     /// For each loop that is being unrolled: where control left it, and with which registers.
     exits: Vec<Vec<(Guard, Registers)>>,
-    choices: usize,
+    pub(super) choices: usize,
     operations: usize,
 }
 
 /// What the events of one operation share.
 #[derive(Clone, Copy)]
-struct Shape {
-    operation: usize,
-    node: Option<NodeId>,
-    id: Option<WorkId>,
-    span: Span,
+pub(super) struct Shape {
+    pub(super) operation: usize,
+    pub(super) node: Option<NodeId>,
+    pub(super) id: Option<WorkId>,
+    pub(super) span: Span,
 }
 
-impl Builder {
-    fn new(program: &Program, loop_bound: u32) -> Self {
+impl<'a> Builder<'a> {
+    fn new(
+        program: &'a Program,
+        libraries: &'a Libraries,
+        used: &'a [usize],
+        loop_bound: u32,
+    ) -> Self {
         let mut builder = Self {
+            program,
+            libraries,
+            used,
+            users: Users::default(),
+            origin: Origin::BASE,
             skeleton: Skeleton { loop_bound, ..Skeleton::default() },
             homes: program.locations.iter().map(|location| location.node).collect(),
             value_ids: FxHashMap::default(),
@@ -92,7 +141,7 @@ impl Builder {
         builder
     }
 
-    fn initial_writes(&mut self, program: &Program) {
+    fn initial_writes(&mut self, program: &Program, owners: &[usize]) {
         for (index, location) in program.locations.iter().enumerate() {
             let written = Some(self.constant(location.initial));
             let operation = self.next_operation();
@@ -108,6 +157,10 @@ impl Builder {
                 atomic: true,
                 loopback: false,
                 guard: Guard::TRUE,
+                origin: Origin {
+                    libraries: 1 << owners.get(index).copied().unwrap_or(0).min(31),
+                    ..Origin::BASE
+                },
                 span: location.span,
             });
         }
@@ -116,128 +169,6 @@ impl Builder {
     fn next_operation(&mut self) -> usize {
         self.operations += 1;
         self.operations - 1
-    }
-
-    // Values and conditions, each node once.
-
-    fn value(&mut self, value: Value) -> ValueId {
-        if let Some(id) = self.value_ids.get(&value) {
-            return *id;
-        }
-        let id = ValueId(self.skeleton.values.len());
-        self.skeleton.values.push(value.clone());
-        self.value_ids.insert(value, id);
-        id
-    }
-
-    fn constant(&mut self, value: u64) -> ValueId {
-        self.value(Value::Constant(value))
-    }
-
-    fn known(&self, id: ValueId) -> Option<u64> {
-        match self.skeleton.values[id.0] {
-            Value::Constant(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn condition(&mut self, condition: Condition) -> Guard {
-        let next = self.skeleton.conditions.len();
-        let index = *self.condition_ids.entry(condition).or_insert(next);
-        if index == next {
-            self.skeleton.conditions.push(condition);
-        }
-        Guard { condition: index, negated: false }
-    }
-
-    fn and(&mut self, left: Guard, right: Guard) -> Guard {
-        match (left, right) {
-            (Guard::TRUE, other) | (other, Guard::TRUE) => other,
-            _ if left == right => left,
-            _ if left == Guard::FALSE || right == Guard::FALSE || left == !right => Guard::FALSE,
-            _ => self.condition(Condition::And(left.min(right), left.max(right))),
-        }
-    }
-
-    fn or(&mut self, left: Guard, right: Guard) -> Guard {
-        !self.and(!left, !right)
-    }
-
-    fn non_zero(&mut self, value: ValueId) -> Guard {
-        match self.skeleton.values[value.0] {
-            Value::Constant(constant) => {
-                if constant == 0 {
-                    Guard::FALSE
-                } else {
-                    Guard::TRUE
-                }
-            }
-            Value::Binary(BinaryOp::Equal, left, right) => self.equal(left, right),
-            Value::Binary(BinaryOp::NotEqual, left, right) => !self.equal(left, right),
-            Value::Binary(BinaryOp::And, left, right) => {
-                let (left, right) = (self.non_zero(left), self.non_zero(right));
-                self.and(left, right)
-            }
-            Value::Binary(BinaryOp::Or, left, right) => {
-                let (left, right) = (self.non_zero(left), self.non_zero(right));
-                self.or(left, right)
-            }
-            _ => self.condition(Condition::NonZero(value)),
-        }
-    }
-
-    fn equal(&mut self, left: ValueId, right: ValueId) -> Guard {
-        let pair = [(left, right), (right, left)];
-        for (one, other) in pair {
-            if let Value::Select(guard, then, otherwise) = self.skeleton.values[one.0]
-                && self.known(other).is_some()
-            {
-                let then = self.equal(then, other);
-                let otherwise = self.equal(otherwise, other);
-                let (then, otherwise) = (self.and(guard, then), self.and(!guard, otherwise));
-                return self.or(then, otherwise);
-            }
-        }
-        match (self.known(left), self.known(right)) {
-            _ if left == right => Guard::TRUE,
-            (Some(left), Some(right)) if left != right => Guard::FALSE,
-            _ => self.condition(Condition::Equal(left.min(right), left.max(right))),
-        }
-    }
-
-    fn select(&mut self, guard: Guard, then: ValueId, otherwise: ValueId) -> ValueId {
-        match guard {
-            Guard::TRUE => then,
-            Guard::FALSE => otherwise,
-            _ if then == otherwise => then,
-            _ => self.value(Value::Select(guard, then, otherwise)),
-        }
-    }
-
-    fn binary(&mut self, op: BinaryOp, left: ValueId, right: ValueId) -> ValueId {
-        match (self.known(left), self.known(right)) {
-            (Some(left), Some(right)) => self.constant(op.apply(left, right)),
-            _ => self.value(Value::Binary(op, left, right)),
-        }
-    }
-
-    fn expression(&mut self, expr: &Expr) -> ValueId {
-        match expr {
-            Expr::Constant(value) => self.constant(*value),
-            // Only library calls make ⊥, and their statements are refused.
-            Expr::Bottom => self.constant(u64::MAX),
-            Expr::Register(RegisterId(index)) => self.registers[*index],
-            Expr::Not(inner) => {
-                let inner = self.expression(inner);
-                let zero = self.constant(0);
-                self.binary(BinaryOp::Equal, inner, zero)
-            }
-            Expr::Binary(op, left, right) => {
-                let left = self.expression(left);
-                let right = self.expression(right);
-                self.binary(*op, left, right)
-            }
-        }
     }
 
     // Control.
@@ -276,7 +207,12 @@ impl Builder {
     fn unroll(&mut self, body: &[Stmt]) -> Result<(), Unsupported> {
         self.exits.push(Vec::new());
         let forgets = spin::forgets(body);
-        for _ in 0..self.skeleton.loop_bound {
+        let entered = self.live;
+        for round in 0..LONGEST_LOOP.max(self.skeleton.loop_bound) {
+            // A loop that goes round whatever is chosen has no bound to reach.
+            if round >= self.skeleton.loop_bound && self.live != entered {
+                break;
+            }
             let first = self.skeleton.events.len();
             self.block(body)?;
             if forgets && spin::is_idle(&self.skeleton, first, self.live) {
@@ -297,7 +233,7 @@ impl Builder {
         Ok(())
     }
 
-    fn require(&mut self, when: Guard, then: Guard) {
+    pub(super) fn require(&mut self, when: Guard, then: Guard) {
         if when != Guard::FALSE && then != Guard::TRUE {
             self.skeleton.requirements.push(Requirement { when, then });
         }
@@ -306,6 +242,7 @@ impl Builder {
     // Statements.
 
     fn statement(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
+        self.origin = self.base_origin(call_name(&stmt.kind));
         match &stmt.kind {
             StmtKind::Assign { register, value } => {
                 self.registers[register.0] = self.expression(value);
@@ -328,8 +265,7 @@ impl Builder {
             }
             StmtKind::Rma(rma) => self.rma(rma, stmt.span),
             StmtKind::GlobalFence(_) | StmtKind::Call(_) => {
-                let call = call_name(&stmt.kind).unwrap_or_default().to_owned();
-                return Err(Unsupported { call, span: stmt.span });
+                return self.library_call(stmt);
             }
             StmtKind::Put { .. }
             | StmtKind::Get { .. }
@@ -340,11 +276,11 @@ impl Builder {
         Ok(())
     }
 
-    fn shape(&mut self, span: Span, node: Option<NodeId>, id: Option<WorkId>) -> Shape {
+    pub(super) fn shape(&mut self, span: Span, node: Option<NodeId>, id: Option<WorkId>) -> Shape {
         Shape { operation: self.next_operation(), node, id, span }
     }
 
-    fn event(
+    pub(super) fn event(
         &mut self,
         shape: Shape,
         stamp: Stamp,
@@ -366,6 +302,7 @@ impl Builder {
             atomic: true,
             loopback: shape.node.is_some() && shape.node == self.own_node,
             guard,
+            origin: self.origin,
             span: shape.span,
         });
         id

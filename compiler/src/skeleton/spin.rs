@@ -23,6 +23,9 @@ pub fn forgets(body: &[Stmt]) -> bool {
             StmtKind::Cas { register, expected, desired, .. } => {
                 (*register, registers(&[expected, desired]))
             }
+            StmtKind::Call(call) => {
+                (call.register, call.arguments.iter().flat_map(Expr::registers).collect())
+            }
             StmtKind::Fence => (None, Vec::new()),
             _ => break,
         };
@@ -68,6 +71,7 @@ pub fn is_idle(skeleton: &Skeleton, first: usize, live: Guard) -> bool {
     conjuncts(skeleton, live, &mut round);
     skeleton.events[first..].iter().all(|event| {
         let idle = match event.stamp {
+            _ if event.origin.method.is_some() => event.origin.is_idle,
             Stamp::CpuRead | Stamp::Fence => true,
             // A poll uses an operation up; a wait does not.
             Stamp::Wait => event.node.is_none(),

@@ -46,7 +46,7 @@ pub(super) fn observations(
         } else if ended(Ending::GivenUp) {
             seen.unfinished += 1;
         } else {
-            let values = columns.iter().map(|column| Value::Int(column[instance])).collect();
+            let values = columns.iter().map(|column| Value::of_word(column[instance])).collect();
             let place = Occurrence {
                 batch,
                 round: (instance / per_round) as u32,

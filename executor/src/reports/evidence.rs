@@ -200,7 +200,9 @@ fn says(
             continue;
         }
         let options = (request.options)();
-        let Ok(question) = Question::new(&test.test, &change.model, options.loop_bound) else {
+        let Ok(question) =
+            Question::new(&test.test, &change.model, model::library::shipped(), options.loop_bound)
+        else {
             continue;
         };
         let Ok(mut session) = question.session(&options, |_| true) else { continue };
@@ -237,7 +239,7 @@ fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<V
         span: Span::default(),
     };
     model.axioms = changes.iter().map(about).collect();
-    let plan = Question::new(&test.test, &model, None).ok()?.plan;
+    let plan = Question::new(&test.test, &model, model::library::shipped(), None).ok()?.plan;
     let values = Evaluation::new(&plan, Facts::all_events(&plan));
     Some(plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect())
 }

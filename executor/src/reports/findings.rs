@@ -111,7 +111,9 @@ fn add_explanation(
     request: &Request<'_>,
 ) {
     let options = (request.options)();
-    let Ok(question) = Question::new(&test.test, &by.judge.model, options.loop_bound) else {
+    let Ok(question) =
+        Question::new(&test.test, &by.judge.model, model::library::shipped(), options.loop_bound)
+    else {
         return;
     };
     let Ok(explanation) = explain(&question, &options, &wanted(&found.outcome)) else { return };

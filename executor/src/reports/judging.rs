@@ -251,7 +251,8 @@ pub fn ask(test: &Test, judge: &Judge, request: &Request<'_>) -> Result<Allowed,
         errors.first().map_or_else(String::new, |error| error.message.clone())
     };
     let options = (request.options)();
-    let question = Question::new(test, &judge.model, options.loop_bound).map_err(message)?;
+    let question = Question::new(test, &judge.model, model::library::shipped(), options.loop_bound)
+        .map_err(message)?;
     match question.allowed(&options) {
         Ok(found) => {
             let complete = found.complete;

@@ -65,7 +65,11 @@ pub fn variants(judged: &Judged, found: &mut [Found], request: &Request<'_>) -> 
 /// Whether a model has a consistent execution with an outcome; unknown counts as no.
 fn allows(model: &Model, test: &JudgedRecord, outcome: &Outcome, request: &Request<'_>) -> bool {
     let options = (request.options)();
-    let Ok(question) = Question::new(&test.test, model, options.loop_bound) else { return false };
+    let Ok(question) =
+        Question::new(&test.test, model, model::library::shipped(), options.loop_bound)
+    else {
+        return false;
+    };
     let Ok(mut session) = question.session(&options, |_| true) else { return false };
     let values: Vec<(usize, Value)> = outcome.0.iter().copied().enumerate().collect();
     let Some(mut assumptions) = session.showing(&values) else { return false };
@@ -317,7 +321,9 @@ fn extra(variant: &Model, name: &str, judged: &Judged, request: &Request<'_>) ->
         .take(COMPARED.1)
         .filter(|(test, allowed)| {
             let options = (request.options)();
-            let Ok(question) = Question::new(&test.test, variant, options.loop_bound) else {
+            let Ok(question) =
+                Question::new(&test.test, variant, model::library::shipped(), options.loop_bound)
+            else {
                 return false;
             };
             let Ok(mut session) = question.session(&options, |_| true) else { return false };

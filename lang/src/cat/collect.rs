@@ -23,6 +23,8 @@ pub(super) struct Parts {
     pub(super) axioms: Vec<AxiomEntry>,
     pub(super) calls: Vec<&'static str>,
     pub(super) machine: Option<Name>,
+    /// Names of sets that the model has besides the base ones: a library's methods.
+    pub(super) methods: Vec<String>,
 }
 
 /// A definition.
@@ -109,9 +111,11 @@ pub(super) struct AxiomEntry {
 pub(super) fn collect(
     statements: Vec<(usize, Statement)>,
     sources: &[Source],
+    methods: &[String],
     sink: &mut Sink,
 ) -> Parts {
-    let mut collector = Collector { parts: Parts::default(), file: 0, position: 0, sources, sink };
+    let parts = Parts { methods: methods.to_vec(), ..Parts::default() };
+    let mut collector = Collector { parts, file: 0, position: 0, sources, sink };
     for (position, (file, statement)) in statements.into_iter().enumerate() {
         (collector.file, collector.position) = (file, position);
         collector.statement(statement);
@@ -188,7 +192,9 @@ impl Collector<'_> {
         });
         let names: Vec<Name> = self.parts.entries[index].names().into_iter().cloned().collect();
         for (place, name) in names.iter().enumerate() {
-            if Base::ALL.iter().any(|base| base.name() == name.text) {
+            let is_given = Base::ALL.iter().any(|base| base.name() == name.text)
+                || self.parts.methods.contains(&name.text);
+            if is_given {
                 let message =
                     format!("`{}` is defined already: every execution comes with it", name.text);
                 let error = Diagnostic::error(codes::DUPLICATE_DEFINITION, name.span, message);

@@ -71,12 +71,26 @@ pub struct Loaded {
 /// Everything found wrong, each with the file that it is about, by file and place; at most [`MOST_DIAGNOSTICS`].
 /// A file that cannot be parsed hides the errors of later stages.
 pub fn load(source: &Source, loader: Loader<'_>) -> Result<Loaded, Vec<(Source, Diagnostic)>> {
+    load_part(source, loader, &[])
+}
+
+/// The same for the consistency of a library, in which the names of its methods are sets of events:
+/// [`model::Base::Method`] with their numbers.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_part(
+    source: &Source,
+    loader: Loader<'_>,
+    methods: &[String],
+) -> Result<Loaded, Vec<(Source, Diagnostic)>> {
     let mut sink = sink::Sink::default();
     let files = files::read(source, loader, &mut sink);
     if sink.has_errors() {
         return Err(sink.into_pairs(&files.sources));
     }
-    let parts = collect::collect(files.statements, &files.sources, &mut sink);
+    let parts = collect::collect(files.statements, &files.sources, methods, &mut sink);
     let order = order::order(&parts, &mut sink);
     let checked = check::check(&parts, &order, &files.sources, &mut sink);
     if sink.has_errors() {

@@ -54,6 +54,17 @@ pub struct Definition {
     pub span: Span,
 }
 
+impl Definition {
+    /// Its name; a recursive group has several and gives none.
+    pub fn name(&self) -> Option<&str> {
+        match &self.kind {
+            DefinitionKind::Let { name, .. } | DefinitionKind::Choice { name, .. } => Some(name),
+            DefinitionKind::Table(table) => Some(&table.name),
+            DefinitionKind::Rec(_) => None,
+        }
+    }
+}
+
 /// The kinds of definitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefinitionKind {
@@ -207,7 +218,13 @@ macro_rules! base {
         /// The sets and relations that every execution comes with. Stamps are those of
         /// "Specifying and Verifying RDMA Synchronisation", Fig. 9.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Base { $($(#[$doc])* $variant,)* }
+        pub enum Base {
+            $($(#[$doc])* $variant,)*
+            /// Events of a library, by its number among a program's libraries; 0 is the base. No text names it.
+            Library(u8),
+            /// Events of calls of a method, by the library's number and its own. A library's text names it.
+            Method(u8, u8),
+        }
 
         impl Base {
             /// All of them.
@@ -215,12 +232,19 @@ macro_rules! base {
 
             /// The name in model text.
             pub fn name(self) -> &'static str {
-                match self { $(Base::$variant => $text,)* }
+                match self {
+                    $(Base::$variant => $text,)*
+                    Base::Library(_) => "library",
+                    Base::Method(..) => "method",
+                }
             }
 
             /// Set or relation.
             pub fn ty(self) -> Type {
-                match self { $(Base::$variant => Type::$ty,)* }
+                match self {
+                    $(Base::$variant => Type::$ty,)*
+                    Base::Library(_) | Base::Method(..) => Type::Set,
+                }
             }
         }
     };
@@ -284,7 +308,9 @@ base! {
     Rmw "rmw" Relation,
     /// Events of one operation (of one statement, done once); reflexive.
     SameOperation "same-op" Relation,
-    /// NIC events (and polls, fences and flushes) towards one node, of whatever threads.
+    /// Calls of library methods on one object.
+    SameObject "same-object" Relation,
+    /// NIC events (and polls, remote and global fences, and flushes) towards one node, of whatever threads.
     SameNode "same-node" Relation,
     /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
     SameId "same-id" Relation,

@@ -448,7 +448,7 @@ pub fn rmw(
     place: Place,
 ) -> Statement {
     let arguments = std::iter::once(named(location, place)).chain(values).map(Argument::Expr);
-    let call = Call { method, arguments: arguments.collect(), place };
+    let call = Call { method, word: None, arguments: arguments.collect(), place };
     let kind = match name {
         None => StatementKind::Call(call),
         Some(name) => {
@@ -461,6 +461,6 @@ pub fn rmw(
 
 /// `Mfence`
 pub fn fence(place: Place) -> Statement {
-    let call = Call { method: Method::Mfence, arguments: Vec::new(), place };
+    let call = Call { method: Method::Mfence, word: None, arguments: Vec::new(), place };
     Statement { kind: StatementKind::Call(call), place }
 }

@@ -176,6 +176,17 @@ pub enum DeclarationKind {
     Barrier(Option<Vec<Number>>),
     /// `WLock l`, `SLock l`, `NLock l`: the keyword.
     Lock(String),
+    /// `TestLock l@2`, `Gate g {1, 2} size 3 = 0`: an object of a class that the language does not know.
+    Other {
+        /// The class.
+        class: String,
+        /// Threads that take part, by number.
+        threads: Option<Vec<Number>>,
+        /// How much it holds.
+        size: Option<Number>,
+        /// Its initial value.
+        initial: Option<Number>,
+    },
     /// `Ring x 1 -> {2} size 4`, by thread number.
     Ring {
         /// Who writes.
@@ -285,6 +296,8 @@ pub enum Value {
 pub struct Call {
     /// What is called.
     pub method: Method,
+    /// The word, for a method that the language does not know.
+    pub word: Option<String>,
     /// The arguments.
     pub arguments: Vec<Argument>,
     /// Its place.

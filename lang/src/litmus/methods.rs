@@ -26,6 +26,8 @@ pub enum Method {
     CasSc,
     FaaSc,
     TryRead,
+    /// A method of a library that the language does not know.
+    Library,
     RmaGet,
     RmaPut,
     RmaRga,
@@ -123,6 +125,7 @@ pub const SIGNATURES: &[Signature] = &[
     ),
     rdma(Method::FaaSc, &["FAASC", "FAA_SC"], (2, 2), Position::OptionalResult, "a := FAASC(x, 1)"),
     rdma(Method::TryRead, &["TryRead"], (1, 1), Position::OptionalResult, "a := TryRead(x)"),
+    rdma(Method::Library, &[""], (1, 255), Position::OptionalResult, "a := Method(x, …)"),
     rma(Method::RmaGet, &["get"], 1, Position::Value, "X = get(Y^2)"),
     rma(Method::RmaPut, &["put"], 2, Position::Statement, "put(Y^2, X)"),
     rma(Method::RmaRga, &["rga"], 2, Position::Value, "X = rga(Z^2, Y)"),

@@ -70,7 +70,9 @@ fn call(value: bool) -> impl Strategy<Value = Call> {
         || prop::collection::vec(number(), 0..3).prop_map(|nodes| Argument::Nodes(nodes, place()));
     let nobody = || Just(Argument::Nobody(place()));
     let of = |method: Method, arguments: BoxedStrategy<Vec<Argument>>| {
-        arguments.prop_map(move |arguments| Call { method, arguments, place: place() }).boxed()
+        arguments
+            .prop_map(move |arguments| Call { method, word: None, arguments, place: place() })
+            .boxed()
     };
     let one = e().prop_map(|e| vec![e]).boxed();
     let two = (e(), e()).prop_map(|(a, b)| vec![a, b]).boxed();

@@ -215,9 +215,9 @@ impl<'a> Evaluator<'a> {
         };
         let of_thread = |a: &Event, b: &Event| a.thread.is_some() && a.thread == b.thread;
         match base {
-            Base::Reads => self.where_event(|event| event.stamp.reads()),
-            Base::Writes => self.where_event(|event| event.stamp.writes()),
-            Base::Memory => self.where_event(|event| event.stamp.reads() || event.stamp.writes()),
+            Base::Reads => self.where_event(Event::reads),
+            Base::Writes => self.where_event(Event::writes),
+            Base::Memory => self.where_event(|event| event.reads() || event.writes()),
             Base::InitialWrites => stamp(Stamp::Init),
             Base::CpuRead => stamp(Stamp::CpuRead),
             Base::CpuWrite => stamp(Stamp::CpuWrite),
@@ -257,6 +257,17 @@ impl<'a> Evaluator<'a> {
                     && b.stamp == Stamp::NicRemoteWrite
             }),
             Base::SameOperation => self.where_pair(|a, b| a.operation == b.operation),
+            Base::Library(number) => {
+                self.where_event(|event| event.origin.libraries & (1 << number) != 0)
+            }
+            Base::Method(library, number) => {
+                self.where_event(|event| event.origin.method == Some((library, number)))
+            }
+            Base::SameObject => self.where_pair(|a, b| {
+                a.origin.object.is_some()
+                    && a.origin.object == b.origin.object
+                    && a.origin.libraries == b.origin.libraries
+            }),
             Base::SameNode => self.where_pair(|a, b| a.node.is_some() && a.node == b.node),
             Base::SameId => self.where_pair(|a, b| {
                 let is_wait = |event: &Event| event.stamp == Stamp::Wait;

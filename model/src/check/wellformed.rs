@@ -28,7 +28,7 @@ struct View<'a> {
     skeleton: &'a Skeleton,
     execution: &'a Execution,
     happenings: BTreeMap<EventId, Happening>,
-    /// The RMW event that happens iff a compare-and-swap succeeds, by the number of its choice.
+    /// The event that happens iff a free choice is made so, by the number of the choice.
     successes: BTreeMap<usize, EventId>,
     values: Vec<Option<Shown>>,
     conditions: Vec<Option<bool>>,
@@ -37,16 +37,7 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(skeleton: &'a Skeleton, execution: &'a Execution) -> Self {
         let happenings = execution.events.iter().map(|h| (h.event, *h)).collect();
-        let mut successes = BTreeMap::new();
-        for id in skeleton.event_ids() {
-            let event = skeleton.event(id);
-            if event.stamp == Stamp::CpuRmw {
-                choices(skeleton, event.guard, &mut |choice| {
-                    // Later events may depend on the same choice; the first is the one it decides.
-                    successes.entry(choice).or_insert(id);
-                });
-            }
-        }
+        let successes = skeleton.choices.iter().copied().enumerate().collect();
         let (values, conditions) = (Vec::new(), Vec::new());
         let mut view = Self { skeleton, execution, happenings, successes, values, conditions };
         view.compute();
@@ -148,6 +139,9 @@ impl<'a> View<'a> {
                 return Err("a condition that the program assumes does not hold".to_owned());
             }
         }
+        if self.skeleton.misuses.iter().any(|misuse| self.holds(misuse.guard) == Some(true)) {
+            return Err("a library is used against its rules".to_owned());
+        }
         if self.skeleton.exceeded.iter().any(|guard| self.holds(*guard) == Some(true)) {
             return Err("a loop runs beyond its bound".to_owned());
         }
@@ -178,7 +172,7 @@ impl<'a> View<'a> {
         }
         let unfed = self.happenings.keys().find(|id| {
             let event = self.event(**id);
-            event.stamp.reads() && event.location.is_some() && !sources.contains_key(id)
+            event.reads() && event.location.is_some() && !sources.contains_key(id)
         });
         unfed.map_or(Ok(()), |id| Err(format!("event {} reads from no write", id.0)))
     }
@@ -258,7 +252,7 @@ impl<'a> View<'a> {
                 Observed::Location(location) => self.final_value(location),
                 Observed::Copy(..) => return Err("a library's copy is observed".to_owned()),
             };
-            if actual != Some(*shown) {
+            if actual.map(as_word) != Some(*shown) {
                 return Err(format!("`{}` does not end as the outcome says", observable.name));
             }
         }
@@ -273,12 +267,14 @@ impl<'a> View<'a> {
             .copied()
             .filter(|id| {
                 let event = self.event(*id);
-                event.stamp.writes() && event.location == Some(location)
+                event.writes() && event.location == Some(location)
             })
             .collect();
-        let order = self.execution.orders.iter().find(|(name, _)| name == "mo" || name == "co");
+        let orders = self.execution.orders.iter();
+        let orders = orders
+            .filter(|(name, _)| ["mo", "co"].contains(&name.rsplit('.').next().unwrap_or(name)));
         let before: BTreeSet<(EventId, EventId)> =
-            order.map(|(_, pairs)| pairs.iter().copied().collect()).unwrap_or_default();
+            orders.flat_map(|(_, pairs)| pairs.iter().copied()).collect();
         let last = writes.iter().find(|last| {
             writes.iter().all(|other| other == *last || before.contains(&(*other, **last)))
         });
@@ -304,14 +300,10 @@ fn equal(left: Shown, right: Shown) -> Option<bool> {
     (!unknown).then_some(left == right)
 }
 
-/// Calls back for every choice that a conjunction asks to be true.
-fn choices(skeleton: &Skeleton, guard: Guard, found: &mut impl FnMut(usize)) {
-    match skeleton.conditions[guard.condition] {
-        Condition::Choice(choice) if !guard.negated => found(choice),
-        Condition::And(left, right) if !guard.negated => {
-            choices(skeleton, left, found);
-            choices(skeleton, right, found);
-        }
-        _ => {}
+/// What a value shows: a number may be the word of `⊥`.
+fn as_word(value: Shown) -> Shown {
+    match value {
+        Shown::Int(word) => Shown::of_word(word),
+        other => other,
     }
 }

@@ -26,7 +26,7 @@ pub struct Step {
 
 /// The shortest way in which an execution breaks an axiom, or has ⊤ where the model has not; `None` if it does neither.
 pub fn shortest(question: &Question<'_>, execution: &Execution) -> Option<Broken> {
-    let (skeleton, model) = (&question.skeleton, question.model);
+    let (skeleton, model) = (&question.skeleton, &*question.model);
     let finder = |evaluator| Finder { evaluator, definitions: &model.definitions };
     let first = finder(Evaluator::until_cycles(skeleton, model, execution));
     let found = broken_axiom(&first, model, execution).or_else(|| {

@@ -67,6 +67,12 @@ impl Words<'_> {
         let value = written.or(read).map_or("?".to_owned(), |value| value.to_string());
         let place = self.location(event);
         let home = self.home(event);
+        if event.origin.method.is_some() && event.location.is_none() {
+            return match event.node {
+                Some(node) => format!("the call takes effect towards node {}", node.0),
+                None => "the call takes effect".to_owned(),
+            };
+        }
         match event.stamp {
             Stamp::Init => format!("{place} is initially {value}"),
             Stamp::CpuRead => format!("the CPU reads {place} = {value}"),

@@ -26,7 +26,7 @@ fn undecided(diagnostics: Vec<lang::diagnostic::Diagnostic>) -> Undecided {
 /// # Errors
 /// If the model does not define the test, or the engine could not find all of them.
 pub fn outcomes(test: &Test, model: &Model) -> Result<BTreeSet<Outcome>, Undecided> {
-    let allowed = Question::new(test, model, None)
+    let allowed = Question::new(test, model, crate::library::shipped(), None)
         .and_then(|question| question.allowed(&Options::default()))
         .map_err(undecided)?;
     if !allowed.complete {
@@ -45,7 +45,8 @@ pub fn others(
     model: &Model,
     only_first: bool,
 ) -> Result<BTreeSet<Outcome>, Undecided> {
-    let question = Question::new(test, model, None).map_err(undecided)?;
+    let question =
+        Question::new(test, model, crate::library::shipped(), None).map_err(undecided)?;
     let mut session = question.session(&Options::default(), |_| true).map_err(undecided)?;
     known.iter().for_each(|outcome| session.block(outcome));
     let within = session.within_bound();

@@ -232,7 +232,7 @@ impl Machine {
 
     /// The values of the observables.
     pub fn outcome(&self, state: &State) -> Outcome {
-        Outcome(self.observe(state).map(Value::Int).collect())
+        Outcome(self.observe(state).map(Value::of_word).collect())
     }
 
     /// The same as numbers.

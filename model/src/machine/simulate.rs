@@ -316,5 +316,5 @@ fn pick_slot(slots: u64, random: &mut Random) -> usize {
 }
 
 fn outcome(values: &[u64]) -> Outcome {
-    Outcome(values.iter().map(|value| Value::Int(*value)).collect())
+    Outcome(values.iter().map(|value| Value::of_word(*value)).collect())
 }

@@ -31,6 +31,10 @@ pub struct Encoding {
     pub observables: Vec<Domain>,
     /// True iff some loop is left by the bound.
     pub exceeded: Lit,
+    /// For each misuse of the skeleton, whether it happens.
+    pub misused: Vec<Lit>,
+    /// Whether any of them does.
+    pub any_misuse: Lit,
     /// Polls that no operation can answer.
     pub unanswered: Vec<EventId>,
     /// Values and rf.
@@ -74,16 +78,20 @@ impl Encoding {
         let exceeded: Vec<Lit> =
             skeleton.exceeded.iter().map(|guard| encoder.values.guard(*guard)).collect();
         let exceeded = encoder.cnf.or_all(&exceeded);
-        let order = plan.choices.iter().position(|choice| matches!(&*choice.name, "mo" | "co"));
-        let order = order.map(|index| &choices[index]);
+        let order = modification_order(plan, &choices);
+        let misused: Vec<Lit> =
+            skeleton.misuses.iter().map(|misuse| encoder.values.guard(misuse.guard)).collect();
+        let any_misuse = encoder.cnf.or_all(&misused);
         let observables = observables
             .iter()
-            .map(|observable| encoder.observable(observable.what, order, &executed))
+            .map(|observable| encoder.observable(observable.what, order.as_ref(), &executed))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             cnf: encoder.cnf,
             observables,
             exceeded,
+            misused,
+            any_misuse,
             unanswered: encoder.unanswered,
             values: encoder.values,
             undefined_writes: encoder.undefined_writes,
@@ -113,6 +121,21 @@ impl Encoding {
             choices: self.choices.iter().map(pick).collect(),
         }
     }
+}
+
+/// The order of all writes of each location: that of the base, and those of libraries on their own memory.
+fn modification_order(
+    plan: &Plan,
+    choices: &[FxHashMap<(usize, usize), Lit>],
+) -> Option<FxHashMap<(usize, usize), Lit>> {
+    let orders = plan.choices.iter().zip(choices);
+    let mut orders = orders.filter(|(choice, _)| {
+        ["mo", "co"].contains(&choice.name.rsplit('.').next().unwrap_or(&choice.name))
+    });
+    let (_, first) = orders.next()?;
+    let mut all = first.clone();
+    orders.for_each(|(_, order)| all.extend(order));
+    Some(all)
 }
 
 /// An assignment of the encoding's variables, as the theory sees it.

@@ -409,11 +409,20 @@ fn base_relation(skeleton: &Skeleton, base: Base) -> Relation {
         let (left, right) = (&events[a], &events[b]);
         let same_thread = left.thread.is_some() && left.thread == right.thread;
         match base {
-            Base::Reads => a == b && left.stamp.reads(),
-            Base::Writes => a == b && left.stamp.writes(),
-            Base::Memory => a == b && (left.stamp.reads() || left.stamp.writes()),
-            Base::Atomic => a == b && left.atomic && (left.stamp.reads() || left.stamp.writes()),
+            Base::Reads => a == b && left.reads(),
+            Base::Writes => a == b && left.writes(),
+            Base::Memory => a == b && (left.reads() || left.writes()),
+            Base::Atomic => a == b && left.atomic && (left.reads() || left.writes()),
             Base::Loopback => a == b && left.loopback,
+            Base::Library(number) => a == b && left.origin.libraries >> number & 1 == 1,
+            Base::Method(library, number) => {
+                a == b && left.origin.method == Some((library, number))
+            }
+            Base::SameObject => {
+                left.origin.object.is_some()
+                    && (left.origin.object, left.origin.libraries)
+                        == (right.origin.object, right.origin.libraries)
+            }
             Base::Identity => a == b,
             Base::ProgramOrder => same_thread && a < b,
             Base::SameLocation => left.location.is_some() && left.location == right.location,

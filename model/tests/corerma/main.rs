@@ -136,7 +136,8 @@ fn solve(
     let test = load(program)?;
     let model = models::load_shipped(model).expect("shipped").expect("it loads").model;
     let message = |d: Vec<lang::diagnostic::Diagnostic>| d[0].message.clone();
-    let question = Question::new(&test, &model, None).map_err(message)?;
+    let question =
+        Question::new(&test, &model, model::library::shipped(), None).map_err(message)?;
     let options = Options { solver, ..Options::default() };
     let allowed = question.allowed(&options).map_err(message)?;
     if !allowed.complete {

@@ -236,7 +236,7 @@ impl<'m> Suite<'m> {
                 diagnostics.iter().map(|found| found.render(&source, false)).collect();
             return Err(format!("{name}: a generated file cannot be read\n{report}"));
         };
-        let allowed = Question::new(&test, self.model, None)
+        let allowed = Question::new(&test, self.model, model::library::shipped(), None)
             .and_then(|question| question.allowed(&Options::default()))
             .map_err(|found| format!("{name}: {}", found[0].message))?;
         let checked = verdict::check(&test, &self.model.name, !self.is_shipped, &allowed);

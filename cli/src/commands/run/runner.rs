@@ -19,6 +19,7 @@ use super::plan::Plan;
 use super::result::RunResult;
 use crate::engine::{self, Refusal, Request};
 use crate::input::{Input, load_test};
+use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
 use crate::report::Skip;
@@ -98,7 +99,7 @@ impl Runner<'_> {
                 model: model.name().to_owned(),
                 reason,
             };
-            let undefined = undefined_calls(test, model.model());
+            let undefined = undefined_calls(test, model.model(), self.request.libraries());
             if let Some(first) = undefined.first() {
                 if is_chosen && !input.is_named {
                     answer.skips.push(skip(first.message.clone()));
@@ -159,8 +160,16 @@ impl Runner<'_> {
         let (record, seen) = match known {
             Some(known) => known,
             None => {
+                // Machines know no libraries: their implementations are what is run.
+                let runnable = match inlined(test, source, self.request.libraries()) {
+                    Ok(runnable) => runnable,
+                    Err(wrong) => {
+                        answer.problems.extend(wrong);
+                        return;
+                    }
+                };
                 let job = Job {
-                    test,
+                    test: &runnable,
                     file: &source.name,
                     program: &source.text,
                     machine,

@@ -151,7 +151,9 @@ fn cycle(
     outcome: &Outcome,
     request: &Request,
 ) -> Option<(String, Vec<String>)> {
-    let question = Question::new(&evidence.test, evidence.model.model(), request.loops).ok()?;
+    let question =
+        Question::new(&evidence.test, evidence.model.model(), request.libraries(), request.loops)
+            .ok()?;
     let explanation = explain(&question, &request.options(), &wanted(outcome)).ok()?;
     let chain = explanation.chain(&evidence.source)?;
     let mut words = Vec::new();

@@ -6,7 +6,7 @@ use lang::source::Span;
 use super::super::{Condition, Stamp, Value, ValueId};
 use super::Builder;
 
-impl Builder {
+impl Builder<'_> {
     /// One event if it succeeds, a fence and a read if it fails (RMW paper, §D.2).
     pub(super) fn compare_and_swap(
         &mut self,
@@ -21,6 +21,7 @@ impl Builder {
         let succeeds = self.and(self.live, choice);
         let fails = self.and(self.live, !choice);
         let read = self.event(shape, Stamp::CpuRmw, succeeds, Some(location), Some(desired));
+        self.skeleton.choices.push(read);
         let success = self.value(Value::Read(read));
         let equal = self.equal(success, expected);
         self.require(succeeds, equal);

@@ -9,7 +9,7 @@ use lang::source::Span;
 use super::super::{EventId, Stamp, Value, ValueId};
 use super::{Builder, Shape};
 
-impl Builder {
+impl Builder<'_> {
     pub(super) fn rma(&mut self, rma: &RmaStmt, span: Span) {
         let value = rma.value.as_ref().map(|value| self.expression(value));
         let shape = self.shape(span, rma.process, None);

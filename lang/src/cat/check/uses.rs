@@ -34,6 +34,11 @@ impl Checker<'_> {
             let Known { id, ty, chosen } = *self.known[index].get(place)?;
             return Some(Value { chosen, ..Value::leaf(model::Expr::Defined(id), Ty::Is(ty)) });
         }
+        let method = self.parts.methods.iter().position(|method| method == name);
+        if let Some(number) = method.and_then(|number| u8::try_from(number).ok()) {
+            let expr = model::Expr::Base(Base::Method(0, number));
+            return Some(Value::leaf(expr, Ty::Is(model::Type::Set)));
+        }
         if let Some(base) = Base::ALL.iter().find(|base| base.name() == name) {
             let chosen = (*base == Base::ReadsFrom).then_some(Chosen::ReadsFrom);
             return Some(Value {

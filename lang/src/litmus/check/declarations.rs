@@ -145,6 +145,12 @@ fn object(
                 object.node = Some(needs_node(checker, name, node)?);
             }
         }
+        DeclarationKind::Other { class, threads, size, initial } => {
+            class.clone_into(&mut object.class);
+            object.threads = self::threads(checker, threads.as_deref().unwrap_or_default());
+            object.size = size.map(|size| size.value);
+            object.initial = vec![initial.map_or(0, |initial| initial.value)];
+        }
         DeclarationKind::Ring { writer, readers, size } => {
             "Ring".clone_into(&mut object.class);
             object.writer = checker.thread(*writer);

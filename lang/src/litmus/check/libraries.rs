@@ -24,9 +24,15 @@ fn classes(method: Method) -> &'static [&'static str] {
     }
 }
 
+/// The classes that the language knows.
+const CLASSES: [&str; 8] = ["SVar", "SC", "Mixed", "Barrier", "WLock", "SLock", "NLock", "Ring"];
+
 /// The name of a method in the program.
-fn method_name(method: Method) -> &'static str {
-    match method {
+fn method_name(call: &ast::Call) -> &str {
+    if let Some(word) = &call.word {
+        return word;
+    }
+    match call.method {
         Method::CasSc => "CAS",
         Method::FaaSc => "FAA",
         other => other.spelling(),
@@ -72,7 +78,9 @@ pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -
     let found = match meaning {
         Meaning::Object(object) => {
             let class = &lowerer.checker.program.objects[object].class;
-            if wanted.contains(&class.as_str()) {
+            // What objects of other classes can do, their libraries say.
+            let is_other = !CLASSES.contains(&class.as_str());
+            if wanted.contains(&class.as_str()) || is_other || wanted.is_empty() {
                 return Some(object);
             }
             format!("one of class {class}")
@@ -91,7 +99,7 @@ pub fn call(
     tree: &ast::Call,
     register: Option<RegisterId>,
 ) -> Option<()> {
-    let mut call = Call { register, ..empty(method_name(tree.method)) };
+    let mut call = Call { register, ..empty(method_name(tree)) };
     let Some((first, rest)) = tree.arguments.split_first() else { return Some(()) };
     if tree.method == Method::WaitSv {
         call.id = work_id(lowerer, first)?;
@@ -122,10 +130,34 @@ pub fn call(
                 }
             }
         }
+    } else if tree.method == Method::Library {
+        for argument in rest {
+            any_argument(lowerer, argument, &mut call)?;
+        }
     } else {
         call.arguments = values(lowerer, rest)?;
     }
     lowerer.push(StmtKind::Call(call));
+    Some(())
+}
+
+/// An argument of a method that the language does not know: nodes, a work id (a name that means nothing else), or
+/// a value.
+fn any_argument(lowerer: &mut Lowerer<'_, '_>, argument: &Argument, call: &mut Call) -> Option<()> {
+    let is_id = match argument {
+        Argument::Nodes(..) => {
+            call.nodes = Some(nodes(lowerer, argument)?);
+            return Some(());
+        }
+        Argument::Nobody(_) => true,
+        Argument::Expr(expr) => matches!(&expr.kind, ExprKind::Access(access)
+            if access.home == Home::Own && !lowerer.checker.meanings.contains_key(&access.name.text)),
+    };
+    if is_id {
+        call.id = work_id(lowerer, argument)?;
+    } else {
+        call.arguments.extend(values(lowerer, std::slice::from_ref(argument))?);
+    }
     Some(())
 }
 
@@ -157,7 +189,9 @@ fn at(
 fn participates(lowerer: &mut Lowerer<'_, '_>, call: &ast::Call, object: usize) -> Option<()> {
     let thread = lowerer.thread;
     let object = &lowerer.checker.program.objects[object];
+    let is_known = CLASSES.contains(&object.class.as_str());
     let refused = match call.method {
+        _ if !is_known => false,
         Method::Bar => !object.threads.is_empty() && !object.threads.contains(&thread),
         Method::Submit => object.writer != Some(thread),
         Method::Receive => !object.threads.contains(&thread),
@@ -255,13 +289,14 @@ pub fn participants(checker: &mut Checker<'_>) {
     let mut callers: HashMap<String, Vec<ThreadId>> = HashMap::new();
     for (index, thread) in checker.program.threads.iter().enumerate() {
         super::warnings::each_call(&thread.body, &mut |call| {
-            if let (Some(object), "Bar") = (&call.object, call.method.as_str()) {
+            if let Some(object) = &call.object {
                 callers.entry(object.clone()).or_default().push(ThreadId(index));
             }
         });
     }
     for object in &mut checker.program.objects {
-        if object.class == "Barrier" && object.threads.is_empty() {
+        let is_open = object.class == "Barrier" || !CLASSES.contains(&object.class.as_str());
+        if is_open && object.threads.is_empty() {
             object.threads = callers.remove(&object.name).unwrap_or_default();
             object.threads.dedup();
         }

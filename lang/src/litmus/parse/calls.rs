@@ -43,10 +43,10 @@ pub fn call_statement(
     if first.as_rule() == Rule::call {
         return call(context, piece, first, false).map(StatementKind::Call);
     }
-    let method = method(context, piece, &first)?;
+    let (method, word) = method(context, piece, &first)?;
     let arguments: Vec<Argument> =
         parts.filter_map(|part| bare_argument(context, piece, part)).collect();
-    let call = Call { method, arguments: normal(method, arguments), place };
+    let call = Call { method, word, arguments: normal(method, arguments), place };
     arity(context, &call, false).then_some(StatementKind::Call(call))
 }
 
@@ -71,12 +71,20 @@ fn number_set(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
     pair.into_inner().map(|pair| context.number(piece, &pair)).collect()
 }
 
-fn method(context: &mut Context<'_>, piece: &Piece, pair: &Pair<'_, Rule>) -> Option<Method> {
-    let method = methods::lookup(context.dialect, pair.as_str());
-    if method.is_none() {
-        unknown(context, piece, pair.as_span().start(), pair.as_str());
+fn method(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: &Pair<'_, Rule>,
+) -> Option<(Method, Option<String>)> {
+    let word = pair.as_str().trim();
+    match methods::lookup(context.dialect, word).filter(|method| *method != Method::Library) {
+        Some(method) => Some((method, None)),
+        None if context.has_other_classes => Some((Method::Library, Some(word.to_owned()))),
+        None => {
+            unknown(context, piece, pair.as_span().start(), pair.as_str());
+            None
+        }
     }
-    method
 }
 
 /// A call with its arguments; on the right of `:=` if `value`.
@@ -87,16 +95,21 @@ pub fn call(
     value: bool,
 ) -> Option<Call> {
     let place = context.place(piece, &pair);
-    let mut method = None;
+    let (mut method, mut word) = (None, None);
     let mut arguments = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::method => method = Some(self::method(context, piece, &part)?),
+            Rule::method => {
+                (method, word) = {
+                    let (method, word) = self::method(context, piece, &part)?;
+                    (Some(method), word)
+                }
+            }
             Rule::argument => arguments.push(argument(context, piece, part)?),
             _ => {}
         }
     }
-    let call = Call { method: method?, arguments: normal(method?, arguments), place };
+    let call = Call { method: method?, word, arguments: normal(method?, arguments), place };
     arity(context, &call, value).then_some(call)
 }
 
@@ -123,7 +136,7 @@ fn argument(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
 /// Whether the call stands where it may, with as many arguments as it takes.
 fn arity(context: &mut Context<'_>, call: &Call, value: bool) -> bool {
     let signature = call.method.signature();
-    let spelling = signature.spellings[0];
+    let spelling = call.word.as_deref().unwrap_or(signature.spellings[0]);
     let (mut fewest, mut most) = signature.arity;
     let message = match (signature.position, value) {
         (Position::Statement, true) => Some(format!("`{spelling}` gives no value")),

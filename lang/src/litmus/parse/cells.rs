@@ -175,6 +175,8 @@ pub fn blocks_extent(context: &Context<'_>, lines: &[Span]) -> usize {
 /// Reads a program in blocks.
 pub fn blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
     let (Some(first), Some(last)) = (sections.rows.first(), sections.rows.last()) else { return };
+    // First, since classes that the language does not know bring methods that it does not know.
+    declarations_above_blocks(context, sections, file);
     let mut start = first.start;
     while start < last.end {
         let rest = Span::new(start, last.end);
@@ -199,6 +201,10 @@ pub fn blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
             return;
         }
     }
+}
+
+/// Reads the rows above blocks: one column per node, or one for all.
+fn declarations_above_blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
     let nodes: Vec<Vec<Bar>> =
         sections.declarations.iter().map(|row| split(context.text, *row).1).collect();
     let (model, bars) = sections

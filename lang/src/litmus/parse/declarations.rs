@@ -165,11 +165,39 @@ fn others(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec
                 }
                 all.push(Declaration { name, kind: DeclarationKind::Barrier(threads), home: None });
             }
+            Rule::class_name => {
+                class = part.as_str().trim().to_owned();
+                context.has_other_classes = true;
+            }
+            Rule::other => all.push(other(context, piece, part, &class)),
             Rule::ring => all.extend(ring(context, piece, part)),
             _ => {}
         }
     }
     all
+}
+
+/// An object of a class that the language does not know.
+fn other(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+    class: &str,
+) -> Declaration {
+    let (mut name, mut home) = (Name::default(), None);
+    let (mut threads, mut size, mut initial) = (None, None, None);
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::name => name = context.name(piece, &part),
+            Rule::home => home = inner_number(context, piece, part),
+            Rule::number_set => threads = Some(numbers(context, piece, part)),
+            Rule::ring_size => size = inner_number(context, piece, part),
+            Rule::number => initial = Some(context.number(piece, &part)),
+            _ => {}
+        }
+    }
+    let kind = DeclarationKind::Other { class: class.to_owned(), threads, size, initial };
+    Declaration { name, kind, home }
 }
 
 fn ring(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Declaration> {

@@ -76,8 +76,10 @@ fn describe(rule: Rule) -> &'static str {
         Rule::equals | Rule::equal => "`=`",
         Rule::list_separator | Rule::comma => "`,`",
         Rule::initial | Rule::constant => "a value",
-        Rule::declaration | Rule::locations | Rule::objects => "a declaration",
-        Rule::declared | Rule::barrier | Rule::lock | Rule::ring => "a name",
+        Rule::declaration | Rule::locations | Rule::objects | Rule::others => "a declaration",
+        // Where a class can stand, so can other declarations, which say more.
+        Rule::class_name => "",
+        Rule::declared | Rule::barrier | Rule::lock | Rule::ring | Rule::other => "a name",
         Rule::size | Rule::ring_size => "a size",
         Rule::home => "`@` and a node",
         Rule::copy | Rule::library => "",
@@ -97,7 +99,9 @@ fn describe(rule: Rule) -> &'static str {
         Rule::comparison | Rule::sum | Rule::product | Rule::factor | Rule::group => "a value",
         Rule::argument | Rule::truth | Rule::bottom | Rule::undefined => "a value",
         Rule::not | Rule::kw_not | Rule::tilde => "`¬`",
-        Rule::or | Rule::and | Rule::plus | Rule::minus | Rule::times => "an operator",
+        Rule::or | Rule::and | Rule::plus | Rule::minus | Rule::times | Rule::modulo => {
+            "an operator"
+        }
         Rule::kw_or | Rule::kw_and | Rule::greater_equal => "an operator",
         Rule::compare | Rule::not_equal | Rule::less | Rule::less_equal | Rule::greater => {
             "an operator"

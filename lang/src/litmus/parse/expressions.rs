@@ -152,6 +152,7 @@ fn operator(pair: Pair<'_, Rule>) -> Option<BinaryOp> {
         Rule::plus => BinaryOp::Add,
         Rule::minus => BinaryOp::Subtract,
         Rule::times => BinaryOp::Multiply,
+        Rule::modulo => BinaryOp::Remainder,
         Rule::compare => return comparison(&pair.into_inner().next()?),
         _ => return None,
     })

@@ -49,6 +49,8 @@ struct Context<'a> {
     operators: usize,
     /// Some row does not have its columns, so that braces may have lost their partners.
     ragged: bool,
+    /// Some object is of a class that the language does not know, so words may be methods that it does not know.
+    has_other_classes: bool,
 }
 
 /// A piece of text given to the grammar, and where its parts stand in the file.
@@ -170,8 +172,14 @@ impl Context<'_> {
 /// Reads a file. The tree is only of use if there is no error.
 pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
     let text = text::scan(source, sink)?;
-    let mut context =
-        Context { text: &text, sink, dialect: Dialect::default(), operators: 0, ragged: false };
+    let mut context = Context {
+        text: &text,
+        sink,
+        dialect: Dialect::default(),
+        operators: 0,
+        ragged: false,
+        has_other_classes: false,
+    };
     let sections = sections::find(&mut context)?;
     let mut file = File { rule: sections.rule, form: sections.form, ..File::default() };
     file.name = header::name(&mut context, sections.name);

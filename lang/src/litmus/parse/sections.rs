@@ -114,8 +114,13 @@ fn is_header(line: &str) -> bool {
     }
     let declares = ["SVar", "SC", "Barrier", "WLock", "SLock", "NLock", "Ring"];
     let close = word.len() < 16 && nearest(word, header::KEYWORDS.iter().copied()).is_some();
+    // An object of a class that a library brings.
+    let is_class = word.starts_with(|c: char| c.is_ascii_uppercase())
+        && after.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !close;
     line.starts_with('"')
-        || !declares.contains(&word)
+        || !is_class
+            && !declares.contains(&word)
             && (!line.contains(['=', '|', '‖']) && !line.contains('[')
                 || close && after.starts_with('"'))
 }

@@ -29,7 +29,7 @@ fn class(kind: &DeclarationKind) -> &str {
         DeclarationKind::SVar(_) => "SVar",
         DeclarationKind::Sc(_) => "SC",
         DeclarationKind::Barrier(_) => "Barrier",
-        DeclarationKind::Lock(class) => class,
+        DeclarationKind::Lock(class) | DeclarationKind::Other { class, .. } => class,
         DeclarationKind::Ring { .. } => "Ring",
     }
 }
@@ -51,6 +51,13 @@ fn one(declaration: &Declaration) -> String {
         DeclarationKind::Barrier(None) => name.clone(),
         DeclarationKind::Barrier(Some(threads)) => format!("{name} {{{}}}", list(threads)),
         DeclarationKind::Lock(_) => format!("{name}{home}"),
+        DeclarationKind::Other { threads, size, initial, .. } => {
+            let threads = threads.as_ref().map(|threads| format!(" {{{}}}", list(threads)));
+            let size = size.map(|size| format!(" size {}", size.value));
+            let initial = initial.map(|initial| format!(" = {}", initial.value));
+            let parts = [threads, size, initial].map(Option::unwrap_or_default);
+            format!("{name}{home}{}", parts.concat())
+        }
         DeclarationKind::Ring { writer, readers, size } => {
             let size = size.map(|size| format!(" size {}", size.value)).unwrap_or_default();
             format!("{name} {} -> {{{}}}{size}", writer.value, list(readers))

@@ -102,7 +102,7 @@ impl Column {
 }
 
 fn call(call: &Call) -> String {
-    let spelling = call.method.spelling();
+    let spelling = call.word.as_deref().unwrap_or(call.method.spelling());
     if call.arguments.is_empty() {
         return spelling.to_owned();
     }
@@ -141,7 +141,7 @@ fn tightness(op: BinaryOp) -> u8 {
         | BinaryOp::Greater
         | BinaryOp::GreaterEqual => 4,
         BinaryOp::Add | BinaryOp::Subtract => 5,
-        BinaryOp::Multiply => 6,
+        BinaryOp::Multiply | BinaryOp::Remainder => 6,
     }
 }
 
@@ -154,6 +154,7 @@ pub fn sign(op: BinaryOp) -> &'static str {
         BinaryOp::Add => "+",
         BinaryOp::Subtract => "-",
         BinaryOp::Multiply => "*",
+        BinaryOp::Remainder => "%",
         BinaryOp::Equal => "=",
         BinaryOp::NotEqual => "≠",
         BinaryOp::Less => "<",

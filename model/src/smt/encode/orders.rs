@@ -84,7 +84,7 @@ impl Encoder<'_> {
             .map(|id| id.0)
             .filter(|id| {
                 let event = &self.skeleton.events[*id];
-                event.stamp.writes() && event.location == Some(location)
+                event.writes() && event.location == Some(location)
             })
             .collect();
         let mut by_value: BTreeMap<u64, Vec<Lit>> = BTreeMap::new();

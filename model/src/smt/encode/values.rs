@@ -42,18 +42,17 @@ impl Domain {
         if self.undefined.is_some_and(&is_true) {
             return Some(Shown::Undefined);
         }
-        self.number(is_true).map(Shown::Int)
+        self.number(is_true).map(Shown::of_word)
     }
 
     /// The literal that says that it is this value, if it can be.
     pub fn showing(&self, value: Shown) -> Option<Lit> {
-        match value {
-            Shown::Int(value) => {
-                let found = self.values.iter().find(|(known, _)| *known == value);
+        match value.word() {
+            Some(word) => {
+                let found = self.values.iter().find(|(known, _)| *known == word);
                 found.map(|(_, literal)| *literal)
             }
-            Shown::Undefined => self.undefined,
-            Shown::Bottom => None,
+            None => self.undefined,
         }
     }
 
@@ -406,7 +405,7 @@ fn writers(skeleton: &Skeleton, read: EventId) -> impl Iterator<Item = EventId> 
     let location = skeleton.event(read).location;
     skeleton.event_ids().filter(move |write| {
         let event = skeleton.event(*write);
-        *write != read && event.stamp.writes() && location.is_some() && event.location == location
+        *write != read && event.writes() && location.is_some() && event.location == location
     })
 }
 

@@ -1,0 +1,99 @@
+//! Libraries by name and from files.
+
+use std::sync::Arc;
+
+use clap::Args;
+use compiler::library::{Depth, Libraries, inline};
+use lang::Test;
+use lang::library::{LARGEST_FILE, Library};
+use lang::source::Source;
+use model::library::{SHIPPED, load, shipped};
+
+use crate::problem::{Problem, problems};
+
+/// Which libraries.
+#[derive(Args)]
+pub struct LibraryOption {
+    /// Use a library from a file too; of two that define one class, the later counts. Can be repeated
+    #[arg(long = "library", value_name = "FILE.lib")]
+    libraries: Vec<String>,
+}
+
+impl LibraryOption {
+    /// The shipped libraries and those of the files.
+    ///
+    /// # Errors
+    /// All that is wrong with the files.
+    pub fn load(&self) -> Result<&'static Libraries, Vec<Problem>> {
+        if self.libraries.is_empty() {
+            return Ok(shipped());
+        }
+        let mut all = shipped().clone();
+        let mut wrong = Vec::new();
+        for path in &self.libraries {
+            match load_file(path) {
+                Ok(library) => all.all.push(Arc::new(library)),
+                Err(problems) => wrong.extend(problems),
+            }
+        }
+        // Loaded once, and used until the process ends.
+        if wrong.is_empty() { Ok(Box::leak(Box::new(all))) } else { Err(wrong) }
+    }
+}
+
+/// Whether calls are replaced by their implementations.
+#[derive(Args)]
+pub struct InlineOption {
+    /// Replace library calls by their implementations, and ask about those
+    #[arg(long)]
+    pub inline: bool,
+}
+
+/// The test with all calls replaced by their implementations.
+///
+/// # Errors
+/// Problems at the calls that cannot be replaced.
+pub fn inlined(
+    test: &Test,
+    source: &Arc<Source>,
+    libraries: &Libraries,
+) -> Result<Test, Vec<Problem>> {
+    inline(test, libraries, Depth::Full).map_err(|errors| problems(source, errors))
+}
+
+/// A shipped library by name, or one of a file.
+///
+/// # Errors
+/// All that is wrong with the file, or that there is none.
+pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
+    if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
+        return loaded(&Source::new(format!("{name}.lib"), *text));
+    }
+    load_file(name)
+}
+
+/// A library from a file.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn load_file(path: &str) -> Result<Library, Vec<Problem>> {
+    use std::io::Read;
+    let problem = |code, message: String| vec![Problem::of_file(path, code, message)];
+    let mut bytes = Vec::new();
+    let take = LARGEST_FILE as u64 + 1;
+    let read = std::fs::File::open(path).and_then(|file| file.take(take).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        return Err(problem("unreadable-file", format!("cannot be read: {error}")));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => loaded(&Source::new(path, text)),
+        Err(_) => Err(problem("not-utf8", "expected UTF-8 text, found other bytes".to_owned())),
+    }
+}
+
+fn loaded(source: &Source) -> Result<Library, Vec<Problem>> {
+    load(source).map_err(|errors| {
+        let all = errors.into_iter();
+        all.map(|(source, error)| Problem::at(&Arc::new(source), error)).collect()
+    })
+}

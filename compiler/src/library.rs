@@ -1,0 +1,123 @@
+//! Programs over libraries: whose call each is, where objects have their memory, and what names in a
+//! library's text stand for.
+//!
+//! [`Prepared`] is a test with the memory of its objects added to its locations, which `skeleton` lays out as events;
+//! [`inline()`] replaces calls by their implementations.
+
+mod bind;
+mod inline;
+mod layout;
+
+use std::sync::Arc;
+
+use lang::library::{Library, Method, ParameterKind};
+use lang::program::{Call, Program, StmtKind};
+
+pub use bind::{Bound, Environment, pack};
+pub use inline::{Depth, inline};
+pub use layout::{Prepared, observe, prepare};
+
+/// The libraries that programs may use. Of two that define one class, the later counts.
+#[derive(Clone, Debug, Default)]
+pub struct Libraries {
+    /// In order; a library's number is its index.
+    pub all: Vec<Arc<Library>>,
+}
+
+/// A method of a library.
+#[derive(Clone, Copy, Debug)]
+pub struct Resolved<'a> {
+    /// The library's number.
+    pub number: usize,
+    /// The library.
+    pub library: &'a Library,
+    /// The method's number in it.
+    pub method_number: usize,
+    /// The method.
+    pub method: &'a Method,
+}
+
+impl Libraries {
+    /// The library that defines a class.
+    pub fn of_class(&self, class: &str) -> Option<(usize, &Library)> {
+        let all = self.all.iter().enumerate().rev();
+        let mut defining = all.filter(|(_, library)| library.classes.iter().any(|c| c == class));
+        defining.next().map(|(number, library)| (number, library.as_ref()))
+    }
+
+    /// The method that a call calls.
+    pub fn resolve(&self, program: &Program, call: &Call) -> Option<Resolved<'_>> {
+        if let Some(name) = &call.object {
+            let object = program.objects.iter().find(|object| object.name == *name)?;
+            let (number, library) = self.of_class(&object.class)?;
+            let (method_number, method) = library.method(&call.method)?;
+            return Some(Resolved { number, library, method_number, method });
+        }
+        self.all.iter().enumerate().rev().find_map(|(number, library)| {
+            let (method_number, method) = library.method(&call.method)?;
+            let has_object = method.parameters.iter().any(|parameter| {
+                matches!(parameter.kind, ParameterKind::Object(_) | ParameterKind::Location)
+            });
+            (!has_object).then_some(Resolved { number, library, method_number, method })
+        })
+    }
+
+    /// The numbers of the libraries whose methods a program calls, in order.
+    pub fn used(&self, program: &Program) -> Vec<usize> {
+        let mut used = Vec::new();
+        each_call(program, &mut |_, call, _| {
+            used.extend(self.resolve(program, call).map(|resolved| resolved.number));
+        });
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+}
+
+/// The library call that a statement is, if it is one.
+pub fn as_call(kind: &StmtKind) -> Option<Call> {
+    match kind {
+        StmtKind::Call(call) => Some(call.clone()),
+        StmtKind::GlobalFence(nodes) => Some(Call {
+            method: "GFence".to_owned(),
+            object: None,
+            source: None,
+            register: None,
+            arguments: Vec::new(),
+            nodes: Some(nodes.clone()),
+            id: None,
+            at: None,
+        }),
+        _ => None,
+    }
+}
+
+/// Visits all library calls of a program with their threads.
+pub fn each_call(
+    program: &Program,
+    visit: &mut impl FnMut(lang::program::ThreadId, &Call, lang::source::Span),
+) {
+    fn block(
+        thread: lang::program::ThreadId,
+        body: &[lang::program::Stmt],
+        visit: &mut impl FnMut(lang::program::ThreadId, &Call, lang::source::Span),
+    ) {
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::If { then, otherwise, .. } => {
+                    block(thread, then, visit);
+                    block(thread, otherwise, visit);
+                }
+                StmtKind::Loop(body) => block(thread, body, visit),
+                kind => {
+                    if let Some(call) = as_call(kind) {
+                        visit(thread, &call, stmt.span);
+                    }
+                }
+            }
+        }
+    }
+    for (index, thread) in program.threads.iter().enumerate() {
+        block(lang::program::ThreadId(index), &thread.body, visit);
+    }
+}

@@ -1,0 +1,343 @@
+//! Calls replaced by their implementations.
+
+mod body;
+
+use std::collections::{BTreeSet, HashMap};
+
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::library::{Library, Shape};
+use lang::outcome::{Claim, Condition, Expectation, Operand};
+use lang::program::{
+    BinaryOp, Call, Expr, LocationId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
+};
+use lang::source::Span;
+
+use super::layout::{add, observe};
+use super::{Bound, Environment, Libraries, as_call, each_call};
+
+/// How far calls are replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Down to statements of the base.
+    Full,
+    /// Calls of the library of this number, and of no other.
+    Only(usize),
+}
+
+/// How many libraries may be implemented over each other.
+const DEEPEST: usize = 16;
+
+/// The test with calls replaced by the implementations of their libraries.
+///
+/// # Errors
+/// A library without implementation, or one that cannot be followed; each at the call.
+pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, Vec<Diagnostic>> {
+    if depth == Depth::Full && libraries.used(&test.program).is_empty() {
+        return Ok(test.clone());
+    }
+    super::prepare(test, libraries)?;
+    let mut test = test.clone();
+    test.expectations = test.expectations.iter().filter_map(of_implementation).collect();
+    for _ in 0..DEEPEST {
+        let targets: BTreeSet<usize> = match depth {
+            Depth::Full => libraries.used(&test.program).into_iter().collect(),
+            Depth::Only(number) => [number].into(),
+        };
+        if targets.is_empty() {
+            break;
+        }
+        let mut inliner = Inliner::new(test, libraries, &targets);
+        inliner.lay_out();
+        inliner.threads();
+        if !inliner.errors.is_empty() {
+            return Err(inliner.errors);
+        }
+        test = inliner.test;
+        if depth != Depth::Full {
+            break;
+        }
+    }
+    if test.observables.iter().any(|o| matches!(o.what, lang::outcome::Observed::Copy(..)))
+        && depth == Depth::Full
+    {
+        observe(&mut test, implementation_memory, libraries)?;
+    }
+    Ok(test)
+}
+
+/// What a verdict on a specification says of implementations: they show nothing else, and need not show all.
+fn of_implementation(expectation: &Expectation) -> Option<Expectation> {
+    let claim = match &expectation.claim {
+        Claim::Allowed(_) => return None,
+        Claim::Exactly { observables, outcomes } => {
+            let equal = |(index, value): (&usize, &lang::outcome::Value)| {
+                let (left, right) = (Operand::Observable(*index), Operand::Value(*value));
+                Condition::Compare(BinaryOp::Equal, left, right)
+            };
+            let each = |outcome: &Vec<lang::outcome::Value>| {
+                Condition::And(observables.iter().zip(outcome).map(equal).collect())
+            };
+            Claim::Always(Condition::Or(outcomes.iter().map(each).collect()))
+        }
+        claim => claim.clone(),
+    };
+    Some(Expectation { claim, ..expectation.clone() })
+}
+
+fn implementation_memory(library: &Library) -> &[lang::library::Memory] {
+    library.implementation.as_ref().map_or(&[], |implementation| &implementation.memory)
+}
+
+struct Inliner<'l> {
+    test: Test,
+    libraries: &'l Libraries,
+    targets: &'l BTreeSet<usize>,
+    /// Locations by name.
+    locations: HashMap<String, LocationId>,
+    /// Variables that threads keep between calls.
+    locals: HashMap<(usize, ThreadId, String), RegisterId>,
+    errors: Vec<Diagnostic>,
+}
+
+/// What is being replaced.
+struct Site<'l> {
+    thread: ThreadId,
+    span: Span,
+    number: usize,
+    library: &'l Library,
+    environment: Environment<Expr>,
+    /// Variables of the body.
+    variables: HashMap<String, RegisterId>,
+    /// Where the result goes.
+    result: RegisterId,
+    /// The object called, which work ids of the body belong to.
+    object: String,
+}
+
+type Refused = String;
+
+impl<'l> Inliner<'l> {
+    fn new(test: Test, libraries: &'l Libraries, targets: &'l BTreeSet<usize>) -> Self {
+        let (locations, locals) = (HashMap::new(), HashMap::new());
+        Self { test, libraries, targets, locations, locals, errors: Vec::new() }
+    }
+
+    /// Adds memory and objects of the implementations.
+    fn lay_out(&mut self) {
+        let used = self.libraries.used(&self.test.program);
+        for index in 0..self.test.program.objects.len() {
+            let class = self.test.program.objects[index].class.clone();
+            let Some((number, library)) = self.libraries.of_class(&class) else { continue };
+            if !self.targets.contains(&number) {
+                continue;
+            }
+            for memory in implementation_memory(library) {
+                if memory.class.as_ref() == Some(&class) {
+                    add(&mut self.test.program, library, memory, Some(index), Span::default());
+                }
+            }
+        }
+        for number in self.targets.iter().filter(|number| used.contains(number)) {
+            let library = &self.libraries.all[*number];
+            for memory in implementation_memory(library) {
+                if memory.class.is_none() {
+                    add(&mut self.test.program, library, memory, None, Span::default());
+                }
+            }
+        }
+        let all = self.test.program.locations.iter().enumerate();
+        self.locations =
+            all.map(|(index, location)| (location.name.clone(), LocationId(index))).collect();
+    }
+
+    fn threads(&mut self) {
+        for index in 0..self.test.program.threads.len() {
+            let body = std::mem::take(&mut self.test.program.threads[index].body);
+            let body = self.block(ThreadId(index), body);
+            self.test.program.threads[index].body = body;
+        }
+        let mut remaining = Vec::new();
+        let targets = self.targets;
+        each_call(&self.test.program, &mut |_, call, span| {
+            let resolved = self.libraries.resolve(&self.test.program, call);
+            if resolved.is_none() {
+                remaining.push((call.method.clone(), span));
+            }
+        });
+        let _ = targets;
+        for (method, span) in remaining {
+            let message = format!("no library defines `{method}`, which an implementation calls");
+            self.errors.push(Diagnostic::error("undefined-call", span, message));
+        }
+    }
+
+    fn block(&mut self, thread: ThreadId, body: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        for stmt in body {
+            match stmt.kind {
+                StmtKind::If { condition, then, otherwise } => {
+                    let then = self.block(thread, then);
+                    let otherwise = self.block(thread, otherwise);
+                    let kind = StmtKind::If { condition, then, otherwise };
+                    out.push(Stmt { kind, span: stmt.span });
+                }
+                StmtKind::Loop(body) => {
+                    let known = self.test.program.registers.len();
+                    let mut body = self.block(thread, body);
+                    self.forget(known, thread, stmt.span, &mut body);
+                    let kind = StmtKind::Loop(body);
+                    out.push(Stmt { kind, span: stmt.span });
+                }
+                kind => self.replace(thread, kind, stmt.span, &mut out),
+            }
+        }
+        out
+    }
+
+    fn replace(&mut self, thread: ThreadId, kind: StmtKind, span: Span, out: &mut Vec<Stmt>) {
+        let done = match as_call(&kind) {
+            Some(call) => self.call(thread, &call, span),
+            None => self.base_call(thread, &kind, span),
+        };
+        match done {
+            Ok(Some(statements)) => out.extend(statements),
+            Ok(None) => out.push(Stmt { kind, span }),
+            Err(reason) => {
+                self.errors.push(Diagnostic::error("cannot-inline", span, reason));
+            }
+        }
+    }
+
+    /// What replaces a call; nothing if its library is not to be replaced.
+    fn call(
+        &mut self,
+        thread: ThreadId,
+        call: &Call,
+        span: Span,
+    ) -> Result<Option<Vec<Stmt>>, Refused> {
+        let Some(resolved) = self.libraries.resolve(&self.test.program, call) else {
+            return Ok(None);
+        };
+        if !self.targets.contains(&resolved.number) {
+            return Ok(None);
+        }
+        let library = resolved.library;
+        let name = &library.name;
+        let implementation = library.implementation.as_ref();
+        let implementation =
+            implementation.ok_or_else(|| format!("the library `{name}` has no implementation"))?;
+        let body = implementation.bodies.iter().find(|body| body.method == call.method);
+        let body = body.ok_or_else(|| format!("`{}` has no implementation", call.method))?;
+        let program = &self.test.program;
+        let environment =
+            Environment::of_call(program, thread, &body.parameters, call, call.arguments.clone())?;
+        let result = match call.register {
+            Some(register) => register,
+            None => self.register(thread),
+        };
+        let object = call.object.clone().unwrap_or_default();
+        let number = resolved.number;
+        let variables = HashMap::new();
+        let mut site =
+            Site { thread, span, number, library, environment, variables, result, object };
+        let mut out = Vec::new();
+        self.statements(&mut site, &body.statements, &mut out)?;
+        Ok(Some(out))
+    }
+
+    /// A statement of the base as a call of a library that implements the base's own.
+    fn base_call(
+        &mut self,
+        thread: ThreadId,
+        kind: &StmtKind,
+        span: Span,
+    ) -> Result<Option<Vec<Stmt>>, Refused> {
+        let Some(name) = crate::skeleton::calls::call_name(kind) else { return Ok(None) };
+        let implementing = self.targets.iter().find_map(|number| {
+            let library = &self.libraries.all[*number];
+            library.base.as_ref()?;
+            let bodies = &library.implementation.as_ref()?.bodies;
+            Some((*number, library, bodies.iter().find(|body| body.method == name)?))
+        });
+        let Some((number, library, body)) = implementing else { return Ok(None) };
+        let location = |id: &LocationId| Bound::Location(*id);
+        let arguments: Vec<Bound<Expr>> = match kind {
+            StmtKind::Put { target, source, id } => {
+                let source = match source {
+                    PutSource::Location(source) => location(source),
+                    PutSource::Value(value) => Bound::Value(value.clone()),
+                };
+                vec![location(target), source, Bound::Id(*id)]
+            }
+            StmtKind::Get { target, source, id } => {
+                vec![location(target), location(source), Bound::Id(*id)]
+            }
+            StmtKind::Rcas { result, target, expected, desired, id } => vec![
+                location(result),
+                location(target),
+                Bound::Value(expected.clone()),
+                Bound::Value(desired.clone()),
+                Bound::Id(*id),
+            ],
+            StmtKind::Rfaa { result, target, addend, id } => vec![
+                location(result),
+                location(target),
+                Bound::Value(addend.clone()),
+                Bound::Id(*id),
+            ],
+            StmtKind::Wait(id) => vec![Bound::Id(Some(*id))],
+            _ => return Ok(None),
+        };
+        if arguments.len() != body.parameters.len() {
+            return Err(format!("the implementation of `{name}` takes other parameters"));
+        }
+        let names = body.parameters.iter().map(|parameter| parameter.name.clone());
+        let environment = Environment { thread, names: names.zip(arguments).collect() };
+        let result = self.register(thread);
+        let object = String::new();
+        let variables = HashMap::new();
+        let mut site =
+            Site { thread, span, number, library, environment, variables, result, object };
+        let mut out = Vec::new();
+        self.statements(&mut site, &body.statements, &mut out)?;
+        Ok(Some(out))
+    }
+
+    /// Variables that were new in a loop's body begin each round anew, so that a round that only looked leaves
+    /// nothing behind; those that a thread keeps do not.
+    fn forget(&self, known: usize, thread: ThreadId, span: Span, body: &mut Vec<Stmt>) {
+        let all = self.test.program.registers.iter().enumerate().skip(known);
+        let own = all.filter(|(_, register)| register.thread == thread);
+        let new = own.map(|(index, _)| RegisterId(index));
+        let new = new.filter(|register| self.locals.values().all(|kept| kept != register));
+        let reset = new.map(|register| {
+            let kind = StmtKind::Assign { register, value: Expr::Constant(0) };
+            Stmt { kind, span }
+        });
+        body.splice(0..0, reset.collect::<Vec<_>>());
+    }
+
+    fn register(&mut self, thread: ThreadId) -> RegisterId {
+        let registers = &mut self.test.program.registers;
+        registers.push(lang::program::Register { name: None, thread });
+        RegisterId(registers.len() - 1)
+    }
+
+    /// A work id of a library's own.
+    fn work_id(&mut self, site: &Site<'_>, name: &str) -> WorkId {
+        let text = format!("{}.{}.{name}", site.library.name, site.object);
+        let ids = &mut self.test.program.work_ids;
+        let known = ids.iter().position(|known| *known == text);
+        WorkId(known.unwrap_or_else(|| {
+            ids.push(text);
+            ids.len() - 1
+        }))
+    }
+
+    /// The declared shape of memory that a body names.
+    fn shape(&self, site: &Site<'_>, name: &str) -> Result<Shape, Refused> {
+        let memory = implementation_memory(site.library).iter().find(|memory| memory.name == name);
+        memory.map(|memory| memory.shape).ok_or_else(|| format!("there is no memory `{name}`"))
+    }
+}

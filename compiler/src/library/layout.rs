@@ -1,0 +1,205 @@
+//! Where objects have their memory.
+
+use std::collections::HashMap;
+
+use lang::Test;
+use lang::diagnostic::{Diagnostic, nearest};
+use lang::library::{Library, Memory, Shape};
+use lang::outcome::Observed;
+use lang::program::{Location, LocationId, NodeId, Object, Origin, Program, ThreadId};
+use lang::source::Span;
+
+use super::bind::base_name;
+use super::{Bound, Environment, Libraries, each_call};
+
+/// A test with the memory of its objects.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The test; objects' memory follows its own locations.
+    pub test: Test,
+    /// For each location: 0 if it is the base's, else its library's number and 1.
+    pub owners: Vec<usize>,
+    /// The libraries that the program calls.
+    pub used: Vec<usize>,
+}
+
+/// Adds the memory of a test's objects, as the specifications of their libraries need it.
+///
+/// # Errors
+/// A diagnostic for each call that no library defines, or that its thread must not make.
+pub fn prepare(test: &Test, libraries: &Libraries) -> Result<Prepared, Vec<Diagnostic>> {
+    let errors = wrong_calls(&test.program, libraries);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let used = libraries.used(&test.program);
+    let mut test = test.clone();
+    let mut owners = vec![0; test.program.locations.len()];
+    for index in 0..test.program.objects.len() {
+        let class = test.program.objects[index].class.clone();
+        let Some((number, library)) = libraries.of_class(&class) else { continue };
+        for memory in library.memory.iter().filter(|memory| memory.class.as_ref() == Some(&class)) {
+            add(&mut test.program, library, memory, Some(index), Span::default());
+        }
+        owners.resize(test.program.locations.len(), number + 1);
+    }
+    for number in &used {
+        let library = &libraries.all[*number];
+        for memory in library.memory.iter().filter(|memory| memory.class.is_none()) {
+            add(&mut test.program, library, memory, None, memory.span);
+        }
+        owners.resize(test.program.locations.len(), number + 1);
+    }
+    observe(&mut test, |library: &Library| library.memory.as_slice(), libraries)?;
+    Ok(Prepared { test, owners, used })
+}
+
+/// Makes observables of objects' copies observe the memory that holds them.
+///
+/// # Errors
+/// An observed object whose library has no memory to show.
+pub fn observe<'l>(
+    test: &mut Test,
+    memory: impl Fn(&'l Library) -> &'l [Memory],
+    libraries: &'l Libraries,
+) -> Result<(), Vec<Diagnostic>> {
+    for observable in &mut test.observables {
+        let Observed::Copy(index, node) = observable.what else { continue };
+        let object = &test.program.objects[index];
+        let shown = libraries.of_class(&object.class).and_then(|(_, library)| {
+            let of_class = |memory: &&Memory| {
+                memory.class.as_ref() == Some(&object.class) && memory.object.is_none()
+            };
+            let first = memory(library).iter().find(of_class)?;
+            let base = base_name(&test.program, &library.name, Some(index), &first.name);
+            let name = match first.shape {
+                Shape::EachNode => format!("{base}@{}", node.0),
+                _ => base,
+            };
+            test.program.locations.iter().position(|location| location.name == name)
+        });
+        let Some(location) = shown else {
+            let message = format!("an object of class {} has no value to show", object.class);
+            return Err(vec![Diagnostic::error("not-observable", object.span, message)]);
+        };
+        observable.what = Observed::Location(LocationId(location));
+    }
+    Ok(())
+}
+
+/// Adds the words, or the objects, of a memory.
+pub fn add(
+    program: &mut Program,
+    library: &Library,
+    memory: &Memory,
+    object: Option<usize>,
+    span: Span,
+) {
+    let span = object.map_or(span, |object| program.objects[object].span);
+    let home = object.and_then(|object| program.objects[object].node).unwrap_or(NodeId(1));
+    let places: Vec<(String, NodeId)> = match memory.shape {
+        Shape::Home => vec![(String::new(), home)],
+        Shape::EachNode => {
+            (1..=program.nodes).map(|node| (format!("@{node}"), NodeId(node))).collect()
+        }
+        Shape::EachThread => {
+            let all = program.threads.iter().enumerate();
+            all.map(|(index, thread)| (format!("[{}]", index + 1), thread.node)).collect()
+        }
+    };
+    let mut environment: Environment<u64> =
+        Environment { thread: ThreadId(0), names: HashMap::new() };
+    // The declaration may call the object by any name; there is only one.
+    let names: Vec<String> = memory.objects_named();
+    for name in names {
+        environment.names.extend(object.map(|object| (name, Bound::Object(object))));
+    }
+    let count = memory.count.as_ref().and_then(|count| environment.number(program, count));
+    let base = base_name(program, &library.name, object, &memory.name);
+    for (suffix, node) in places {
+        for index in 0..count.unwrap_or(1) {
+            let name = match count {
+                Some(_) => format!("{base}{suffix}[{index}]"),
+                None => format!("{base}{suffix}"),
+            };
+            environment.names.insert("i".to_owned(), Bound::Number(index));
+            let initial = memory.initial.as_ref();
+            let initial =
+                initial.and_then(|initial| environment.number(program, initial)).unwrap_or(0);
+            match &memory.object {
+                None => {
+                    let origin = Origin::Unnamed;
+                    program.locations.push(Location { name, node, initial, origin, span });
+                }
+                Some(class) => program.objects.push(Object {
+                    name,
+                    class: class.clone(),
+                    node: Some(node),
+                    initial: vec![initial],
+                    threads: object.map_or(Vec::new(), |o| program.objects[o].threads.clone()),
+                    writer: object.and_then(|object| program.objects[object].writer),
+                    size: object.and_then(|object| program.objects[object].size),
+                    span,
+                }),
+            }
+        }
+    }
+}
+
+fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    each_call(program, &mut |thread, call, span| {
+        let method = &call.method;
+        let object = call.object.as_ref();
+        let object = object.and_then(|name| program.objects.iter().position(|o| o.name == *name));
+        let Some(resolved) = libraries.resolve(program, call) else {
+            let class = object.map(|object| program.objects[object].class.as_str());
+            let known = class.and_then(|class| libraries.of_class(class));
+            let error = match (class, known) {
+                (Some(class), None) => {
+                    let message = format!("no library defines the class `{class}`");
+                    let classes = libraries.all.iter().flat_map(|library| &library.classes);
+                    let near = nearest(class, classes.map(String::as_str));
+                    let help = near.map(|near| format!("did you mean `{near}`?"));
+                    let error = Diagnostic::error("unknown-class", span, message);
+                    error.help(help.unwrap_or("--library FILE.lib reads a library".to_owned()))
+                }
+                (_, Some((_, library))) => {
+                    let message =
+                        format!("the library `{}` has no method `{method}`", library.name);
+                    let methods: Vec<&str> =
+                        library.methods.iter().map(|method| method.name.as_str()).collect();
+                    Diagnostic::error("undefined-call", span, message)
+                        .help(format!("it has {}", methods.join(", ")))
+                }
+                (None, None) => {
+                    let message = format!("no library defines `{method}`");
+                    Diagnostic::error("undefined-call", span, message)
+                }
+            };
+            errors.push(error);
+            return;
+        };
+        let values = vec![0_u64; call.arguments.len()];
+        let parameters = &resolved.method.parameters;
+        match Environment::of_call(program, thread, parameters, call, values) {
+            Err(message) => errors.push(Diagnostic::error("wrong-arguments", span, message)),
+            Ok(environment) => {
+                let callers = resolved.method.callers.as_ref();
+                let callers = callers.map(|callers| environment.threads(program, callers));
+                if let Some(Ok(callers)) = callers
+                    && !callers.contains(&thread)
+                {
+                    let message = format!("thread {} must not call `{method}`", thread.number());
+                    let error = Diagnostic::error("not-a-participant", span, message);
+                    let declared = object.map(|object| program.objects[object].span);
+                    errors.push(match declared {
+                        Some(declared) => error.related(declared, "its threads are declared here"),
+                        None => error,
+                    });
+                }
+            }
+        }
+    });
+    errors
+}

@@ -1,0 +1,320 @@
+//! Names of a library file: every one must mean something.
+
+use std::collections::HashSet;
+
+use super::Library;
+use super::syntax::{
+    Event, Expr, Item, Memory, Parameter, ParameterKind, Place, RuleKind, Statement, StatementKind,
+};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::source::Span;
+
+/// The stamps.
+pub const STAMPS: [&str; 12] =
+    ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
+/// Attributes of objects.
+const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial"];
+/// Names that mean something everywhere.
+const BUILT_IN: [&str; 4] = ["here", "me", "all", "threads"];
+
+/// What is wrong with a library.
+pub fn check(library: &Library) -> Vec<Diagnostic> {
+    let mut checker = Checker { library, errors: Vec::new(), variables: HashSet::new() };
+    checker.rules();
+    checker.cases();
+    checker.implementation();
+    checker.errors
+}
+
+struct Checker<'a> {
+    library: &'a Library,
+    errors: Vec<Diagnostic>,
+    /// What is known at the place at hand.
+    variables: HashSet<String>,
+}
+
+impl Checker<'_> {
+    fn error(&mut self, code: &'static str, span: Span, message: String, help: Option<String>) {
+        let mut error = Diagnostic::error(code, span, message);
+        error.help = help;
+        self.errors.push(error);
+    }
+
+    fn rules(&mut self) {
+        for rule in &self.library.rules {
+            let methods = match &rule.kind {
+                RuleKind::Alternate(first, second) => vec![first, second],
+                RuleKind::Equal(method) => vec![method],
+            };
+            for method in methods {
+                if self.library.method(method).is_none() {
+                    let message = format!("expected a method of the library, found `{method}`");
+                    self.error("unknown-method", rule.span, message, None);
+                }
+            }
+        }
+    }
+
+    fn parameters(&mut self, parameters: &[Parameter]) {
+        self.variables = parameters.iter().map(|parameter| parameter.name.clone()).collect();
+        self.variables.extend(BUILT_IN.map(str::to_owned));
+    }
+
+    fn cases(&mut self) {
+        for method in &self.library.methods {
+            for case in &method.cases {
+                self.parameters(&method.parameters);
+                names_read(&case.items, &mut self.variables);
+                let exprs = case.returns.iter().chain(&case.when).chain(&method.callers);
+                exprs.for_each(|expr| self.expression(expr, case.span, false));
+                self.items(&case.items, false);
+                if case.items.is_empty() && self.library.base.is_none() {
+                    let message = "expected an event, found none".to_owned();
+                    let help = "a call without events would order nothing; write `{ aMF }`";
+                    self.error("no-event", case.span, message, Some(help.to_owned()));
+                }
+            }
+        }
+    }
+
+    fn items(&mut self, items: &[Item], per_node: bool) {
+        for item in items {
+            match item {
+                Item::For { variable, over, items } => {
+                    self.expression(over, Span::default(), false);
+                    let is_new = self.variables.insert(variable.clone());
+                    self.items(items, per_node);
+                    if is_new {
+                        self.variables.remove(variable);
+                    }
+                }
+                Item::Event(event) => self.event(event),
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        if !STAMPS.contains(&event.stamp.as_str()) {
+            let message = format!("expected a stamp, found `{}`", event.stamp);
+            let help = match nearest(&event.stamp, STAMPS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the stamps are {}", STAMPS.join(", ")),
+            };
+            self.error("unknown-stamp", event.span, message, Some(help));
+        }
+        let towards_node = event.stamp.starts_with("aN") || matches!(&*event.stamp, "aRF" | "aGF");
+        if towards_node != event.node.is_some() {
+            let (expected, help) = match towards_node {
+                true => {
+                    ("the node of the stamp, found none", format!("write `{}(n)`", event.stamp))
+                }
+                false => ("no node, found one", format!("write `{}`", event.stamp)),
+            };
+            self.error("wrong-stamp", event.span, format!("expected {expected}"), Some(help));
+        }
+        event.node.iter().for_each(|node| self.expression(node, event.span, false));
+        if let Some((_, place)) = &event.reads {
+            self.place(place, &self.library.memory.clone());
+        }
+        if let Some((value, place)) = &event.writes {
+            self.expression(value, event.span, false);
+            self.place(place, &self.library.memory.clone());
+        }
+        if let Some(place) = &event.at {
+            self.place(place, &self.library.memory.clone());
+        }
+    }
+
+    /// Memory that a place may name.
+    fn place(&mut self, place: &Place, memory: &[Memory]) {
+        if place.object.is_none() && self.is_local(&place.name) {
+            return place.index.iter().for_each(|part| self.expression(part, place.span, true));
+        }
+        match &place.object {
+            Some(object) => self.name(object, place.span),
+            // A location that was passed.
+            None if self.variables.contains(&place.name) => return,
+            None => {}
+        }
+        let known = |memory: &&Memory| memory.class.is_some() == place.object.is_some();
+        let names: Vec<&str> =
+            memory.iter().filter(known).map(|memory| memory.name.as_str()).collect();
+        if !names.contains(&place.name.as_str()) {
+            let message = format!("expected memory that is declared, found `{}`", place.name);
+            let help = match nearest(&place.name, names.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("declare it: `memory {}`", place.name),
+            };
+            self.error("unknown-memory", place.span, message, Some(help));
+        }
+        let parts = place.node.iter().map(AsRef::as_ref).chain(&place.index);
+        parts.for_each(|part| self.expression(part, place.span, true));
+    }
+
+    fn name(&mut self, name: &str, span: Span) {
+        if self.variables.contains(name) {
+            return;
+        }
+        let known = self.variables.iter().map(String::as_str);
+        let help = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+        self.error("unknown-name", span, format!("expected a known name, found `{name}`"), help);
+    }
+
+    /// An expression; `in_body` if memory in it is the implementation's.
+    fn expression(&mut self, expr: &Expr, at: Span, in_body: bool) {
+        match expr {
+            Expr::Number(_) | Expr::Bottom => {}
+            Expr::Name(name, span) => self.name(name, *span),
+            Expr::Place(place) if self.is_attribute(place) => {
+                place.object.iter().for_each(|object| self.name(object, place.span));
+            }
+            Expr::Place(place) | Expr::Remote(place) => {
+                let memory = match (&self.library.implementation, in_body) {
+                    (Some(implementation), true) => implementation.memory.clone(),
+                    _ => self.library.memory.clone(),
+                };
+                self.place(place, &memory);
+            }
+            Expr::Set(all) | Expr::Function(_, all, _) => {
+                if let Expr::Function(name, _, span) = expr
+                    && !["nodes", "node", "pack", "word", "count"].contains(&name.as_str())
+                {
+                    let message = format!("expected a function, found `{name}`");
+                    self.error("unknown-name", *span, message, None);
+                }
+                all.iter().for_each(|inner| self.expression(inner, at, in_body));
+            }
+            Expr::Not(inner) => self.expression(inner, at, in_body),
+            Expr::Binary(_, left, right)
+            | Expr::Without(left, right)
+            | Expr::Union(left, right) => {
+                self.expression(left, at, in_body);
+                self.expression(right, at, in_body);
+            }
+        }
+    }
+
+    fn is_attribute(&self, place: &Place) -> bool {
+        place.object.is_some()
+            && place.node.is_none()
+            && place.index.is_empty()
+            && ATTRIBUTES.contains(&place.name.as_str())
+    }
+
+    fn implementation(&mut self) {
+        let Some(implementation) = &self.library.implementation else { return };
+        for method in &self.library.methods {
+            if implementation.bodies.iter().all(|body| body.method != method.name) {
+                let message = format!("the implementation lacks `{}`", method.name);
+                let help = format!("add `call {}(…) {{ … }}` to it", method.name);
+                self.error("missing-body", method.span, message, Some(help));
+            }
+        }
+        for body in &implementation.bodies {
+            match self.library.method(&body.method) {
+                None => {
+                    let message =
+                        format!("expected a method of the library, found `{}`", body.method);
+                    self.error("unknown-method", body.span, message, None);
+                }
+                Some((_, method)) if !fits(&method.parameters, &body.parameters) => {
+                    let message = format!("expected the parameters of `{}`", body.method);
+                    self.error("different-parameters", body.span, message, None);
+                }
+                Some(_) => {}
+            }
+            self.parameters(&body.parameters);
+            let locals = implementation.locals.iter().map(|local| local.name.clone());
+            self.variables.extend(locals);
+            self.block(&body.statements, 0);
+        }
+    }
+
+    fn block(&mut self, statements: &[Statement], loops: usize) {
+        for (index, statement) in statements.iter().enumerate() {
+            self.statement(statement, loops);
+            let ends = matches!(statement.kind, StatementKind::Return(_) | StatementKind::Break);
+            if ends && index + 1 < statements.len() {
+                let message = "expected the end of the block, found a statement".to_owned();
+                let span = statements[index + 1].span;
+                self.error("unreachable", span, message, None);
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement, loops: usize) {
+        let span = statement.span;
+        match &statement.kind {
+            StatementKind::Assign { target, value, .. } => {
+                self.expression(value, span, true);
+                match target {
+                    Expr::Name(name, _) => {
+                        self.variables.insert(name.clone());
+                    }
+                    Expr::Place(place) if place.object.is_none() && self.is_local(&place.name) => {}
+                    target => self.expression(target, span, true),
+                }
+            }
+            StatementKind::Call { result, arguments, .. } => {
+                for argument in arguments {
+                    // A name that nobody knows is a work id of the implementation's own.
+                    if !matches!(argument, Expr::Name(..)) {
+                        self.expression(argument, span, true);
+                    }
+                }
+                self.variables.extend(result.iter().map(|(name, _)| name.clone()));
+            }
+            StatementKind::If(condition, then, otherwise) => {
+                self.expression(condition, span, true);
+                self.block(then, loops);
+                self.block(otherwise, loops);
+            }
+            StatementKind::Loop(body) => self.block(body, loops + 1),
+            StatementKind::While(condition, body) => {
+                self.expression(condition, span, true);
+                self.block(body, loops + 1);
+            }
+            StatementKind::For(variable, over, body) => {
+                self.expression(over, span, true);
+                self.variables.insert(variable.clone());
+                self.block(body, loops);
+            }
+            StatementKind::Count(variable, first, last, body) => {
+                self.expression(first, span, true);
+                self.expression(last, span, true);
+                self.variables.insert(variable.clone());
+                self.block(body, loops);
+            }
+            StatementKind::Break if loops == 0 => {
+                let message = "expected a loop around `break`, found none".to_owned();
+                self.error("break-outside-loop", span, message, None);
+            }
+            StatementKind::Break => {}
+            StatementKind::Return(value) => {
+                value.iter().for_each(|value| self.expression(value, span, true));
+            }
+        }
+    }
+
+    fn is_local(&self, name: &str) -> bool {
+        let locals = self.library.implementation.iter().flat_map(|all| &all.locals);
+        locals.into_iter().any(|local| local.name == name)
+    }
+}
+
+/// The names that events give to what they read.
+fn names_read(items: &[Item], found: &mut HashSet<String>) {
+    for item in items {
+        match item {
+            Item::For { items, .. } => names_read(items, found),
+            Item::Event(event) => found.extend(event.reads.iter().map(|(name, _)| name.clone())),
+        }
+    }
+}
+
+/// Whether a body takes what the method takes.
+fn fits(method: &[Parameter], body: &[Parameter]) -> bool {
+    let kind = |kind: &ParameterKind| kind.clone();
+    method.len() == body.len()
+        && method.iter().zip(body).all(|(a, b)| kind(&a.kind) == kind(&b.kind))
+}

@@ -1,0 +1,105 @@
+//! Libraries as text: what calls mean, and how they are implemented.
+//!
+//! A file gives the methods of a library, the stamps and locations of each call (depending on its result), the
+//! order that the library exports (`so`, in the model language), and an implementation over lower
+//! libraries. [`load`] reads one; `docs/libraries.md` describes the language. What programs mean by it
+//! is for the crate `compiler` (events, inlining) and the crate `model` (composition) to say.
+
+mod check;
+mod lexer;
+mod parser;
+pub mod syntax;
+
+use crate::cat::model::Model;
+use crate::cat::{self, Loader};
+use crate::diagnostic::Diagnostic;
+use crate::source::{Source, Span};
+
+pub use syntax::{
+    Body, Case, Event, Expr, Implementation, Item, Memory, Method, Parameter, ParameterKind, Place,
+    Rule, RuleKind, Shape, Statement, StatementKind,
+};
+
+/// The largest file that is read, in bytes.
+pub const LARGEST_FILE: usize = 1 << 20;
+
+/// A checked library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// The name after `library`.
+    pub name: String,
+    /// The title in quotes.
+    pub title: Option<String>,
+    /// `source "…"`.
+    pub origin: Option<String>,
+    /// The classes of its objects.
+    pub classes: Vec<String>,
+    /// The memory of its specification.
+    pub memory: Vec<Memory>,
+    /// Its methods in the order of the text.
+    pub methods: Vec<Method>,
+    /// What well-formed programs meet.
+    pub rules: Vec<Rule>,
+    /// Statements of the base language whose events are the library's too (`shares Wait`).
+    pub shares: Vec<String>,
+    /// Its consistency, over its own events; `so` is what it exports.
+    pub consistency: Option<Model>,
+    /// The model whose statements the methods are, for an implementation of those (`specification "…"`).
+    pub base: Option<String>,
+    /// How it is implemented.
+    pub implementation: Option<Implementation>,
+    /// Its text.
+    pub source: Source,
+}
+
+impl Library {
+    /// A method by name, with its number.
+    pub fn method(&self, name: &str) -> Option<(usize, &Method)> {
+        self.methods.iter().enumerate().find(|(_, method)| method.name == name)
+    }
+}
+
+/// Reads and checks a library. `loader` finds the models that its consistency includes.
+///
+/// # Errors
+/// What is wrong, each with the file that it is about.
+pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source, Diagnostic)>> {
+    let here = |error: Diagnostic| vec![(source.clone(), error)];
+    if source.text.len() > LARGEST_FILE {
+        let message = format!("expected a file of at most {LARGEST_FILE} bytes");
+        return Err(here(Diagnostic::error("too-large", Span::default(), message)));
+    }
+    let file = parser::parse(&source.text).map_err(|error| here(*error))?;
+    let mut library = file.library;
+    library.source = source.clone();
+    let errors = check::check(&library);
+    if !errors.is_empty() {
+        return Err(errors.into_iter().map(|error| (source.clone(), error)).collect());
+    }
+    if let Some(block) = file.consistency {
+        let names: Vec<String> = library.methods.iter().map(|method| method.name.clone()).collect();
+        let text = only(&source.text, block);
+        let loaded = cat::load_part(&Source::new(source.name.clone(), text), loader, &names)?;
+        if !loaded.model.definitions.iter().any(|definition| definition.name() == Some("so")) {
+            let message = "expected a definition of `so`, found none";
+            let error = Diagnostic::error("missing-so", block, message)
+                .help("`so` is the order that the library exports: `let so = …`");
+            return Err(here(error));
+        }
+        library.consistency = Some(loaded.model);
+    }
+    Ok(library)
+}
+
+/// The text with everything outside of the span blank, so that places stay what they are.
+fn only(text: &str, span: Span) -> String {
+    let blank = |part: &str| -> String {
+        part.chars()
+            .map(|c| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) })
+            .collect()
+    };
+    let inside = text.get(span.range()).unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let after = text.get(span.end..).unwrap_or_default();
+    format!("{}{inside}{}", blank(before), blank(after))
+}

@@ -1,0 +1,117 @@
+//! Statements of implementations.
+
+use super::super::lexer::Kind;
+use super::super::syntax::{Expr, Statement, StatementKind};
+use super::{Parse, Parser};
+
+/// Functions of expressions; any other name before `(` is a call.
+const FUNCTIONS: [&str; 5] = ["nodes", "node", "pack", "word", "count"];
+
+impl Parser<'_> {
+    pub(super) fn block(&mut self) -> Parse<Vec<Statement>> {
+        self.symbol("{")?;
+        self.deeper()?;
+        let mut statements = Vec::new();
+        while !self.accept("}") {
+            if self.accept(";") {
+                continue;
+            }
+            let start = self.token().span;
+            let kind = self.statement()?;
+            statements.push(Statement { kind, span: start.to(self.previous()) });
+        }
+        self.depth -= 1;
+        Ok(statements)
+    }
+
+    fn statement(&mut self) -> Parse<StatementKind> {
+        match self.word() {
+            "if" => {
+                self.advance();
+                self.conditional()
+            }
+            "loop" => {
+                self.advance();
+                Ok(StatementKind::Loop(self.block()?))
+            }
+            "while" => {
+                self.advance();
+                let condition = self.expression()?;
+                Ok(StatementKind::While(condition, self.block()?))
+            }
+            "for" => self.repetition(),
+            "break" => {
+                self.advance();
+                Ok(StatementKind::Break)
+            }
+            "return" => {
+                self.advance();
+                let value = match self.text_here() {
+                    ";" | "}" => None,
+                    _ => Some(self.expression()?),
+                };
+                Ok(StatementKind::Return(value))
+            }
+            _ => self.simple(),
+        }
+    }
+
+    fn conditional(&mut self) -> Parse<StatementKind> {
+        self.deeper()?;
+        let condition = self.expression()?;
+        let then = self.block()?;
+        let mut otherwise = Vec::new();
+        if self.word() == "else" {
+            self.advance();
+            if self.word() == "if" {
+                let start = self.token().span;
+                self.advance();
+                let kind = self.conditional()?;
+                otherwise.push(Statement { kind, span: start.to(self.previous()) });
+            } else {
+                otherwise = self.block()?;
+            }
+        }
+        self.depth -= 1;
+        Ok(StatementKind::If(condition, then, otherwise))
+    }
+
+    fn repetition(&mut self) -> Parse<StatementKind> {
+        self.advance();
+        let (variable, _) = self.name("a variable")?;
+        self.keyword("in")?;
+        let first = self.expression()?;
+        if self.peek() == Kind::Range {
+            self.advance();
+            let last = self.expression()?;
+            return Ok(StatementKind::Count(variable, first, last, self.block()?));
+        }
+        Ok(StatementKind::For(variable, first, self.block()?))
+    }
+
+    /// An assignment or a call.
+    fn simple(&mut self) -> Parse<StatementKind> {
+        let target = self.primary()?;
+        if self.peek() != Kind::Assign {
+            return match target {
+                Expr::Function(name, arguments, _) => {
+                    Ok(StatementKind::Call { result: None, name, arguments, id: None })
+                }
+                Expr::Name(name, _) if name == "Mfence" => {
+                    Ok(StatementKind::Call { result: None, name, arguments: Vec::new(), id: None })
+                }
+                _ => Err(self.expected("`:=`")),
+            };
+        }
+        self.advance();
+        let id = if self.accept("^") { Some(self.primary()?) } else { None };
+        match (self.expression()?, target) {
+            (Expr::Function(name, arguments, _), Expr::Name(result, span))
+                if !FUNCTIONS.contains(&name.as_str()) =>
+            {
+                Ok(StatementKind::Call { result: Some((result, span)), name, arguments, id })
+            }
+            (value, target) => Ok(StatementKind::Assign { target, id, value }),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Is a library's implementation one? For all small clients: are the outcomes of the client with calls replaced by
+//! the implementation among those that the specification allows?
+//!
+//! Soundness of implementations [LOCO, Definition 3.12], checked up to a bound and not proved. The lower libraries
+//! keep their specifications, as in the definition.
+
+mod clients;
+mod text;
+
+use std::sync::Arc;
+
+use compiler::library::{Depth, Libraries, inline};
+use lang::Test;
+use lang::cat::model::Model;
+use lang::diagnostic::Diagnostic;
+use lang::library::Library;
+use lang::outcome::{Outcome, Value};
+use lang::source::Source;
+
+use crate::allowed::{Options, Question};
+use crate::explain::explain;
+use crate::smt::Found;
+
+pub use clients::{Bounds, Client, TooMany, clients};
+pub use text::text;
+
+/// A library and the implementation that is to be checked.
+#[derive(Clone, Debug)]
+pub struct Refinement {
+    /// The libraries; of the one checked, with the implementation to be checked.
+    libraries: Libraries,
+    /// Its number.
+    number: usize,
+    /// The model of the specification.
+    model: Model,
+    /// The model of the implementation.
+    lower: Model,
+}
+
+/// What came of a client.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Every outcome of the implementation is allowed.
+    Holds {
+        /// How many outcomes the specification allows.
+        outcomes: usize,
+        /// Some loop of the implementation was cut off, so this is not known of longer ones.
+        cut_off: bool,
+    },
+    /// The program is no well-formed client.
+    IllFormed,
+    /// A limit was reached.
+    Unknown(String),
+    /// The implementation has an outcome that the specification forbids.
+    Refuted(Box<Counterexample>),
+}
+
+/// A client that tells an implementation from its specification.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// The client, as a litmus test with the verdict that the implementation breaks.
+    pub program: String,
+    /// The outcome: names and values.
+    pub outcome: Vec<(String, Value)>,
+    /// The implementation's execution, in words.
+    pub execution: String,
+    /// Why the specification forbids it, in words.
+    pub forbidden: String,
+}
+
+impl Refinement {
+    /// The check of a library's implementation, or of another's.
+    ///
+    /// # Errors
+    /// Why there is nothing to check.
+    pub fn new(
+        libraries: &Libraries,
+        library: &Library,
+        implementation: Option<&Library>,
+        model: &Model,
+        load: impl Fn(&str) -> Option<Model>,
+    ) -> Result<Self, String> {
+        let mut library = library.clone();
+        if let Some(other) = implementation {
+            if other.implementation.is_none() {
+                return Err(format!("the library `{}` has no implementation", other.name));
+            }
+            library.implementation.clone_from(&other.implementation);
+            library.source.clone_from(&other.source);
+        }
+        let name = &library.name;
+        let text = library.implementation.as_ref();
+        let text = text.ok_or_else(|| format!("the library `{name}` has no implementation"))?;
+        let named = |name: &Option<String>, default: &Model| match name {
+            Some(name) => load(name).ok_or_else(|| format!("there is no model `{name}`")),
+            None => Ok(default.clone()),
+        };
+        let spec = named(&library.base, model)?;
+        let lower = match &library.base {
+            Some(_) => named(&text.over, model)?,
+            None => spec.clone(),
+        };
+        let mut libraries = libraries.clone();
+        libraries.all.retain(|known| known.name != library.name);
+        libraries.all.push(Arc::new(library));
+        let number = libraries.all.len() - 1;
+        Ok(Self { libraries, number, model: spec, lower })
+    }
+
+    /// The library.
+    pub fn library(&self) -> &Library {
+        &self.libraries.all[self.number]
+    }
+
+    /// Checks one client.
+    ///
+    /// # Errors
+    /// What is wrong with the library's text, found at a call of this client.
+    pub fn check(&self, client: &Client, options: &Options) -> Result<Answer, String> {
+        let program = text(client, self.library(), None);
+        let source = Source::new("client", program.clone());
+        let (test, errors) = lang::litmus::load(&source);
+        let Some(test) = test else {
+            if errors.iter().any(|error| NOT_CLIENTS.contains(&error.code)) {
+                return Ok(Answer::IllFormed);
+            }
+            let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
+            return Err(format!("{reason}, in\n{program}"));
+        };
+        let first = |errors: Vec<Diagnostic>| {
+            let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
+            format!("{reason}, in\n{program}")
+        };
+        let bound = options.loop_bound;
+        let spec = match Question::new(&test, &self.model, &self.libraries, bound) {
+            Ok(spec) => spec,
+            Err(errors) if errors.iter().any(|error| MISUSES.contains(&error.code)) => {
+                return Ok(Answer::IllFormed);
+            }
+            Err(errors) => return Err(first(errors)),
+        };
+        let allowed = spec.allowed(options).map_err(first)?;
+        if !allowed.complete {
+            return Ok(Answer::Unknown(allowed.reason.unwrap_or_default()));
+        }
+        let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
+        let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
+        let mut session = lower.session(options, |_| true).map_err(first)?;
+        let beyond = session.beyond_bound();
+        let cut_off = !matches!(session.find(&beyond), Found::Nothing);
+        for outcome in allowed.outcomes.keys() {
+            session.block(outcome);
+        }
+        let within = session.within_bound();
+        Ok(match session.find(&within) {
+            Found::Nothing => Answer::Holds { outcomes: allowed.outcomes.len(), cut_off },
+            Found::Unknown => Answer::Unknown("the time limit was reached".to_owned()),
+            Found::Execution(execution) => {
+                let found = self.counterexample(client, &execution.outcome, options)?;
+                Answer::Refuted(Box::new(found))
+            }
+        })
+    }
+
+    fn counterexample(
+        &self,
+        client: &Client,
+        outcome: &Outcome,
+        options: &Options,
+    ) -> Result<Counterexample, String> {
+        // Once more with the verdict in the text, so that places are those of the text that is shown.
+        let bare = text(client, self.library(), None);
+        let (test, _) = lang::litmus::load(&Source::new("client", bare));
+        let test: Test = test.ok_or("the client cannot be read again")?;
+        let names = test.observables.iter().map(|observable| observable.name.clone());
+        let shown: Vec<(String, Value)> = names.zip(outcome.0.iter().copied()).collect();
+        let program = text(client, self.library(), Some(&shown));
+        let source = Source::new("client", program.clone());
+        let (test, errors) = lang::litmus::load(&source);
+        let first = |errors: Vec<Diagnostic>| {
+            errors.first().map(|error| error.message.clone()).unwrap_or_default()
+        };
+        let test = test.ok_or_else(|| first(errors))?;
+        let index = |name: &str| test.observables.iter().position(|o| o.name == name);
+        let wanted: Vec<(usize, Value)> =
+            shown.iter().filter_map(|(name, value)| Some((index(name)?, *value))).collect();
+        let bound = options.loop_bound;
+        let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
+        let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
+        let execution = explain(&lower, options, &wanted).map_err(first)?.text(&source);
+        let spec = Question::new(&test, &self.model, &self.libraries, bound).map_err(first)?;
+        let forbidden = explain(&spec, options, &wanted).map_err(first)?.text(&source);
+        Ok(Counterexample { program, outcome: shown, execution, forbidden })
+    }
+}
+
+/// Errors of programs that reach for what is on another node.
+const NOT_CLIENTS: [&str; 3] = ["remote-cpu-access", "put-source-remote", "get-target-remote"];
+
+/// The codes of misuses: a client that has one is none.
+const MISUSES: [&str; 4] = ["already-held", "not-held", "never-released", "unequal-calls"];

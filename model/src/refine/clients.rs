@@ -1,0 +1,488 @@
+//! Clients of a library: all programs up to a bound that call it, each once up to symmetry, the smallest first.
+//!
+//! Global fences with nothing before or after them in their thread are left out too. Symmetric are clients that differ in the order of threads, in the numbers of nodes, or in names of locations and
+//! values. Left out are those in which some plain location is not written by one statement and looked at by another, for
+//! what such a location shows the same client without it shows too.
+
+mod symmetry;
+mod usage;
+
+use lang::cat::model::Base;
+use lang::library::{Expr, Item, Library, ParameterKind, Place, RuleKind};
+use rustc_hash::FxHashSet;
+
+use crate::library::mentions;
+use usage::{shows, subsets};
+
+/// How large clients may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Threads.
+    pub threads: usize,
+    /// Calls of the library per thread.
+    pub calls: usize,
+    /// Nodes.
+    pub nodes: u32,
+    /// Different values written.
+    pub values: u64,
+    /// Plain accesses in all.
+    pub plain: usize,
+    /// Objects.
+    pub objects: usize,
+    /// Statements in all; no bound if 0.
+    pub size: usize,
+}
+
+/// More clients than can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+/// How many clients are kept at most.
+const MOST: usize = 4_000_000;
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// Each thread's node and statements.
+    pub threads: Vec<(u32, Vec<Op>)>,
+    /// Objects.
+    pub objects: Vec<ObjectText>,
+    /// The nodes of plain locations.
+    pub homes: Vec<u32>,
+}
+
+/// An object of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectText {
+    /// Its class.
+    pub class: String,
+    /// Its node, if that matters.
+    pub home: Option<u32>,
+    /// Its writer, by the thread's index, if it has one.
+    pub writer: Option<usize>,
+}
+
+/// A statement of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A call.
+    Call {
+        /// The method's number.
+        method: usize,
+        /// Objects passed.
+        objects: Vec<usize>,
+        /// Plain locations passed, to methods of the base.
+        locations: Vec<usize>,
+        /// Values passed.
+        values: Vec<u64>,
+        /// Whether the one work id is passed.
+        id: bool,
+        /// Nodes passed.
+        nodes: Option<Vec<u32>>,
+    },
+    /// CPU write.
+    Write(usize, u64),
+    /// CPU read.
+    Read(usize),
+    /// A put of a value.
+    Put(usize, u64),
+    /// A get.
+    Get(usize),
+}
+
+/// All clients, the smallest first.
+///
+/// # Errors
+/// [`TooMany`]
+pub fn clients(library: &Library, bounds: &Bounds) -> Result<Vec<Client>, TooMany> {
+    let mut found = Vec::new();
+    let mut seen = FxHashSet::default();
+    for nodes in placements(bounds.threads, bounds.nodes) {
+        for objects in object_sets(library, bounds, &nodes) {
+            // A location shows something only if there are two accesses; methods of the base take two.
+            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(2) };
+            for homes in tuples(locations, bounds.nodes) {
+                let frame =
+                    Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
+                frame.fill(&mut found, &mut seen)?;
+            }
+        }
+    }
+    found.sort_by_key(|client: &Client| {
+        let size: usize = client.threads.iter().map(|(_, ops)| ops.len()).sum();
+        let active = client.threads.iter().filter(|(_, ops)| !ops.is_empty()).count();
+        (size, active)
+    });
+    Ok(found)
+}
+
+fn is_base(library: &Library) -> bool {
+    library.base.is_some()
+}
+
+/// Nodes of threads: the first is 1, and a new one is the next.
+fn placements(threads: usize, nodes: u32) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for _ in 0..threads {
+        let extended = all.iter().flat_map(|known| {
+            let next = known.iter().max().copied().unwrap_or(0) + 1;
+            (1..=next.min(nodes)).map(move |node| [known.as_slice(), &[node]].concat())
+        });
+        all = extended.collect();
+    }
+    all
+}
+
+fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for _ in 0..length {
+        let extended = all
+            .iter()
+            .flat_map(|known| (1..=nodes).map(move |node| [known.as_slice(), &[node]].concat()));
+        all = extended.collect();
+    }
+    all
+}
+
+/// The sets of objects: each with every node and writer that its library's text speaks of.
+fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
+    let Some(class) = library.classes.first() else { return vec![Vec::new()] };
+    let text = &library.source.text;
+    let has_home = text.contains("at home") || text.contains(".home");
+    let has_writer = text.contains(".writer");
+    let homes: Vec<Option<u32>> =
+        if has_home { (1..=bounds.nodes).map(Some).collect() } else { vec![None] };
+    let writers: Vec<Option<usize>> =
+        if has_writer { (0..nodes.len()).map(Some).collect() } else { vec![None] };
+    let mut all: Vec<Vec<ObjectText>> = vec![Vec::new()];
+    for _ in 0..bounds.objects {
+        let mut extended = Vec::new();
+        for known in &all {
+            for home in &homes {
+                for writer in &writers {
+                    let object = ObjectText { class: class.clone(), home: *home, writer: *writer };
+                    extended.push([known.as_slice(), &[object]].concat());
+                }
+            }
+        }
+        all = extended;
+    }
+    all
+}
+
+/// Everything but the statements.
+struct Frame<'a> {
+    library: &'a Library,
+    bounds: &'a Bounds,
+    nodes: &'a [u32],
+    objects: &'a [ObjectText],
+    homes: &'a [u32],
+}
+
+impl Frame<'_> {
+    fn fill(&self, found: &mut Vec<Client>, seen: &mut FxHashSet<u128>) -> Result<(), TooMany> {
+        let sequences: Vec<Vec<Vec<Op>>> =
+            (0..self.nodes.len()).map(|thread| self.sequences(thread)).collect();
+        let mut chosen: Vec<&[Op]> = Vec::new();
+        self.choose(&sequences, &mut chosen, found, seen)
+    }
+
+    fn choose<'s>(
+        &self,
+        sequences: &'s [Vec<Vec<Op>>],
+        chosen: &mut Vec<&'s [Op]>,
+        found: &mut Vec<Client>,
+        seen: &mut FxHashSet<u128>,
+    ) -> Result<(), TooMany> {
+        let thread = chosen.len();
+        if thread == sequences.len() {
+            if self.is_sensible(chosen) && seen.insert(self.key(chosen)) {
+                if found.len() >= MOST {
+                    return Err(TooMany);
+                }
+                let threads = self.nodes.iter().zip(chosen.iter());
+                found.push(Client {
+                    nodes: self.bounds.nodes,
+                    threads: threads.map(|(node, ops)| (*node, ops.to_vec())).collect(),
+                    objects: self.objects.to_vec(),
+                    homes: self.homes.to_vec(),
+                });
+            }
+            return Ok(());
+        }
+        let size: usize = chosen.iter().map(|ops| ops.len()).sum();
+        let accesses = |ops: &[Op]| ops.iter().filter(|op| self.method_name(op).is_none()).count();
+        let plain: usize = chosen.iter().map(|ops| accesses(ops)).sum();
+        for sequence in &sequences[thread] {
+            let is_large = self.bounds.size > 0 && size + sequence.len() > self.bounds.size;
+            if is_large || plain + accesses(sequence) > self.bounds.plain {
+                continue;
+            }
+            chosen.push(sequence);
+            self.choose(sequences, chosen, found, seen)?;
+            chosen.pop();
+        }
+        Ok(())
+    }
+
+    /// What a thread may do.
+    fn sequences(&self, thread: usize) -> Vec<Vec<Op>> {
+        let (calls, plain) = (self.calls(thread), self.plain(thread));
+        let mut all: Vec<(usize, usize, Vec<Op>)> = vec![(0, 0, Vec::new())];
+        let mut first = 0;
+        while first < all.len() {
+            let (called, accessed, ops) = all[first].clone();
+            first += 1;
+            if called < self.bounds.calls {
+                for call in &calls {
+                    let longer = [ops.as_slice(), &[call.clone()]].concat();
+                    if self.may_follow(&ops, call) {
+                        all.push((called + 1, accessed, longer));
+                    }
+                }
+            }
+            if accessed < self.bounds.plain {
+                for access in &plain {
+                    let longer = [ops.as_slice(), &[access.clone()]].concat();
+                    all.push((called, accessed + 1, longer));
+                }
+            }
+        }
+        let ops = all.into_iter().map(|(_, _, ops)| ops);
+        ops.filter(|ops| self.ends_well(ops)).collect()
+    }
+
+    fn method_name(&self, op: &Op) -> Option<(&str, usize)> {
+        match op {
+            Op::Call { method, objects, .. } => {
+                let name = self.library.methods[*method].name.as_str();
+                Some((name, objects.first().copied().unwrap_or(usize::MAX)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the thread holds the object by the rule of that pair.
+    fn holds(&self, ops: &[Op], first: &str, object: usize) -> bool {
+        let calls = ops.iter().rev().filter_map(|op| self.method_name(op));
+        let mut of_object = calls.filter(|(_, known)| *known == object);
+        of_object.next().is_some_and(|(name, _)| name == first)
+    }
+
+    fn may_follow(&self, ops: &[Op], call: &Op) -> bool {
+        let Some((name, object)) = self.method_name(call) else { return true };
+        let alternate = self.library.rules.iter().all(|rule| match &rule.kind {
+            RuleKind::Alternate(first, second) => {
+                let held = self.holds(ops, first, object);
+                (name != first || !held) && (name != second || held)
+            }
+            RuleKind::Equal(_) => true,
+        });
+        // A wait for nothing waits for nothing.
+        let waits = matches!(call, Op::Call { id: true, objects, values, nodes: None, locations, .. }
+            if objects.is_empty() && values.is_empty() && locations.is_empty());
+        let has_id = |op: &Op| matches!(op, Op::Call { id: true, .. });
+        alternate && (!waits || ops.last().is_some_and(|_| ops.iter().any(has_id)))
+    }
+
+    /// Whether a call is a global fence that its library's consistency does not speak of: all it does is to order
+    /// what precedes it in its thread before what follows it.
+    fn is_fence(&self, op: &Op) -> bool {
+        let Op::Call { method, objects, .. } = op else { return false };
+        fn only_fences(items: &[Item]) -> bool {
+            items.iter().all(|item| match item {
+                Item::For { items, .. } => only_fences(items),
+                Item::Event(event) => event.stamp == "aGF" && event.at.is_none(),
+            })
+        }
+        let cases = &self.library.methods[*method].cases;
+        let speaks = self.library.consistency.as_ref().is_some_and(|model| {
+            let number = u8::try_from(*method).unwrap_or(u8::MAX);
+            mentions(model, &[Base::GlobalFence, Base::Method(0, number)])
+        });
+        objects.is_empty() && !speaks && cases.iter().all(|case| only_fences(&case.items))
+    }
+
+    fn ends_well(&self, ops: &[Op]) -> bool {
+        // Nothing is before a first fence, or after a last one.
+        let is_idle = ops.first().is_some_and(|op| self.is_fence(op))
+            || ops.last().is_some_and(|op| self.is_fence(op));
+        !is_idle
+            && self.library.rules.iter().all(|rule| match &rule.kind {
+                RuleKind::Alternate(first, _) => {
+                    (0..self.objects.len()).all(|object| !self.holds(ops, first, object))
+                }
+                RuleKind::Equal(_) => true,
+            })
+    }
+
+    /// The calls that a thread may make.
+    fn calls(&self, thread: usize) -> Vec<Op> {
+        let mut all = Vec::new();
+        for (number, method) in self.library.methods.iter().enumerate() {
+            let empty = Op::Call {
+                method: number,
+                objects: Vec::new(),
+                locations: Vec::new(),
+                values: Vec::new(),
+                id: false,
+                nodes: None,
+            };
+            let mut partial = vec![empty];
+            let has_object =
+                method.parameters.iter().any(|p| matches!(p.kind, ParameterKind::Object(_)));
+            for (index, parameter) in method.parameters.iter().enumerate() {
+                let is_own = self.is_own_location(&method.name, index);
+                partial = partial
+                    .into_iter()
+                    .flat_map(|op| self.with(thread, op, &parameter.kind, has_object, is_own))
+                    .collect();
+            }
+            all.extend(partial.into_iter().filter(|op| self.may_call(thread, op)));
+        }
+        all
+    }
+
+    /// Of a method of the base, whether the location passed is on the thread's own node.
+    fn is_own_location(&self, method: &str, index: usize) -> bool {
+        match method {
+            "Put" => index == 1,
+            _ => index == 0,
+        }
+    }
+
+    fn with(
+        &self,
+        thread: usize,
+        op: Op,
+        kind: &ParameterKind,
+        has_object: bool,
+        is_own: bool,
+    ) -> Vec<Op> {
+        let Op::Call { method, objects, locations, values, id, nodes } = op else {
+            return vec![op];
+        };
+        let call = |objects: Vec<usize>, locations: Vec<usize>, values: Vec<u64>, id, nodes| {
+            Op::Call { method, objects, locations, values, id, nodes }
+        };
+        let and = |list: &[usize], one: usize| [list, &[one]].concat();
+        match kind {
+            ParameterKind::Object(_) => (0..self.objects.len())
+                .filter(|object| !objects.contains(object))
+                .map(|object| {
+                    call(
+                        and(&objects, object),
+                        locations.clone(),
+                        values.clone(),
+                        id,
+                        nodes.clone(),
+                    )
+                })
+                .collect(),
+            ParameterKind::Location => (0..self.homes.len())
+                .filter(|location| {
+                    (self.homes[*location] == self.nodes[thread]) == is_own
+                        && !locations.contains(location)
+                })
+                .map(|location| {
+                    let locations = and(&locations, location);
+                    call(objects.clone(), locations, values.clone(), id, nodes.clone())
+                })
+                .collect(),
+            ParameterKind::Value => (0..=self.bounds.values)
+                .filter(|value| *value > 0 || !values.is_empty() || self.compares(method))
+                .map(|value| {
+                    let values = [values.as_slice(), &[value]].concat();
+                    call(objects.clone(), locations.clone(), values, id, nodes.clone())
+                })
+                .collect(),
+            ParameterKind::Values => (1..=self.bounds.values)
+                .map(|value| {
+                    call(objects.clone(), locations.clone(), vec![value; 2], id, nodes.clone())
+                })
+                .collect(),
+            ParameterKind::Id => {
+                vec![call(objects, locations, values, true, nodes)]
+            }
+            ParameterKind::Nodes => {
+                let here = self.nodes[thread];
+                let all: Vec<u32> =
+                    (1..=self.bounds.nodes).filter(|n| !has_object || *n != here).collect();
+                subsets(&all)
+                    .into_iter()
+                    .map(|nodes| {
+                        call(objects.clone(), locations.clone(), values.clone(), id, Some(nodes))
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    /// Whether a method compares with its first value, so that 0 says something.
+    fn compares(&self, method: usize) -> bool {
+        let parameters = &self.library.methods[method].parameters;
+        parameters.iter().filter(|p| p.kind == ParameterKind::Value).count() > 1
+    }
+
+    /// Whether a thread is among those that may make the call.
+    fn may_call(&self, thread: usize, op: &Op) -> bool {
+        let Op::Call { method, objects, .. } = op else { return true };
+        let Some(object) = objects.first() else { return true };
+        let callers = self.library.methods[*method].callers.as_ref();
+        match (callers, self.objects[*object].writer) {
+            (Some(Expr::Place(Place { name, .. })), Some(writer)) => {
+                (name == "writer") == (thread == writer)
+            }
+            _ => true,
+        }
+    }
+
+    fn plain(&self, thread: usize) -> Vec<Op> {
+        let mut all = Vec::new();
+        for (location, home) in self.homes.iter().enumerate() {
+            let is_own = *home == self.nodes[thread];
+            if is_own {
+                all.push(Op::Read(location));
+            } else if !is_base(self.library) {
+                all.push(Op::Get(location));
+            }
+            for value in 1..=self.bounds.values {
+                if is_own {
+                    all.push(Op::Write(location, value));
+                } else if !is_base(self.library) {
+                    all.push(Op::Put(location, value));
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether the client calls the library, and each plain location takes part in what it shows.
+    fn is_sensible(&self, threads: &[&[Op]]) -> bool {
+        let calls =
+            || threads.iter().flat_map(|ops| ops.iter()).filter_map(|op| self.method_name(op));
+        if calls().next().is_none() {
+            return false;
+        }
+        let is_equal = self.library.rules.iter().all(|rule| match &rule.kind {
+            RuleKind::Alternate(..) => true,
+            RuleKind::Equal(name) => (0..self.objects.len()).all(|object| {
+                let counts = threads.iter().map(|ops| {
+                    let calls = ops.iter().filter_map(|op| self.method_name(op));
+                    calls.filter(|(known, o)| known == name && *o == object).count()
+                });
+                let mut counts: Vec<usize> = counts.filter(|count| *count > 0).collect();
+                counts.dedup();
+                counts.len() <= 1
+            }),
+        });
+        let used = |object: usize| calls().any(|(_, known)| known == object);
+        let objects_in_order =
+            (1..self.objects.len()).all(|object| !used(object) || used(object - 1));
+        is_equal
+            && objects_in_order
+            && (0..self.homes.len()).all(|location| shows(threads, location))
+    }
+}

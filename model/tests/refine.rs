@@ -1,0 +1,161 @@
+//! Shipped implementations hold for small clients, and broken ones are refuted; counterexamples are confirmed.
+
+use std::path::Path;
+
+use lang::library::Library;
+use lang::source::Source;
+use model::allowed::{Options, Question};
+use model::refine::{Answer, Bounds, Counterexample, Refinement, clients};
+use model::{library, models};
+
+const SMALL: Bounds =
+    Bounds { threads: 2, calls: 1, nodes: 2, values: 1, plain: 2, objects: 1, size: 0 };
+
+fn shipped(name: &str) -> Library {
+    let text = library::SHIPPED.iter().find(|(known, _)| *known == name).expect("it is shipped").1;
+    library::load(&Source::new(format!("{name}.lib"), text)).expect("it loads")
+}
+
+fn file(name: &str) -> Library {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
+    let text = std::fs::read_to_string(&path).expect("it can be read");
+    library::load(&Source::new(name, text)).unwrap_or_else(|errors| {
+        panic!("{}", errors.iter().map(|(s, e)| e.render(s, false)).collect::<String>())
+    })
+}
+
+fn load(name: &str) -> Option<lang::cat::model::Model> {
+    models::load_shipped(name)?.ok().map(|loaded| loaded.model)
+}
+
+/// The first counterexample; how many clients held before it.
+fn check(
+    library: &Library,
+    other: Option<&Library>,
+    bounds: &Bounds,
+) -> (Option<Box<Counterexample>>, usize) {
+    let base = load("rdma-wait-rmw").expect("it is shipped");
+    let refinement = Refinement::new(library::shipped(), library, other, &base, load)
+        .expect("it can be checked");
+    let options = Options { loop_bound: Some(2), ..Options::default() };
+    let mut held = 0;
+    for client in clients(refinement.library(), bounds).expect("there are few") {
+        match refinement.check(&client, &options).unwrap_or_else(|error| panic!("{error}")) {
+            Answer::Holds { outcomes, .. } => {
+                assert!(outcomes > 0, "a client without outcome");
+                held += 1;
+            }
+            Answer::IllFormed => {}
+            Answer::Unknown(reason) => panic!("unknown: {reason}"),
+            Answer::Refuted(found) => return (Some(found), held),
+        }
+    }
+    (None, held)
+}
+
+fn holds(name: &str, bounds: &Bounds) {
+    let (found, held) = check(&shipped(name), None, bounds);
+    if let Some(found) = found {
+        panic!("{}\n{}\n{}", found.program, found.execution, found.forbidden);
+    }
+    assert!(held > 0, "{name}: no client");
+}
+
+fn refuted(name: &str, other: &str, bounds: &Bounds) {
+    let (found, _) = check(&shipped(name), Some(&file(other)), bounds);
+    let found = found.unwrap_or_else(|| panic!("{other} is not refuted"));
+    confirm(&found);
+}
+
+/// The counterexample is a test whose verdict holds.
+fn confirm(found: &Counterexample) {
+    let (test, errors) = lang::litmus::load(&Source::new("client", found.program.clone()));
+    let test = test.unwrap_or_else(|| panic!("{}\n{errors:?}", found.program));
+    let base = load("rdma-wait-rmw").expect("it is shipped");
+    let question = Question::new(&test, &base, library::shipped(), None).expect("it fits");
+    let allowed = question.allowed(&Options::default()).expect("it can be asked");
+    let claims = model::verdict::check(&test, &base.name, false, &allowed);
+    assert_eq!(claims.len(), 1);
+    assert_eq!(claims[0].holds(), Some(true), "{}", found.program);
+    assert!(found.execution.starts_with("allowed"), "{}", found.execution);
+    assert!(found.forbidden.starts_with("forbidden"), "{}", found.forbidden);
+}
+
+#[test]
+fn barriers_hold() {
+    holds("bal", &SMALL);
+    holds("bal-all", &SMALL);
+}
+
+#[test]
+fn shared_variables_hold() {
+    holds("sv", &Bounds { plain: 0, ..SMALL });
+}
+
+#[test]
+fn rings_hold() {
+    holds("rbl", &Bounds { calls: 2, plain: 0, ..SMALL });
+}
+
+#[test]
+fn locks_hold() {
+    for name in ["wlock", "slock", "nlock"] {
+        holds(name, &Bounds { calls: 2, size: 6, ..SMALL });
+    }
+}
+
+#[test]
+fn the_sc_library_holds() {
+    holds("sc", &Bounds { plain: 0, ..SMALL });
+}
+
+#[test]
+fn mixed_sizes_hold() {
+    holds("msw", &Bounds { plain: 0, objects: 2, ..SMALL });
+}
+
+#[test]
+fn waiting_by_polls_holds() {
+    holds("wait", &Bounds { threads: 1, calls: 2, plain: 1, ..SMALL });
+}
+
+#[test]
+fn a_barrier_without_fence_is_refuted() {
+    refuted("bal", "broken/bal-no-fence.lib", &Bounds { threads: 3, nodes: 3, ..SMALL });
+}
+
+#[test]
+fn torn_reads_are_refuted() {
+    refuted("msw", "broken/msw-guards.lib", &SMALL);
+}
+
+#[test]
+fn a_weak_lock_is_not_strong() {
+    refuted("slock", "broken/slock-weak.lib", &Bounds { calls: 2, ..SMALL });
+}
+
+#[test]
+fn a_node_lock_needs_its_fence() {
+    refuted("nlock", "broken/nlock-no-rfence.lib", &Bounds { calls: 2, ..SMALL });
+}
+
+#[test]
+fn a_global_fence_waits() {
+    refuted("sv", "broken/sv-gfence-no-wait.lib", &SMALL);
+}
+
+#[test]
+fn one_poll_is_not_enough() {
+    let bounds = Bounds { threads: 1, calls: 3, ..SMALL };
+    refuted("wait", "broken/wait-polls-once.lib", &bounds);
+}
+
+#[test]
+fn libraries_of_ones_own() {
+    let lock = file("tas-lock.lib");
+    let (found, held) = check(&lock, None, &Bounds { calls: 2, size: 6, ..SMALL });
+    assert!(found.is_none() && held > 0);
+    let flag = file("broken/flag-no-fence.lib");
+    let (found, _) = check(&flag, None, &SMALL);
+    assert!(found.is_some(), "a flag without fence is refuted");
+}
