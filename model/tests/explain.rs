@@ -198,7 +198,7 @@ fn holds(question: &Question<'_>, broken: &Broken) -> Result<(), String> {
     let there = match broken.kind {
         AxiomKind::Empty => body.contains(&ends),
         AxiomKind::Irreflexive => ends.0 == ends.1 && body.contains(&ends),
-        AxiomKind::Acyclic => ends.0 == ends.1 && model::check::closure(&body).contains(&ends),
+        AxiomKind::Acyclic => ends.0 == ends.1 && check::closure(&body).contains(&ends),
     };
     if !there {
         return Err(format!("{ends:?} does not break {}", broken.axiom));
