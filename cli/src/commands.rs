@@ -3,11 +3,14 @@
 pub mod agent;
 pub mod allowed;
 pub mod check;
+pub mod compare;
 pub mod compile;
 pub mod completions;
+pub mod coverage;
 pub mod devices;
 pub mod explain;
 pub mod fmt;
+pub mod generate;
 pub mod man;
 pub mod models;
 pub mod report;

@@ -64,6 +64,8 @@ pub enum Instruction {
     Cas { register: Option<RegisterId>, location: LocationId, expected: Operand, desired: Operand },
     /// CPU fetch-and-add.
     Faa { register: Option<RegisterId>, location: LocationId, addend: Operand },
+    /// CPU exchange.
+    Exchange { register: Option<RegisterId>, location: LocationId, value: Operand },
     /// `Mfence`.
     Fence,
     /// An RDMA operation or remote fence is issued.

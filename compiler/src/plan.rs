@@ -25,7 +25,7 @@ pub const LOOP_COPIES: usize = 4;
 /// A program made ready for machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The program, with `GFence` and statements of coreRMA replaced by what implements them.
+    /// The program, with `GFence` and statements of coreRMA replaced by what implements them, and a thread on every node.
     pub program: Program,
     /// What the threads do.
     pub code: Code,
@@ -121,7 +121,8 @@ impl Plan {
     /// # Errors
     /// As [`code::compile`].
     pub fn new(test: &Test) -> Result<Self, CompileError> {
-        let program = expand::implemented(&test.program)?;
+        let mut program = expand::implemented(&test.program)?;
+        expand::threads_everywhere(&mut program);
         let code = code::compile(&program)?;
         let nodes = (1..=program.nodes).map(|n| NodePlan { node: NodeId(n), words: Vec::new() });
         let mut plan = Self {

@@ -9,6 +9,7 @@ pub mod program;
 pub mod source;
 
 pub mod cat;
+pub mod herd;
 pub mod litmus;
 
 use program::Program;

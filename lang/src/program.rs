@@ -177,6 +177,15 @@ pub enum StmtKind {
         /// The value added, wrapping.
         addend: Expr,
     },
+    /// CPU exchange `a := XCHG(x, value)`; `a` takes the old value. To models it is an FAA: an RMW that always writes.
+    Exchange {
+        /// The register that takes the old value, if any does.
+        register: Option<RegisterId>,
+        /// A location of the thread's own node.
+        location: LocationId,
+        /// The value written.
+        value: Expr,
+    },
     /// `Mfence`.
     Fence,
     /// Put `x^n := y` (RDMA write).

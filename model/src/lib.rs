@@ -1,9 +1,12 @@
 //! Memory models: which outcomes a program may have, by axioms and by an operational machine.
 
 pub mod allowed;
+pub mod changes;
 pub mod check;
+pub mod coverage;
 pub mod execution;
 pub mod explain;
+pub mod generate;
 pub mod machine;
 pub mod models;
 pub mod relation;

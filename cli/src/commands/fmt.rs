@@ -1,18 +1,19 @@
 //! `litmus fmt`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
-use lang::litmus;
+use clap::{Args, ValueEnum};
+use lang::{herd, litmus};
 
 use crate::exit::Exit;
 use crate::input::{self, Input};
 use crate::options::show_problems;
-use crate::problem::problems;
+use crate::problem::{Problem, problems};
 use crate::terminal::Terminal;
 
-/// Print litmus files in their normal form
+/// Print litmus files in their normal form; convert herd's files for x86
 #[derive(Args)]
 pub struct Arguments {
     /// Files, folders, or - for standard input
@@ -24,6 +25,19 @@ pub struct Arguments {
     /// Change the files
     #[arg(long, short)]
     write: bool,
+    /// Convert files of herd's (X86, X86_64) into this language
+    #[arg(long, value_name = "LANGUAGE", conflicts_with_all = ["check", "write"])]
+    to: Option<Language>,
+    /// With --to: write NAME.litmus for each into this folder, which is made if it is not there
+    #[arg(short, long, value_name = "DIR", requires = "to")]
+    output: Option<PathBuf>,
+}
+
+/// What files can be converted into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Language {
+    /// Ours.
+    Litmus,
 }
 
 /// Formats all files; wrong ones do not keep it from formatting the others.
@@ -50,12 +64,25 @@ fn format_one(input: &Input, arguments: &Arguments, terminal: &mut Terminal) -> 
             return Exit::BadInput;
         }
     };
-    let (file, diagnostics) = litmus::parse(&source);
+    let is_herd = herd::architecture(&source.text).is_some();
+    if is_herd && arguments.to.is_none() {
+        let problem = Problem::of_file(
+            &input.name(),
+            "herd-file",
+            "expected a litmus program of ours, found one of herd's",
+        );
+        show_problems(&[problem.help("`litmus fmt --to litmus FILE` converts it")], terminal);
+        return Exit::BadInput;
+    }
+    let (file, diagnostics) = if is_herd { herd::convert(&source) } else { litmus::parse(&source) };
     let Some(file) = file else {
         show_problems(&problems(&source, diagnostics), terminal);
         return Exit::BadInput;
     };
     let text = litmus::print(&file);
+    if let Some(folder) = &arguments.output {
+        return write_into(folder, &file.name.text, &text, terminal);
+    }
     let is_normal = text == source.text;
     if arguments.check {
         if !is_normal {
@@ -72,4 +99,20 @@ fn format_one(input: &Input, arguments: &Arguments, terminal: &mut Terminal) -> 
         terminal.note(&format!("formatted {}", input.name()));
     }
     Exit::Fine
+}
+
+/// Writes a file that is named after its test. One that is there already is left alone.
+fn write_into(folder: &Path, name: &str, text: &str, terminal: &mut Terminal) -> Exit {
+    let path = folder.join(format!("{}.litmus", name.replace(['/', '\\'], "_")));
+    let create = || {
+        fs::create_dir_all(folder)?;
+        fs::File::create_new(&path)?.write_all(text.as_bytes())
+    };
+    match create() {
+        Ok(()) => Exit::Fine,
+        Err(error) => {
+            terminal.err(&format!("error: cannot write {}: {error}\n", path.display()));
+            Exit::BadInput
+        }
+    }
 }

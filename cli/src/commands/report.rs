@@ -10,6 +10,7 @@ use lang::litmus;
 use lang::source::Source;
 use serde_json::json;
 
+use super::run::plan::unjudgeable;
 use super::run::result::{Layout, RunResult};
 use super::run::runner::allowed;
 use crate::engine::Request;
@@ -99,7 +100,11 @@ fn judge_again(
     };
     let mut results = Vec::new();
     for model in judges(recorded, models, report) {
-        match allowed(&test, &model, request) {
+        let found = match unjudgeable(&record.header.nodes) {
+            Some(reason) if !model.is_own => Ok((None, Some(reason))),
+            _ => allowed(&test, &model, request),
+        };
+        match found {
             Ok((allowed, reason)) => {
                 let judged = judge(allowed.as_ref(), &seen);
                 let measured = (recorded, record.header.backend.as_str());

@@ -2,7 +2,7 @@
 //!
 //! The way of a test is [`Runner::run_test`]: load, choose machines, measure (or take what a record has), judge.
 
-mod plan;
+pub mod plan;
 pub mod result;
 pub mod runner;
 mod tune;

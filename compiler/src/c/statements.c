@@ -218,6 +218,12 @@ UNUSED static uint64_t cpu_faa(struct thread *t, int word, uint64_t addend)
 	return __atomic_fetch_add(word_at(t, word), addend, __ATOMIC_SEQ_CST);
 }
 
+UNUSED static uint64_t cpu_exchange(struct thread *t, int word, uint64_t value)
+{
+	delay(t);
+	return __atomic_exchange_n(word_at(t, word), value, __ATOMIC_SEQ_CST);
+}
+
 UNUSED static void cpu_fence(struct thread *t)
 {
 	delay(t);

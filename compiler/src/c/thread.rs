@@ -165,6 +165,11 @@ impl Body<'_> {
                 let (word, addend) = (self.word(*location), self.value(addend));
                 format!("{target}cpu_faa(t, {word}, {});", addend.text())
             }
+            StmtKind::Exchange { register, location, value } => {
+                let target = self.target(*register);
+                let (word, value) = (self.word(*location), self.value(value));
+                format!("{target}cpu_exchange(t, {word}, {});", value.text())
+            }
             StmtKind::Fence => "cpu_fence(t);".to_owned(),
             StmtKind::RemoteFence(node) => {
                 format!("remote_fence(t, {});", self.queue_pair_to(*node))

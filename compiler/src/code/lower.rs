@@ -146,6 +146,11 @@ impl Lowering<'_> {
                 location: self.location(span, *location)?,
                 addend: self.operand(span, addend)?,
             },
+            StmtKind::Exchange { register, location, value } => Instruction::Exchange {
+                register: register.map(|register| self.register(span, register)).transpose()?,
+                location: self.location(span, *location)?,
+                value: self.operand(span, value)?,
+            },
             StmtKind::Fence => Instruction::Fence,
             StmtKind::Poll(node) => Instruction::Poll(self.queue_pair(span, *node)?),
             StmtKind::Wait(id) => Instruction::Wait(self.work_id(span, *id)?),

@@ -1,4 +1,4 @@
-//! Statements that stand for several.
+//! What programs leave unsaid: statements that stand for several, and threads that do nothing.
 //!
 //! `GFence({n, …})` is a get from each n, and a wait for them all [MOWGLI §3.2]: a response pushes the NIC's earlier writes before
 //! it, on both sides. Of coreRMA, a put is an RDMA WRITE and a get a READ; an rga is a FETCH_AND_ADD and a cas a CMP_AND_SWP, of which the CPU
@@ -7,7 +7,7 @@
 
 use lang::program::{
     Expr, Location, LocationId, NodeId, Origin, Program, PutSource, Register, RegisterId, RmaKind,
-    RmaStmt, Stmt, StmtKind, ThreadId, WorkId,
+    RmaStmt, Stmt, StmtKind, Thread, ThreadId, WorkId,
 };
 use lang::source::Span;
 
@@ -24,6 +24,16 @@ pub(super) fn implemented(program: &Program) -> Result<Program, CompileError> {
         expanded.threads[thread].body = body;
     }
     Ok(expanded)
+}
+
+/// A thread that does nothing for every node without one. Machines meet in the barriers of their threads: one without
+/// threads would reset its memory while others write it, and look at it before they are done.
+pub(super) fn threads_everywhere(program: &mut Program) {
+    for node in (1..=program.nodes).map(NodeId) {
+        if program.threads.iter().all(|thread| thread.node != node) {
+            program.threads.push(Thread { node, body: Vec::new() });
+        }
+    }
 }
 
 struct Expansion<'a> {

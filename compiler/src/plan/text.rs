@@ -81,6 +81,7 @@ impl Description<'_> {
                 format!("lock cmpxchg on word {}", word(location))
             }
             Instruction::Faa { location, .. } => format!("lock xadd on word {}", word(location)),
+            Instruction::Exchange { location, .. } => format!("xchg on word {}", word(location)),
             Instruction::Fence => "mfence".to_owned(),
             Instruction::Issue { queue_pair, operation: Operation::Fence, .. } => {
                 format!("the next request on queue pair {} carries the fence flag", queue_pair.0)

@@ -398,14 +398,13 @@ impl Builder {
             }
             StmtKind::Faa { register, location, addend } => {
                 let addend = self.expression(addend);
-                let shape = self.shape(stmt.span, None, None);
-                let event = self.event(shape, Stamp::CpuRmw, live, Some(*location), None);
-                let old = self.value(Value::Read(event));
-                let new = self.binary(BinaryOp::Add, old, addend);
-                self.skeleton.events[event.0].written = Some(new);
-                if let Some(register) = register {
-                    self.registers[register.0] = old;
-                }
+                self.fetch_and(stmt, *register, *location, |build, old| {
+                    build.binary(BinaryOp::Add, old, addend)
+                });
+            }
+            StmtKind::Exchange { register, location, value } => {
+                let value = self.expression(value);
+                self.fetch_and(stmt, *register, *location, |_, _| value);
             }
             StmtKind::Fence => {
                 let shape = self.shape(stmt.span, None, None);
@@ -424,6 +423,23 @@ impl Builder {
                 self.event(shape, Stamp::RemoteFence, live, None, None);
             }
             _ => {}
+        }
+    }
+
+    /// A CPU RMW that always writes: one event.
+    fn fetch_and(
+        &mut self,
+        stmt: &Stmt,
+        register: Option<RegisterId>,
+        location: LocationId,
+        new: impl FnOnce(&mut Self, ValueId) -> ValueId,
+    ) {
+        let shape = self.shape(stmt.span, None, None);
+        let event = self.event(shape, Stamp::CpuRmw, self.live, Some(location), None);
+        let old = self.value(Value::Read(event));
+        self.skeleton.events[event.0].written = Some(new(self, old));
+        if let Some(register) = register {
+            self.registers[register.0] = old;
         }
     }
 

@@ -10,7 +10,7 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
         StmtKind::Read { .. } => "Read",
         StmtKind::Write { .. } => "Write",
         StmtKind::Cas { .. } => "CAS",
-        StmtKind::Faa { .. } => "FAA",
+        StmtKind::Faa { .. } | StmtKind::Exchange { .. } => "FAA",
         StmtKind::Fence => "Mfence",
         StmtKind::Put { .. } => "Put",
         StmtKind::Get { .. } => "Get",

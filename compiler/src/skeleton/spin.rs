@@ -44,7 +44,9 @@ fn collect_assigned(body: &[Stmt], assigned: &mut BTreeSet<RegisterId>) {
             StmtKind::Assign { register, .. } | StmtKind::Read { register, .. } => {
                 assigned.insert(*register);
             }
-            StmtKind::Cas { register, .. } | StmtKind::Faa { register, .. } => {
+            StmtKind::Cas { register, .. }
+            | StmtKind::Faa { register, .. }
+            | StmtKind::Exchange { register, .. } => {
                 assigned.extend(register);
             }
             StmtKind::Call(call) => assigned.extend(call.register),

@@ -1,7 +1,7 @@
 //! The agent: waits on a machine for a coordinator, and works for one at a time.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -142,18 +142,33 @@ impl Agent {
                 log(AgentEvent::Refused(peer, reason.to_owned()));
                 return;
             }
+            let _work = Work { busy, over, once };
             log(AgentEvent::Begun(peer));
             if let Err(error) = work(&stream, &*open, limits, &*log) {
                 log(AgentEvent::Failed(error.to_string()));
             }
+            // Its listener has the socket too, and may still read.
+            drop(stream.shutdown(Shutdown::Both));
             log(AgentEvent::Ended(peer));
-            busy.store(false, Ordering::Release);
-            over.store(once, Ordering::Release);
         };
         let thread = std::thread::Builder::new().name("litmus-session".to_owned());
         if thread.spawn(guest).is_err() {
             self.guests.fetch_sub(1, Ordering::AcqRel);
         }
+    }
+}
+
+/// While it lives, the agent is busy; also a panic ends it.
+struct Work {
+    busy: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+    once: bool,
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.busy.store(false, Ordering::Release);
+        self.over.store(self.once, Ordering::Release);
     }
 }
 
@@ -184,18 +199,23 @@ fn work(
     keep_alive(stream)?;
     let (mut reader, writer) = (stream.try_clone()?, Mutex::new(stream.try_clone()?));
     let stop = Arc::new(AtomicBool::new(false));
-    let (sender, asks) = mpsc::channel();
+    // A coordinator asks one thing at a time; whoever piles up questions is no coordinator.
+    let (sender, asks) = mpsc::sync_channel(2);
     let told = Arc::clone(&stop);
     // Reads on while a batch runs, so that a stop, or the coordinator's end, is seen at once.
     let listen = move || {
         loop {
-            match receive::<Ask>(&mut reader) {
-                Ok(Ask::Stop) => told.store(true, Ordering::Release),
-                Ok(ask) => drop(sender.send(ask)),
-                Err(_) => {
+            let is_over = match receive::<Ask>(&mut reader) {
+                Ok(Ask::Stop) => {
                     told.store(true, Ordering::Release);
-                    return;
+                    false
                 }
+                Ok(ask) => sender.try_send(ask).is_err(),
+                Err(_) => true,
+            };
+            if is_over {
+                told.store(true, Ordering::Release);
+                return;
             }
         }
     };

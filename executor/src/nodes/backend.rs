@@ -69,7 +69,7 @@ impl Backend for Verbs {
         if plan.has_atomics() {
             placement.needs_atomics(&cluster)?;
         }
-        let notes = placement.notes(&cluster);
+        let notes = placement.notes(&cluster, &self.parameters);
         let seen = Observations { notes, ..Observations::default() };
         let parameters = self.parameters.for_iterations(job.iterations);
         let mut run = Run { plan, placement, cluster: &mut cluster, parameters, seen };
@@ -77,7 +77,11 @@ impl Backend for Verbs {
         run.release();
         match result {
             Ok(()) => Ok(run.seen),
-            Err(trouble) if trouble.kind == Some(RdmaErrorKind::Unsupported) => {
+            // Devices say so late of some things, but not after they have done them.
+            Err(trouble)
+                if trouble.kind == Some(RdmaErrorKind::Unsupported)
+                    && run.seen.iterations() == 0 =>
+            {
                 Err(Refusal::Skip(trouble.to_string()))
             }
             Err(trouble) => Err(Refusal::Broken(trouble.to_string(), Box::new(run.seen))),
@@ -118,8 +122,15 @@ impl Placement {
     }
 
     /// What a reader should know of it.
-    fn notes(&self, cluster: &Cluster) -> Vec<String> {
+    fn notes(&self, cluster: &Cluster, parameters: &Parameters) -> Vec<String> {
         let mut notes = Vec::new();
+        for info in self.machines.iter().filter_map(|machine| cluster.info(*machine)) {
+            let device = &info.device;
+            if parameters.relaxed_ordering && device.relaxed_ordering == Some(false) {
+                let (device, name) = (&device.name, &info.name);
+                notes.push(format!("the device {device} of {name} has no relaxed ordering"));
+            }
+        }
         for (own, machine) in self.machines.iter().enumerate() {
             let nodes = self.of_node.iter().enumerate().filter(|(_, m)| **m as usize == own);
             let nodes: Vec<String> =

@@ -12,8 +12,10 @@ use super::protocol::{Answer, Ask, Selection};
 use crate::rdma::{DeviceInfo, RdmaErrorKind};
 use crate::record::Host;
 
-/// How often a machine that was lost is tried again, in a run.
-const RETRIES: u32 = 3;
+/// How long after it was lost a machine is first tried again; each time that it is not there, twice as long.
+const RETRY: Duration = Duration::from_secs(1);
+/// The longest time between two tries.
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
 /// How long agents that were just launched may take until they listen.
 const LAUNCH: Duration = Duration::from_secs(20);
 
@@ -55,7 +57,8 @@ struct Machine {
     name: String,
     link: Option<Link>,
     info: Option<NodeInfo>,
-    retries: u32,
+    /// When it was lost, or was last tried in vain, and how long to leave it alone.
+    lost: Option<(Instant, Duration)>,
     epoch: u32,
 }
 
@@ -103,7 +106,7 @@ impl Cluster {
             name: name.clone(),
             link: None,
             info: None,
-            retries: 0,
+            lost: None,
             epoch: 0,
         };
         self.machines = launched.nodes.iter().map(machine).collect();
@@ -154,13 +157,14 @@ impl Cluster {
     /// Indices of the machines that can be used now; those that were lost are tried again first.
     pub(super) fn alive(&mut self) -> Vec<usize> {
         for index in 0..self.machines.len() {
-            let machine = &mut self.machines[index];
-            if machine.link.is_none() && machine.retries < RETRIES {
-                machine.retries += 1;
-                // A machine that does not come back is one machine less.
-                if self.options.launch == Launch::None {
-                    drop(self.connect(index));
-                }
+            let machine = &self.machines[index];
+            let is_due = machine.lost.is_none_or(|(since, pause)| since.elapsed() >= pause);
+            // A machine that does not come back is one machine less.
+            if machine.link.is_none() && is_due && self.options.launch == Launch::None {
+                let pause = machine.lost.map_or(RETRY, |(_, pause)| pause);
+                let is_back = self.connect(index).is_ok();
+                let next = (Instant::now(), (2 * pause).min(LONGEST_RETRY));
+                self.machines[index].lost = (!is_back).then_some(next);
             }
         }
         (0..self.machines.len()).filter(|index| self.machines[*index].link.is_some()).collect()
@@ -185,6 +189,7 @@ impl Cluster {
     fn lose(&mut self, index: usize, message: &str) -> Trouble {
         let machine = &mut self.machines[index];
         machine.link = None;
+        machine.lost = machine.lost.or(Some((Instant::now(), RETRY)));
         Trouble { node: machine.name.clone(), kind: None, message: message.to_owned() }
     }
 
@@ -244,7 +249,11 @@ impl Cluster {
                         }
                         Ok(answer) => answers[at] = Some(answer),
                         Err(error) => {
-                            let lost = self.lose(machine, &format!("the agent is gone: {error}"));
+                            let why = match error.kind() {
+                                std::io::ErrorKind::UnexpectedEof => String::new(),
+                                _ => format!(": {error}"),
+                            };
+                            let lost = self.lose(machine, &format!("the agent is gone{why}"));
                             // That an agent is gone explains what others say.
                             trouble = Some(lost);
                         }

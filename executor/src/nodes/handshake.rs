@@ -4,10 +4,10 @@
 //! version, a nonce and a proof, HMAC-SHA256 of both nonces under the secret; the agent answers with its own proof, or
 //! with `NO` and the reason. Nothing after that is encrypted: keep agents on networks that you trust.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -17,8 +17,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 const AGENT: &str = "LITMUS-AGENT";
 const COORDINATOR: &str = "LITMUS-COORDINATOR";
 /// The longest line.
-const LONGEST: u64 = 512;
-/// How long a handshake may take.
+const LONGEST: usize = 512;
+/// How long a handshake may take, from its first byte to its last.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// The shortest secret, in bytes.
 const SHORTEST: usize = 16;
@@ -91,12 +91,18 @@ impl Secret {
 /// Why the other one was refused; it has been told.
 pub(super) fn accept(stream: &mut TcpStream, secret: &Secret) -> Result<(), String> {
     let nonce = nonce()?;
-    let mut limited = start(stream).map_err(|error| error.to_string())?;
+    let until = start(stream).map_err(|error| error.to_string())?;
     let say = |stream: &mut TcpStream, line: String| {
         stream.write_all(line.as_bytes()).map_err(|error| error.to_string())
     };
     say(stream, format!("{AGENT} {VERSION} {nonce}\n"))?;
-    let line = read_line(&mut limited).map_err(|error| error.to_string())?;
+    let line = read_line(stream, until).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("it did not say who it is in {} s", PATIENCE.as_secs())
+        }
+        io::ErrorKind::UnexpectedEof => "it said nothing".to_owned(),
+        _ => error.to_string(),
+    })?;
     let parts: Vec<&str> = line.split_whitespace().collect();
     let verdict = match parts.as_slice() {
         [COORDINATOR, version, ..] if *version != VERSION => {
@@ -130,10 +136,13 @@ pub(super) fn greet(stream: &mut TcpStream, secret: &Secret) -> Result<(), Strin
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             "it does not answer; is that an agent of litmus?".to_owned()
         }
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+            "it hangs up; too many may be connecting to it".to_owned()
+        }
         _ => error.to_string(),
     };
-    let mut limited = start(stream).map_err(gone)?;
-    let line = read_line(&mut limited).map_err(gone)?;
+    let until = start(stream).map_err(gone)?;
+    let line = read_line(stream, until).map_err(gone)?;
     let parts: Vec<&str> = line.split_whitespace().collect();
     let theirs = match parts.as_slice() {
         [AGENT, version, nonce] if *version == VERSION => (*nonce).to_owned(),
@@ -146,7 +155,7 @@ pub(super) fn greet(stream: &mut TcpStream, secret: &Secret) -> Result<(), Strin
     let proof = hex(&secret.mac(COORDINATOR, &theirs, &own).finalize().into_bytes());
     let line = format!("{COORDINATOR} {VERSION} {own} {proof}\n");
     stream.write_all(line.as_bytes()).map_err(gone)?;
-    let line = read_line(&mut limited).map_err(gone)?;
+    let line = read_line(stream, until).map_err(gone)?;
     match line.split_whitespace().collect::<Vec<_>>().as_slice() {
         ["OK", proof] => {
             let mac = secret.mac(AGENT, &theirs, &own);
@@ -160,18 +169,29 @@ pub(super) fn greet(stream: &mut TcpStream, secret: &Secret) -> Result<(), Strin
     }
 }
 
-/// Lines are read one byte at a time, so that nothing of what follows the handshake is taken.
-fn start(stream: &TcpStream) -> io::Result<BufReader<TcpStream>> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+/// When the handshake must be over.
+fn start(stream: &TcpStream) -> io::Result<Instant> {
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
-    Ok(BufReader::with_capacity(1, stream.try_clone()?))
+    Ok(Instant::now() + PATIENCE)
 }
 
-fn read_line(reader: &mut BufReader<TcpStream>) -> io::Result<String> {
+/// Reads one byte at a time, so that nothing of what follows the handshake is taken; a byte now and then buys no time.
+fn read_line(stream: &mut TcpStream, until: Instant) -> io::Result<String> {
     let mut line = Vec::new();
-    let count = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
-    if count == 0 {
+    while line.len() < LONGEST && line.last() != Some(&b'\n') {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let mut byte = [0];
+        if stream.read(&mut byte)? == 0 {
+            break;
+        }
+        line.extend(byte);
+    }
+    if line.is_empty() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(String::from_utf8_lossy(&line).trim().to_owned())

@@ -10,6 +10,8 @@ use super::link::with_port;
 
 /// The environment variable by which launched agents are told the secret.
 pub const SECRET_VARIABLE: &str = "LITMUS_SECRET";
+/// The one that names a file with another secret, which would come first.
+const SECRET_FILE_VARIABLE: &str = "LITMUS_SECRET_FILE";
 
 /// What starts the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +122,7 @@ fn start_here(secret: &Secret) -> Result<(Child, String), LaunchError> {
     let mut child = Command::new(program)
         .args(["agent", "--once", "--listen", "127.0.0.1:0"])
         .env(SECRET_VARIABLE, secret.text())
+        .env_remove(SECRET_FILE_VARIABLE)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -147,6 +150,7 @@ fn start_there(line: &[String], secret: &Secret) -> Result<Child, LaunchError> {
     let mut child = Command::new(program)
         .args(line.iter().skip(1))
         .env(SECRET_VARIABLE, secret.text())
+        .env_remove(SECRET_FILE_VARIABLE)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()

@@ -35,6 +35,9 @@ impl From<String> for Trouble {
 /// stream and the machine that it comes from.
 type Ends = Vec<((u32, u16), Box<dyn Endpoint>)>;
 
+/// Memory of a device and its driver for a request under way: its entries in two send queues and completion queues, about.
+const BYTES_PER_REQUEST: u64 = 512;
+
 /// How much a program may take of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -137,6 +140,15 @@ impl Prepared {
             return Err(format!(
                 "it needs {wanted} queue pairs, and this agent gives {}",
                 limits.queue_pairs
+            )
+            .into());
+        }
+        let queues = wanted as u64 * u64::from(settings.depth) * BYTES_PER_REQUEST;
+        if bytes.saturating_add(queues) > limits.bytes {
+            return Err(format!(
+                "its queues need {} MiB of memory, and this agent gives {} MiB in all; use a smaller --tx-depth",
+                queues >> 20,
+                limits.bytes >> 20
             )
             .into());
         }

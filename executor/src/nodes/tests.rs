@@ -108,6 +108,34 @@ fn values_travel_on_any_number_of_machines() {
 }
 
 #[test]
+fn a_node_without_threads_waits_for_the_others() {
+    let text = "\
+litmus T
+      ||  x = 0
+  -------------
+
+thread 1 @ 1 {
+  x^2 := 1
+}
+
+  x = 1 ✓
+";
+    let seen = run(&verbs(2), text, 2000).unwrap();
+    assert_eq!((seen.finished(), seen.outcomes.len()), (2000, 1), "{seen:?}");
+}
+
+#[test]
+fn whoever_says_a_byte_now_and_then_is_not_waited_for() {
+    let (address, _) = agent();
+    let mut slow = TcpStream::connect(address).unwrap();
+    let began = std::time::Instant::now();
+    while slow.write_all(b"x").is_ok() && began.elapsed() < 3 * handshake::PATIENCE {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert!(began.elapsed() < 2 * handshake::PATIENCE);
+}
+
+#[test]
 fn loops_assumes_and_missing_completions() {
     let spin = "\
 litmus T
@@ -169,8 +197,9 @@ fn strangers_are_refused_and_the_agent_lives() {
     assert!(refused.message.contains("secret"), "{refused}");
     let say = |text: &[u8]| {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(text).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // It may have refused before all is written.
+        drop(stream.write_all(text));
+        drop(stream.shutdown(std::net::Shutdown::Write));
         let mut answer = String::new();
         drop(stream.read_to_string(&mut answer));
         answer

@@ -60,7 +60,7 @@ impl Barrier {
         for signal in &mut self.signals {
             signal.send(own, stop)?;
         }
-        let mut patience = Patience::new(stop);
+        let mut patience = Patience::at_barrier(stop);
         for thread in 0..self.threads {
             while words[thread * ARRIVAL_WORDS].load(Ordering::Acquire) < self.arrivals {
                 if let Some(silence) = patience.spin()? {

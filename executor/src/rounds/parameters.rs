@@ -102,7 +102,7 @@ impl Parameters {
 
     /// The same, with no more rounds than so many iterations need: they would run for nothing.
     pub fn for_iterations(&self, iterations: u64) -> Self {
-        let needed = iterations.div_ceil(u64::from(self.instances)).max(1);
+        let needed = iterations.div_ceil(u64::from(self.instances.max(1))).max(1);
         let rounds = u32::try_from(needed).map_or(self.rounds, |needed| needed.min(self.rounds));
         Self { rounds, ..self.clone() }
     }
@@ -126,6 +126,11 @@ impl Parameters {
             ("stride", self.stride, 1, 512),
             ("patience", self.patience, 1, 600_000),
             ("depth", self.settings.depth, 2, 16_384),
+            // Without one, a read would wait forever.
+            ("reads under way", self.settings.outstanding_reads.map_or(1, u32::from), 1, 255),
+            ("timeout", self.settings.timeout.into(), 0, 31),
+            ("retries", self.settings.retries.into(), 0, 7),
+            ("retries of a receiver that is not ready", self.settings.rnr_retries.into(), 0, 7),
         ];
         for (name, value, low, high) in ranges {
             if value < low || value > high {

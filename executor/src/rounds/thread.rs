@@ -37,6 +37,8 @@ pub struct Stop<'a> {
     pub flag: &'a AtomicBool,
     /// How long to wait for what must happen.
     pub limit: Duration,
+    /// How long to wait at a barrier for threads that may still wait for each other.
+    pub barrier_limit: Duration,
     /// Whether threads must leave the CPU to each other while they wait.
     pub crowded: bool,
 }
@@ -44,6 +46,7 @@ pub struct Stop<'a> {
 /// A wait that may take too long.
 pub(super) struct Patience<'a> {
     stop: &'a Stop<'a>,
+    limit: Duration,
     spins: u32,
     since: Option<Instant>,
 }
@@ -53,7 +56,12 @@ const SPINS: u32 = 256;
 
 impl<'a> Patience<'a> {
     pub(super) fn new(stop: &'a Stop<'a>) -> Self {
-        Self { stop, spins: 0, since: None }
+        Self { stop, limit: stop.limit, spins: 0, since: None }
+    }
+
+    /// At a barrier.
+    pub(super) fn at_barrier(stop: &'a Stop<'a>) -> Self {
+        Self { limit: stop.barrier_limit, ..Self::new(stop) }
     }
 
     /// Waits a little; the time that it took in all, if that was too long.
@@ -73,7 +81,7 @@ impl<'a> Patience<'a> {
         }
         std::thread::yield_now();
         let waited = self.since.get_or_insert_with(Instant::now).elapsed();
-        Ok((waited > self.stop.limit).then_some(waited))
+        Ok((waited > self.limit).then_some(waited))
     }
 }
 

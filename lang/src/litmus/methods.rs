@@ -8,6 +8,7 @@ use crate::Dialect;
 pub enum Method {
     Cas,
     Faa,
+    Xchg,
     Mfence,
     Rcas,
     Rfaa,
@@ -92,6 +93,7 @@ const fn rma(
 pub const SIGNATURES: &[Signature] = &[
     rdma(Method::Cas, &["CAS"], (3, 3), Position::OptionalResult, "a := CAS(x, 0, 1)"),
     rdma(Method::Faa, &["FAA"], (2, 2), Position::OptionalResult, "a := FAA(x, 1)"),
+    rdma(Method::Xchg, &["XCHG"], (2, 2), Position::OptionalResult, "a := XCHG(x, 1)"),
     rdma(Method::Mfence, &["Mfence"], (0, 0), Position::Statement, "Mfence"),
     rdma(Method::Rcas, &["RCAS"], (4, 5), Position::Either, "RCAS(a, x^2, 0, 1)"),
     rdma(Method::Rfaa, &["RFAA"], (3, 4), Position::Either, "RFAA(a, x^2, 1)"),

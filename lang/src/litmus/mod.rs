@@ -13,6 +13,7 @@ mod text;
 
 use crate::Test;
 use crate::diagnostic::{Diagnostic, has_errors, nearest};
+use crate::herd;
 use crate::source::{Source, Span};
 
 pub use parse::LITMUS_MAX_NESTING as MAX_NESTING;
@@ -26,12 +27,12 @@ const MAX_DIAGNOSTICS: usize = 100;
 
 /// Collects diagnostics, up to a limit.
 #[derive(Default)]
-struct Sink {
+pub(crate) struct Sink {
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Sink {
-    fn push(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         let known = self.diagnostics.contains(&diagnostic);
         if self.diagnostics.len() < MAX_DIAGNOSTICS && !known {
             self.diagnostics.push(diagnostic);
@@ -51,11 +52,11 @@ impl Sink {
         if self.is_full() || !short(word) { None } else { nearest(word, known) }
     }
 
-    fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         has_errors(&self.diagnostics)
     }
 
-    fn finish(mut self) -> Vec<Diagnostic> {
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
         self.diagnostics
     }
@@ -77,8 +78,11 @@ pub fn check(file: &ast::File, source: &Source) -> (Option<Test>, Vec<Diagnostic
     (test.filter(|_| !sink.has_errors()), sink.finish())
 }
 
-/// Reads and checks a file. There is a test iff there is no error.
+/// Reads and checks a file, ours or one of herd's for x86. There is a test iff there is no error.
 pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+    if herd::architecture(&source.text).is_some() {
+        return herd::load(source);
+    }
     let (file, mut diagnostics) = parse(source);
     let Some(file) = file else { return (None, diagnostics) };
     let (test, more) = check(&file, source);

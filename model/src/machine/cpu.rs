@@ -46,7 +46,7 @@ impl Machine {
         let drained = state.threads[thread].buffer.is_empty();
         match instruction {
             Instruction::Fence => drained || self.faults.has(Fault::FenceIgnored),
-            Instruction::Cas { .. } | Instruction::Faa { .. } => {
+            Instruction::Cas { .. } | Instruction::Faa { .. } | Instruction::Exchange { .. } => {
                 drained || self.faults.has(Fault::CasDoesNotDrain)
             }
             Instruction::Poll(pair) => self.can_poll(state, pair.0),
@@ -90,6 +90,10 @@ impl Machine {
             }
             Instruction::Faa { register, location, addend } => {
                 let written = state.memory[location.0].wrapping_add(state.value(addend));
+                atomic_update(state, *register, *location, Some(written));
+            }
+            Instruction::Exchange { register, location, value } => {
+                let written = state.value(value);
                 atomic_update(state, *register, *location, Some(written));
             }
             Instruction::Fence => {}

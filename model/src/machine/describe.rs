@@ -86,6 +86,10 @@ impl Words<'_> {
                 let old = self.state.memory[location.0];
                 format!("FAA on {} reads {old}", self.location(*location))
             }
+            Some(Instruction::Exchange { location, .. }) => {
+                let old = self.state.memory[location.0];
+                format!("XCHG on {} reads {old}", self.location(*location))
+            }
             Some(Instruction::Fence) => "Mfence".to_owned(),
             Some(Instruction::Issue { operation, queue_pair, .. }) => {
                 let node = self.machine.code.queue_pairs[queue_pair.0].node.0;

@@ -146,6 +146,10 @@ fn add(
             define(*register);
             vec![addend]
         }
+        Instruction::Exchange { register, value, .. } => {
+            define(*register);
+            vec![value]
+        }
         Instruction::Write { value, .. } | Instruction::Assume(value) => vec![value],
         Instruction::JumpIfZero { condition, .. } => vec![condition],
         Instruction::Issue { operation, .. } => match operation {
@@ -173,7 +177,9 @@ fn access(instruction: &Instruction, locks: &[usize]) -> Access {
     match instruction {
         Instruction::Read { location, .. } => reads = bit(location.0),
         Instruction::Write { location, .. } => writes = bit(location.0),
-        Instruction::Cas { location, .. } | Instruction::Faa { location, .. } => {
+        Instruction::Cas { location, .. }
+        | Instruction::Faa { location, .. }
+        | Instruction::Exchange { location, .. } => {
             reads = bit(location.0);
             writes = reads;
         }

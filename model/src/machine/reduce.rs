@@ -141,9 +141,12 @@ impl Machine {
     fn is_silent(&self, state: &State, thread: usize) -> bool {
         match self.next_instruction(state, thread) {
             None
-            | Some(Instruction::Read { .. } | Instruction::Cas { .. } | Instruction::Faa { .. }) => {
-                false
-            }
+            | Some(
+                Instruction::Read { .. }
+                | Instruction::Cas { .. }
+                | Instruction::Faa { .. }
+                | Instruction::Exchange { .. },
+            ) => false,
             Some(Instruction::Write { .. }) => self.variant != Variant::Sc,
             Some(_) => true,
         }

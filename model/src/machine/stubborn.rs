@@ -180,9 +180,12 @@ impl Reduction {
                     now.writes = bit(location.0); // only `sc` leaves a write unsettled
                     Status::Enabled
                 }
-                (None, Instruction::Cas { location, .. } | Instruction::Faa { location, .. })
-                    if drained =>
-                {
+                (
+                    None,
+                    Instruction::Cas { location, .. }
+                    | Instruction::Faa { location, .. }
+                    | Instruction::Exchange { location, .. },
+                ) if drained => {
                     (now.reads, now.writes) = (bit(location.0), bit(location.0));
                     Status::Enabled
                 }

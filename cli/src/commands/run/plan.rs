@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use executor::backend::Backend;
-use executor::nodes::Verbs;
+use executor::nodes::{NodeInfo, Verbs};
 use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::nearest;
@@ -116,11 +116,7 @@ impl Plan {
 
     /// Why shipped models cannot judge what is seen, if so.
     pub fn unjudgeable(&self) -> Option<String> {
-        let other = self.header.nodes.iter().find_map(|node| {
-            let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
-            Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
-        });
-        other.filter(|_| self.is_hardware())
+        unjudgeable(&self.header.nodes)
     }
 
     /// The last line of a table.
@@ -146,6 +142,14 @@ impl Plan {
             }
         }
     }
+}
+
+/// Why shipped models cannot judge what was seen on these machines, if so. Simulators have none.
+pub fn unjudgeable(nodes: &[NodeInfo]) -> Option<String> {
+    nodes.iter().find_map(|node| {
+        let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
+        Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
+    })
 }
 
 fn refuse(path: &std::path::Path, message: &str, terminal: &mut Terminal) -> Exit {

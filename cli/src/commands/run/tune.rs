@@ -69,7 +69,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(models) = arguments.models.load(&mut report) else {
         return report.finish(&[], ["", "", ""]);
     };
-    let targets = targets(arguments, &models, &mut report);
+    let unjudgeable = plan::unjudgeable(&verbs.nodes());
+    let targets = targets(arguments, &models, unjudgeable.is_none(), &mut report);
     let most = arguments.verbs.trials();
     report.terminal.begin_progress(most);
     let stop = stop_on_signal();
@@ -97,7 +98,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 /// The tests; what is wrong with one is reported.
-fn targets(arguments: &Arguments, models: &Models, report: &mut Report<'_>) -> Vec<Target> {
+fn targets(
+    arguments: &Arguments,
+    models: &Models,
+    is_judgeable: bool,
+    report: &mut Report<'_>,
+) -> Vec<Target> {
     let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     unreadable.into_iter().for_each(|problem| report.problem(problem));
     let request = arguments.solver.request();
@@ -127,7 +133,9 @@ fn targets(arguments: &Arguments, models: &Models, report: &mut Report<'_>) -> V
         };
         let judging = asked.into_iter().filter(|model| model.name() != "sc");
         let judging = judging.map(|model| {
-            let allowed = runner::allowed(&test, &model, &request).ok().and_then(|found| found.0);
+            let found = (is_judgeable || model.is_own)
+                .then(|| runner::allowed(&test, &model, &request).ok());
+            let allowed = found.flatten().and_then(|found| found.0);
             (model, allowed)
         });
         let models = judging.collect();
@@ -147,7 +155,7 @@ impl Tuning<'_, '_> {
     fn trial(&mut self, parameters: &Parameters) -> Option<Score> {
         self.verbs.set_parameters(parameters.clone());
         let mut score = Score::default();
-        let mut worst = Status::Open;
+        let (mut worst, mut is_measured) = (Status::Open, false);
         for index in 0..self.targets.len() {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
@@ -156,6 +164,7 @@ impl Tuning<'_, '_> {
                 continue;
             }
             let Some((seen, seconds)) = self.measure(index) else { continue };
+            is_measured = true;
             let target = &self.targets[index];
             let is_weak = |outcome: &&lang::outcome::Outcome| !target.sequential.contains(outcome);
             let weak: Vec<u64> = seen
@@ -173,7 +182,7 @@ impl Tuning<'_, '_> {
                 worst = Status::Bad;
             }
         }
-        if self.targets.iter().all(|target| target.is_out) {
+        if !is_measured {
             return None;
         }
         self.report.terminal.progress().tick();
@@ -212,13 +221,18 @@ impl Tuning<'_, '_> {
         let (test, file) = (target.test.name.clone(), target.source.name.clone());
         match refusal {
             Refusal::Skip(reason) => {
+                self.targets[index].is_out = true;
                 self.report.skip(Skip { test, file, model: runner::HARDWARE.to_owned(), reason });
             }
-            Refusal::Error(reason) | Refusal::Broken(reason, _) => {
+            Refusal::Error(reason) => {
                 self.report.failure(Problem::of_file(&file, "backend-failed", reason));
             }
+            // What was seen before may be a violation; the next trial may find all machines well.
+            Refusal::Broken(reason, seen) => {
+                self.report.failure(Problem::of_file(&file, "backend-failed", reason));
+                return Some((*seen, began.elapsed().as_secs_f64().max(1e-6)));
+            }
         }
-        self.targets[index].is_out = true;
         None
     }
 

@@ -24,8 +24,16 @@ impl Prepared {
         let batch = Batch::new(seed, number, &self.program.parameters);
         self.reset(&batch);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let stop =
-            Stop { flag, limit: LIMIT, crowded: self.threads.len() + self.streams.len() >= cores };
+        let parameters = &self.program.parameters;
+        let stop = Stop {
+            flag,
+            limit: LIMIT,
+            // Three instances of a round may be given up only after all their patience, and slow ones take 10 ms.
+            barrier_limit: LIMIT
+                + 4 * parameters.patience()
+                + Duration::from_millis(10) * parameters.instances,
+            crowded: self.threads.len() + self.streams.len() >= cores,
+        };
         let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
         let pin = self.program.parameters.pin;
         let mut failed_streams: Vec<End> = Vec::new();
@@ -59,6 +67,10 @@ impl Prepared {
             }
             let results = handles.into_iter().map(join).collect();
             over.store(true, Ordering::Relaxed);
+            while streams.iter().flatten().any(|handle| !handle.is_finished()) {
+                std::thread::sleep(Duration::from_millis(1));
+                tick(done.load(Ordering::Relaxed));
+            }
             // The machine that a stream leads to may be gone with the test: then that is said already.
             failed_streams = streams.into_iter().map(join).filter_map(Result::err).collect();
             results

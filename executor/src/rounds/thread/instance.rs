@@ -125,6 +125,13 @@ impl ThreadRun {
                         scratch.registers[register.0] = old;
                     }
                 }
+                Instruction::Exchange { register, location, value } => {
+                    let value = value.evaluate(&scratch.registers);
+                    let old = memory(*location).swap(value, Ordering::SeqCst);
+                    if let Some(register) = register {
+                        scratch.registers[register.0] = old;
+                    }
+                }
                 Instruction::Fence => fence(Ordering::SeqCst),
                 Instruction::Issue { queue_pair, operation: Operation::Fence, .. } => {
                     self.connections[queue_pair.0 - first].fence_next = true;

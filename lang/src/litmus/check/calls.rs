@@ -38,7 +38,7 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
             };
             return remote_rmw(lowerer, call, &target, rest, None);
         }
-        (Method::Cas | Method::Faa, _) => return cpu_rmw(lowerer, call, None),
+        (Method::Cas | Method::Faa | Method::Xchg, _) => return cpu_rmw(lowerer, call, None),
         _ => return libraries::call(lowerer, call, None),
     }
     Some(())
@@ -67,7 +67,7 @@ pub fn assign(
     let into = result_register(lowerer, target)?;
     let register = Some(into.0);
     match call.method {
-        Method::Cas | Method::Faa => cpu_rmw(lowerer, call, register)?,
+        Method::Cas | Method::Faa | Method::Xchg => cpu_rmw(lowerer, call, register)?,
         _ => libraries::call(lowerer, call, register)?,
     }
     if let Some(location) = into.1 {
@@ -124,6 +124,9 @@ fn cpu_rmw(lowerer: &mut Lowerer<'_, '_>, call: &Call, register: Option<Register
     match values.next() {
         Some(desired) => {
             lowerer.push(StmtKind::Cas { register, location, expected: first, desired });
+        }
+        None if call.method == Method::Xchg => {
+            lowerer.push(StmtKind::Exchange { register, location, value: first });
         }
         None => lowerer.push(StmtKind::Faa { register, location, addend: first }),
     }

@@ -1,9 +1,33 @@
-//! The changes of a model: one axiom, table cell, order, or part of a union at a time.
+//! The changes of a model: one axiom, table cell, order, or part of a union at a time. What a suite tests is
+//! what changes of it some verdict notices.
 
 use lang::cat::model::{Cell, DefinitionKind, Expr, Model, Table};
 
+/// What a change is of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    /// A cell, by row and column, of these tables.
+    Cell {
+        /// The tables' names.
+        tables: Vec<String>,
+        /// The row's name.
+        row: String,
+        /// The column's name.
+        column: String,
+    },
+    /// An axiom, by name.
+    Axiom(String),
+    /// A chosen order, by name.
+    Order(String),
+    /// An alternative of a union in an axiom or definition, by its name, from 1.
+    Part(String, usize),
+}
+
 /// A model with one thing changed.
+#[derive(Clone, Debug)]
 pub struct Change {
+    /// What it is of.
+    pub subject: Subject,
     /// What was done, as in `drop oppo[nlR, narR]`.
     pub name: String,
     /// The changed model.
@@ -20,7 +44,7 @@ pub fn of(model: &Model) -> Vec<Change> {
     for (index, axiom) in model.axioms.iter().enumerate() {
         let mut mutant = model.clone();
         mutant.axioms.remove(index);
-        changes.push(dropped(&axiom.name, mutant));
+        changes.push(dropped(Subject::Axiom(axiom.name.clone()), mutant));
         for (part, body) in without_part(&axiom.body).into_iter().enumerate() {
             let mut mutant = model.clone();
             mutant.axioms[index].body = body;
@@ -46,7 +70,7 @@ pub fn of(model: &Model) -> Vec<Change> {
         };
         // Without an order of writes there are no final values to speak of.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
-            changes.push(dropped(name, replaced(Expr::Empty)));
+            changes.push(dropped(Subject::Order(name.clone()), replaced(Expr::Empty)));
         }
         for (part, body) in without_part(body).into_iter().enumerate() {
             changes.push(dropped_part(part, name, replaced(body)));
@@ -74,12 +98,17 @@ fn recursions(model: &Model) -> Vec<Change> {
     changes
 }
 
-fn dropped(name: &str, model: Model) -> Change {
-    Change { name: format!("drop {name}"), model, allows_more: true, about: Expr::Universe }
+fn dropped(subject: Subject, model: Model) -> Change {
+    let name = match &subject {
+        Subject::Part(name, part) => format!("drop part {part} of {name}"),
+        Subject::Axiom(name) | Subject::Order(name) => format!("drop {name}"),
+        Subject::Cell { .. } => String::new(),
+    };
+    Change { subject, name, model, allows_more: true, about: Expr::Universe }
 }
 
 fn dropped_part(part: usize, name: &str, model: Model) -> Change {
-    dropped(&format!("part {} of {name}", part + 1), model)
+    dropped(Subject::Part(name.to_owned(), part + 1), model)
 }
 
 /// The expression with one alternative of one union left out, for each in the order of the text, where this
@@ -164,7 +193,12 @@ fn flip(
     let about = Expr::Intersection(Box::new(table.on.clone()), Box::new(kinds));
     let sign = if allows_more { "drop" } else { "order" };
     let name = format!("{sign} {title}[{row_name}, {column_name}]");
-    Change { name, model: mutant, allows_more, about }
+    let subject = Subject::Cell {
+        tables: tables.iter().map(|(_, table)| table.name.clone()).collect(),
+        row: row_name.clone(),
+        column: column_name.clone(),
+    };
+    Change { subject, name, model: mutant, allows_more, about }
 }
 
 /// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of

@@ -1,0 +1,163 @@
+//! Where given tests differ under two models.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use lang::Test;
+use lang::outcome::Value;
+use serde_json::{Value as Json, json};
+
+use super::Arguments;
+use crate::engine::{self, Engine, Refusal, Request};
+use crate::input::{self, Input, load_test};
+use crate::models::LoadedModel;
+use crate::ordered::map_in_order;
+use crate::problem::{Problem, problems};
+use crate::report::{Report, Skip, Status};
+use crate::table;
+use crate::terminal::Terminal;
+
+/// What became of a test.
+enum Answer {
+    Bad(Vec<Problem>),
+    Skipped(Skip),
+    Compared(Box<Compared>),
+}
+
+struct Compared {
+    name: String,
+    file: String,
+    names: Vec<String>,
+    /// Outcomes of the first model only, of the second only.
+    only: [Vec<Vec<Value>>; 2],
+    /// How many both have.
+    both: usize,
+    complete: bool,
+}
+
+pub fn run(
+    arguments: &Arguments,
+    one: &LoadedModel,
+    two: &LoadedModel,
+    terminal: &mut Terminal,
+) -> crate::exit::Exit {
+    let head =
+        [("schema", json!("litmus-compare-files/1")), ("models", json!([one.name(), two.name()]))];
+    let mut report = Report::new(terminal, arguments.format.format, &head);
+    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    unreadable.into_iter().for_each(|problem| report.problem(problem));
+    report.terminal.begin_progress(inputs.len());
+    let models = [one, two];
+    let each = |input: &Input, answer: Result<Answer, String>| {
+        report.terminal.progress().inc(1);
+        match answer {
+            Err(panic) => report.internal_error(&input.name(), &panic),
+            Ok(Answer::Bad(problems)) => problems.into_iter().for_each(|one| report.problem(one)),
+            Ok(Answer::Skipped(skip)) => report.skip(skip),
+            Ok(Answer::Compared(found)) => {
+                let status = match (found.only.iter().all(Vec::is_empty), found.complete) {
+                    (false, _) => Status::Bad,
+                    (true, true) => Status::Good,
+                    (true, false) => Status::Open,
+                };
+                report.result(status, || found.json(models), || found.draw(models));
+            }
+        }
+        if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let work = |input: &Input| compare(input, models);
+    map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+    report.finish(&[], ["the same", "DIFFERENT", "unknown"])
+}
+
+fn compare(input: &Input, models: [&LoadedModel; 2]) -> Answer {
+    let (loaded, diagnostics) = load_test(input);
+    let Some((test, source)) = loaded else { return Answer::Bad(diagnostics) };
+    let mut sets: Vec<BTreeSet<Vec<Value>>> = Vec::new();
+    let mut complete = true;
+    for model in models {
+        match engine::ask(
+            &test,
+            model.model(),
+            &Request { engine: Engine::Smt, ..Request::default() },
+        ) {
+            Ok(found) => {
+                complete &= found.allowed.complete;
+                sets.push(found.allowed.shown(&test).into_iter().collect());
+            }
+            Err(Refusal::Undefined(undefined)) if !input.is_named => {
+                return Answer::Skipped(skip(&test, input, model, &undefined[0].message));
+            }
+            Err(Refusal::Unsupported(reason)) => {
+                return Answer::Skipped(skip(&test, input, model, &reason));
+            }
+            Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => {
+                return Answer::Bad(problems(&source, errors));
+            }
+        }
+    }
+    let only =
+        |these: usize, others: usize| sets[these].difference(&sets[others]).cloned().collect();
+    Answer::Compared(Box::new(Compared {
+        name: test.name.clone(),
+        file: input.name(),
+        names: test.observables[..test.shown].iter().map(|shown| shown.name.clone()).collect(),
+        only: [only(0, 1), only(1, 0)],
+        both: sets[0].intersection(&sets[1]).count(),
+        complete,
+    }))
+}
+
+fn skip(test: &Test, input: &Input, model: &LoadedModel, reason: &str) -> Skip {
+    Skip {
+        test: test.name.clone(),
+        file: input.name(),
+        model: model.name().to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+impl Compared {
+    fn outcome(&self, values: &[Value]) -> String {
+        table::assignments(self.names.iter().map(String::as_str), values, " = ")
+    }
+
+    fn draw(&self, models: [&LoadedModel; 2]) -> String {
+        let mut text = match self.only.iter().all(Vec::is_empty) {
+            true => format!("{}: the same {}\n", self.name, table::count(self.both, "outcome")),
+            false => format!("{}: different\n", self.name),
+        };
+        for (model, only) in models.into_iter().zip(&self.only) {
+            for outcome in only {
+                text += &format!("  only under {}: {}\n", model.name(), self.outcome(outcome));
+            }
+        }
+        if !self.complete {
+            text += "  not all outcomes are known\n";
+        }
+        text
+    }
+
+    fn json(&self, models: [&LoadedModel; 2]) -> Json {
+        let list = |only: &Vec<Vec<Value>>| -> Vec<Json> {
+            let outcome = |values: &Vec<Value>| -> Json {
+                let pairs = self.names.iter().zip(values);
+                pairs
+                    .map(|(name, value)| (name.clone(), json!(value)))
+                    .collect::<serde_json::Map<_, _>>()
+                    .into()
+            };
+            only.iter().map(outcome).collect()
+        };
+        let only = models.into_iter().zip(&self.only);
+        json!({
+            "test": self.name,
+            "file": self.file,
+            "same": self.only.iter().all(Vec::is_empty),
+            "complete": self.complete,
+            "both": self.both,
+            "only": only.map(|(model, only)| json!({ "model": model.name(), "outcomes": list(only) })).collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,268 @@
+//! The smallest programs on which two models differ.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use lang::cat::model::Model;
+use lang::outcome::Value;
+use model::generate::differences::{Said, differences};
+use model::generate::distinguish::Undecided;
+use model::generate::every::every;
+use model::generate::search::{Bounds, Candidates, Difference, Known, Vocabulary, check};
+use model::generate::shape::{Completion, Shape};
+use model::generate::text::{self, Words};
+use serde_json::{Value as Json, json};
+
+use super::{Arguments, BoundsOptions};
+use crate::exit::Exit;
+use crate::models::LoadedModel;
+use crate::options::Format;
+use crate::ordered::map_in_order;
+use crate::table::count;
+use crate::terminal::{Terminal, Tint};
+
+/// How many locations programs may have that are tried without any aim.
+const PLACES: usize = 3;
+/// Locations are few, so this many results of a tier are looked at together.
+const AT_ONCE: usize = 4096;
+
+/// The bounds that options set.
+pub fn bounds_of(options: &BoundsOptions) -> Bounds {
+    let default = Bounds::default();
+    let or = |set: Option<u8>, default: usize| set.map_or(default, usize::from);
+    Bounds {
+        size: or(options.size, default.size),
+        thread: or(options.thread_size, default.thread),
+        threads: or(options.threads, default.threads),
+        nodes: or(options.nodes, default.nodes),
+    }
+}
+
+/// One of the two directions of a comparison.
+struct Direction<'m> {
+    forbids: &'m LoadedModel,
+    allows: &'m LoadedModel,
+    candidates: Candidates,
+    found: Vec<Difference>,
+}
+
+/// What was tried.
+#[derive(Default)]
+struct Tried {
+    programs: u64,
+    undecided: u64,
+    /// The size up to which every program was tried.
+    every: usize,
+}
+
+pub fn run(
+    arguments: &Arguments,
+    one: &LoadedModel,
+    two: &LoadedModel,
+    terminal: &mut Terminal,
+) -> Exit {
+    let differences = differences(one.model(), two.model());
+    let (bounds, jobs) = (bounds_of(&arguments.bounds), arguments.jobs.count());
+    let vocabulary = Vocabulary::of(&[one.model(), two.model()]);
+    let known = [one, two].map(|model| Known::new(model.model(), &vocabulary, &bounds, jobs));
+    // Cells say what a thread's events are, and nothing of how threads meet.
+    let may_meet = differences.iter().any(|difference| !difference.is_cell);
+    let direction = |forbids: usize, allows: usize| {
+        let models = [one, two];
+        let simplest = &known[allows].simplest;
+        let candidates =
+            Candidates::new(&known[forbids], models[allows].model(), simplest, may_meet, bounds);
+        let (forbids, allows) = (models[forbids], models[allows]);
+        Direction { forbids, allows, candidates, found: Vec::new() }
+    };
+    let mut directions = [direction(0, 1), direction(1, 0)];
+    let mut tried = Tried::default();
+    // Models of one text differ nowhere.
+    let sizes = if differences.is_empty() { 0 } else { bounds.size };
+    for size in 1..=sizes {
+        let all = usize::from(arguments.exhaustive) >= size;
+        let rest = if all { everything(size, &vocabulary, &bounds) } else { Vec::new() };
+        tried.every = if all { size } else { tried.every };
+        for direction in &mut directions {
+            let wanted = usize::from(arguments.count).saturating_sub(direction.found.len());
+            if wanted == 0 {
+                continue;
+            }
+            let aimed = direction.candidates.of_size(size);
+            let known: BTreeSet<&Shape> = aimed.iter().collect();
+            let others = rest.iter().filter(|shape| !known.contains(shape)).cloned();
+            let shapes: Vec<Shape> = aimed.iter().cloned().chain(others).collect();
+            let models = (direction.forbids.model(), direction.allows.model());
+            terminal.begin_progress(shapes.len());
+            let found = first(&shapes, wanted, models, &vocabulary, jobs, &mut tried, terminal);
+            direction.found.extend(found);
+        }
+    }
+    let is_complete = directions.iter().all(|direction| !direction.found.is_empty());
+    let exit = match () {
+        () if directions.iter().any(|direction| !direction.found.is_empty()) => Exit::Violation,
+        () if differences.is_empty() => Exit::Fine,
+        () => Exit::Unknown,
+    };
+    let report = Report { differences, bounds, vocabulary, tried, directions: &directions };
+    match arguments.format.format {
+        Format::Json => report.json(is_complete, terminal),
+        Format::Table => report.print(one, two, terminal),
+    }
+    exit
+}
+
+fn everything(size: usize, vocabulary: &Vocabulary, bounds: &Bounds) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    every(size, PLACES, vocabulary, bounds, &mut |shape| {
+        shapes.push(shape);
+        true
+    });
+    shapes
+}
+
+/// The first candidates that show a difference.
+fn first(
+    shapes: &[Shape],
+    wanted: usize,
+    (forbids, allows): (&Model, &Model),
+    vocabulary: &Vocabulary,
+    jobs: usize,
+    tried: &mut Tried,
+    terminal: &mut Terminal,
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for chunk in shapes.chunks(AT_ONCE) {
+        let work = |shape: &Shape| check(shape, vocabulary.completion, forbids, allows);
+        let each = |_: &Shape, result: Result<Result<Option<Difference>, Undecided>, String>| {
+            terminal.progress().inc(1);
+            tried.programs += 1;
+            match result {
+                Ok(Ok(difference)) => found.extend(difference),
+                Ok(Err(_)) | Err(_) => tried.undecided += 1,
+            }
+            if found.len() >= wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        map_in_order(chunk, jobs, &AtomicBool::new(false), work, each);
+        if found.len() >= wanted {
+            break;
+        }
+    }
+    found.truncate(wanted);
+    found
+}
+
+struct Report<'a> {
+    differences: Vec<Said>,
+    bounds: Bounds,
+    vocabulary: Vocabulary,
+    tried: Tried,
+    directions: &'a [Direction<'a>; 2],
+}
+
+impl Report<'_> {
+    fn print(&self, one: &LoadedModel, two: &LoadedModel, terminal: &mut Terminal) {
+        let look = terminal.look;
+        let (one, two) = (one.name(), two.name());
+        let mut text = match self.differences.len() {
+            0 => format!("{one} and {two} say the same\n"),
+            number => format!("{one} and {two}: {}\n", count(number, "difference")),
+        };
+        for difference in &self.differences {
+            text += &format!("  {}\n", difference.text);
+        }
+        for direction in self.directions.iter().filter(|_| !self.differences.is_empty()) {
+            let (forbids, allows) = (direction.forbids.name(), direction.allows.name());
+            let head = if direction.found.is_empty() {
+                format!("no program found on which {allows} allows what {forbids} forbids")
+            } else {
+                format!("{allows} allows what {forbids} forbids")
+            };
+            text += &format!("\n{}\n", look.paint(Tint::Strong, &head));
+            for difference in &direction.found {
+                let program = self.file(direction, difference);
+                text += &format!("\n{program}");
+            }
+        }
+        terminal.out(&text);
+        if !self.differences.is_empty() {
+            terminal.out(&format!("\n{}\n", self.summary()));
+        }
+    }
+
+    fn summary(&self) -> String {
+        let Tried { programs, undecided, every } = self.tried;
+        let mut text = format!(
+            "{programs} programs tried, of up to {}; with up to {} all there are",
+            self.bounds,
+            count(every, "statement")
+        );
+        if undecided > 0 {
+            text += &format!("; {undecided} undecided");
+        }
+        text
+    }
+
+    fn file(&self, direction: &Direction<'_>, difference: &Difference) -> String {
+        let names: Vec<&str> = difference
+            .condition
+            .iter()
+            .map(|(index, _)| difference.test.observables[*index].name.as_str())
+            .collect();
+        let values: Vec<Value> = difference.condition.iter().map(|(_, value)| *value).collect();
+        let condition = text::condition(&names, &values);
+        let (forbids, allows) = (direction.forbids, direction.allows);
+        let shipped = [forbids, allows].into_iter().filter(|model| !model.is_own);
+        let words = Words {
+            name: text::name(&difference.shape, self.vocabulary.completion),
+            models: shipped.map(|model| model.name().to_owned()).collect(),
+            verdicts: vec![
+                format!("{}: {condition} ✗", forbids.name()),
+                format!("{}: {condition} ✓", allows.name()),
+            ],
+            ..Words::default()
+        };
+        text::file(&difference.shape, self.vocabulary.completion, &words)
+    }
+
+    fn json(&self, is_complete: bool, terminal: &mut Terminal) {
+        let found: Vec<Json> = self
+            .directions
+            .iter()
+            .flat_map(|direction| {
+                direction.found.iter().map(move |difference| {
+                    json!({
+                        "forbidden_by": direction.forbids.name(),
+                        "allowed_by": direction.allows.name(),
+                        "statements": difference.shape.size(),
+                        "program": self.file(direction, difference),
+                    })
+                })
+            })
+            .collect();
+        let waits = match self.vocabulary.completion {
+            Completion::Poll => "poll",
+            Completion::Wait => "wait",
+            Completion::Never => "never",
+        };
+        let json = json!({
+            "schema": "litmus-compare/1",
+            "models": self.directions.iter().map(|direction| direction.forbids.name()).collect::<Vec<_>>(),
+            "differences": self.differences.iter().map(|one| &one.text).collect::<Vec<_>>(),
+            "programs": found,
+            "both_directions": is_complete,
+            "waits_by": waits,
+            "tried": self.tried.programs,
+            "undecided": self.tried.undecided,
+            "every_program_of_size": self.tried.every,
+            "bounds": {
+                "size": self.bounds.size,
+                "thread": self.bounds.thread,
+                "threads": self.bounds.threads,
+                "nodes": self.bounds.nodes,
+            },
+        });
+        terminal.out(&format!("{json}\n"));
+    }
+}

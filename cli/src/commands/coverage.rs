@@ -1,0 +1,224 @@
+//! `litmus coverage`: which rules of a model a suite tests.
+
+mod report;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use lang::Test;
+use model::coverage::{IMPLIED, Implied, Suite, implied};
+use model::generate::draft::Draft;
+use model::generate::pivot::Pivot;
+use model::generate::search::{Bounds, Known, Vocabulary};
+use serde_json::json;
+
+use super::compare::{BoundsOptions, bounds_of, load};
+use super::generate::{make, suite};
+use crate::exit::Exit;
+use crate::input::{self, load_test};
+use crate::models::LoadedModel;
+use crate::options::{FormatOption, JobsOption, show_problems};
+use crate::ordered::map_in_order;
+use crate::terminal::Terminal;
+
+/// Show which axioms, rules and table cells of a model a suite tests
+///
+/// A rule is tested if some verdict of the suite is wrong once the rule is changed: an axiom dropped, a part of a union left
+/// out, a cell of an order table made its opposite. What no test can notice of the shipped models is known, with the
+/// reason. What else is not tested is a hole: --missing looks for the smallest tests that would fill it. The exit code is
+/// 0 if there is no hole, 1 if there is, and 2 if for each hole the search ended at its bounds.
+#[derive(Args)]
+pub struct Arguments {
+    /// Tests, or folders of tests
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+    /// The model whose rules are changed
+    #[arg(long, value_name = "NAME|FILE.cat", default_value = "rdma-tso-rmw")]
+    model: String,
+    /// Look for the smallest tests that fill the holes
+    #[arg(long)]
+    missing: bool,
+    /// Write those tests into this folder
+    #[arg(short, long, value_name = "DIR", requires = "missing")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    bounds: BoundsOptions,
+    #[command(flatten)]
+    format: FormatOption,
+    #[command(flatten)]
+    jobs: JobsOption,
+}
+
+/// What is known of a rule.
+#[derive(Clone, Debug)]
+pub enum Status {
+    /// This test notices a change of it.
+    Tested(String),
+    /// No test can, for this reason.
+    Implied(String),
+    /// No test of the suite does.
+    Hole,
+    /// No test of the suite does, but this one would.
+    Missing(Box<(Draft, suite::Made)>),
+    /// Nor does any program that was tried; how many were.
+    Searched(u64),
+}
+
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    let model = match load(&arguments.model, terminal) {
+        Ok(model) => model,
+        Err(exit) => return exit,
+    };
+    let mut exit = Exit::Fine;
+    let tests = Arc::new(tests(arguments, terminal, &mut exit));
+    if tests.is_empty() {
+        return exit;
+    }
+    let suite = Suite::new(model.model().clone(), &tests, model.is_own);
+    // A test checks that the list can be read.
+    let implied = implied(IMPLIED).unwrap_or_default();
+    let mut found = statuses(arguments, &model, &suite, &implied, terminal);
+    let bounds = bounds_of(&arguments.bounds);
+    if arguments.missing {
+        search(&mut found, &model, &suite, bounds, arguments.jobs.count(), terminal);
+        if let Some(folder) = &arguments.output
+            && let Err(message) = write(folder, &found, &model, &suite, bounds)
+        {
+            return terminal.usage_error(&message);
+        }
+    }
+    let has = |is_it: fn(&Status) -> bool| found.iter().any(is_it);
+    if has(|status| matches!(status, Status::Hole | Status::Missing(_))) {
+        exit.raise(Exit::Violation);
+    } else if has(|status| matches!(status, Status::Searched(_))) {
+        exit.raise(Exit::Unknown);
+    }
+    report::Report { suite: &suite, found: &found, bounds }.show(arguments.format.format, terminal);
+    exit
+}
+
+fn tests(arguments: &Arguments, terminal: &mut Terminal, exit: &mut Exit) -> Vec<Test> {
+    let (inputs, mut problems) = input::collect(&arguments.paths, &["litmus"]);
+    let mut tests = Vec::new();
+    for input in inputs {
+        let (loaded, more) = load_test(&input);
+        problems.extend(more);
+        tests.extend(loaded.map(|(test, _)| test));
+    }
+    if show_problems(&problems, terminal) {
+        exit.raise(Exit::BadInput);
+    }
+    tests
+}
+
+fn statuses(
+    arguments: &Arguments,
+    model: &LoadedModel,
+    suite: &Suite,
+    implied: &Implied,
+    terminal: &mut Terminal,
+) -> Vec<Status> {
+    let all: Vec<usize> = (0..suite.changes.len()).collect();
+    terminal.begin_progress(all.len());
+    let mut found = Vec::new();
+    let reason = |change: &usize| {
+        let key = (model.name().to_owned(), suite.changes[*change].name.clone());
+        // A file of the user's may have the name of a shipped model, and say something else.
+        implied.get(&key).filter(|_| !model.is_own)
+    };
+    let work = |change: &usize| match (reason(change), suite.noticed(*change)) {
+        (_, Some(test)) => Status::Tested(test),
+        (Some(reason), None) => Status::Implied(reason.clone()),
+        (None, None) => Status::Hole,
+    };
+    let each = |_: &usize, status: Result<Status, String>| {
+        terminal.progress().inc(1);
+        found.push(status.unwrap_or(Status::Hole));
+        ControlFlow::Continue(())
+    };
+    map_in_order(&all, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+    found
+}
+
+/// Looks for tests that fill the holes.
+fn search(
+    found: &mut [Status],
+    model: &LoadedModel,
+    suite: &Suite,
+    bounds: Bounds,
+    jobs: usize,
+    terminal: &mut Terminal,
+) {
+    let is_hole = |at: &usize| matches!(found[*at], Status::Hole);
+    let holes: Vec<usize> = (0..found.len()).filter(is_hole).collect();
+    if holes.is_empty() {
+        return;
+    }
+    let vocabulary = Vocabulary::of(&[model.model()]);
+    let known = Known::new(model.model(), &vocabulary, &bounds, jobs);
+    let work = |hole: &usize| {
+        let change = &suite.changes[*hole];
+        let pivot = Pivot::new(&known, change, &vocabulary, bounds, 1);
+        let mut tried = 0;
+        let found = pivot.smallest(bounds.size, &mut tried).ok().flatten()?;
+        let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
+        let made = make(draft.clone(), vocabulary.completion, model.model(), change.allows_more);
+        Some((made.ok().map(|made| (draft, made)), tried))
+    };
+    let tried = |hole: &usize| {
+        let pivot = Pivot::new(&known, &suite.changes[*hole], &vocabulary, bounds, 1);
+        (1..=bounds.size).map(|size| pivot.of_size(size).len() as u64).sum()
+    };
+    terminal.begin_progress(holes.len());
+    let each = |hole: &usize, result| {
+        terminal.progress().inc(1);
+        found[*hole] = match result {
+            Ok(Some((Some(made), _))) => Status::Missing(Box::new(made)),
+            Ok(None) => Status::Searched(tried(hole)),
+            Ok(Some((None, _))) | Err(_) => Status::Hole,
+        };
+        ControlFlow::Continue(())
+    };
+    map_in_order(&holes, jobs, &AtomicBool::new(false), work, each);
+}
+
+fn write(
+    folder: &std::path::Path,
+    found: &[Status],
+    model: &LoadedModel,
+    suite: &Suite,
+    bounds: Bounds,
+) -> Result<(), String> {
+    let vocabulary = Vocabulary::of(&[model.model()]);
+    let head = json!({
+        "schema": "litmus-suite/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "command": "coverage --missing",
+        "model": { "name": model.name(), "hash": model.identity.hash },
+        "bounds": format!("{bounds}"),
+    });
+    let source = format!(
+        "litmus coverage --missing, {} {}; at most {bounds}",
+        model.name(),
+        model.identity.hash
+    );
+    let model_text = (model.model(), !model.is_own);
+    let mut written = suite::Suite::open(folder, &head, model_text, vocabulary.completion, source)?;
+    if written.counts.units > 0 {
+        return Err(format!("{}: expected a new or empty folder", folder.display()));
+    }
+    for (change, status) in suite.changes.iter().zip(found) {
+        let Status::Missing(made) = status else { continue };
+        let unit = suite::Unit {
+            name: change.name.clone(),
+            title: format!("{}: {}", model.name(), change.name),
+            made: vec![made.1.clone()],
+            ..suite::Unit::default()
+        };
+        written.add(&unit)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! What a suite tests, as matrices in the shape of the model's tables, and as lists.
+
+use std::collections::BTreeMap;
+
+use lang::cat::model::{DefinitionKind, Table};
+use model::changes::Subject;
+use model::coverage::Suite;
+use model::generate::search::{Bounds, Vocabulary};
+use model::generate::text::name;
+use serde_json::{Value as Json, json};
+
+use super::Status;
+use crate::options::Format;
+use crate::table::{count, pad};
+use crate::terminal::{Terminal, Tint};
+
+pub struct Report<'a> {
+    pub suite: &'a Suite,
+    pub found: &'a [Status],
+    pub bounds: Bounds,
+}
+
+impl Status {
+    /// As a matrix shows it.
+    fn mark(&self) -> &'static str {
+        match self {
+            Self::Tested(_) => "■",
+            Self::Implied(_) => "·",
+            Self::Searched(_) => "-",
+            Self::Hole | Self::Missing(_) => "?",
+        }
+    }
+
+    /// As JSON has it.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Tested(_) => "tested",
+            Self::Implied(_) => "implied",
+            Self::Searched(_) => "not found",
+            Self::Hole => "hole",
+            Self::Missing(_) => "missing",
+        }
+    }
+}
+
+impl Report<'_> {
+    pub fn show(&self, format: Format, terminal: &mut Terminal) {
+        match format {
+            Format::Json => terminal.out(&format!("{}\n", self.json())),
+            Format::Table => self.print(terminal),
+        }
+    }
+
+    /// The tables of each matrix, each once, in the order of the changes.
+    fn matrices(&self) -> Vec<&[String]> {
+        let mut found: Vec<&[String]> = Vec::new();
+        for change in &self.suite.changes {
+            if let Subject::Cell { tables, .. } = &change.subject
+                && !found.contains(&tables.as_slice())
+            {
+                found.push(tables);
+            }
+        }
+        // What all tables say together comes first: it is the papers' one table.
+        found.sort_by_key(|tables| std::cmp::Reverse(tables.len()));
+        found
+    }
+
+    fn table(&self, name: &str) -> Option<&Table> {
+        self.suite.model.definitions.iter().find_map(|definition| match &definition.kind {
+            DefinitionKind::Table(table) if table.name == name => Some(table),
+            _ => None,
+        })
+    }
+
+    fn cell(&self, of: &[String], row_name: &str, column_name: &str) -> Option<&Status> {
+        let index = self.suite.changes.iter().position(|change| {
+            matches!(&change.subject, Subject::Cell { tables, row, column }
+                if tables == of && row == row_name && column == column_name)
+        })?;
+        self.found.get(index)
+    }
+
+    fn print(&self, terminal: &mut Terminal) {
+        let look = terminal.look;
+        let model = &self.suite.model.name;
+        let mut text = format!("{model}: {} speak of it\n", count(self.suite.size(), "test"));
+        for tables in self.matrices() {
+            text += &self.matrix(tables);
+        }
+        text += "\n  ■ tested   · implied by the rest   - no program found   ? hole\n\n";
+        let is_cell = |subject: &Subject| matches!(subject, Subject::Cell { .. });
+        for (change, status) in self.suite.changes.iter().zip(self.found) {
+            let is_open = !matches!(status, Status::Tested(_) | Status::Implied(_));
+            if is_cell(&change.subject) && !is_open && look.verbose == 0 {
+                continue;
+            }
+            let words = match status {
+                Status::Tested(test) => format!("tested by {test}"),
+                Status::Implied(reason) => format!("implied: {reason}"),
+                Status::Hole => "hole".to_owned(),
+                Status::Missing(found) => {
+                    let completion = Vocabulary::of(&[&self.suite.model]).completion;
+                    format!("hole; {} would test it", name(&found.0.shape, completion))
+                }
+                Status::Searched(tried) => {
+                    format!("hole; none of {tried} programs of up to {} tests it", self.bounds)
+                }
+            };
+            let mark = if is_open {
+                look.paint(Tint::Bad, status.mark())
+            } else {
+                status.mark().to_owned()
+            };
+            text += &format!("  {mark} {}  {words}\n", pad(&change.name, 24));
+        }
+        let counts = self.counts();
+        let of = |word: &str| counts.get(word).copied().unwrap_or(0);
+        let holes = of("hole") + of("missing") + of("not found");
+        text += &format!(
+            "\n{}: {} tested, {} implied by the rest, {}\n",
+            count(self.found.len(), "change"),
+            of("tested"),
+            of("implied"),
+            count(holes, "hole")
+        );
+        if of("hole") > 0 {
+            text += "  --missing looks for tests that fill them\n";
+        }
+        terminal.out(&text);
+    }
+
+    fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        self.found.iter().for_each(|status| *counts.entry(status.word()).or_default() += 1);
+        counts
+    }
+
+    fn matrix(&self, tables: &[String]) -> String {
+        let Some(table) = tables.first().and_then(|name| self.table(name)) else {
+            return String::new();
+        };
+        let width = table.rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+        let heads: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let mut text = format!("\n{}\n  {}", tables.join(" and "), " ".repeat(width));
+        heads.iter().for_each(|head| text += &format!(" {head}"));
+        text.push('\n');
+        for (row, ..) in &table.rows {
+            text += &format!("  {}", pad(row, width));
+            for head in &heads {
+                let mark = self.cell(tables, row, head).map_or(" ", Status::mark);
+                text += &format!(" {}", pad(mark, head.chars().count()));
+            }
+            text = format!("{}\n", text.trim_end());
+        }
+        text
+    }
+
+    fn json(&self) -> Json {
+        let change = |(change, status): (&model::changes::Change, &Status)| {
+            let mut json = json!({
+                "change": change.name,
+                "allows_more": change.allows_more,
+                "status": status.word(),
+            });
+            match (status, &change.subject) {
+                (Status::Tested(test), _) => json["test"] = json!(test),
+                (Status::Implied(reason), _) => json["reason"] = json!(reason),
+                (Status::Searched(tried), _) => json["tried"] = json!(tried),
+                _ => {}
+            }
+            if let Subject::Cell { tables, row, column } = &change.subject {
+                json["cell"] = json!({ "tables": tables, "row": row, "column": column });
+            }
+            json
+        };
+        let tables: Vec<Json> = self
+            .matrices()
+            .into_iter()
+            .filter_map(|tables| {
+                let table = self.table(tables.first()?)?;
+                let heads: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
+                let row = |row: &String| -> Vec<Option<&str>> {
+                    heads.iter().map(|head| Some(self.cell(tables, row, head)?.word())).collect()
+                };
+                let rows: Vec<Json> = table
+                    .rows
+                    .iter()
+                    .map(|(name, ..)| json!({ "row": name, "cells": row(name) }))
+                    .collect();
+                Some(json!({ "tables": tables, "columns": heads, "rows": rows }))
+            })
+            .collect();
+        json!({
+            "schema": "litmus-coverage/1",
+            "model": self.suite.model.name,
+            "tests": self.suite.size(),
+            "counts": self.counts(),
+            "tables": tables,
+            "changes": self.suite.changes.iter().zip(self.found).map(change).collect::<Vec<_>>(),
+            "bounds": format!("{}", self.bounds),
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! A suite as it grows: files, and a journal of the units that are done.
+//!
+//! The journal is `suite.jsonl`: a line that says how the suite is made, then a line per unit. A unit's files are
+//! written before its line, so what has a line is whole; the rest is made again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use lang::cat::model::Model;
+use lang::source::Source;
+use model::allowed::{Options, Question};
+use model::generate::draft::Draft;
+use model::generate::shape::Completion;
+use model::generate::text::{self, Words};
+use model::verdict;
+use serde_json::{Value as Json, json};
+
+/// The journal's name.
+pub const JOURNAL: &str = "suite.jsonl";
+
+/// A test before it has a name, with what the engine says of it.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The test.
+    pub draft: Draft,
+    /// Its verdict lines.
+    pub verdicts: Vec<String>,
+    /// The same test with an order less, whose outcome is allowed.
+    pub twin: Option<(Draft, Vec<String>)>,
+}
+
+/// What a unit came to.
+#[derive(Clone, Debug, Default)]
+pub struct Unit {
+    /// What it is about.
+    pub name: String,
+    /// What its tests say of themselves.
+    pub title: String,
+    /// Tests, in the order in which they are named.
+    pub made: Vec<Made>,
+    /// Programs that were tried.
+    pub tried: u64,
+    /// Those of which the engine could not tell.
+    pub undecided: u64,
+}
+
+/// How many tests were written, and how many were known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Files.
+    pub files: usize,
+    /// Units.
+    pub units: usize,
+    /// Programs that were tried.
+    pub tried: u64,
+    /// Those of which the engine could not tell.
+    pub undecided: u64,
+}
+
+/// A suite in a folder.
+pub struct Suite<'m> {
+    folder: PathBuf,
+    journal: File,
+    /// The names of tests by their keys.
+    names: BTreeMap<String, String>,
+    /// All names in use.
+    used: BTreeSet<String>,
+    model: &'m Model,
+    /// Whether headers may name the model.
+    is_shipped: bool,
+    completion: Completion,
+    source: String,
+    /// What is there.
+    pub counts: Counts,
+}
+
+impl<'m> Suite<'m> {
+    /// Opens a folder for a suite that `head` describes: a new one, or one that the same command began.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn open(
+        folder: &Path,
+        head: &Json,
+        (model, is_shipped): (&'m Model, bool),
+        completion: Completion,
+        source: String,
+    ) -> Result<Self, String> {
+        let told =
+            |what: &str, error: std::io::Error| format!("{}: {what}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(|error| told("cannot be made", error))?;
+        let path = folder.join(JOURNAL);
+        let known = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(_) if is_empty(folder) => String::new(),
+            Err(_) => {
+                return Err(format!(
+                    "{}: expected a new or empty folder, or a suite that the same command began",
+                    folder.display()
+                ));
+            }
+        };
+        // A line that was not finished is of a unit that was not.
+        let whole = known.rfind('\n').map_or(0, |end| end + 1);
+        let mut lines = known[..whole].lines();
+        let first = format!("{head}");
+        if lines.next().is_some_and(|line| line != first) {
+            return Err(format!(
+                "{}: expected a suite made by the same command, model and version, found another",
+                folder.display()
+            ));
+        }
+        let open = OpenOptions::new().create(true).append(true).open(&path);
+        let journal = open.map_err(|error| told(JOURNAL, error))?;
+        journal.set_len(whole as u64).map_err(|error| told(JOURNAL, error))?;
+        let mut suite = Self {
+            folder: folder.to_owned(),
+            journal,
+            names: BTreeMap::new(),
+            used: BTreeSet::new(),
+            model,
+            is_shipped,
+            completion,
+            source,
+            counts: Counts::default(),
+        };
+        if whole == 0 {
+            suite.line(head)?;
+        }
+        for line in lines {
+            suite.remember(line)?;
+        }
+        Ok(suite)
+    }
+
+    fn remember(&mut self, line: &str) -> Result<(), String> {
+        let wrong = || format!("{}: a line cannot be read", self.folder.join(JOURNAL).display());
+        let json: Json = serde_json::from_str(line).map_err(|_| wrong())?;
+        let tests = json["tests"].as_array().ok_or_else(wrong)?;
+        for test in tests {
+            let (Some(name), Some(key)) = (test["name"].as_str(), test["key"].as_str()) else {
+                return Err(wrong());
+            };
+            if self.names.insert(key.to_owned(), name.to_owned()).is_none() {
+                self.used.insert(name.to_owned());
+                self.counts.files += 1;
+            }
+        }
+        self.counts.units += 1;
+        self.counts.tried += json["tried"].as_u64().unwrap_or(0);
+        self.counts.undecided += json["undecided"].as_u64().unwrap_or(0);
+        Ok(())
+    }
+
+    fn line(&mut self, json: &Json) -> Result<(), String> {
+        let text = format!("{json}\n");
+        self.journal
+            .write_all(text.as_bytes())
+            .map_err(|error| format!("{}: {error}", self.folder.join(JOURNAL).display()))
+    }
+
+    /// Writes what a unit came to.
+    ///
+    /// # Errors
+    /// What cannot be written, or a test that is not as the engine said.
+    pub fn add(&mut self, unit: &Unit) -> Result<(), String> {
+        let mut tests = Vec::new();
+        for made in &unit.made {
+            let twin = match &made.twin {
+                Some((draft, verdicts)) => {
+                    let comments = vec!["allowed twin of a forbidden test".to_owned()];
+                    Some(self.write(draft, verdicts, unit, comments, None, &mut tests)?)
+                }
+                None => None,
+            };
+            self.write(&made.draft, &made.verdicts, unit, Vec::new(), twin, &mut tests)?;
+        }
+        self.counts.units += 1;
+        self.counts.tried += unit.tried;
+        self.counts.undecided += unit.undecided;
+        self.line(&json!({
+            "unit": unit.name,
+            "tests": tests,
+            "tried": unit.tried,
+            "undecided": unit.undecided,
+        }))
+    }
+
+    /// Writes a test if it is new; its name.
+    fn write(
+        &mut self,
+        draft: &Draft,
+        verdicts: &[String],
+        unit: &Unit,
+        comments: Vec<String>,
+        twin: Option<String>,
+        tests: &mut Vec<Json>,
+    ) -> Result<String, String> {
+        let key = draft.key();
+        if let Some(name) = self.names.get(&key) {
+            tests.push(json!({ "name": name, "key": key }));
+            return Ok(name.clone());
+        }
+        let base = text::name(&draft.shape, self.completion);
+        let numbered = (2..).map(|number| format!("{base}-{number}"));
+        let mut names = std::iter::once(base.clone()).chain(numbered);
+        let name = names.find(|name| !self.used.contains(name)).unwrap_or(base);
+        let words = Words {
+            name: name.clone(),
+            title: unit.title.clone(),
+            source: self.source.clone(),
+            models: self.is_shipped.then(|| self.model.name.clone()).into_iter().collect(),
+            comments,
+            verdicts: verdicts.to_vec(),
+            twin,
+        };
+        let text = text::file(&draft.shape, self.completion, &words);
+        self.hold(&name, &text)?;
+        let path = self.folder.join(format!("{name}.litmus"));
+        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        tests.push(json!({ "name": name, "key": key }));
+        self.names.insert(key, name.clone());
+        self.used.insert(name.clone());
+        self.counts.files += 1;
+        Ok(name)
+    }
+
+    /// Checks that a file's verdicts hold as the file is read.
+    fn hold(&self, name: &str, text: &str) -> Result<(), String> {
+        let source = Source::new(format!("{name}.litmus"), text);
+        let (test, diagnostics) = lang::litmus::load(&source);
+        let Some(test) = test else {
+            let report: String =
+                diagnostics.iter().map(|found| found.render(&source, false)).collect();
+            return Err(format!("{name}: a generated file cannot be read\n{report}"));
+        };
+        let allowed = Question::new(&test, self.model, None)
+            .and_then(|question| question.allowed(&Options::default()))
+            .map_err(|found| format!("{name}: {}", found[0].message))?;
+        let checked = verdict::check(&test, &self.model.name, !self.is_shipped, &allowed);
+        if checked.is_empty() || checked.iter().any(|claim| claim.holds() != Some(true)) {
+            return Err(format!("{name}: a generated file's verdicts do not hold\n{text}"));
+        }
+        Ok(())
+    }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}

@@ -1,0 +1,58 @@
+//! herd's litmus files for X86 and X86_64, read as programs of ours on one node.
+//!
+//! [`convert`] turns such a text into the tree of a file of ours: `parse` reads it by the grammar `herd.pest`, `lower` finds
+//! statements for instructions and `jumps` for branches. What is not known is refused with its place: herd takes a
+//! misspelt register for a new one, and so answers another question than was asked.
+
+mod condition;
+mod instructions;
+mod jumps;
+mod lower;
+mod parse;
+mod registers;
+
+use crate::Test;
+use crate::diagnostic::Diagnostic;
+use crate::litmus::ast::File;
+use crate::litmus::{self, Sink};
+use crate::source::Source;
+
+pub use registers::Architecture;
+
+/// The format of a text, if its first word names one of herd's.
+pub fn architecture(text: &str) -> Option<Architecture> {
+    match parse::without_comments(text).split_whitespace().next()? {
+        "X86" => Some(Architecture::X86),
+        "X86_64" => Some(Architecture::X86_64),
+        _ => None,
+    }
+}
+
+/// The file as one of ours. There is a tree iff there is no error.
+pub fn convert(source: &Source) -> (Option<File>, Vec<Diagnostic>) {
+    let mut sink = Sink::default();
+    let file = parse::read(source, &mut sink).and_then(|raw| lower::file(&raw, &mut sink));
+    (file.filter(|_| !sink.has_errors()), sink.finish())
+}
+
+/// Reads and checks a file. Its registers are shown under herd's names, such as `0:rax`.
+pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+    let (file, mut diagnostics) = convert(source);
+    let Some(file) = file else { return (None, diagnostics) };
+    let (mut test, more) = litmus::check(&file, source);
+    // Files are named as their owners like, and instructions may leave registers unused.
+    diagnostics.extend(more.into_iter().filter(Diagnostic::is_error));
+    if let Some(test) = &mut test {
+        for observable in &mut test.observables {
+            observable.name = lower::shown_name(&observable.name);
+        }
+        for expectation in &mut test.expectations {
+            let text = source.text.get(expectation.span.range()).unwrap_or_default();
+            expectation.text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+    }
+    (test, diagnostics)
+}
+
+#[cfg(test)]
+mod tests;

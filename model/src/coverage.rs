@@ -1,0 +1,183 @@
+//! What a suite tests: which changes of a model make some verdict of it wrong.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use lang::Test;
+use lang::cat::model::{Axiom, AxiomKind, Model};
+use lang::source::Span;
+
+use crate::allowed::{Allowed, Options, Question, undefined_calls};
+use crate::changes::{self, Change};
+use crate::smt::Found;
+use crate::smt::theory::{Evaluation, Facts};
+use crate::verdict;
+
+/// What no test can notice of the shipped models, and why.
+pub const IMPLIED: &str = include_str!("../../litmus-suite/implied.md");
+
+/// A model, its changes, and the tests that speak of it.
+pub struct Suite {
+    /// The model.
+    pub model: Model,
+    /// Its changes, see [`changes::of`].
+    pub changes: Vec<Change>,
+    cases: Vec<Case>,
+    is_own: bool,
+    /// The cases, those first that noticed a change last: the next change is likely to be like it.
+    order: Mutex<Vec<usize>>,
+}
+
+/// A test under a model.
+struct Case {
+    tests: Arc<Vec<Test>>,
+    test: usize,
+    /// What the unchanged model allows.
+    allowed: OnceLock<Option<Allowed>>,
+    /// For each change, whether the test has events that it is about.
+    concerned: OnceLock<Vec<bool>>,
+}
+
+impl Suite {
+    /// The suite of those tests of which some verdict speaks of the model; of a model that the user gives as a
+    /// file (`is_own`), all of whose statements the model defines.
+    pub fn new(model: Model, tests: &Arc<Vec<Test>>, is_own: bool) -> Self {
+        let speaks = |test: &Test| {
+            undefined_calls(test, &model).is_empty()
+                && test
+                    .expectations
+                    .iter()
+                    .any(|claim| verdict::applies(test, claim, &model.name, is_own))
+        };
+        let case = |test| Case {
+            tests: Arc::clone(tests),
+            test,
+            allowed: OnceLock::new(),
+            concerned: OnceLock::new(),
+        };
+        let cases: Vec<Case> =
+            (0..tests.len()).filter(|test| speaks(&tests[*test])).map(case).collect();
+        let order = Mutex::new((0..cases.len()).collect());
+        Self { changes: changes::of(&model), model, cases, is_own, order }
+    }
+
+    /// How many tests speak of the model.
+    pub fn size(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// The name of a test of which some verdict does not hold after the change.
+    pub fn noticed(&self, change: usize) -> Option<String> {
+        let order = self.order().clone();
+        let case = order.into_iter().find(|case| self.notices(*case, change))?;
+        let mut order = self.order();
+        order.retain(|other| *other != case);
+        order.insert(0, case);
+        Some(self.cases[case].test().name.clone())
+    }
+
+    /// The names of all such tests, in the order of the suite.
+    pub fn all_that_notice(&self, change: usize) -> Vec<String> {
+        let noticing = (0..self.cases.len()).filter(|case| self.notices(*case, change));
+        noticing.map(|case| self.cases[case].test().name.clone()).collect()
+    }
+
+    fn notices(&self, case: usize, change: usize) -> bool {
+        let case = &self.cases[case];
+        case.is_concerned(self, change)
+            && case.notices(&self.model, &self.changes[change], self.is_own).unwrap_or(false)
+    }
+
+    fn order(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Case {
+    fn test(&self) -> &Test {
+        &self.tests[self.test]
+    }
+
+    /// Whether anything is in the relation that the change is about, were all events to happen.
+    fn is_concerned(&self, suite: &Suite, change: usize) -> bool {
+        let concerned = self.concerned.get_or_init(|| {
+            let mut model = suite.model.clone();
+            let about = |change: &Change| Axiom {
+                name: change.name.clone(),
+                kind: AxiomKind::Empty,
+                body: change.about.clone(),
+                span: Span::default(),
+            };
+            model.axioms = suite.changes.iter().map(about).collect();
+            // Where this cannot be told, every change is tried.
+            let Ok(question) = Question::new(self.test(), &model, None) else {
+                return vec![true; suite.changes.len()];
+            };
+            let plan = question.plan;
+            let values = Evaluation::new(&plan, Facts::all_events(&plan));
+            plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect()
+        });
+        concerned[change]
+    }
+
+    /// `None` if an engine cannot say.
+    fn notices(&self, model: &Model, change: &Change, is_own: bool) -> Option<bool> {
+        let test = self.test();
+        let options = Options::default();
+        let fails = |allowed: &Allowed| {
+            let claims = verdict::check(test, &model.name, is_own, allowed);
+            claims.iter().any(|claim| claim.holds() == Some(false))
+        };
+        let changed = Question::new(test, &change.model, None).ok()?;
+        if !change.allows_more {
+            return changed.allowed(&options).ok().map(|allowed| fails(&allowed));
+        }
+        let before = || Question::new(test, model, None).ok()?.allowed(&options).ok();
+        let mut allowed = self.allowed.get_or_init(before).clone()?;
+        let mut session = changed.session(&options, |_| true).ok()?;
+        let within = session.within_bound();
+        for outcome in allowed.outcomes.keys() {
+            session.block(outcome);
+        }
+        while let Found::Execution(execution) = session.find(&within) {
+            session.block(&execution.outcome);
+            allowed.outcomes.insert(execution.outcome.clone(), None);
+            if fails(&allowed) {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+}
+
+/// Changes of models that nothing can notice, each with the reason: by the names of model and change.
+pub type Implied = BTreeMap<(String, String), String>;
+
+/// The rows `| models | changes | reason |` of a list of what is implied: each model with each change.
+/// Both columns quote what they name; rows that quote nothing are heads. A reason names an argument of the text.
+///
+/// # Errors
+/// What is wrong with the list.
+pub fn implied(text: &str) -> Result<Implied, String> {
+    let quoted = |cell: &str| -> Vec<String> {
+        cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let mut implied = Implied::new();
+    for row in text.lines().filter_map(|line| line.trim().strip_prefix('|')) {
+        let cells: Vec<&str> = row.split('|').collect();
+        let [models, changes, reason, ..] = cells[..] else { continue };
+        for model in quoted(models) {
+            let argument = reason.split(';').next().unwrap_or_default().trim();
+            if !text.contains(&format!("- **{argument}**: ")) {
+                return Err(format!("no argument `{argument}`"));
+            }
+            for change in quoted(changes) {
+                let key = (model.clone(), change.clone());
+                if implied.insert(key, reason.trim().to_owned()).is_some() {
+                    return Err(format!("`{change}` of `{model}` is listed twice"));
+                }
+            }
+        }
+    }
+    Ok(implied)
+}

@@ -1,0 +1,103 @@
+//! One shape of all that are the same up to the order of threads and the numbers of nodes and locations.
+
+use super::shape::{Shape, Step, Thread};
+
+/// More threads than this keep the order in which they are.
+const MOST_PERMUTED: usize = 6;
+
+/// One of the ways to write a shape, and how it comes from the shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrangement {
+    /// The same program.
+    pub shape: Shape,
+    /// For each thread of it, which it was.
+    pub threads: Vec<usize>,
+    /// For each location of it, which it was.
+    pub places: Vec<u8>,
+}
+
+impl Shape {
+    /// The least of all shapes that are the same as this one: threads of a node stand side by side, nodes and
+    /// locations are numbered by their first occurrence, and no location is unused.
+    #[must_use]
+    pub fn canonical(&self) -> Self {
+        let all = self.arrangements();
+        all.into_iter().map(|arrangement| arrangement.shape).min().unwrap_or_default()
+    }
+
+    /// Every way to order the threads, each with nodes and locations numbered by their first occurrence.
+    pub fn arrangements(&self) -> Vec<Arrangement> {
+        let threads: Vec<usize> =
+            (0..self.threads.len()).filter(|index| !self.threads[*index].body.is_empty()).collect();
+        if threads.len() > MOST_PERMUTED {
+            let mut order = threads;
+            order.sort_by_key(|index| self.threads[*index].node);
+            return vec![self.renumbered(order)];
+        }
+        let orders = permutations(threads.len()).into_iter();
+        let orders = orders.map(|order| order.iter().map(|at| threads[*at]).collect::<Vec<_>>());
+        let ordered = orders.filter(|order| together(&self.threads, order));
+        ordered.map(|order| self.renumbered(order)).collect()
+    }
+
+    fn renumbered(&self, order: Vec<usize>) -> Arrangement {
+        let mut nodes: Vec<u8> = Vec::new();
+        let mut places: Vec<u8> = Vec::new();
+        for index in &order {
+            number(&mut nodes, self.threads[*index].node);
+        }
+        for step in order.iter().flat_map(|index| &self.threads[*index].body) {
+            for access in step.accesses() {
+                number(&mut places, access.place);
+                number(&mut nodes, self.homes[usize::from(access.place)]);
+            }
+            if let Step::RemoteFence { node } = step {
+                number(&mut nodes, *node);
+            }
+        }
+        let index = |list: &[u8], wanted: u8| {
+            list.iter().position(|known| *known == wanted).unwrap_or_default() as u8
+        };
+        let place = |place: u8| index(&places, place);
+        let node = |node: u8| index(&nodes, node);
+        let thread = |index: &usize| Thread {
+            node: node(self.threads[*index].node),
+            body: self.threads[*index]
+                .body
+                .iter()
+                .map(|step| step.renamed(&place, &node))
+                .collect(),
+        };
+        let shape = Self {
+            threads: order.iter().map(thread).collect(),
+            homes: places.iter().map(|place| node(self.homes[usize::from(*place)])).collect(),
+        };
+        Arrangement { shape, threads: order, places }
+    }
+}
+
+fn number(list: &mut Vec<u8>, new: u8) {
+    if !list.contains(&new) {
+        list.push(new);
+    }
+}
+
+/// Whether the threads of each node stand side by side in this order.
+fn together(threads: &[Thread], order: &[usize]) -> bool {
+    let nodes: Vec<u8> = order.iter().map(|index| threads[*index].node).collect();
+    let starts = (0..nodes.len()).filter(|at| *at == 0 || nodes[*at] != nodes[*at - 1]);
+    let starts: Vec<usize> = starts.collect();
+    starts.iter().all(|start| !nodes[..*start].contains(&nodes[*start]))
+}
+
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for _ in 0..count {
+        let longer = |order: Vec<usize>| {
+            let rest: Vec<usize> = (0..count).filter(|index| !order.contains(index)).collect();
+            rest.into_iter().map(move |index| [&order[..], &[index]].concat())
+        };
+        all = all.into_iter().flat_map(longer).collect();
+    }
+    all
+}

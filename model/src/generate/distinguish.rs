@@ -1,0 +1,112 @@
+//! Outcomes that one model allows and another forbids, by the engine `smt`.
+
+use std::collections::BTreeSet;
+
+use lang::Test;
+use lang::cat::model::Model;
+use lang::outcome::{Outcome, Value};
+
+use crate::allowed::{Options, Question};
+use crate::smt::Found;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecided(pub String);
+
+/// Some observables, by their index in the test, and the value of each.
+pub type Condition = Vec<(usize, Value)>;
+
+fn undecided(diagnostics: Vec<lang::diagnostic::Diagnostic>) -> Undecided {
+    let messages: Vec<String> = diagnostics.into_iter().map(|found| found.message).collect();
+    Undecided(messages.join("; "))
+}
+
+/// All outcomes of a test under a model.
+///
+/// # Errors
+/// If the model does not define the test, or the engine could not find all of them.
+pub fn outcomes(test: &Test, model: &Model) -> Result<BTreeSet<Outcome>, Undecided> {
+    let allowed = Question::new(test, model, None)
+        .and_then(|question| question.allowed(&Options::default()))
+        .map_err(undecided)?;
+    if !allowed.complete {
+        return Err(Undecided(allowed.reason.unwrap_or_default()));
+    }
+    Ok(allowed.outcomes.into_keys().collect())
+}
+
+/// The outcomes that a model allows beside known ones; only the first of them, if so asked.
+///
+/// # Errors
+/// As [`outcomes`].
+pub fn others(
+    test: &Test,
+    known: &BTreeSet<Outcome>,
+    model: &Model,
+    only_first: bool,
+) -> Result<BTreeSet<Outcome>, Undecided> {
+    let question = Question::new(test, model, None).map_err(undecided)?;
+    let mut session = question.session(&Options::default(), |_| true).map_err(undecided)?;
+    known.iter().for_each(|outcome| session.block(outcome));
+    let within = session.within_bound();
+    let mut found = BTreeSet::new();
+    loop {
+        match session.find(&within) {
+            Found::Nothing => return Ok(found),
+            Found::Unknown => return Err(Undecided("a limit was reached".to_owned())),
+            Found::Execution(execution) => {
+                // What is known and yet found cannot be blocked; it shows nothing new.
+                session.block(&execution.outcome);
+                let is_new = !known.contains(&execution.outcome);
+                if !is_new || !found.insert(execution.outcome) {
+                    return Ok(found);
+                }
+                if only_first {
+                    return Ok(found);
+                }
+            }
+        }
+    }
+}
+
+/// The shortest condition that holds of an outcome of the one model and of none of the other; `None` if there is
+/// no such outcome.
+///
+/// # Errors
+/// As [`outcomes`].
+pub fn difference(
+    test: &Test,
+    forbids: &Model,
+    allows: &Model,
+) -> Result<Option<Condition>, Undecided> {
+    let known = outcomes(test, forbids)?;
+    let others = others(test, &known, allows, false)?;
+    let conditions = others.iter().map(|outcome| shortest(outcome, &known));
+    Ok(conditions.min_by_key(|condition| (condition.len(), condition.clone())))
+}
+
+/// Whether one model allows what the other forbids.
+///
+/// # Errors
+/// As [`outcomes`].
+pub fn differ(test: &Test, forbids: &Model, allows: &Model) -> Result<bool, Undecided> {
+    let known = outcomes(test, forbids)?;
+    Ok(!others(test, &known, allows, true)?.is_empty())
+}
+
+/// As few values of an outcome as tell it from all known ones.
+fn shortest(outcome: &Outcome, known: &BTreeSet<Outcome>) -> Condition {
+    let mut condition: Condition = outcome.0.iter().copied().enumerate().collect();
+    for index in (0..outcome.0.len()).rev() {
+        let without: Condition = condition.iter().filter(|(at, _)| *at != index).copied().collect();
+        if !known.iter().any(|other| holds(&without, other)) {
+            condition = without;
+        }
+    }
+    condition
+}
+
+/// Whether a condition holds of an outcome.
+pub fn holds(condition: &Condition, outcome: &Outcome) -> bool {
+    condition.iter().all(|(index, value)| outcome.0[*index] == *value)
+}

@@ -1,0 +1,347 @@
+//! What becomes a file: a shape, what is claimed of it, and its allowed twin.
+
+use std::collections::BTreeSet;
+
+use lang::Test;
+use lang::cat::model::Model;
+use lang::outcome::{Observable, Observed, Outcome, Value};
+use lang::program::{LocationId, RegisterId};
+
+use super::distinguish::{Condition, Undecided, outcomes};
+use super::program::test;
+use super::shape::{Completion, Place, Shape, Step};
+use super::text;
+
+/// The most outcomes that a file lists.
+const MOST_LISTED: usize = 24;
+
+/// A value that a condition names, by what shows it: a thread's step, or a location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shown {
+    /// What a step reads.
+    Step(usize, usize),
+    /// What a location holds in the end.
+    Place(Place),
+}
+
+/// A condition that does not depend on names.
+pub type Claim = Vec<(Shown, Value)>;
+
+/// A test before it has a name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Draft {
+    /// The program.
+    pub shape: Shape,
+    /// The outcome that it is about; all outcomes, if empty.
+    pub claim: Claim,
+}
+
+/// The registers of a shape in the order of its program.
+fn registers(shape: &Shape) -> Vec<(usize, usize)> {
+    let mut all = Vec::new();
+    for (thread, body) in shape.threads.iter().enumerate() {
+        for (at, step) in body.body.iter().enumerate() {
+            if matches!(step, Step::Read { .. } | Step::Cas { .. } | Step::Faa { .. }) {
+                all.push((thread, at));
+            }
+        }
+    }
+    all
+}
+
+impl Draft {
+    /// The draft of a condition on the observables of a shape's test.
+    pub fn new(shape: &Shape, test: &Test, condition: &Condition) -> Self {
+        let registers = registers(shape);
+        let shown = |index: usize| match test.observables[index].what {
+            Observed::Register(RegisterId(register)) => {
+                registers.get(register).map(|(thread, step)| Shown::Step(*thread, *step))
+            }
+            Observed::Location(LocationId(place)) => Some(Shown::Place(place as Place)),
+            Observed::Copy(..) => None,
+        };
+        let claim = condition.iter().filter_map(|(index, value)| Some((shown(*index)?, *value)));
+        Self { shape: shape.clone(), claim: claim.collect() }
+    }
+
+    /// The test, in which whatever the claim names is observed; and the claim as a condition.
+    pub fn test(&self, completion: Completion) -> Option<(Test, Condition)> {
+        let mut test = test(&self.shape, completion);
+        let registers = registers(&self.shape);
+        let mut condition = Condition::new();
+        for (shown, value) in &self.claim {
+            let what = match shown {
+                Shown::Step(thread, step) => {
+                    let known = registers.iter().position(|known| *known == (*thread, *step));
+                    Observed::Register(RegisterId(known?))
+                }
+                Shown::Place(place) => Observed::Location(LocationId(usize::from(*place))),
+            };
+            let known = test.observables.iter().position(|known| known.what == what);
+            let index = match (known, what) {
+                (Some(index), _) => index,
+                (None, Observed::Location(LocationId(place))) => {
+                    let name = test.program.locations.get(place)?.name.clone();
+                    test.observables.push(Observable { name, what });
+                    test.shown += 1;
+                    test.observables.len() - 1
+                }
+                (None, _) => return None,
+            };
+            condition.push((index, *value));
+        }
+        Some((test, condition))
+    }
+
+    /// A test as like this one as can be, in which the model allows the outcome: a fence or a wait less, a wait
+    /// later, another statement less, a plain access in place of an atomic one, or two statements swapped.
+    pub fn twin(&self, completion: Completion, model: &Model) -> Option<Self> {
+        let mut seen = BTreeSet::new();
+        for twin in self.variants(completion) {
+            let size = |shape: &Shape| shape.threads.iter().all(|thread| !thread.body.is_empty());
+            if twin.claim.is_empty() || !size(&twin.shape) || !seen.insert(twin.clone()) {
+                continue;
+            }
+            let Some((test, condition)) = twin.test(completion) else { continue };
+            let Ok(found) = outcomes(&test, model) else { continue };
+            if found.iter().any(|outcome| super::distinguish::holds(&condition, outcome)) {
+                return Some(twin);
+            }
+        }
+        None
+    }
+
+    fn variants(&self, completion: Completion) -> Vec<Self> {
+        let mut found = Vec::new();
+        let is_order = |step: &Step| {
+            matches!(step, Step::Fence | Step::Await { .. } | Step::RemoteFence { .. })
+        };
+        let places: Vec<(usize, usize)> = (0..self.shape.threads.len())
+            .flat_map(|thread| {
+                (0..self.shape.threads[thread].body.len()).map(move |at| (thread, at))
+            })
+            .collect();
+        let step = |(thread, at): &(usize, usize)| self.shape.threads[*thread].body[*at];
+        let orders = places.iter().filter(|at| is_order(&step(at)));
+        found.extend(orders.filter_map(|(thread, at)| self.without(*thread, *at, completion)));
+        let orders = places.iter().filter(|at| is_order(&step(at)));
+        found.extend(orders.filter_map(|(thread, at)| self.swapped(*thread, *at, completion)));
+        let others = places.iter().filter(|at| !is_order(&step(at)));
+        found.extend(others.filter_map(|(thread, at)| self.without(*thread, *at, completion)));
+        found.extend(places.iter().flat_map(|(thread, at)| self.weakened(*thread, *at)));
+        let others = places.iter().filter(|at| !is_order(&step(at)));
+        found.extend(others.filter_map(|(thread, at)| self.swapped(*thread, *at, completion)));
+        found
+    }
+
+    /// Without a step that no other thread can see.
+    fn without(&self, thread: usize, at: usize, completion: Completion) -> Option<Self> {
+        let step = self.shape.threads[thread].body[at];
+        let is_shared = |place: Place| {
+            self.shape.accesses().filter(|(.., access)| access.place == place).count() > 1
+        };
+        if step.accesses().any(|access| access.writes && is_shared(access.place)) {
+            return None;
+        }
+        let (shape, moved) = self.shape.without(thread, at, completion);
+        let claim = self.claim.iter().filter_map(|(shown, value)| {
+            let shown = match *shown {
+                Shown::Step(other, step) if other == thread => Shown::Step(other, moved[step]?),
+                other => other,
+            };
+            Some((shown, *value))
+        });
+        Self { shape, claim: claim.collect() }.compressed()
+    }
+
+    /// With a step after the one that follows it.
+    fn swapped(&self, thread: usize, at: usize, completion: Completion) -> Option<Self> {
+        let mut shape = self.shape.clone();
+        let body = &mut shape.threads[thread].body;
+        let next = at + 1;
+        if next >= body.len() || body[next] == (Step::Await { step: at as u8 }) {
+            return None;
+        }
+        body.swap(at, next);
+        let other = |step: usize| match step {
+            _ if step == at => next,
+            _ if step == next => at,
+            _ => step,
+        };
+        for step in body.iter_mut() {
+            if let Step::Await { step } = step {
+                *step = other(usize::from(*step)) as u8;
+            }
+        }
+        if !shape.waits_for_something(completion) {
+            return None;
+        }
+        let claim = self.claim.iter().map(|(shown, value)| match *shown {
+            Shown::Step(known, step) if known == thread => {
+                (Shown::Step(known, other(step)), *value)
+            }
+            shown => (shown, *value),
+        });
+        Some(Self { shape, claim: claim.collect() })
+    }
+
+    /// With a plain access in place of an atomic one.
+    fn weakened(&self, thread: usize, at: usize) -> Vec<Self> {
+        let weaker = match self.shape.threads[thread].body[at] {
+            Step::Rcas { at, into, hits } => {
+                let mut weaker = vec![Step::Get { from: at, into }];
+                weaker.extend(hits.then_some(Step::PutValue { to: at }));
+                weaker
+            }
+            Step::Rfaa { at, into } => {
+                vec![Step::PutValue { to: at }, Step::Get { from: at, into }]
+            }
+            Step::Cas { at, hits } => {
+                let mut weaker = vec![Step::Read { at }];
+                weaker.extend(hits.then_some(Step::Write { at }));
+                weaker
+            }
+            Step::Faa { at } => vec![Step::Write { at }, Step::Read { at }],
+            _ => Vec::new(),
+        };
+        let replaced = weaker.into_iter().filter_map(|step| {
+            let mut shape = self.shape.clone();
+            shape.threads[thread].body[at] = step;
+            let reads = matches!(step, Step::Read { .. });
+            let lost = |shown: &Shown| *shown == Shown::Step(thread, at) && !reads;
+            let claim = self.claim.iter().filter(|(shown, _)| !lost(shown)).copied().collect();
+            Self { shape, claim }.compressed()
+        });
+        replaced.collect()
+    }
+
+    /// Without locations that nothing accesses. What a claim says of those is dropped.
+    fn compressed(&self) -> Option<Self> {
+        let used: BTreeSet<Place> =
+            self.shape.accesses().map(|(.., access)| access.place).collect();
+        let used: Vec<Place> = used.into_iter().collect();
+        let index = |place: Place| used.iter().position(|known| *known == place);
+        let place = |place: Place| index(place).unwrap_or_default() as Place;
+        let mut shape = self.shape.clone();
+        for step in shape.threads.iter_mut().flat_map(|thread| &mut thread.body) {
+            *step = step.renamed(&place, &|node| node);
+        }
+        shape.homes = used.iter().map(|place| self.shape.homes[usize::from(*place)]).collect();
+        let nodes: BTreeSet<u8> = shape
+            .threads
+            .iter()
+            .map(|thread| thread.node)
+            .chain(shape.homes.iter().copied())
+            .collect();
+        // Nodes are numbered without holes.
+        if nodes.iter().enumerate().any(|(index, node)| index != usize::from(*node)) {
+            return None;
+        }
+        let claim = self.claim.iter().filter_map(|(shown, value)| match *shown {
+            Shown::Place(place) => Some((Shown::Place(index(place)? as Place), *value)),
+            shown => Some((shown, *value)),
+        });
+        Some(Self { shape, claim: claim.collect() })
+    }
+
+    /// The least of all drafts that are the same as this one.
+    #[must_use]
+    pub fn canonical(&self) -> Self {
+        let arranged = self.shape.arrangements().into_iter().map(|arrangement| {
+            let thread = |old: usize| arrangement.threads.iter().position(|known| *known == old);
+            let place = |old: Place| arrangement.places.iter().position(|known| *known == old);
+            let claim = self.claim.iter().filter_map(|(shown, value)| {
+                let shown = match *shown {
+                    Shown::Step(old, step) => Shown::Step(thread(old)?, step),
+                    Shown::Place(old) => Shown::Place(place(old)? as Place),
+                };
+                Some((shown, *value))
+            });
+            let mut claim: Claim = claim.collect();
+            claim.sort_unstable();
+            Self { shape: arrangement.shape, claim }
+        });
+        // By the shape first: it is the shape's canonical one.
+        arranged.min().unwrap_or_else(|| self.clone())
+    }
+
+    /// A text that two drafts share only if they are the same.
+    pub fn key(&self) -> String {
+        let mut key = String::new();
+        for thread in &self.shape.threads {
+            key += &format!("{}:", thread.node);
+            for step in &thread.body {
+                key += &step_key(*step);
+            }
+            key.push(';');
+        }
+        key += &self.shape.homes.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
+        for (shown, value) in &self.claim {
+            key += &match shown {
+                Shown::Step(thread, step) => format!(";{thread}.{step}={value}"),
+                Shown::Place(place) => format!(";{place}={value}"),
+            };
+        }
+        key
+    }
+
+    /// What a file says of the outcomes under a model: of the claim, and all of them if they are not too many.
+    ///
+    /// # Errors
+    /// If the engine cannot say all outcomes, or the claim cannot be observed.
+    pub fn verdicts(
+        &self,
+        completion: Completion,
+        model: &Model,
+    ) -> Result<Vec<String>, Undecided> {
+        let unobservable = || Undecided("the outcome cannot be observed".to_owned());
+        let (test, condition) = self.test(completion).ok_or_else(unobservable)?;
+        let found = outcomes(&test, model)?;
+        let names: Vec<&str> = test.observables.iter().map(|shown| shown.name.as_str()).collect();
+        let mut verdicts = Vec::new();
+        if !condition.is_empty() {
+            let claimed: Vec<&str> = condition.iter().map(|(index, _)| names[*index]).collect();
+            let values: Vec<Value> = condition.iter().map(|(_, value)| *value).collect();
+            let holds = |outcome: &Outcome| super::distinguish::holds(&condition, outcome);
+            let sign = if found.iter().any(holds) { "✓" } else { "✗" };
+            verdicts.push(format!("{} {sign}", text::condition(&claimed, &values)));
+        }
+        if found.len() <= MOST_LISTED && !names.is_empty() && !found.is_empty() {
+            verdicts.push(exactly(&names, &found));
+        }
+        if verdicts.is_empty() {
+            return Err(Undecided("too many outcomes to list".to_owned()));
+        }
+        Ok(verdicts)
+    }
+}
+
+/// `exactly {(0, 1), (1, 1)} for (a, b)`.
+fn exactly(names: &[&str], found: &BTreeSet<Outcome>) -> String {
+    let tuple = |values: &[String]| match values {
+        [one] => one.clone(),
+        _ => format!("({})", values.join(", ")),
+    };
+    let outcome =
+        |outcome: &Outcome| tuple(&outcome.0.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let outcomes: Vec<String> = found.iter().map(outcome).collect();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    format!("exactly {{{}}} for {}", outcomes.join(", "), tuple(&names))
+}
+
+fn step_key(step: Step) -> String {
+    match step {
+        Step::Write { at } => format!("W{at}"),
+        Step::Read { at } => format!("R{at}"),
+        Step::Cas { at, hits } => format!("{}{at}", if hits { "C" } else { "c" }),
+        Step::Faa { at } => format!("A{at}"),
+        Step::Fence => "F".to_owned(),
+        Step::PutValue { to } => format!("V{to}"),
+        Step::Put { to, from } => format!("P{to}<{from}"),
+        Step::Get { from, into } => format!("G{from}>{into}"),
+        Step::Rcas { at, into, hits } => format!("{}{at}>{into}", if hits { "X" } else { "x" }),
+        Step::Rfaa { at, into } => format!("Y{at}>{into}"),
+        Step::Await { step } => format!("@{step}"),
+        Step::RemoteFence { node } => format!("N{node}"),
+    }
+}

@@ -1,0 +1,217 @@
+//! Which accesses of one thread a model orders, whatever the other threads do.
+//!
+//! The thread stands alone: no read takes its value from a write, every operation happens, and each order
+//! that the model chooses is tried in every way that is consistent. What every way has is ordered. This is a
+//! heuristic, which finds the pieces of which tests are made; verdicts come from an engine.
+
+use std::collections::BTreeSet;
+
+use compiler::skeleton::{self, Event, Guard, Skeleton, Stamp};
+use lang::cat::model::{AxiomKind, Model};
+
+use super::program::{Naming, program, step_span};
+use super::shape::{Completion, Shape, Side, Step};
+use crate::relation::Relation;
+use crate::smt::plan::Plan;
+use crate::smt::theory::{Evaluation, Facts};
+
+/// The most pairs that are tried in both directions.
+const MOST_FREE: usize = 6;
+
+/// An access of a thread: of which step, and which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Port {
+    /// The step.
+    pub step: usize,
+    /// Which of its accesses.
+    pub side: Side,
+}
+
+/// An ordered pair of events: by which axiom, and the stamps; the same event twice by none.
+pub type Edge = (Option<usize>, Stamp, Stamp);
+
+/// What a model orders in a thread.
+#[derive(Clone, Debug)]
+pub struct Ordered {
+    /// For each event, its step, stamp, and whether it happens.
+    events: Vec<(usize, Stamp, bool)>,
+    /// For each axiom of an order, what is ordered.
+    orders: Vec<(usize, Relation)>,
+}
+
+impl Ordered {
+    /// What a model orders in a shape of one thread; `None` if it has no execution, or too many.
+    pub fn new(shape: &Shape, completion: Completion, model: &Model) -> Option<Self> {
+        let naming = Naming::new(shape);
+        let program = program(shape, &naming, completion);
+        let skeleton = skeleton::build(&program, 1).ok()?;
+        let plan = Plan::new(model, &skeleton).ok()?;
+        let body = &shape.threads.first()?.body;
+        let happens: Vec<bool> = skeleton.events.iter().map(|event| happens(event, body)).collect();
+        let size = skeleton.events.len();
+        let executed = Relation::from_fn(size, |a, b| a == b && happens[a]);
+        let polls_from = polls_from(&skeleton);
+        let choices = orientations(&plan, &executed)?;
+        let facts = |choices| Facts {
+            executed: executed.clone(),
+            reads_from: Relation::empty(size),
+            polls_from: polls_from.clone(),
+            choices,
+        };
+        let mut evaluation: Option<Evaluation<'_>> = None;
+        let mut orders: Option<Vec<(usize, Relation)>> = None;
+        for choice in choices {
+            let facts = facts(choice);
+            let evaluation = match &mut evaluation {
+                Some(evaluation) => {
+                    evaluation.update(facts);
+                    evaluation
+                }
+                None => evaluation.insert(Evaluation::new(&plan, facts)),
+            };
+            let Some(found) = consistent_orders(model, &plan, evaluation) else { continue };
+            match &mut orders {
+                None => orders = Some(found),
+                Some(known) => known.iter_mut().zip(&found).for_each(|(a, b)| a.1.intersect(&b.1)),
+            }
+        }
+        let step = |event: &Event| (0..body.len()).find(|at| step_span(0, *at) == event.span);
+        let events = skeleton.events.iter().zip(&happens);
+        let events = events.map(|(event, happens)| match step(event) {
+            Some(step) => (step, event.stamp, *happens && event.thread.is_some()),
+            None => (usize::MAX, event.stamp, false),
+        });
+        Some(Self { events: events.collect(), orders: orders? })
+    }
+
+    /// Which events of one access are before which of the other.
+    pub fn between(&self, from: Port, to: Port) -> BTreeSet<Edge> {
+        let of = |port: Port| {
+            let is_it = move |(_, (step, stamp, happens)): &(usize, &(usize, Stamp, bool))| {
+                *happens && *step == port.step && side(*stamp) == Some(port.side)
+            };
+            self.events.iter().enumerate().filter(is_it).map(|(index, event)| (index, event.1))
+        };
+        let mut edges = BTreeSet::new();
+        for (first, first_stamp) in of(from) {
+            for (last, last_stamp) in of(to) {
+                if first == last {
+                    edges.insert((None, first_stamp, last_stamp));
+                }
+                let orders = self.orders.iter().filter(|(_, order)| order.contains(first, last));
+                edges.extend(orders.map(|(axiom, _)| (Some(*axiom), first_stamp, last_stamp)));
+            }
+        }
+        edges
+    }
+}
+
+/// Which side of its statement an event is.
+fn side(stamp: Stamp) -> Option<Side> {
+    Some(match stamp {
+        Stamp::CpuRead | Stamp::CpuWrite | Stamp::CpuRmw => Side::Local,
+        Stamp::NicLocalRead | Stamp::NicLocalWrite => Side::Local,
+        Stamp::NicRemoteRead | Stamp::NicRemoteWrite | Stamp::NicAtomicRead => Side::Remote,
+        _ => return None,
+    })
+}
+
+/// Whether an event happens if every compare-and-swap succeeds that can.
+fn happens(event: &Event, body: &[Step]) -> bool {
+    if event.guard == Guard::TRUE {
+        return true;
+    }
+    let step = body.iter().enumerate().find(|(at, _)| step_span(0, *at) == event.span);
+    match (step.map(|(_, step)| step), event.stamp) {
+        (Some(Step::Cas { hits, .. }), Stamp::CpuRmw) => *hits,
+        (Some(Step::Cas { hits, .. }), _) => !hits,
+        (Some(Step::Rcas { hits, .. }), _) => *hits,
+        _ => false,
+    }
+}
+
+/// pf, where all operations and polls happen.
+fn polls_from(skeleton: &Skeleton) -> Relation {
+    let mut relation = Relation::empty(skeleton.events.len());
+    let mut answered = vec![false; skeleton.operations.len()];
+    for poll in skeleton.event_ids() {
+        let event = skeleton.event(poll);
+        if event.stamp != Stamp::Wait || event.node.is_none() {
+            continue;
+        }
+        let next = skeleton.operations.iter().enumerate().find(|(index, operation)| {
+            !answered[*index] && Some(operation.node) == event.node && operation.completion < poll
+        });
+        if let Some((index, operation)) = next {
+            answered[index] = true;
+            relation.insert(operation.completion.0, poll.0);
+        }
+    }
+    relation
+}
+
+/// Every way to choose the model's orders; `None` if there are too many.
+fn orientations(plan: &Plan, executed: &Relation) -> Option<Vec<Vec<Relation>>> {
+    let mut all = vec![Vec::new()];
+    for choice in &plan.choices {
+        let total = choice.total_on.restricted_to(executed);
+        let mut forced = Relation::empty(plan.size);
+        let mut free = Vec::new();
+        for (a, b) in total.pairs().filter(|(a, b)| a < b || *a > *b && !total.contains(*b, *a)) {
+            match (a, b) {
+                _ if a == b => {}
+                _ if choice.extends.contains(a, b) => forced.insert(a, b),
+                _ if choice.extends.contains(b, a) => forced.insert(b, a),
+                _ => free.push((a, b)),
+            }
+        }
+        if free.len() > MOST_FREE {
+            return None;
+        }
+        let mut ways = Vec::new();
+        for way in 0..1_usize << free.len() {
+            let mut order = forced.clone();
+            for (bit, (a, b)) in free.iter().enumerate() {
+                if way >> bit & 1 == 0 { order.insert(*a, *b) } else { order.insert(*b, *a) }
+            }
+            let closure = order.closure();
+            if (0..plan.size).all(|event| !closure.contains(event, event)) {
+                ways.push(order);
+            }
+        }
+        let longer = |known: Vec<Relation>| {
+            let with = |way: &Relation| [&known[..], std::slice::from_ref(way)].concat();
+            ways.iter().map(with).collect::<Vec<_>>()
+        };
+        all = all.into_iter().flat_map(longer).collect();
+        if all.len() > 1 << MOST_FREE {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+/// The order that each axiom keeps free of cycles, if the axioms hold.
+fn consistent_orders(
+    model: &Model,
+    plan: &Plan,
+    evaluation: &Evaluation<'_>,
+) -> Option<Vec<(usize, Relation)>> {
+    let mut orders = Vec::new();
+    for (index, axiom) in model.axioms.iter().enumerate() {
+        let value = evaluation.value(plan.axioms[index]);
+        if axiom.kind == AxiomKind::Empty {
+            if !value.is_empty() {
+                return None;
+            }
+            continue;
+        }
+        let closure = value.closure();
+        let order = if axiom.kind == AxiomKind::Acyclic { &closure } else { value };
+        if (0..plan.size).any(|event| order.contains(event, event)) {
+            return None;
+        }
+        orders.push((index, closure));
+    }
+    Some(orders)
+}

@@ -1,0 +1,105 @@
+//! Tests that hang on one rule of a model: forbidden with it, allowed without, and no statement too many.
+//! ("Pivot" as in coreRMA's generator, "Modeling and analysis of remote memory access programming", §6.)
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use lang::cat::model::Model;
+
+use super::distinguish::{Undecided, differ};
+use super::program::test;
+use super::search::{Bounds, Candidates, Difference, Known, Vocabulary, check};
+use super::shape::Shape;
+use crate::changes::{Change, Subject};
+
+/// A rule of a model, and the programs that may show it.
+#[derive(Debug)]
+pub struct Pivot<'m> {
+    /// The stronger of the two models: the model, or what it becomes by the change.
+    pub forbids: &'m Model,
+    /// The weaker one.
+    pub allows: &'m Model,
+    candidates: Candidates,
+    vocabulary: &'m Vocabulary,
+    /// Whether models were found to differ on a smaller shape.
+    known: Mutex<HashMap<Shape, bool>>,
+}
+
+impl<'m> Pivot<'m> {
+    /// The pivot on a change of a model. A change that forbids more needs the segments of what the model
+    /// becomes: they are looked for with threads of one statement less.
+    pub fn new(
+        known: &Known<'m>,
+        change: &'m Change,
+        vocabulary: &'m Vocabulary,
+        bounds: Bounds,
+        jobs: usize,
+    ) -> Self {
+        // A cell says what a thread's events are, and nothing of how threads meet.
+        let may_meet = !matches!(change.subject, Subject::Cell { .. });
+        let (candidates, forbids, allows) = if change.allows_more {
+            let candidates = Candidates::new(known, &change.model, &[], may_meet, bounds);
+            (candidates, known.model, &change.model)
+        } else {
+            let shorter = Bounds { thread: bounds.thread.saturating_sub(1).max(1), ..bounds };
+            let stronger = Known::new(&change.model, vocabulary, &shorter, jobs);
+            let candidates =
+                Candidates::new(&stronger, known.model, &known.simplest, may_meet, bounds);
+            (candidates, &change.model, known.model)
+        };
+        Self { forbids, allows, candidates, vocabulary, known: Mutex::default() }
+    }
+
+    /// The programs of a size that may show the rule.
+    pub fn of_size(&self, size: usize) -> Vec<Shape> {
+        self.candidates.of_size(size)
+    }
+
+    /// What a program shows of the rule, if it does and no statement is too many.
+    ///
+    /// # Errors
+    /// If the engine cannot say.
+    pub fn check(&self, shape: &Shape) -> Result<Option<Difference>, Undecided> {
+        let completion = self.vocabulary.completion;
+        let Some(found) = check(shape, completion, self.forbids, self.allows)? else {
+            return Ok(None);
+        };
+        for smaller in shape.smaller(completion) {
+            if self.differ(smaller)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn differ(&self, shape: Shape) -> Result<bool, Undecided> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = known().get(&shape) {
+            return Ok(*answer);
+        }
+        let program = test(&shape, self.vocabulary.completion);
+        let answer = differ(&program, self.forbids, self.allows)?;
+        known().insert(shape, answer);
+        Ok(answer)
+    }
+
+    /// The smallest minimal test, by one worker; how many programs were tried is counted.
+    ///
+    /// # Errors
+    /// If the engine cannot say.
+    pub fn smallest(&self, size: usize, tried: &mut u64) -> Result<Option<Difference>, Undecided> {
+        let mut seen = BTreeSet::new();
+        for size in 1..=size {
+            for shape in self.of_size(size) {
+                if !seen.insert(shape.clone()) {
+                    continue;
+                }
+                *tried += 1;
+                if let Some(found) = self.check(&shape)? {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,193 @@
+//! Random shapes: the same for the same seed, everywhere.
+
+use super::search::{Bounds, Vocabulary};
+use super::shape::{Completion, Place, Shape, Step, Thread};
+use crate::machine::Random;
+
+/// How often each kind of statement is taken, against the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights(Vec<(&'static str, u32)>);
+
+/// The kinds, and how often they are taken if nothing else is said.
+pub const KINDS: [(&str, u32); 12] = [
+    ("w", 4),
+    ("r", 5),
+    ("cas", 1),
+    ("faa", 1),
+    ("mfence", 1),
+    ("put", 4),
+    ("copy", 2),
+    ("get", 4),
+    ("rcas", 2),
+    ("rfaa", 2),
+    ("wait", 4),
+    ("rfence", 1),
+];
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self(KINDS.to_vec())
+    }
+}
+
+impl std::str::FromStr for Weights {
+    type Err = String;
+
+    /// Reads `put=8,get=0`: what is not named keeps its weight.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut weights = Self::default();
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            let (name, number) = part.split_once('=').unwrap_or((part, ""));
+            let number: u32 =
+                number.trim().parse().ok().filter(|number| *number <= 1000).ok_or(format!(
+                    "expected `{} = NUMBER` with a number up to 1000, found `{part}`",
+                    name.trim()
+                ))?;
+            let known = weights.0.iter_mut().find(|(known, _)| *known == name.trim());
+            let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+            let unknown =
+                || format!("expected one of {}, found `{}`", names.join(", "), name.trim());
+            known.ok_or_else(unknown)?.1 = number;
+        }
+        if weights.0.iter().all(|(_, weight)| *weight == 0) {
+            return Err("expected some weight above 0, found none".to_owned());
+        }
+        Ok(weights)
+    }
+}
+
+impl std::fmt::Display for Weights {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<String> =
+            self.0.iter().map(|(name, weight)| format!("{name}={weight}")).collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
+/// How many programs of a seed are tried before the seed is given up.
+const ATTEMPTS: usize = 200;
+
+/// The shape of a seed and a number; `None` if none was found that the models define and in which threads meet.
+pub fn random(
+    seed: u64,
+    number: u64,
+    weights: &Weights,
+    vocabulary: &Vocabulary,
+    bounds: &Bounds,
+) -> Option<Shape> {
+    let mut random = Random::stream(seed, number);
+    (0..ATTEMPTS).find_map(|_| attempt(&mut random, weights, vocabulary, bounds))
+}
+
+fn attempt(
+    random: &mut Random,
+    weights: &Weights,
+    vocabulary: &Vocabulary,
+    bounds: &Bounds,
+) -> Option<Shape> {
+    let mut below = |bound: usize| random.below(bound.max(1) as u32) as usize;
+    let threads = 1 + below(bounds.threads);
+    let nodes = if bounds.nodes < 2 { 1 } else { 2 + below(bounds.nodes - 1) };
+    let per_node = 1 + below(2);
+    let homes: Vec<u8> = (0..nodes * per_node).map(|place| (place % nodes) as u8).collect();
+    let mut shape = Shape { threads: Vec::new(), homes };
+    let mut left = bounds.size;
+    for index in 0..threads {
+        let node = if index < nodes { index } else { below(nodes) };
+        let length = (1 + below(bounds.thread)).min(left);
+        left -= length;
+        shape.threads.push(Thread { node: node as u8, body: Vec::new() });
+        for _ in 0..length {
+            let kind = pick(&mut below, weights);
+            if let Some(step) = step(&mut below, kind, &mut shape, index, nodes) {
+                shape.threads[index].body.push(step);
+            }
+        }
+    }
+    let completion = vocabulary.completion;
+    let defined = shape
+        .threads
+        .iter()
+        .flat_map(|thread| &thread.body)
+        .all(|step| step.call().is_none_or(|call| vocabulary.calls.contains(&call)));
+    let shape = shape.canonical();
+    let shared = shape.accesses().any(|(thread, _, access)| {
+        let meets = |(other, _, found): (usize, usize, super::shape::Access)| {
+            other != thread && found.place == access.place && (found.writes || access.writes)
+        };
+        shape.accesses().any(meets)
+    });
+    let is_good = defined
+        && shared
+        && shape.nodes() <= bounds.nodes
+        && (completion != Completion::Never || !has_wait(&shape))
+        && shape.waits_for_something(completion);
+    is_good.then_some(shape)
+}
+
+fn has_wait(shape: &Shape) -> bool {
+    let mut steps = shape.threads.iter().flat_map(|thread| &thread.body);
+    steps.any(|step| matches!(step, Step::Await { .. }))
+}
+
+fn pick(below: &mut impl FnMut(usize) -> usize, weights: &Weights) -> &'static str {
+    let total: u32 = weights.0.iter().map(|(_, weight)| weight).sum();
+    let mut at = below(total as usize) as u32;
+    for (name, weight) in &weights.0 {
+        if at < *weight {
+            return name;
+        }
+        at -= weight;
+    }
+    "r"
+}
+
+fn step(
+    below: &mut impl FnMut(usize) -> usize,
+    kind: &str,
+    shape: &mut Shape,
+    thread: usize,
+    nodes: usize,
+) -> Option<Step> {
+    let own = shape.threads[thread].node;
+    // Loop-back is one in eight of remote operations.
+    let other = match nodes {
+        1 => own,
+        _ if below(8) == 0 => own,
+        _ => ((usize::from(own) + 1 + below(nodes - 1)) % nodes) as u8,
+    };
+    let mut of = |shape: &Shape, node: u8| {
+        let places: Vec<Place> = (0..shape.homes.len() as u8)
+            .filter(|at| shape.homes[usize::from(*at)] == node)
+            .collect();
+        places.get(below(places.len())).copied()
+    };
+    let (at, to) = (of(shape, own)?, of(shape, other)?);
+    let mut result = |shape: &mut Shape| {
+        if below(3) == 0 {
+            return at;
+        }
+        shape.homes.push(own);
+        (shape.homes.len() - 1) as Place
+    };
+    Some(match kind {
+        "w" => Step::Write { at },
+        "cas" => Step::Cas { at, hits: true },
+        "faa" => Step::Faa { at },
+        "mfence" => Step::Fence,
+        "put" => Step::PutValue { to },
+        "copy" => Step::Put { to, from: at },
+        "get" => Step::Get { from: to, into: result(shape) },
+        "rcas" => Step::Rcas { at: to, into: result(shape), hits: true },
+        "rfaa" => Step::Rfaa { at: to, into: result(shape) },
+        "rfence" => Step::RemoteFence { node: other },
+        "wait" => {
+            let body = &shape.threads[thread].body;
+            let waited = |step: usize| body.contains(&Step::Await { step: step as u8 });
+            let open: Vec<usize> =
+                (0..body.len()).filter(|at| body[*at].target().is_some() && !waited(*at)).collect();
+            Step::Await { step: *open.get(below(open.len()))? as u8 }
+        }
+        _ => Step::Read { at },
+    })
+}

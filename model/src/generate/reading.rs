@@ -1,0 +1,131 @@
+//! The shape of a program that somebody wrote, if it has one.
+
+use lang::program::{Expr, Program, PutSource, Stmt, StmtKind};
+
+use super::shape::{Place, Shape, Step, Thread};
+
+impl Shape {
+    /// The canonical shape of a program: of straight threads over locations that begin with 0, in which writes to a
+    /// location write constants that differ, and waits are for one operation each.
+    pub fn of(program: &Program) -> Option<Self> {
+        if program.locations.iter().any(|location| location.initial != 0) {
+            return None;
+        }
+        let node = |node: lang::program::NodeId| u8::try_from(node.0.checked_sub(1)?).ok();
+        let homes: Option<Vec<u8>> =
+            program.locations.iter().map(|location| node(location.node)).collect();
+        let mut shape = Self { threads: Vec::new(), homes: homes? };
+        u8::try_from(shape.homes.len()).ok()?;
+        let mut written: Vec<(Place, u64)> = Vec::new();
+        for thread in &program.threads {
+            let own = Thread { node: node(thread.node)?, body: Vec::new() };
+            shape.threads.push(own);
+            let mut ids = Vec::new();
+            for stmt in &thread.body {
+                shape.read(stmt, &mut ids, &mut written)?;
+            }
+        }
+        Some(shape.canonical())
+    }
+
+    /// Adds a statement to the last thread. `ids` are the work ids of its steps.
+    fn read(
+        &mut self,
+        stmt: &Stmt,
+        ids: &mut Vec<Option<usize>>,
+        written: &mut Vec<(Place, u64)>,
+    ) -> Option<()> {
+        let place = |location: &lang::program::LocationId| u8::try_from(location.0).ok();
+        let constant = |expr: &Expr| match expr {
+            Expr::Constant(value) => Some(*value),
+            _ => None,
+        };
+        let mut writes = |at: Place, value: u64| {
+            let is_new = value != 0 && !written.contains(&(at, value));
+            written.push((at, value));
+            is_new.then_some(())
+        };
+        let mut id = None;
+        let step = match &stmt.kind {
+            StmtKind::Write { location, value } => {
+                writes(place(location)?, constant(value)?)?;
+                Step::Write { at: place(location)? }
+            }
+            StmtKind::Read { location, .. } => Step::Read { at: place(location)? },
+            StmtKind::Cas { location, expected, desired, .. } => {
+                let (at, hits) = (place(location)?, constant(expected)? == 0);
+                hits.then(|| writes(at, constant(desired)?)).unwrap_or(Some(()))?;
+                Step::Cas { at, hits }
+            }
+            StmtKind::Faa { location, addend, .. } => {
+                writes(place(location)?, constant(addend)?)?;
+                Step::Faa { at: place(location)? }
+            }
+            StmtKind::Fence => Step::Fence,
+            StmtKind::Put { target, source, id: work } => {
+                id = work.map(|work| work.0);
+                match source {
+                    PutSource::Value(value) => {
+                        writes(place(target)?, constant(value)?)?;
+                        Step::PutValue { to: place(target)? }
+                    }
+                    PutSource::Location(from) => {
+                        Step::Put { to: place(target)?, from: place(from)? }
+                    }
+                }
+            }
+            StmtKind::Get { target, source, id: work } => {
+                id = work.map(|work| work.0);
+                Step::Get { from: place(source)?, into: place(target)? }
+            }
+            StmtKind::Rcas { result, target, expected, desired, id: work } => {
+                id = work.map(|work| work.0);
+                let (at, hits) = (place(target)?, constant(expected)? == 0);
+                hits.then(|| writes(at, constant(desired)?)).unwrap_or(Some(()))?;
+                Step::Rcas { at, into: place(result)?, hits }
+            }
+            StmtKind::Rfaa { result, target, addend, id: work } => {
+                id = work.map(|work| work.0);
+                writes(place(target)?, constant(addend)?)?;
+                Step::Rfaa { at: place(target)?, into: place(result)? }
+            }
+            StmtKind::RemoteFence(node) => {
+                Step::RemoteFence { node: u8::try_from(node.0.checked_sub(1)?).ok()? }
+            }
+            StmtKind::Poll(node) => {
+                return self.poll(u8::try_from(node.0.checked_sub(1)?).ok()?, ids);
+            }
+            StmtKind::Wait(work) => {
+                let mut named = (0..ids.len()).filter(|at| ids[*at] == Some(work.0));
+                let (step, None) = (named.next()?, named.next()) else { return None };
+                Step::Await { step: step as u8 }
+            }
+            _ => return None,
+        };
+        self.threads.last_mut()?.body.push(step);
+        ids.push(id);
+        Some(())
+    }
+
+    /// Adds a poll. Polls that stand side by side are one wait, for what the last of them answers for.
+    fn poll(&mut self, node: u8, ids: &mut Vec<Option<usize>>) -> Option<()> {
+        let thread = self.threads.last()?;
+        let polls = self.polls(thread);
+        let towards = |step: &Step| step.target().is_some() && self.node_of(*step) == Some(node);
+        let is_wait = |at: usize| matches!(thread.body[at], Step::Await { step } if towards(&thread.body[usize::from(step)]));
+        let polled: usize =
+            (0..thread.body.len()).filter(|at| is_wait(*at)).map(|at| polls[at]).sum();
+        let mut operations = (0..thread.body.len()).filter(|at| towards(&thread.body[*at]));
+        let step = Step::Await { step: operations.nth(polled)? as u8 };
+        let joins = thread.body.len().checked_sub(1).is_some_and(is_wait);
+        let body = &mut self.threads.last_mut()?.body;
+        match body.last_mut() {
+            Some(last) if joins => *last = step,
+            _ => {
+                body.push(step);
+                ids.push(None);
+            }
+        }
+        Some(())
+    }
+}

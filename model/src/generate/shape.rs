@@ -1,0 +1,289 @@
+//! Abstract programs: which statement is where and which of them meet at a location, and nothing else.
+//!
+//! Values, names and registers follow from that: the writes of a location write different values, every read
+//! has a register of its own, every remote read a target of its own unless a step says otherwise. So
+//! programs that differ only in those are one shape.
+
+use std::collections::BTreeSet;
+
+/// A location's number in its shape.
+pub type Place = u8;
+
+/// How a program waits for remote operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Completion {
+    /// By `Poll(n)`, which answers for operations in order.
+    Poll,
+    /// By work ids and `Wait(d)`.
+    Wait,
+    /// Not at all.
+    Never,
+}
+
+/// One statement, but for [`Step::Await`], which can be several polls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(
+    missing_docs,
+    reason = "the fields are places; what they are for is said with each statement"
+)]
+pub enum Step {
+    /// `x := v`
+    Write { at: Place },
+    /// `a := x`
+    Read { at: Place },
+    /// `a := CAS(x, …)`, which finds the initial value (`hits`) or can find what it expects nowhere.
+    Cas { at: Place, hits: bool },
+    /// `a := FAA(x, v)`
+    Faa { at: Place },
+    /// `Mfence`
+    Fence,
+    /// `x^n := v`
+    PutValue { to: Place },
+    /// `x^n := y`
+    Put { to: Place, from: Place },
+    /// `y := x^n`
+    Get { from: Place, into: Place },
+    /// `RCAS(y, x^n, …)`, `hits` as of [`Step::Cas`].
+    Rcas { at: Place, into: Place, hits: bool },
+    /// `RFAA(y, x^n, v)`
+    Rfaa { at: Place, into: Place },
+    /// Waits for the operation of an earlier step of the same thread.
+    Await { step: u8 },
+    /// `Rfence(n)`
+    RemoteFence { node: u8 },
+}
+
+/// Which of a statement's accesses is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    /// Of the thread's own node, by the CPU or the NIC.
+    Local,
+    /// Of the node that a remote operation goes to.
+    Remote,
+}
+
+/// What is done to a location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Access {
+    /// The location.
+    pub place: Place,
+    /// Which of the statement's accesses it is.
+    pub side: Side,
+    /// Whether it reads.
+    pub reads: bool,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
+impl Step {
+    /// The statement's accesses: the remote one first.
+    pub fn accesses(self) -> impl Iterator<Item = Access> {
+        let access = |place, side, reads, writes| Some(Access { place, side, reads, writes });
+        let (local, remote) = (Side::Local, Side::Remote);
+        let pair = match self {
+            Self::Write { at } => [access(at, local, false, true), None],
+            Self::Read { at } => [access(at, local, true, false), None],
+            Self::Cas { at, hits } => [access(at, local, true, hits), None],
+            Self::Faa { at } => [access(at, local, true, true), None],
+            Self::PutValue { to } => [access(to, remote, false, true), None],
+            Self::Put { to, from } => {
+                [access(to, remote, false, true), access(from, local, true, false)]
+            }
+            Self::Get { from, into } => {
+                [access(from, remote, true, false), access(into, local, false, true)]
+            }
+            Self::Rcas { at, into, hits } => {
+                [access(at, remote, true, hits), access(into, local, false, true)]
+            }
+            Self::Rfaa { at, into } => {
+                [access(at, remote, true, true), access(into, local, false, true)]
+            }
+            Self::Fence | Self::Await { .. } | Self::RemoteFence { .. } => [None, None],
+        };
+        pair.into_iter().flatten()
+    }
+
+    /// The remote location, of remote operations.
+    pub fn target(self) -> Option<Place> {
+        self.accesses().find(|access| access.side == Side::Remote).map(|access| access.place)
+    }
+
+    /// The same with every location, and every node, replaced.
+    pub fn renamed(self, place: &impl Fn(Place) -> Place, node: &impl Fn(u8) -> u8) -> Self {
+        match self {
+            Self::Write { at } => Self::Write { at: place(at) },
+            Self::Read { at } => Self::Read { at: place(at) },
+            Self::Cas { at, hits } => Self::Cas { at: place(at), hits },
+            Self::Faa { at } => Self::Faa { at: place(at) },
+            Self::PutValue { to } => Self::PutValue { to: place(to) },
+            Self::Put { to, from } => Self::Put { to: place(to), from: place(from) },
+            Self::Get { from, into } => Self::Get { from: place(from), into: place(into) },
+            Self::Rcas { at, into, hits } => Self::Rcas { at: place(at), into: place(into), hits },
+            Self::Rfaa { at, into } => Self::Rfaa { at: place(at), into: place(into) },
+            Self::RemoteFence { node: at } => Self::RemoteFence { node: node(at) },
+            Self::Fence | Self::Await { .. } => self,
+        }
+    }
+
+    /// The name under which models speak of the statement; `None` for waits.
+    pub fn call(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Write { .. } => "Write",
+            Self::Read { .. } => "Read",
+            Self::Cas { .. } => "CAS",
+            Self::Faa { .. } => "FAA",
+            Self::Fence => "Mfence",
+            Self::PutValue { .. } | Self::Put { .. } => "Put",
+            Self::Get { .. } => "Get",
+            Self::Rcas { .. } => "RCAS",
+            Self::Rfaa { .. } => "RFAA",
+            Self::RemoteFence { .. } => "Rfence",
+            Self::Await { .. } => return None,
+        })
+    }
+}
+
+/// A thread: its node, from 0, and its steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Thread {
+    /// The node, from 0.
+    pub node: u8,
+    /// The steps in program order.
+    pub body: Vec<Step>,
+}
+
+/// A program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Shape {
+    /// The threads.
+    pub threads: Vec<Thread>,
+    /// The node of each location.
+    pub homes: Vec<u8>,
+}
+
+impl Shape {
+    /// How many steps there are; waiting for an operation counts as one.
+    pub fn size(&self) -> usize {
+        self.threads.iter().map(|thread| thread.body.len()).sum()
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        let threads = self.threads.iter().map(|thread| thread.node);
+        let all: BTreeSet<u8> = threads.chain(self.homes.iter().copied()).collect();
+        all.len()
+    }
+
+    /// The node that a step goes to, if it is a remote operation or a remote fence.
+    pub fn node_of(&self, step: Step) -> Option<u8> {
+        match step {
+            Step::RemoteFence { node } => Some(node),
+            _ => step.target().map(|place| self.homes[usize::from(place)]),
+        }
+    }
+
+    /// Every access, with its thread and step.
+    pub fn accesses(&self) -> impl Iterator<Item = (usize, usize, Access)> {
+        self.threads.iter().enumerate().flat_map(|(index, thread)| {
+            let steps = thread.body.iter().enumerate();
+            steps.flat_map(move |(at, step)| step.accesses().map(move |found| (index, at, found)))
+        })
+    }
+
+    /// How many polls each step stands for, where programs wait by polls: 0 for all but [`Step::Await`].
+    pub fn polls(&self, thread: &Thread) -> Vec<usize> {
+        let mut polled: Vec<(u8, usize)> = Vec::new();
+        let mut counts = vec![0; thread.body.len()];
+        for (index, step) in thread.body.iter().enumerate() {
+            let Step::Await { step } = step else { continue };
+            let step = usize::from(*step);
+            let Some(node) = self.node_of(thread.body[step]) else { continue };
+            let earlier = thread.body[..=step].iter().filter(|other| other.target().is_some());
+            let needed = earlier.filter(|other| self.node_of(**other) == Some(node)).count();
+            let known = polled.iter().position(|(other, _)| *other == node);
+            let slot = known.unwrap_or_else(|| {
+                polled.push((node, 0));
+                polled.len() - 1
+            });
+            counts[index] = needed.saturating_sub(polled[slot].1);
+            polled[slot].1 += counts[index];
+        }
+        counts
+    }
+
+    /// Whether each wait waits for something that no earlier one waited for, by this way of waiting.
+    pub fn waits_for_something(&self, completion: Completion) -> bool {
+        self.threads.iter().all(|thread| {
+            let polls = self.polls(thread);
+            let body = &thread.body;
+            (0..body.len()).filter(|at| matches!(body[*at], Step::Await { .. })).all(|at| {
+                match completion {
+                    Completion::Poll => polls[at] > 0,
+                    Completion::Wait => !body[..at].contains(&body[at]),
+                    Completion::Never => false,
+                }
+            })
+        })
+    }
+
+    /// The shape without a step, and without the waits that lose their meaning with it; and where the
+    /// thread's other steps are then.
+    pub fn without(
+        &self,
+        thread: usize,
+        step: usize,
+        completion: Completion,
+    ) -> (Self, Vec<Option<usize>>) {
+        let mut smaller = self.clone();
+        let old = &self.threads[thread].body;
+        let mut places: Vec<Option<usize>> = Vec::with_capacity(old.len());
+        let mut body: Vec<Step> = Vec::with_capacity(old.len());
+        for (at, kept) in old.iter().enumerate() {
+            let renumbered = match kept {
+                _ if at == step => None,
+                Step::Await { step: awaited } => {
+                    places[usize::from(*awaited)].map(|awaited| Step::Await { step: awaited as u8 })
+                }
+                other => Some(*other),
+            };
+            places.push(renumbered.map(|_| body.len()));
+            body.extend(renumbered);
+        }
+        smaller.threads[thread].body = body;
+        // A poll of an operation that a later wait polls anyway is not lost; one that polls nothing is.
+        let polls = smaller.polls(&smaller.threads[thread]);
+        let body = &smaller.threads[thread].body;
+        let empty = (0..body.len()).find(|at| {
+            matches!(body[*at], Step::Await { .. })
+                && match completion {
+                    Completion::Poll => polls[*at] == 0,
+                    _ => body[..*at].contains(&body[*at]),
+                }
+        });
+        let Some(empty) = empty else { return (smaller, places) };
+        let (smaller, again) = smaller.without(thread, empty, completion);
+        (smaller, places.into_iter().map(|place| place.and_then(|place| again[place])).collect())
+    }
+
+    /// Every shape with one step less, or with a wait for an earlier operation in place of a wait.
+    pub fn smaller(&self, completion: Completion) -> Vec<Self> {
+        let mut found = BTreeSet::new();
+        for (index, thread) in self.threads.iter().enumerate() {
+            for (at, step) in thread.body.iter().enumerate() {
+                found.insert(self.without(index, at, completion).0.canonical());
+                let Step::Await { step: awaited } = step else { continue };
+                for earlier in 0..*awaited {
+                    if thread.body[usize::from(earlier)].target().is_none() {
+                        continue;
+                    }
+                    let mut weaker = self.clone();
+                    weaker.threads[index].body[at] = Step::Await { step: earlier };
+                    if weaker.waits_for_something(completion) {
+                        found.insert(weaker.canonical());
+                    }
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+}

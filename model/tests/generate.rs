@@ -1,0 +1,221 @@
+//! Generated programs: one of all that are the same, the same in every form, and those that the papers print.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use lang::Test;
+use lang::cat::model::Model;
+use lang::source::Source;
+use model::changes::{self, Change};
+use model::generate::cycles;
+use model::generate::differences::differences;
+use model::generate::distinguish::outcomes;
+use model::generate::draft::Draft;
+use model::generate::every::every;
+use model::generate::pivot::Pivot;
+use model::generate::program::test;
+use model::generate::random::{Weights, random};
+use model::generate::relaxations::parse;
+use model::generate::search::{Bounds, Known, Vocabulary};
+use model::generate::shape::{Completion, Shape, Step};
+use model::generate::text::{self, Words};
+use model::machine::{self, Random, Variant};
+
+fn model(name: &str) -> Model {
+    model::models::load_shipped(name).expect("shipped").expect("it loads").model
+}
+
+fn load(text: &str) -> Test {
+    let source = Source::new("generated.litmus", text);
+    let (test, diagnostics) = lang::litmus::load(&source);
+    let report: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
+    test.unwrap_or_else(|| panic!("{text}\n{report}"))
+}
+
+fn from_suite(path: &str) -> Test {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite").join(path);
+    load(&std::fs::read_to_string(path).expect("the suite is readable"))
+}
+
+fn randoms(model: &Model, count: u64) -> Vec<Shape> {
+    let vocabulary = Vocabulary::of(&[model]);
+    let bounds = Bounds { size: 7, ..Bounds::default() };
+    let weights = Weights::default();
+    let all = (0..count).filter_map(|number| random(7, number, &weights, &vocabulary, &bounds));
+    all.collect()
+}
+
+/// The same program with threads, nodes and locations in another order.
+fn shuffled(shape: &Shape, random: &mut Random) -> Shape {
+    let mut order = |count: usize| {
+        let mut all: Vec<u8> = (0..count as u8).collect();
+        for at in (1..count).rev() {
+            all.swap(at, random.below(at as u32 + 1) as usize);
+        }
+        all
+    };
+    let (places, nodes) = (order(shape.homes.len()), order(shape.nodes()));
+    let threads = order(shape.threads.len());
+    let node = |node: u8| nodes[usize::from(node)];
+    let mut moved = shape.clone();
+    for (at, home) in shape.homes.iter().enumerate() {
+        moved.homes[usize::from(places[at])] = node(*home);
+    }
+    for (at, thread) in shape.threads.iter().enumerate() {
+        let place = |place: u8| places[usize::from(place)];
+        let target = &mut moved.threads[usize::from(threads[at])];
+        target.node = node(thread.node);
+        target.body = thread.body.iter().map(|step| step.renamed(&place, &node)).collect();
+    }
+    moved
+}
+
+#[test]
+fn symmetric_programs_are_one() {
+    let mut random = Random::new(1);
+    for shape in randoms(&model("rdma-tso-rmw"), 300) {
+        for _ in 0..5 {
+            assert_eq!(shuffled(&shape, &mut random).canonical(), shape.canonical());
+        }
+        assert_eq!(shape.canonical().canonical(), shape.canonical());
+    }
+}
+
+#[test]
+fn enumeration_gives_each_program_once() {
+    let model = model("rdma-tso-rmw");
+    let vocabulary = Vocabulary::of(&[&model]);
+    for size in 1..=2 {
+        let mut seen = BTreeSet::new();
+        every(size, 2, &vocabulary, &Bounds::default(), &mut |shape| {
+            assert_eq!(shape.canonical(), shape);
+            assert_eq!(shape.size(), size);
+            assert!(seen.insert(shape));
+            true
+        });
+        // One more location of another node, or a second thread, is among them.
+        assert!(seen.iter().any(|shape| shape.nodes() == 2));
+        assert!(size == 1 || seen.iter().any(|shape| shape.threads.len() == 2));
+    }
+}
+
+#[test]
+fn a_file_says_what_its_shape_means() {
+    for name in ["rdma-tso-rmw", "rdma-wait-rmw", "tso"] {
+        let model = model(name);
+        let completion = Vocabulary::of(&[&model]).completion;
+        for shape in randoms(&model, 120) {
+            let direct = test(&shape, completion);
+            let names: Vec<&str> =
+                direct.observables.iter().map(|shown| shown.name.as_str()).collect();
+            if names.is_empty() {
+                continue;
+            }
+            let words = Words {
+                name: "generated".to_owned(),
+                models: vec![name.to_owned()],
+                verdicts: vec![format!("observe {}", names.join(", "))],
+                ..Words::default()
+            };
+            let text = text::file(&shape, completion, &words);
+            let read = load(&text);
+            let (direct, read) = (outcomes(&direct, &model), outcomes(&read, &model));
+            assert_eq!(direct, read, "{text}");
+            let (file, _) = lang::litmus::parse(&Source::new("generated.litmus", text.as_str()));
+            assert_eq!(lang::litmus::print(&file.expect("it has been read")), text);
+        }
+    }
+}
+
+#[test]
+fn both_engines_say_the_same_of_generated_programs() {
+    for name in ["rdma-tso-rmw", "rdma-wait-rmw"] {
+        let model = model(name);
+        let completion = Vocabulary::of(&[&model]).completion;
+        let variant = model.machine.as_deref().and_then(Variant::from_name).expect("a machine");
+        for shape in randoms(&model, 80) {
+            let test = test(&shape, completion);
+            let limits = machine::Limits { states: 200_000, ..machine::Limits::default() };
+            let explored = machine::explore(&test, variant, limits).expect("no library calls");
+            if explored.complete {
+                assert_eq!(outcomes(&test, &model), Ok(explored.outcomes), "{shape:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_of_the_suite_have_shapes() {
+    let test = from_suite("loco-popl26/SB+put-get-poll+put-get-poll.litmus");
+    let shape = Shape::of(&test.program).expect("a shape");
+    assert_eq!(shape.size(), 8);
+    assert_eq!(shape.threads[0].body[2], Step::Await { step: 1 });
+}
+
+struct Printed {
+    file: &'static str,
+    change: &'static str,
+}
+
+/// What the papers print, found from nothing but the rule that it shows.
+#[test]
+fn pivots_find_what_the_papers_print() {
+    let model = model("rdma-tso-rmw");
+    let vocabulary = Vocabulary::of(&[&model]);
+    let bounds = Bounds::default();
+    let known = Known::new(&model, &vocabulary, &bounds, 2);
+    let all: Vec<Change> = changes::of(&model);
+    let printed = [
+        Printed { file: "rmw-paper/CoRW+put-poll-w.litmus", change: "drop [nlR, nrW]" },
+        Printed { file: "rmw-paper/RCAS+rcas+rfaa.litmus", change: "drop rao" },
+        Printed { file: "rmw-paper/LB+rcas-put+po.litmus", change: "drop [narR, nrW]" },
+        Printed {
+            file: "loco-popl26/SB+put-get-poll+put-get-poll.litmus",
+            change: "drop [nrW, nrR]",
+        },
+    ];
+    for Printed { file, change } in printed {
+        let wanted = Shape::of(&from_suite(file).program).expect("a shape");
+        let change = all.iter().find(|known| known.name == change).expect("a change");
+        let pivot = Pivot::new(&known, change, &vocabulary, bounds, 1);
+        let found = pivot.of_size(wanted.size());
+        assert!(found.contains(&wanted), "{file}: not among {} programs", found.len());
+        let shown = pivot.check(&wanted).expect("decided").expect("minimal");
+        let draft = Draft::new(&shown.shape, &shown.test, &shown.condition);
+        let twin = draft.twin(vocabulary.completion, &model).expect("an allowed twin");
+        let verdicts = twin.verdicts(vocabulary.completion, &model).expect("decided");
+        assert!(verdicts[0].ends_with('✓'), "{verdicts:?}");
+    }
+}
+
+#[test]
+fn cycles_are_read() {
+    let model = model("rdma-tso-rmw");
+    let draft = |text: &str| {
+        let segments = parse(text, &model, Completion::Poll)?;
+        cycles::draft(&segments.iter().collect::<Vec<_>>(), 3).ok_or("no program".to_owned())
+    };
+    let forbidden = ["rb oppo[nrW, nrW] rfe po", "rfe oppo[nrW,nrW] rfe po", "rfe po rfe po"];
+    for text in forbidden {
+        let verdicts = draft(text).expect(text).verdicts(Completion::Poll, &model).expect(text);
+        assert!(verdicts[0].ends_with('✗'), "{text}: {verdicts:?}");
+    }
+    let verdicts = draft("rb po[W, R] rb po[W, R]").expect("SB");
+    let verdicts = verdicts.verdicts(Completion::Poll, &model).expect("SB");
+    assert!(verdicts[0].ends_with('✓'), "{verdicts:?}");
+    assert!(draft("po po").expect_err("no communication").contains("communication"));
+    assert!(draft("rf xpo[nrW, nrW]").expect_err("no table").contains("xpo"));
+    assert!(draft("rf oppo[nrX, nrW]").expect_err("no event").contains("nrX"));
+}
+
+#[test]
+fn differences_name_the_cell() {
+    let model = model("rdma-tso-rmw");
+    assert!(differences(&model, &model).is_empty());
+    let all = changes::of(&model);
+    let change = all.iter().find(|change| change.name == "drop [nrW, nrW]").expect("a change");
+    let found = differences(&model, &change.model);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|found| found.is_cell));
+    assert_eq!(found[1].text, "oppo[nrW, nrW] is Q and ·");
+}

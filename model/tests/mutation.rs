@@ -1,0 +1,69 @@
+//! Is every axiom, table cell and part of every shipped model tested? Each is changed in turn, and a verdict
+//! of some file of the suite must change with it: one named test per change. What no test can notice, because
+//! the rest of the model implies it, is listed with the reason in `litmus-suite/implied.md`; an entry there
+//! that some test does notice is stale, and fails.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use lang::Test;
+use libtest_mimic::{Arguments, Failed, Trial};
+use model::coverage::{IMPLIED, Suite, implied};
+use model::models;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
+    let tests = Arc::new(load_suite(&folder));
+    assert!(!tests.is_empty(), "no litmus files below {}", folder.display());
+    let mut implied = implied(IMPLIED).expect("the list is well formed");
+    let mut trials = Vec::new();
+    for (name, _) in models::SHIPPED {
+        let loaded = models::load_shipped(name).expect("shipped").expect("it loads");
+        let suite = Arc::new(Suite::new(loaded.model, &tests, false));
+        for index in 0..suite.changes.len() {
+            let change = &suite.changes[index].name;
+            let listed = implied.remove(&(name.to_string(), change.clone())).is_some();
+            let title = format!("{name}::{change}");
+            let suite = Arc::clone(&suite);
+            trials.push(Trial::test(title, move || match (suite.noticed(index), listed) {
+                (Some(_), false) | (None, true) => Ok(()),
+                (None, false) => Err("no file of the suite notices this change".into()),
+                (Some(test), true) => {
+                    Err(format!("`{test}` notices this change: implied.md is stale").into())
+                }
+            }));
+        }
+    }
+    for (model, change) in implied.into_keys() {
+        let message = format!("implied.md lists `{change}` of `{model}`, which is no change");
+        trials.push(Trial::test(format!("{model}::{change}"), move || Err(Failed::from(message))));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Every litmus file of the suite, checked.
+fn load_suite(folder: &Path) -> Vec<Test> {
+    let mut paths = Vec::new();
+    collect(folder, &mut paths);
+    paths.sort();
+    let tests = paths.iter().map(|path| {
+        let text = std::fs::read_to_string(path).expect("the suite is readable");
+        let source = lang::source::Source::new(path.display().to_string(), text);
+        // A file that does not load fails in the suite's own test.
+        lang::litmus::load(&source).0
+    });
+    tests.flatten().collect()
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "litmus") {
+            found.push(path);
+        }
+    }
+}
