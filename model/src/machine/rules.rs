@@ -27,7 +27,7 @@ pub enum Variant {
     RdmaWaitPolls,
     /// The CPU alone.
     Tso,
-    /// coreRMA, which has a machine of its own: [`super::rma`].
+    /// coreRMA, which has a machine of its own (`rma.rs`).
     CoreRma(Rules),
     /// No store buffers; an RDMA operation's subevents happen one after another before the thread's next
     /// statement, an RMW's read and write at once. Fences and Wait do nothing.
