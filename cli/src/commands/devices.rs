@@ -235,7 +235,8 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Look = Look { color: false, error_color: false, quiet: false, verbose: 0, width: None };
+    const PLAIN: Look =
+        Look { color: false, error_color: false, quiet: false, verbose: 0, width: None };
 
     fn device() -> DeviceInfo {
         let gid = |index| Gid { index, address: format!("10.0.0.{index}"), kind: GidKind::RoceV2 };
