@@ -2,12 +2,62 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::data::{ComparedCell, ComparedRow, Comparison};
+use serde::Serialize;
+
+use super::data::{Rate, Skipped};
 use super::judging::{Judged, JudgedRecord, outcome_text};
 use super::setup::subject;
 use super::statistics::rate;
 use super::{Source, skip};
 use crate::judge::Judgement;
+
+/// Records side by side.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Comparison {
+    /// What the columns are.
+    pub columns: Vec<String>,
+    /// Tests in which something differs.
+    pub rows: Vec<ComparedRow>,
+    /// How many tests all records have.
+    pub common: usize,
+    /// Outcomes of these that are seen at rates that do not differ beyond chance.
+    pub same: usize,
+    /// Tests that are not compared, and why.
+    pub refused: Vec<Skipped>,
+    /// Violations of the last record that the first does not have.
+    pub new_violations: Vec<String>,
+    /// Violations of the first record that the last does not have.
+    pub gone_violations: Vec<String>,
+}
+
+/// An outcome that differs between records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ComparedRow {
+    /// The test.
+    pub test: String,
+    /// The outcome.
+    pub outcome: String,
+    /// `violation`, `new`, `gone` or `rate`: the heaviest thing to say.
+    pub change: String,
+    /// For each record: how often it was seen, of how many, with the rate's interval.
+    pub cells: Vec<ComparedCell>,
+}
+
+/// What one record has of an outcome.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ComparedCell {
+    /// How often it was seen.
+    pub count: u64,
+    /// Of how many runs.
+    pub finished: u64,
+    /// The rate.
+    pub rate: Rate,
+    /// Whether it is a violation there.
+    pub is_violation: bool,
+}
 
 /// What outcome is seen where.
 struct Seen {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
+use super::compare::Comparison;
 use crate::observation::Occurrence;
 
 /// The format of reports that this version writes.
@@ -458,54 +459,6 @@ pub struct Broken {
     pub code: String,
     /// What went wrong.
     pub message: String,
-}
-
-/// Records side by side.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Comparison {
-    /// What the columns are.
-    pub columns: Vec<String>,
-    /// Tests in which something differs.
-    pub rows: Vec<ComparedRow>,
-    /// How many tests all records have.
-    pub common: usize,
-    /// Outcomes of these that are seen at rates that do not differ beyond chance.
-    pub same: usize,
-    /// Tests that are not compared, and why.
-    pub refused: Vec<Skipped>,
-    /// Violations of the last record that the first does not have.
-    pub new_violations: Vec<String>,
-    /// Violations of the first record that the last does not have.
-    pub gone_violations: Vec<String>,
-}
-
-/// An outcome that differs between records.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ComparedRow {
-    /// The test.
-    pub test: String,
-    /// The outcome.
-    pub outcome: String,
-    /// `violation`, `new`, `gone` or `rate`: the heaviest thing to say.
-    pub change: String,
-    /// For each record: how often it was seen, of how many, with the rate's interval.
-    pub cells: Vec<ComparedCell>,
-}
-
-/// What one record has of an outcome.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ComparedCell {
-    /// How often it was seen.
-    pub count: u64,
-    /// Of how many runs.
-    pub finished: u64,
-    /// The rate.
-    pub rate: Rate,
-    /// Whether it is a violation there.
-    pub is_violation: bool,
 }
 
 /// Groups of tests with the number of judgements of each kind, for tables.

@@ -75,10 +75,10 @@ fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option
         return None;
     }
     let seed = first.record.header.seed;
-    let mutants: Vec<Mutant> = FAULTS
-        .par_iter()
-        .map(|fault| mutant(fault, &tests, iterations, seed, request.mutant_budget))
-        .collect();
+    // With very many tests, time is better spent on judging them.
+    let budget = if tests.len() > 1000 { request.mutant_budget / 4 } else { request.mutant_budget };
+    let mutants: Vec<Mutant> =
+        FAULTS.par_iter().map(|fault| mutant(fault, &tests, iterations, seed, budget)).collect();
     let caught = mutants.iter().filter(|mutant| mutant.caught_by.is_some()).count();
     Some(Mutants { iterations, caught, mutants })
 }

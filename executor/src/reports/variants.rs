@@ -21,6 +21,8 @@ use super::{Request, words};
 const MOST: usize = 4;
 /// How many violations the search looks at; the others only check what was found.
 const LOOKED_AT: usize = 24;
+/// How many violations an answer is checked with. More say nothing new, and take time.
+const CHECKED: usize = 500;
 /// How often the search begins again with violations that its answer does not allow.
 const ROUNDS: usize = 3;
 /// How many candidates are compared by what else they allow, and on how many tests.
@@ -52,7 +54,13 @@ pub fn variants(judged: &Judged, found: &mut [Found], request: &Request<'_>) -> 
                     Case { test: &judged.tests[one.test], outcome: &one.outcome, found: *index }
                 })
                 .collect();
-            search(&name, &judge.model, &cases, judged, request)
+            let checked = &cases[..cases.len().min(CHECKED)];
+            let (mut variant, lost) = search(&name, &judge.model, checked, judged, request);
+            if checked.len() < cases.len() {
+                let (some, all) = (checked.len(), cases.len());
+                variant.line.push_str(&format!(" (checked with {some} of {all} violations)"));
+            }
+            (variant, lost)
         };
         for (index, lost) in lost {
             found[index].finding.lost = lost;
