@@ -10,7 +10,9 @@ use lang::outcome::{Claim, Observed, Outcome};
 use serde_json::{Map, Value as Json};
 
 use crate::observation::Observations;
-use crate::record::{Header, Record, SCHEMA, StateCount, Status, TestRecord, hash_text};
+use crate::record::{
+    Header, ModelIdentity, Record, SCHEMA, StateCount, Status, TestRecord, hash_text,
+};
 
 /// A test as a block of a log.
 pub fn block(test: &Test, hash: &str, seen: &Observations) -> String {
@@ -148,22 +150,22 @@ fn parse_state(line: &str) -> Option<(Vec<(String, String)>, u64)> {
     Some((pairs, count))
 }
 
-/// A test's file and text.
-pub type Program = (String, String);
+/// A test's file and text, and the models that judge it.
+pub type Program = ((String, String), Vec<ModelIdentity>);
 
 /// A log as a record. `find` gives the file and text of a test by its name; tests that it does not know, or of which
 /// it knows another program, are skipped with the reason.
 pub fn to_record(
     tests: Vec<LogTest>,
     tool: &str,
-    find: &dyn Fn(&str) -> Option<(Program, Vec<crate::record::ModelIdentity>)>,
+    find: &dyn Fn(&str) -> Option<Program>,
 ) -> Record {
     let header = Header {
         schema: SCHEMA.to_owned(),
         tool: tool.to_owned(),
         backend: "log".to_owned(),
         seed: 0,
-        iterations: tests.iter().map(|test| total(test)).max().unwrap_or(0),
+        iterations: tests.iter().map(total).max().unwrap_or(0),
         faults: Vec::new(),
         parameters: Map::new(),
         models: Vec::new(),

@@ -7,7 +7,7 @@ use compiler::skeleton::{Event, EventId, Stamp};
 use lang::program::ThreadId;
 
 use super::super::words::Words;
-use super::{Arrow, BOX, CHARACTER, ROW, TOP, escape};
+use super::{Arrow, CHARACTER, ROW, TOP, escape};
 
 /// The smallest width of a lane.
 const NARROWEST: f64 = 96.0;
@@ -128,7 +128,6 @@ impl Lanes {
                 escape(name),
             );
         }
-        debug_assert!(BOX < ROW);
     }
 }
 
