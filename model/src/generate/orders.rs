@@ -5,9 +5,11 @@
 //! heuristic, which finds the pieces of which tests are made; verdicts come from an engine.
 
 use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 
 use compiler::skeleton::{self, Event, Guard, Skeleton, Stamp};
 use lang::cat::model::{AxiomKind, Model};
+use rustc_hash::FxBuildHasher;
 
 use super::program::{Naming, program, step_span};
 use super::shape::{Completion, Shape, Side, Step};
@@ -27,8 +29,8 @@ pub struct Port {
     pub side: Side,
 }
 
-/// An ordered pair of events: by which axiom, and the stamps; the same event twice by none.
-pub type Edge = (Option<usize>, Stamp, Stamp);
+/// An ordered pair of events: by which axiom (its name's hash), and the stamps; the same event twice by none.
+pub type Edge = (Option<u64>, Stamp, Stamp);
 
 /// What a model orders in a thread.
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ pub struct Ordered {
     /// For each event, its step, stamp, and whether it happens.
     events: Vec<(usize, Stamp, bool)>,
     /// For each axiom of an order, what is ordered.
-    orders: Vec<(usize, Relation)>,
+    orders: Vec<(u64, Relation)>,
 }
 
 impl Ordered {
@@ -59,7 +61,7 @@ impl Ordered {
             choices,
         };
         let mut evaluation: Option<Evaluation<'_>> = None;
-        let mut orders: Option<Vec<(usize, Relation)>> = None;
+        let mut orders: Option<Vec<(u64, Relation)>> = None;
         for choice in choices {
             let facts = facts(choice);
             let evaluation = match &mut evaluation {
@@ -196,7 +198,7 @@ fn consistent_orders(
     model: &Model,
     plan: &Plan,
     evaluation: &Evaluation<'_>,
-) -> Option<Vec<(usize, Relation)>> {
+) -> Option<Vec<(u64, Relation)>> {
     let mut orders = Vec::new();
     for (index, axiom) in model.axioms.iter().enumerate() {
         let value = evaluation.value(plan.axioms[index]);
@@ -211,7 +213,7 @@ fn consistent_orders(
         if (0..plan.size).any(|event| order.contains(event, event)) {
             return None;
         }
-        orders.push((index, closure));
+        orders.push((FxBuildHasher.hash_one(&axiom.name), closure));
     }
     Some(orders)
 }

@@ -123,7 +123,9 @@ pub struct Candidates {
 /// Segments longer than this are no pivots where the models order all of them alike.
 const LONGEST_WITHOUT_PIVOT: usize = 2;
 /// Nor are programs larger than this candidates there.
-const LARGEST_WITHOUT_PIVOT: usize = 4;
+const LARGEST_WITHOUT_PIVOT: usize = 3;
+/// More segments that close cycles with each other are too many.
+const MOST_PAIRED: usize = 64;
 
 impl Candidates {
     /// Those for a model that forbids and one that allows. `simplest` are more segments to close cycles with.
@@ -136,7 +138,12 @@ impl Candidates {
         bounds: Bounds,
     ) -> Self {
         let mut pivots = forbids.library.lost(allows);
-        let lost = pivots.len();
+        // What loses almost everything is no rule of its own: an axiom, say.
+        let is_all = pivots.len() * 2 > forbids.library.segments.len();
+        if is_all {
+            pivots.retain(|segment| segment.size() <= LONGEST_WITHOUT_PIVOT);
+        }
+        let lost = if is_all { 0 } else { pivots.len() };
         if may_meet {
             let segments = forbids.library.segments.iter();
             let short = segments.filter(|segment| segment.size() <= LONGEST_WITHOUT_PIVOT);
@@ -144,7 +151,9 @@ impl Candidates {
             pivots.extend(short.collect::<Vec<_>>());
         }
         let mut companions = forbids.simplest.clone();
-        for segment in simplest {
+        // Where all threads hang on the rule, as in LOCO, Fig. 4 right.
+        let paired = if lost > MOST_PAIRED { &[] } else { &pivots[..lost] };
+        for segment in simplest.iter().chain(paired) {
             if !companions.contains(segment) {
                 companions.push(segment.clone());
             }

@@ -32,13 +32,11 @@ impl Segment {
         access(&self.shape, port)
     }
 
-    /// What neighbors see of it: both ends, and by which axioms they are ordered. For each, the cheapest
-    /// segments are kept.
-    fn signature(&self) -> Option<(Access, Access, BTreeSet<Option<usize>>)> {
+    /// What neighbors see of it. For each, the smallest segments are kept.
+    fn signature(&self) -> Option<(Access, Access, &BTreeSet<Edge>)> {
         let anywhere = |access: Access| Access { place: 0, ..access };
         let (first, last) = (self.access(self.entry)?, self.access(self.exit)?);
-        let axioms = self.edges.iter().map(|(axiom, ..)| *axiom).collect();
-        Some((anywhere(first), anywhere(last), axioms))
+        Some((anywhere(first), anywhere(last), &self.edges))
     }
 
     /// Whether it is nothing but CPU reads, writes and fences.

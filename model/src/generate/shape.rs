@@ -169,8 +169,11 @@ impl Shape {
 
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
-        let threads = self.threads.iter().map(|thread| thread.node);
-        let all: BTreeSet<u8> = threads.chain(self.homes.iter().copied()).collect();
+        let mut all: BTreeSet<u8> = self.homes.iter().copied().collect();
+        for thread in &self.threads {
+            all.insert(thread.node);
+            all.extend(thread.body.iter().filter_map(|step| self.node_of(*step)));
+        }
         all.len()
     }
 

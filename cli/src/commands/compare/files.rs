@@ -120,7 +120,8 @@ fn skip(test: &Test, input: &Input, model: &LoadedModel, reason: &str) -> Skip {
 
 impl Compared {
     fn outcome(&self, values: &[Value]) -> String {
-        table::assignments(self.names.iter().map(String::as_str), values, " = ")
+        let pairs = self.names.iter().zip(values);
+        pairs.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
     }
 
     fn draw(&self, models: [&LoadedModel; 2]) -> String {

@@ -8,6 +8,7 @@ use std::time::Instant;
 use clap::Args;
 use lang::cat::model::Model;
 use model::changes::{self, Change, Subject};
+use model::coverage::{IMPLIED, implied};
 use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
 use model::generate::pivot::Pivot;
@@ -45,7 +46,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
     let common = &arguments.common;
     let bounds = bounds_of(&common.bounds);
-    let changes = match chosen(arguments, model.model()) {
+    let changes = match chosen(arguments, model) {
         Ok(changes) => changes,
         Err(message) => return terminal.usage_error(&message),
     };
@@ -136,11 +137,20 @@ pub fn finish(
     }
 }
 
-/// The changes that the command line asks for: all that take something away, if it names none.
-fn chosen(arguments: &Arguments, model: &Model) -> Result<Vec<Change>, String> {
+/// The changes that the command line asks for: all that take something away, if it names none, but for those
+/// of a shipped model that are known to change nothing.
+fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, String> {
+    let is_own = model.is_own;
+    let model = model.model();
     let all = changes::of(model);
     if arguments.rules.is_empty() && arguments.cells.is_empty() {
-        return Ok(all.into_iter().filter(|change| change.allows_more).collect());
+        // A test checks that the list can be read.
+        let implied = implied(IMPLIED).unwrap_or_default();
+        let is_implied = |change: &Change| {
+            !is_own && implied.contains_key(&(model.name.clone(), change.name.clone()))
+        };
+        let all = all.into_iter();
+        return Ok(all.filter(|change| change.allows_more && !is_implied(change)).collect());
     }
     let mut wanted = BTreeSet::new();
     for rule in &arguments.rules {
