@@ -75,7 +75,7 @@ fn suite() -> Vec<(String, Test)> {
 }
 
 fn outcomes(test: &Test, model: &lang::cat::model::Model, solver: SolverKind) -> usize {
-    let question = Question::new(test, model, model::library::shipped(), None)
+    let question = Question::new(test, model, library::shipped(), None)
         .expect("the model defines the test");
     let options = Options { solver, ..Options::default() };
     question.allowed(&options).expect("it can be encoded").outcomes.len()
@@ -108,7 +108,7 @@ fn engines(criterion: &mut Criterion) {
     let tests: Vec<&Test> = suite
         .iter()
         .map(|(_, test)| test)
-        .filter(|test| Question::new(test, &model, model::library::shipped(), None).is_ok())
+        .filter(|test| Question::new(test, &model, library::shipped(), None).is_ok())
         .collect();
     print_extremes(&tests, &model);
     let mut group = criterion.benchmark_group("suite-outcomes");
