@@ -75,8 +75,8 @@ fn suite() -> Vec<(String, Test)> {
 }
 
 fn outcomes(test: &Test, model: &lang::cat::model::Model, solver: SolverKind) -> usize {
-    let question = Question::new(test, model, library::shipped(), None)
-        .expect("the model defines the test");
+    let question =
+        Question::new(test, model, library::shipped(), None).expect("the model defines the test");
     let options = Options { solver, ..Options::default() };
     question.allowed(&options).expect("it can be encoded").outcomes.len()
 }

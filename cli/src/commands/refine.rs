@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Calls of the library per thread
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=6))]
     calls: u8,
-    /// Nodes [default: as many as threads]
+    /// Nodes [default: as many as threads, and 2 at least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     nodes: Option<u8>,
     /// Values that are written
@@ -171,7 +171,7 @@ fn bounds(arguments: &Arguments) -> Bounds {
     Bounds {
         threads: usize::from(arguments.threads),
         calls: usize::from(arguments.calls),
-        nodes: u32::from(arguments.nodes.unwrap_or(arguments.threads)),
+        nodes: u32::from(arguments.nodes.unwrap_or(arguments.threads.max(2))),
         values: u64::from(arguments.values),
         plain: usize::from(arguments.plain),
         objects: usize::from(arguments.objects),

@@ -66,8 +66,8 @@ impl Checker<'_> {
                 self.parameters(&method.parameters);
                 names_read(&case.items, &mut self.variables);
                 let exprs = case.returns.iter().chain(&case.when).chain(&method.callers);
-                exprs.for_each(|expr| self.expression(expr, case.span, false));
-                self.items(&case.items, false);
+                exprs.for_each(|expr| self.expression(expr, false));
+                self.items(&case.items);
                 if case.items.is_empty() && self.library.base.is_none() {
                     let message = "expected an event, found none".to_owned();
                     let help = "a call without events would order nothing; write `{ aMF }`";
@@ -77,13 +77,13 @@ impl Checker<'_> {
         }
     }
 
-    fn items(&mut self, items: &[Item], per_node: bool) {
+    fn items(&mut self, items: &[Item]) {
         for item in items {
             match item {
                 Item::For { variable, over, items } => {
-                    self.expression(over, Span::default(), false);
+                    self.expression(over, false);
                     let is_new = self.variables.insert(variable.clone());
-                    self.items(items, per_node);
+                    self.items(items);
                     if is_new {
                         self.variables.remove(variable);
                     }
@@ -112,12 +112,12 @@ impl Checker<'_> {
             };
             self.error("wrong-stamp", event.span, format!("expected {expected}"), Some(help));
         }
-        event.node.iter().for_each(|node| self.expression(node, event.span, false));
+        event.node.iter().for_each(|node| self.expression(node, false));
         if let Some((_, place)) = &event.reads {
             self.place(place, &self.library.memory.clone());
         }
         if let Some((value, place)) = &event.writes {
-            self.expression(value, event.span, false);
+            self.expression(value, false);
             self.place(place, &self.library.memory.clone());
         }
         if let Some(place) = &event.at {
@@ -128,7 +128,7 @@ impl Checker<'_> {
     /// Memory that a place may name.
     fn place(&mut self, place: &Place, memory: &[Memory]) {
         if place.object.is_none() && self.is_local(&place.name) {
-            return place.index.iter().for_each(|part| self.expression(part, place.span, true));
+            return place.index.iter().for_each(|part| self.expression(part, true));
         }
         match &place.object {
             Some(object) => self.name(object, place.span),
@@ -148,7 +148,7 @@ impl Checker<'_> {
             self.error("unknown-memory", place.span, message, Some(help));
         }
         let parts = place.node.iter().map(AsRef::as_ref).chain(&place.index);
-        parts.for_each(|part| self.expression(part, place.span, true));
+        parts.for_each(|part| self.expression(part, true));
     }
 
     fn name(&mut self, name: &str, span: Span) {
@@ -161,7 +161,7 @@ impl Checker<'_> {
     }
 
     /// An expression; `in_body` if memory in it is the implementation's.
-    fn expression(&mut self, expr: &Expr, at: Span, in_body: bool) {
+    fn expression(&mut self, expr: &Expr, in_body: bool) {
         match expr {
             Expr::Number(_) | Expr::Bottom => {}
             Expr::Name(name, span) => self.name(name, *span),
@@ -182,14 +182,14 @@ impl Checker<'_> {
                     let message = format!("expected a function, found `{name}`");
                     self.error("unknown-name", *span, message, None);
                 }
-                all.iter().for_each(|inner| self.expression(inner, at, in_body));
+                all.iter().for_each(|inner| self.expression(inner, in_body));
             }
-            Expr::Not(inner) => self.expression(inner, at, in_body),
+            Expr::Not(inner) => self.expression(inner, in_body),
             Expr::Binary(_, left, right)
             | Expr::Without(left, right)
             | Expr::Union(left, right) => {
-                self.expression(left, at, in_body);
-                self.expression(right, at, in_body);
+                self.expression(left, in_body);
+                self.expression(right, in_body);
             }
         }
     }
@@ -246,42 +246,42 @@ impl Checker<'_> {
         let span = statement.span;
         match &statement.kind {
             StatementKind::Assign { target, value, .. } => {
-                self.expression(value, span, true);
+                self.expression(value, true);
                 match target {
                     Expr::Name(name, _) => {
                         self.variables.insert(name.clone());
                     }
                     Expr::Place(place) if place.object.is_none() && self.is_local(&place.name) => {}
-                    target => self.expression(target, span, true),
+                    target => self.expression(target, true),
                 }
             }
             StatementKind::Call { result, arguments, .. } => {
                 for argument in arguments {
                     // A name that nobody knows is a work id of the implementation's own.
                     if !matches!(argument, Expr::Name(..)) {
-                        self.expression(argument, span, true);
+                        self.expression(argument, true);
                     }
                 }
                 self.variables.extend(result.iter().map(|(name, _)| name.clone()));
             }
             StatementKind::If(condition, then, otherwise) => {
-                self.expression(condition, span, true);
+                self.expression(condition, true);
                 self.block(then, loops);
                 self.block(otherwise, loops);
             }
             StatementKind::Loop(body) => self.block(body, loops + 1),
             StatementKind::While(condition, body) => {
-                self.expression(condition, span, true);
+                self.expression(condition, true);
                 self.block(body, loops + 1);
             }
             StatementKind::For(variable, over, body) => {
-                self.expression(over, span, true);
+                self.expression(over, true);
                 self.variables.insert(variable.clone());
                 self.block(body, loops);
             }
             StatementKind::Count(variable, first, last, body) => {
-                self.expression(first, span, true);
-                self.expression(last, span, true);
+                self.expression(first, true);
+                self.expression(last, true);
                 self.variables.insert(variable.clone());
                 self.block(body, loops);
             }
@@ -291,7 +291,7 @@ impl Checker<'_> {
             }
             StatementKind::Break => {}
             StatementKind::Return(value) => {
-                value.iter().for_each(|value| self.expression(value, span, true));
+                value.iter().for_each(|value| self.expression(value, true));
             }
         }
     }

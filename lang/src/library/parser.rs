@@ -273,7 +273,7 @@ impl Parser<'_> {
                 let over = self.expression()?;
                 items.push(Item::For { variable, over, items: self.items()? });
             } else {
-                items.push(Item::Event(self.event()?));
+                items.push(Item::Event(Box::new(self.event()?)));
             }
         }
         self.depth -= 1;

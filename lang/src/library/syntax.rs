@@ -129,7 +129,7 @@ pub enum Item {
         items: Vec<Item>,
     },
     /// A subevent.
-    Event(Event),
+    Event(Box<Event>),
 }
 
 /// `aNLR(n) reads v from x.copy@here`.

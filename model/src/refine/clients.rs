@@ -237,7 +237,7 @@ impl Frame<'_> {
             first += 1;
             if called < self.bounds.calls {
                 for call in &calls {
-                    let longer = [ops.as_slice(), &[call.clone()]].concat();
+                    let longer = [ops.as_slice(), std::slice::from_ref(call)].concat();
                     if self.may_follow(&ops, call) {
                         all.push((called + 1, accessed, longer));
                     }
@@ -245,7 +245,7 @@ impl Frame<'_> {
             }
             if accessed < self.bounds.plain {
                 for access in &plain {
-                    let longer = [ops.as_slice(), &[access.clone()]].concat();
+                    let longer = [ops.as_slice(), std::slice::from_ref(access)].concat();
                     all.push((called, accessed + 1, longer));
                 }
             }
