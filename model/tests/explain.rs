@@ -250,12 +250,14 @@ fn in_program_order(question: &Question<'_>, (from, to): (EventId, EventId)) -> 
     from < to && thread(from).is_some() && thread(from) == thread(to)
 }
 
-/// The pairs of a relation by the name that steps use: a definition, a base relation, or a table's cell.
+/// The pairs of a relation by the name that steps use: a definition, a base relation, or a table's cell. A model composed
+/// with libraries has its tables twice: over all events, and over its own.
 fn evaluated(model: &Model, evaluator: &Evaluator<'_>, name: &str) -> Option<Pairs> {
     let (name, cell) = match name.split_once('[') {
         Some((table, cell)) => (table, cell.strip_suffix(']')?.split_once(", ")),
         None => (name, None),
     };
+    let mut tables: Option<Pairs> = None;
     // A name means its last definition.
     for (definition, entry) in model.definitions.iter().enumerate().rev() {
         let pairs = |body| {
@@ -275,14 +277,23 @@ fn evaluated(model: &Model, evaluator: &Evaluator<'_>, name: &str) -> Option<Pai
                 }
             }
             DefinitionKind::Table(table) if table.name == name => {
-                let Some((row, column)) = cell else { return pairs(0) };
-                let cells = evaluator.cells(table).into_iter();
-                let named = cells
-                    .filter(|(_, (r, c))| table.rows[*r].0 == row && table.columns[*c].0 == column);
-                return Some(named.map(|(pair, _)| pair).collect());
+                let found = match cell {
+                    None => pairs(0).unwrap_or_default(),
+                    Some((row, column)) => {
+                        let is_it = |at: &(usize, usize)| {
+                            table.rows[at.0].0 == row && table.columns[at.1].0 == column
+                        };
+                        let cells = evaluator.cells(table).into_iter();
+                        cells.filter(|(_, at)| is_it(at)).map(|(pair, _)| pair).collect()
+                    }
+                };
+                tables.get_or_insert_with(Pairs::new).extend(found);
             }
             _ => {}
         }
+    }
+    if tables.is_some() {
+        return tables;
     }
     let base = Base::ALL.iter().find(|base| base.name() == name)?;
     Some(evaluator.pairs(&Expr::Base(*base)))

@@ -116,7 +116,7 @@ fn mixed_sizes_hold() {
 
 #[test]
 fn waiting_by_polls_holds() {
-    holds("wait", &Bounds { threads: 1, calls: 2, plain: 1, ..SMALL });
+    holds("wait", &Bounds { calls: 2, ..SMALL });
 }
 
 #[test]
