@@ -1,8 +1,8 @@
 //! Reports: what records say of machines, as data, computed from records and models and nothing else.
 //!
-//! [`compute`] judges every test again ([`judging`]), explains what is forbidden and was seen ([`findings`]), looks
-//! for the nearest model that would allow it ([`variants`]), and says what silence is worth ([`evidence`],
-//! [`silence`]). The same records, models and version give the same report.
+//! [`compute`] judges every test again ([`judging`]), explains what is forbidden and was seen (`findings`), looks
+//! for the nearest model that would allow it (`variants`), and says what silence is worth (`evidence`,
+//! `silence`). The same records, models and version give the same report.
 
 pub mod compare;
 pub mod data;

@@ -54,7 +54,9 @@ impl Shape {
             StmtKind::Read { location, .. } => Step::Read { at: place(location)? },
             StmtKind::Cas { location, expected, desired, .. } => {
                 let (at, hits) = (place(location)?, constant(expected)? == 0);
-                hits.then(|| writes(at, constant(desired)?)).unwrap_or(Some(()))?;
+                if hits {
+                    writes(at, constant(desired)?)?;
+                }
                 Step::Cas { at, hits }
             }
             StmtKind::Faa { location, addend, .. } => {
@@ -81,7 +83,9 @@ impl Shape {
             StmtKind::Rcas { result, target, expected, desired, id: work } => {
                 id = work.map(|work| work.0);
                 let (at, hits) = (place(target)?, constant(expected)? == 0);
-                hits.then(|| writes(at, constant(desired)?)).unwrap_or(Some(()))?;
+                if hits {
+                    writes(at, constant(desired)?)?;
+                }
                 Step::Rcas { at, into: place(result)?, hits }
             }
             StmtKind::Rfaa { result, target, addend, id: work } => {

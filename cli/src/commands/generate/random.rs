@@ -89,7 +89,9 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
             unit.tried += 1;
             match made {
                 Ok(Some(Ok(made))) => unit.made.push(made),
-                Ok(Some(Err(_))) | Ok(None) | Err(_) => {}
+                // No program comes of some numbers: it has more nodes or threads than the bounds allow.
+                Ok(None) => {}
+                Ok(Some(Err(_))) | Err(_) => unit.undecided += 1,
             }
             ControlFlow::Continue(())
         };
@@ -104,6 +106,9 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
             return Exit::Internal;
         }
         terminal.progress().inc(1);
+    }
+    if suite.counts.undecided > 0 {
+        exit.raise(Exit::Unknown);
     }
     finish(&suite, began, common.format.format, units as usize, terminal);
     exit
