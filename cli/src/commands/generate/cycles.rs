@@ -104,6 +104,9 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         }
         terminal.progress().inc(1);
     }
+    if suite.counts.undecided > 0 {
+        exit.raise(Exit::Unknown);
+    }
     finish(&suite, began, common.format.format, cycles.len(), terminal);
     exit
 }
