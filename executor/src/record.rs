@@ -101,6 +101,17 @@ impl Header {
         if self.faults != other.faults {
             return differs("list of faults", &list(&self.faults), &list(&other.faults));
         }
+        let machines = |header: &Self| -> Vec<_> {
+            let one = |node: &NodeInfo| {
+                let (device, host) = (&node.device, &node.host);
+                let device = (device.name.clone(), device.part_id, device.firmware.clone());
+                (node.name.clone(), device, host.cpu.clone(), host.os.clone())
+            };
+            header.nodes.iter().map(one).collect()
+        };
+        if machines(self) != machines(other) {
+            return Err("it was made on other machines than this run's".to_owned());
+        }
         let mut names = self.parameters.keys().chain(other.parameters.keys());
         match names.find(|name| self.parameters.get(*name) != other.parameters.get(*name)) {
             Some(name) => Err(format!("its parameter `{name}` differs from this run's")),
@@ -180,6 +191,32 @@ pub struct TestRecord {
 }
 
 impl TestRecord {
+    /// Adds what an earlier line of the same program on the same machines has.
+    fn add_earlier(&mut self, earlier: &Self) {
+        let add = |own: &mut u64, other: u64| *own = own.saturating_add(other);
+        add(&mut self.iterations, earlier.iterations);
+        add(&mut self.finished, earlier.finished);
+        add(&mut self.blocked, earlier.blocked);
+        add(&mut self.assume_failed, earlier.assume_failed);
+        add(&mut self.unfinished, earlier.unfinished);
+        for old in &earlier.outcomes {
+            match self.outcomes.iter_mut().find(|own| own.state == old.state) {
+                Some(own) => {
+                    add(&mut own.count, old.count);
+                    own.places.extend(&old.places);
+                    own.places.sort_unstable();
+                    own.places.truncate(Observations::KEPT);
+                }
+                None => self.outcomes.push(old.clone()),
+            }
+        }
+        for note in &earlier.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+    }
+
     /// The observations, for a test loaded from [`TestRecord::program`].
     ///
     /// # Errors
@@ -200,7 +237,8 @@ impl TestRecord {
             if !places.is_empty() {
                 seen.places.entry(outcome.clone()).or_default().extend(places);
             }
-            *seen.outcomes.entry(outcome).or_default() += count;
+            let known = seen.outcomes.entry(outcome).or_default();
+            *known = known.saturating_add(*count);
         }
         Ok(seen)
     }

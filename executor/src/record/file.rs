@@ -96,7 +96,7 @@ impl Record {
         Self::parse(&std::fs::read(path).map_err(ReadError::Io)?)
     }
 
-    fn put(&mut self, test: TestRecord, oddities: &mut Oddities) {
+    fn put(&mut self, mut test: TestRecord, oddities: &mut Oddities) {
         if test.program_hash != hash_text(&test.program) {
             oddities.changed.push(test.test.clone());
         }
@@ -106,6 +106,9 @@ impl Record {
             oddities.replaced += 1;
             if old.program_hash != test.program_hash {
                 oddities.reprogrammed.push(test.test.clone());
+            } else if self.header.backend != "sim" {
+                // Machines do not repeat themselves: what was seen before an interruption was seen.
+                test.add_earlier(old);
             }
             old.test.clear();
         }
@@ -127,6 +130,20 @@ impl Record {
             return Err(format!("`{file}` has changed since it was recorded"));
         }
         Ok((old.status == Status::Complete).then_some(old))
+    }
+
+    /// What real machines showed of a test before it was interrupted or broke.
+    pub fn unfinished(
+        &self,
+        (test, file, machine): (&str, &str, &str),
+        program_hash: &str,
+    ) -> Option<&TestRecord> {
+        let is_it = |old: &&TestRecord| {
+            (old.test.as_str(), old.file.as_str(), old.machine.as_str()) == (test, file, machine)
+                && old.program_hash == program_hash
+                && old.status != Status::Complete
+        };
+        self.tests.iter().find(is_it).filter(|_| self.header.backend != "sim")
     }
 }
 

@@ -214,3 +214,30 @@ fn hashes_are_those_of_fnv() {
     assert_eq!(fnv1a(&["a"]), 0x089b_c907_b544_c769_u64);
     assert_ne!(fnv1a(&["a", "b"]), fnv1a(&["ab", ""]));
 }
+
+#[test]
+fn what_machines_showed_before_an_interruption_counts() {
+    let earlier = TestRecord { notes: vec!["b lost".to_owned()], ..line("a", Status::Interrupted) };
+    let mut later = line("a", Status::Complete);
+    later.outcomes.truncate(1);
+    let text = |header: Header| {
+        let lines = [
+            serde_json::to_string(&header).unwrap(),
+            format!("{{\"kind\":\"test\",{}", &serde_json::to_string(&earlier).unwrap()[1..]),
+            format!("{{\"kind\":\"test\",{}", &serde_json::to_string(&later).unwrap()[1..]),
+        ];
+        lines.join("\n") + "\n"
+    };
+    let real = Header { backend: "verbs".to_owned(), ..header() };
+    let record = Record::parse(text(real).as_bytes()).unwrap();
+    let [merged] = record.tests.as_slice() else { panic!("{:?}", record.tests) };
+    assert_eq!(merged.status, Status::Complete);
+    assert_eq!(merged.iterations, 2 * earlier.iterations);
+    assert_eq!(merged.notes, ["b lost"]);
+    let counts: Vec<u64> = merged.outcomes.iter().map(|one| one.count).collect();
+    assert_eq!(counts.len(), 2);
+    assert_eq!(counts.iter().sum::<u64>(), later.outcomes[0].count + earlier.finished);
+    // The simulator's seed repeats what was interrupted.
+    let simulated = Record::parse(text(header()).as_bytes()).unwrap();
+    assert_eq!(simulated.tests, [later.clone()]);
+}

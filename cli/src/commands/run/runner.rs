@@ -184,7 +184,7 @@ impl Runner<'_> {
                     return;
                 }
                 answer.records.push(measured.0.clone());
-                measured
+                self.with_earlier(measured, &job)
             }
         };
         match (record.status, &record.reason) {
@@ -244,6 +244,21 @@ impl Runner<'_> {
             differs(format!("the record has a state without a value of `{name}`"))
         })?;
         Ok(Some((found.clone(), seen)))
+    }
+
+    /// What was measured, with what machines showed before the interruption that this run goes on from.
+    fn with_earlier(
+        &self,
+        (record, seen): (TestRecord, Observations),
+        job: &Job<'_>,
+    ) -> (TestRecord, Observations) {
+        let key = (job.test.name.as_str(), job.file, job.machine);
+        let previous = self.plan.previous.as_ref();
+        let earlier = previous.and_then(|old| old.unfinished(key, &hash_text(job.program)));
+        match earlier.and_then(|earlier| earlier.observations(job.test).ok()) {
+            Some(earlier) => (record, earlier.merge(seen)),
+            None => (record, seen),
+        }
     }
 
     /// What a model allows, and why that is not known in full, if it is not.
