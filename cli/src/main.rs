@@ -7,6 +7,7 @@ mod commands;
 mod engine;
 mod exit;
 mod input;
+mod interrupt;
 mod libraries;
 mod machines;
 mod models;

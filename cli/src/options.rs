@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::engine::{Engine, Request, Solver};
+use crate::exit::Exit;
 use crate::models::{ChoiceError, Models};
 use crate::problem::Problem;
 use crate::report::Report;
@@ -143,6 +144,24 @@ fn seconds(text: &str) -> Result<Duration, String> {
         return Err(wrong());
     }
     Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+}
+
+/// The models that a command without a report is asked about.
+///
+/// # Errors
+/// How the command ends if there is none; it has been said why.
+pub fn choose_models(names: &[String], terminal: &mut Terminal) -> Result<Models, Exit> {
+    match Models::choose(names) {
+        Ok((models, warnings)) => {
+            show_problems(&warnings, terminal);
+            Ok(models)
+        }
+        Err(ChoiceError::Unknown(message)) => Err(terminal.usage_error(&message)),
+        Err(ChoiceError::Bad(problems)) => {
+            show_problems(&problems, terminal);
+            Err(Exit::BadInput)
+        }
+    }
 }
 
 /// Prints problems on stderr; whether one is an error.

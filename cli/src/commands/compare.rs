@@ -9,8 +9,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::exit::Exit;
-use crate::models::{ChoiceError, LoadedModel, Models};
-use crate::options::{FormatOption, JobsOption, show_problems};
+use crate::models::LoadedModel;
+use crate::options::{FormatOption, JobsOption, choose_models};
 use crate::terminal::Terminal;
 
 pub(crate) use search::bounds_of;
@@ -82,15 +82,6 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 /// A model that the command line names; if there is none, it has been said why.
 pub fn load(argument: &str, terminal: &mut Terminal) -> Result<Arc<LoadedModel>, Exit> {
-    match Models::choose(std::slice::from_ref(&argument.to_owned())) {
-        Ok((models, warnings)) => {
-            show_problems(&warnings, terminal);
-            models.chosen.first().cloned().ok_or(Exit::Internal)
-        }
-        Err(ChoiceError::Unknown(message)) => Err(terminal.usage_error(&message)),
-        Err(ChoiceError::Bad(problems)) => {
-            show_problems(&problems, terminal);
-            Err(Exit::BadInput)
-        }
-    }
+    let models = choose_models(&[argument.to_owned()], terminal)?;
+    models.chosen.first().cloned().ok_or(Exit::Internal)
 }

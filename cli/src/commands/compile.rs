@@ -20,8 +20,8 @@ use lang::source::Source;
 use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
-use crate::models::{ChoiceError, LoadedModel, Models};
-use crate::options::{JobsOption, SolverOptions, show_problems};
+use crate::models::{LoadedModel, Models};
+use crate::options::{JobsOption, SolverOptions, choose_models, show_problems};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
 use crate::table::count;
@@ -84,17 +84,9 @@ impl Target {
 
 /// Compiles all tests; wrong ones do not keep it from compiling the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let chosen: Vec<String> = arguments.model.iter().cloned().collect();
-    let models = match Models::choose(&chosen) {
-        Ok((models, warnings)) => {
-            show_problems(&warnings, terminal);
-            models
-        }
-        Err(ChoiceError::Unknown(message)) => return terminal.usage_error(&message),
-        Err(ChoiceError::Bad(problems)) => {
-            show_problems(&problems, terminal);
-            return Exit::BadInput;
-        }
+    let models = match choose_models(arguments.model.as_slice(), terminal) {
+        Ok(models) => models,
+        Err(exit) => return exit,
     };
     let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     let mut exit = Exit::Fine;

@@ -18,8 +18,8 @@ use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{Input, load_test};
 use crate::libraries::{InlineOption, LibraryOption, inlined};
-use crate::models::{ChoiceError, LoadedModel, Models};
-use crate::options::{Format, FormatOption, SolverOptions, show_problems};
+use crate::models::LoadedModel;
+use crate::options::{Format, FormatOption, SolverOptions, choose_models, show_problems};
 use crate::problem::problems;
 use crate::terminal::Terminal;
 
@@ -59,17 +59,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return terminal
             .usage_error("only one of --dot and --svg can be written to standard output");
     }
-    let chosen: Vec<String> = arguments.model.iter().cloned().collect();
-    let models = match Models::choose(&chosen) {
-        Ok((models, warnings)) => {
-            show_problems(&warnings, terminal);
-            models
-        }
-        Err(ChoiceError::Unknown(message)) => return terminal.usage_error(&message),
-        Err(ChoiceError::Bad(errors)) => {
-            show_problems(&errors, terminal);
-            return Exit::BadInput;
-        }
+    let models = match choose_models(arguments.model.as_slice(), terminal) {
+        Ok(models) => models,
+        Err(exit) => return exit,
     };
     let input = Input { path: arguments.path.clone(), is_named: true };
     let (loaded, diagnostics) = load_test(&input);

@@ -13,8 +13,8 @@ use model::refine::{Answer, Bounds, Client, Counterexample, Refinement, clients}
 use model::smt::solver::{Limits, SolverKind};
 use serde_json::{Value as Json, json};
 
-use super::run::stop_on_signal;
 use crate::exit::Exit;
+use crate::interrupt::stop_on_signal;
 use crate::libraries::{LibraryOption, by_name};
 use crate::models::Models;
 use crate::options::{Format, FormatOption, JobsOption, show_problems};

@@ -11,8 +11,7 @@ mod verbs;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
 use executor::sim::Sim;
@@ -21,6 +20,7 @@ use serde_json::json;
 use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, Input};
+use crate::interrupt::stop_on_signal;
 use crate::libraries::LibraryOption;
 use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
@@ -240,18 +240,4 @@ fn run_all(
         report.internal_error("", &format!("the record cannot be written: {error}"));
     }
     stop.load(Ordering::Relaxed)
-}
-
-/// A flag that the first Ctrl-C sets; the second ends the process.
-pub fn stop_on_signal() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let handler = move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    };
-    // Without a handler, Ctrl-C ends the process at once; the record keeps what it has.
-    drop(ctrlc::set_handler(handler));
-    stop
 }

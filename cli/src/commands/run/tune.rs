@@ -18,9 +18,10 @@ use lang::source::Source;
 use serde_json::{Value as Json, json};
 
 use super::verbs::VerbsOptions;
-use super::{Arguments, BackendName, plan, runner, stop_on_signal};
+use super::{Arguments, BackendName, plan, runner};
 use crate::exit::Exit;
 use crate::input::{self, load_test};
+use crate::interrupt::stop_on_signal;
 use crate::models::{LoadedModel, Models};
 use crate::options::Format;
 use crate::problem::{Problem, problems};
