@@ -166,7 +166,11 @@ fn search(
         let found = pivot.smallest(bounds.size, &mut tried).ok().flatten()?;
         let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
         let made = make(draft.clone(), vocabulary.completion, model.model(), change.allows_more);
-        Some((made.ok().map(|made| (draft, made)), tried))
+        let made = match made {
+            Ok(suite::Tried::Made(made)) => Some((draft, *made)),
+            Ok(_) | Err(_) => None,
+        };
+        Some((made, tried))
     };
     let tried = |hole: &usize| {
         let pivot = Pivot::new(&known, &suite.changes[*hole], &vocabulary, bounds, 1);

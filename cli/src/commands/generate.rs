@@ -4,15 +4,14 @@
 //! that a run that was interrupted goes on where it was, to the same bytes.
 
 mod cycles;
+mod generation;
 mod pivot;
 mod random;
 pub mod suite;
 
-pub use pivot::make;
+pub use generation::make;
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 
@@ -72,18 +71,4 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Way::Cycles(way) => cycles::run(way, &model, terminal),
         Way::Random(way) => random::run(way, &model, terminal),
     }
-}
-
-/// A flag that the first Ctrl-C sets; the second ends the process.
-fn stop_on_signal() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let handler = move || {
-        if flag.swap(true, std::sync::atomic::Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    };
-    // Without a handler, Ctrl-C ends the process at once; the suite keeps what it has.
-    drop(ctrlc::set_handler(handler));
-    stop
 }

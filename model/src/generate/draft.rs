@@ -285,7 +285,8 @@ impl Draft {
         key
     }
 
-    /// What a file says of the outcomes under a model: of the claim, and all of them if they are not too many.
+    /// What a file says of the outcomes under a model: of the claim, and all of them if they are not too many. There
+    /// is nothing to say of a draft without a claim if there are none, or too many.
     ///
     /// # Errors
     /// If the engine cannot say all outcomes, or the claim cannot be observed.
@@ -308,9 +309,6 @@ impl Draft {
         }
         if found.len() <= MOST_LISTED && !names.is_empty() && !found.is_empty() {
             verdicts.push(exactly(&names, &found));
-        }
-        if verdicts.is_empty() {
-            return Err(Undecided("too many outcomes to list".to_owned()));
         }
         Ok(verdicts)
     }

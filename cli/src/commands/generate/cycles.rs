@@ -2,21 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use clap::Args;
 use model::generate::cycles::draft;
-use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
 use model::generate::relaxations::parse;
 use model::generate::search::{Bounds, Known, Vocabulary};
 use model::generate::segments::{Segment, two_steps};
 use serde_json::json;
 
-use super::pivot::{finish, make};
-use super::suite::{Made, Suite, Unit};
-use super::{Common, stop_on_signal};
+use super::Common;
+use super::generation::{Generation, make};
+use super::suite::Unit;
 use crate::commands::compare::bounds_of;
 use crate::exit::Exit;
 use crate::models::LoadedModel;
@@ -59,60 +56,27 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
             Err(message) => return terminal.usage_error(&format!("`{text}`: {message}")),
         }
     }
-    let head = json!({
-        "schema": "litmus-suite/1",
-        "version": env!("CARGO_PKG_VERSION"),
-        "command": "gen cycles",
-        "model": { "name": model.name(), "hash": model.identity.hash },
-        "cycles": arguments.cycles,
-        "bounds": format!("{bounds}"),
-    });
-    let source =
-        format!("litmus gen cycles, {} {}; at most {bounds}", model.name(), model.identity.hash);
-    let model_text = (model.model(), !model.is_own);
-    let opened = Suite::open(&common.output, &head, model_text, vocabulary.completion, source);
-    let mut suite = match opened {
-        Ok(suite) => suite,
+    let choices = json!({ "cycles": arguments.cycles });
+    let opened = Generation::open("cycles", &choices, common, bounds, model, &vocabulary);
+    let generation = match opened {
+        Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),
     };
-    let (stop, began, jobs) = (stop_on_signal(), Instant::now(), common.jobs.count());
     if cycles.is_empty() {
-        cycles = enumerated(model, &vocabulary, &bounds, jobs);
+        cycles = enumerated(model, &vocabulary, &bounds, generation.jobs);
     }
-    terminal.begin_progress(cycles.len());
-    let mut exit = Exit::Fine;
-    for (name, drafts) in cycles.iter().skip(suite.counts.units) {
-        let mut unit = Unit { name: name.clone(), title: title(name), ..Unit::default() };
+    generation.fill(cycles.len(), terminal, |generation, index, _| {
+        let (name, drafts) = &cycles[index];
+        let mut unit =
+            Unit { name: name.clone(), title: format!("cycle: {name}"), ..Unit::default() };
         let work = |draft: &Draft| make(draft.clone(), vocabulary.completion, model.model(), false);
-        let each = |_: &Draft, made: Result<Result<Made, Undecided>, String>| {
-            unit.tried += 1;
-            match made {
-                Ok(Ok(made)) => unit.made.push(made),
-                Ok(Err(_)) | Err(_) => unit.undecided += 1,
-            }
+        let each = |_: &Draft, tried| {
+            unit.take(tried);
             ControlFlow::Continue(())
         };
-        map_in_order(drafts, jobs, &stop, work, each);
-        if stop.load(Ordering::Relaxed) {
-            terminal.note("stopped; the same command goes on from here");
-            exit = Exit::Unknown;
-            break;
-        }
-        if let Err(message) = suite.add(&unit) {
-            terminal.err(&format!("error: {message}\n"));
-            return Exit::Internal;
-        }
-        terminal.progress().inc(1);
-    }
-    if suite.counts.undecided > 0 {
-        exit.raise(Exit::Unknown);
-    }
-    finish(&suite, began, common.format.format, cycles.len(), terminal);
-    exit
-}
-
-fn title(name: &str) -> String {
-    format!("cycle: {name}")
+        map_in_order(drafts, generation.jobs, &generation.stop, work, each);
+        unit
+    })
 }
 
 /// How many tests a unit has.

@@ -1,29 +1,25 @@
 //! `litmus gen pivot`.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use clap::Args;
-use lang::cat::model::Model;
 use model::changes::{self, Change, Subject};
 use model::coverage::{IMPLIED, implied};
-use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
 use model::generate::pivot::Pivot;
-use model::generate::search::{Bounds, Known, Vocabulary};
-use model::generate::shape::{Completion, Shape};
+use model::generate::search::{Known, Vocabulary};
+use model::generate::shape::Shape;
 use serde_json::json;
 
-use super::suite::{Made, Suite, Unit};
-use super::{Common, stop_on_signal};
+use super::Common;
+use super::generation::{Generation, make};
+use super::suite::{Tried, Unit};
 use crate::commands::compare::bounds_of;
 use crate::exit::Exit;
 use crate::models::LoadedModel;
-use crate::options::Format;
 use crate::ordered::map_in_order;
-use crate::table::count;
 use crate::terminal::Terminal;
 
 /// Tests that hang on one rule of a model
@@ -51,90 +47,20 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         Err(message) => return terminal.usage_error(&message),
     };
     let vocabulary = Vocabulary::of(&[model.model()]);
-    let head = json!({
-        "schema": "litmus-suite/1",
-        "version": env!("CARGO_PKG_VERSION"),
-        "command": "gen pivot",
-        "model": { "name": model.name(), "hash": model.identity.hash },
-        "rules": changes.iter().map(|change| &change.name).collect::<Vec<_>>(),
-        "bounds": format!("{bounds}"),
-    });
-    let source =
-        format!("litmus gen pivot, {} {}; at most {bounds}", model.name(), model.identity.hash);
-    let model_text = (model.model(), !model.is_own);
-    let opened = Suite::open(&common.output, &head, model_text, vocabulary.completion, source);
-    let mut suite = match opened {
-        Ok(suite) => suite,
+    let names: Vec<&String> = changes.iter().map(|change| &change.name).collect();
+    let choices = json!({ "rules": names });
+    let opened = Generation::open("pivot", &choices, common, bounds, model, &vocabulary);
+    let generation = match opened {
+        Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),
     };
-    let stop = stop_on_signal();
-    let began = Instant::now();
-    let jobs = common.jobs.count();
-    let done = suite.counts.units;
-    let mut exit = Exit::Fine;
-    if done < changes.len() {
-        let known = Known::new(model.model(), &vocabulary, &bounds, jobs);
-        let maker =
-            Maker { model: model.model(), vocabulary: &vocabulary, bounds, jobs, stop: &stop };
-        terminal.begin_progress(changes.len());
-        terminal.progress().inc(done as u64);
-        for change in &changes[done..] {
-            terminal.progress().set_message(change.name.clone());
-            let unit = maker.unit(&known, change, terminal);
-            if stop.load(Ordering::Relaxed) {
-                terminal.note("stopped; the same command goes on from here");
-                exit = Exit::Unknown;
-                break;
-            }
-            if let Err(message) = suite.add(&unit) {
-                terminal.err(&format!("error: {message}\n"));
-                return Exit::Internal;
-            }
-            terminal.progress().inc(1);
-        }
-    }
-    if suite.counts.undecided > 0 {
-        exit.raise(Exit::Unknown);
-    }
-    finish(&suite, began, common.format.format, changes.len(), terminal);
-    exit
-}
-
-/// Says what there is.
-pub fn finish(
-    suite: &Suite<'_>,
-    began: Instant,
-    format: Format,
-    units: usize,
-    terminal: &mut Terminal,
-) {
-    let counts = suite.counts;
-    match format {
-        Format::Json => terminal.out(&format!(
-            "{}\n",
-            json!({
-                "schema": "litmus-gen/1",
-                "files": counts.files,
-                "units": counts.units,
-                "of": units,
-                "tried": counts.tried,
-                "undecided": counts.undecided,
-                "seconds": began.elapsed().as_secs_f64(),
-            })
-        )),
-        Format::Table => {
-            let mut text = format!(
-                "{}: {} programs tried, {} of {units} done\n",
-                count(counts.files, "test"),
-                counts.tried,
-                counts.units
-            );
-            if counts.undecided > 0 {
-                text += &format!("  undecided: {}\n", counts.undecided);
-            }
-            terminal.out(&text);
-        }
-    }
+    let known = OnceCell::new();
+    generation.fill(changes.len(), terminal, |generation, index, terminal| {
+        terminal.progress().set_message(changes[index].name.clone());
+        let jobs = generation.jobs;
+        let known = known.get_or_init(|| Known::new(model.model(), &vocabulary, &bounds, jobs));
+        unit(generation, known, &changes[index], terminal)
+    })
 }
 
 /// The changes that the command line asks for: all that take something away, if it names none, but for those
@@ -157,10 +83,9 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
         let is_it = |change: &Change| {
             change.name == *rule
                 || match &change.subject {
-                    Subject::Axiom(name) | Subject::Order(name) | Subject::Part(name, _) => {
-                        name == rule
-                    }
-                    Subject::Cell { .. } => false,
+                    Subject::Axiom(name) | Subject::Part(name, _) => name == rule,
+                    Subject::Order(order) => order.name == *rule,
+                    Subject::Cell(_) => false,
                 }
         };
         choose(&all, &mut wanted, is_it, || {
@@ -173,16 +98,15 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
             None => (None, cell.as_str()),
         };
         let (row, column) = pair.split_once(',').unwrap_or((pair, ""));
-        let is_it = |change: &Change| match &change.subject {
-            Subject::Cell { tables, row: known_row, column: known_column } => {
+        let is_it = |change: &Change| {
+            change.cell().is_some_and(|cell| {
                 // Without a table, the cell of all tables in which it stands.
                 let is_table = match table {
-                    Some(table) => matches!(tables.as_slice(), [one] if one == table),
+                    Some(table) => matches!(cell.tables.as_slice(), [one] if one.name == table),
                     None => true,
                 };
-                is_table && known_row == row.trim() && known_column == column.trim()
-            }
-            _ => false,
+                is_table && cell.row.name == row.trim() && cell.column.name == column.trim()
+            })
         };
         choose(&all, &mut wanted, is_it, || {
             format!("there is no cell `{cell}` in {}", model.name)
@@ -203,63 +127,33 @@ fn choose(
     if wanted.len() == before { Err(message()) } else { Ok(()) }
 }
 
-struct Maker<'a> {
-    model: &'a Model,
-    vocabulary: &'a Vocabulary,
-    bounds: Bounds,
-    jobs: usize,
-    stop: &'a AtomicBool,
-}
-
-impl Maker<'_> {
-    fn unit(&self, known: &Known<'_>, change: &Change, terminal: &mut Terminal) -> Unit {
-        let pivot = Pivot::new(known, change, self.vocabulary, self.bounds, self.jobs);
-        let mut unit = Unit {
-            name: change.name.clone(),
-            title: format!("{}: {}", self.model.name, change.name),
-            ..Unit::default()
-        };
-        let completion = self.vocabulary.completion;
-        for size in 1..=self.bounds.size {
-            let shapes = pivot.of_size(size);
-            let work = |shape: &Shape| -> Result<Option<Made>, Undecided> {
-                let Some(found) = pivot.check(shape)? else { return Ok(None) };
-                let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
-                make(draft, completion, self.model, change.allows_more).map(Some)
-            };
-            let each = |_: &Shape, made: Result<Result<Option<Made>, Undecided>, String>| {
-                unit.tried += 1;
-                match made {
-                    Ok(Ok(made)) => unit.made.extend(made),
-                    Ok(Err(_)) | Err(_) => unit.undecided += 1,
-                }
-                terminal.progress().tick();
-                ControlFlow::Continue(())
-            };
-            map_in_order(&shapes, self.jobs, self.stop, work, each);
-        }
-        unit
-    }
-}
-
-/// A test with its verdicts, and its twin if it is forbidden.
-///
-/// # Errors
-/// If the engine cannot say.
-pub fn make(
-    draft: Draft,
-    completion: Completion,
-    model: &Model,
-    has_twin: bool,
-) -> Result<Made, Undecided> {
-    let verdicts = draft.verdicts(completion, model)?;
-    let twin = if has_twin { draft.twin(completion, model) } else { None };
-    let twin = match twin.map(|twin| twin.canonical()) {
-        Some(twin) => {
-            let verdicts = twin.verdicts(completion, model)?;
-            Some((twin, verdicts))
-        }
-        None => None,
+/// All tests of a change, by size.
+fn unit(
+    generation: &Generation<'_>,
+    known: &Known<'_>,
+    change: &Change,
+    terminal: &mut Terminal,
+) -> Unit {
+    let Generation { vocabulary, bounds, jobs, .. } = *generation;
+    let model = generation.model.model();
+    let pivot = Pivot::new(known, change, vocabulary, bounds, jobs);
+    let mut unit = Unit {
+        name: change.name.clone(),
+        title: format!("{}: {}", model.name, change.name),
+        ..Unit::default()
     };
-    Ok(Made { draft, verdicts, twin })
+    for size in 1..=bounds.size {
+        let work = |shape: &Shape| {
+            let Some(found) = pivot.check(shape)? else { return Ok(Tried::Nothing) };
+            let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
+            make(draft, vocabulary.completion, model, change.allows_more)
+        };
+        let each = |_: &Shape, tried| {
+            unit.take(tried);
+            terminal.progress().tick();
+            ControlFlow::Continue(())
+        };
+        map_in_order(&pivot.of_size(size), jobs, &generation.stop, work, each);
+    }
+    unit
 }

@@ -1,8 +1,6 @@
 //! `litmus gen random`.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use clap::Args;
 use model::generate::draft::Draft;
@@ -10,9 +8,9 @@ use model::generate::random::{Weights, random};
 use model::generate::search::Vocabulary;
 use serde_json::json;
 
-use super::pivot::{finish, make};
-use super::suite::{Made, Suite, Unit};
-use super::{Common, stop_on_signal};
+use super::Common;
+use super::generation::{Generation, make};
+use super::suite::{Tried, Unit};
 use crate::commands::compare::bounds_of;
 use crate::exit::Exit;
 use crate::models::LoadedModel;
@@ -43,73 +41,34 @@ pub struct Arguments {
 const AT_ONCE: u64 = 64;
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
-    let common = &arguments.common;
+    let Arguments { common, seed, count, weights } = arguments;
+    let choices = json!({ "count": count, "weights": weights.to_string() });
+    let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
     let vocabulary = Vocabulary::of(&[model.model()]);
-    let (seed, weights) = (arguments.seed, arguments.weights.to_string());
-    let head = json!({
-        "schema": "litmus-suite/1",
-        "version": env!("CARGO_PKG_VERSION"),
-        "command": "gen random",
-        "model": { "name": model.name(), "hash": model.identity.hash },
-        "seed": seed,
-        "count": arguments.count,
-        "weights": weights,
-        "bounds": format!("{bounds}"),
-    });
-    let source = format!(
-        "litmus gen random --seed {seed}, {} {}; at most {bounds}",
-        model.name(),
-        model.identity.hash
-    );
-    let model_text = (model.model(), !model.is_own);
-    let opened = Suite::open(&common.output, &head, model_text, vocabulary.completion, source);
-    let mut suite = match opened {
-        Ok(suite) => suite,
+    let opened = Generation::open(&way, &choices, common, bounds, model, &vocabulary);
+    let generation = match opened {
+        Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),
     };
-    let stop = stop_on_signal();
-    let began = Instant::now();
-    let units = arguments.count.div_ceil(AT_ONCE);
-    terminal.begin_progress(units as usize);
-    let mut exit = Exit::Fine;
-    for index in suite.counts.units as u64..units {
-        let numbers: Vec<u64> =
-            (index * AT_ONCE..((index + 1) * AT_ONCE).min(arguments.count)).collect();
-        let mut unit = Unit {
-            name: format!("{}-{}", index * AT_ONCE, index * AT_ONCE + numbers.len() as u64 - 1),
-            ..Unit::default()
-        };
+    let units = count.div_ceil(AT_ONCE) as usize;
+    generation.fill(units, terminal, |generation, index, _| {
+        let first = index as u64 * AT_ONCE;
+        let numbers: Vec<u64> = (first..(first + AT_ONCE).min(*count)).collect();
+        let name = format!("{first}-{}", first + numbers.len() as u64 - 1);
+        let mut unit = Unit { name, ..Unit::default() };
         let work = |number: &u64| {
-            let shape = random(seed, *number, &arguments.weights, &vocabulary, &bounds)?;
+            let Some(shape) = random(*seed, *number, weights, &vocabulary, &bounds) else {
+                return Ok(Tried::Nothing);
+            };
             let draft = Draft { shape, claim: Vec::new() };
-            Some(make(draft, vocabulary.completion, model.model(), false))
+            make(draft, vocabulary.completion, model.model(), false)
         };
-        let each = |_: &u64, made: Result<Option<Result<Made, _>>, String>| {
-            unit.tried += 1;
-            match made {
-                Ok(Some(Ok(made))) => unit.made.push(made),
-                // No program comes of some numbers: it has more nodes or threads than the bounds allow.
-                Ok(None) => {}
-                Ok(Some(Err(_))) | Err(_) => unit.undecided += 1,
-            }
+        let each = |_: &u64, tried| {
+            unit.take(tried);
             ControlFlow::Continue(())
         };
-        map_in_order(&numbers, common.jobs.count(), &stop, work, each);
-        if stop.load(Ordering::Relaxed) {
-            terminal.note("stopped; the same command goes on from here");
-            exit = Exit::Unknown;
-            break;
-        }
-        if let Err(message) = suite.add(&unit) {
-            terminal.err(&format!("error: {message}\n"));
-            return Exit::Internal;
-        }
-        terminal.progress().inc(1);
-    }
-    if suite.counts.undecided > 0 {
-        exit.raise(Exit::Unknown);
-    }
-    finish(&suite, began, common.format.format, units as usize, terminal);
-    exit
+        map_in_order(&numbers, generation.jobs, &generation.stop, work, each);
+        unit
+    })
 }

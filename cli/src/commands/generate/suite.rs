@@ -11,11 +11,14 @@ use std::path::{Path, PathBuf};
 use lang::cat::model::Model;
 use lang::source::Source;
 use model::allowed::{Options, Question};
+use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
 use model::generate::shape::Completion;
 use model::generate::text::{self, Words};
 use model::verdict;
 use serde_json::{Value as Json, json};
+
+use crate::ordered::Panic;
 
 /// The journal's name.
 pub const JOURNAL: &str = "suite.jsonl";
@@ -31,6 +34,16 @@ pub struct Made {
     pub twin: Option<(Draft, Vec<String>)>,
 }
 
+/// What came of a program.
+pub enum Tried {
+    /// A test.
+    Made(Box<Made>),
+    /// No test: it has no claim, and no outcomes or more than a file lists.
+    Unlisted,
+    /// No test: it is not what is looked for.
+    Nothing,
+}
+
 /// What a unit came to.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
@@ -44,6 +57,8 @@ pub struct Unit {
     pub tried: u64,
     /// Those of which the engine could not tell.
     pub undecided: u64,
+    /// Those without a claim that have more outcomes than a file lists: no test comes of them.
+    pub unlisted: u64,
 }
 
 /// How many tests were written, and how many were known.
@@ -57,6 +72,8 @@ pub struct Counts {
     pub tried: u64,
     /// Those of which the engine could not tell.
     pub undecided: u64,
+    /// Those without a claim that have more outcomes than a file lists: no test comes of them.
+    pub unlisted: u64,
 }
 
 /// A suite in a folder.
@@ -74,6 +91,19 @@ pub struct Suite<'m> {
     source: String,
     /// What is there.
     pub counts: Counts,
+}
+
+impl Unit {
+    /// Counts a program, and keeps what came of it.
+    pub fn take(&mut self, tried: Result<Result<Tried, Undecided>, Panic>) {
+        self.tried += 1;
+        match tried {
+            Ok(Ok(Tried::Made(made))) => self.made.push(*made),
+            Ok(Ok(Tried::Unlisted)) => self.unlisted += 1,
+            Ok(Ok(Tried::Nothing)) => {}
+            Ok(Err(_)) | Err(_) => self.undecided += 1,
+        }
+    }
 }
 
 impl<'m> Suite<'m> {
@@ -151,6 +181,7 @@ impl<'m> Suite<'m> {
         self.counts.units += 1;
         self.counts.tried += json["tried"].as_u64().unwrap_or(0);
         self.counts.undecided += json["undecided"].as_u64().unwrap_or(0);
+        self.counts.unlisted += json["unlisted"].as_u64().unwrap_or(0);
         Ok(())
     }
 
@@ -180,11 +211,13 @@ impl<'m> Suite<'m> {
         self.counts.units += 1;
         self.counts.tried += unit.tried;
         self.counts.undecided += unit.undecided;
+        self.counts.unlisted += unit.unlisted;
         self.line(&json!({
             "unit": unit.name,
             "tests": tests,
             "tried": unit.tried,
             "undecided": unit.undecided,
+            "unlisted": unit.unlisted,
         }))
     }
 

@@ -1,0 +1,171 @@
+//! What all ways to make tests do alike: open the suite, add unit after unit, and say what there is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use lang::cat::model::Model;
+use model::generate::distinguish::Undecided;
+use model::generate::draft::Draft;
+use model::generate::search::{Bounds, Vocabulary};
+use model::generate::shape::Completion;
+use serde_json::{Value as Json, json};
+
+use super::Common;
+use super::suite::{Made, Suite, Tried, Unit};
+use crate::exit::Exit;
+use crate::interrupt::stop_on_signal;
+use crate::models::LoadedModel;
+use crate::options::Format;
+use crate::table::count;
+use crate::terminal::Terminal;
+
+/// A suite that is being made.
+pub struct Generation<'m> {
+    pub model: &'m LoadedModel,
+    pub vocabulary: &'m Vocabulary,
+    pub bounds: Bounds,
+    pub jobs: usize,
+    /// Set by Ctrl-C; a unit that sees it is not added, so it need not be whole.
+    pub stop: Arc<AtomicBool>,
+    suite: Suite<'m>,
+    began: Instant,
+    format: Format,
+}
+
+impl<'m> Generation<'m> {
+    /// Opens the suite of a command: `way` is the command as far as every test repeats it, and `choices` what else its
+    /// tests depend on.
+    ///
+    /// # Errors
+    /// Why the folder cannot be used.
+    pub fn open(
+        way: &str,
+        choices: &Json,
+        common: &Common,
+        bounds: Bounds,
+        model: &'m LoadedModel,
+        vocabulary: &'m Vocabulary,
+    ) -> Result<Self, String> {
+        let head = json!({
+            "schema": "litmus-suite/1",
+            "version": env!("CARGO_PKG_VERSION"),
+            "command": format!("gen {way}"),
+            "model": { "name": model.name(), "hash": model.identity.hash },
+            "choices": choices,
+            "bounds": format!("{bounds}"),
+        });
+        let (name, hash) = (model.name(), &model.identity.hash);
+        let source = format!("litmus gen {way}, {name} {hash}; at most {bounds}");
+        let is_shipped = !model.is_own;
+        let suite = Suite::open(
+            &common.output,
+            &head,
+            (model.model(), is_shipped),
+            vocabulary.completion,
+            source,
+        )?;
+        Ok(Self {
+            model,
+            vocabulary,
+            bounds,
+            jobs: common.jobs.count(),
+            stop: stop_on_signal(),
+            suite,
+            began: Instant::now(),
+            format: common.format.format,
+        })
+    }
+
+    /// Adds those of so many units that are not there yet, in order, and says what there is then.
+    pub fn fill(
+        mut self,
+        units: usize,
+        terminal: &mut Terminal,
+        mut make: impl FnMut(&Self, usize, &mut Terminal) -> Unit,
+    ) -> Exit {
+        let mut exit = Exit::Fine;
+        terminal.begin_progress(units);
+        terminal.progress().inc(self.suite.counts.units as u64);
+        for index in self.suite.counts.units..units {
+            let unit = make(&self, index, terminal);
+            if self.stop.load(Ordering::Relaxed) {
+                terminal.note("stopped; the same command goes on from here");
+                exit = Exit::Unknown;
+                break;
+            }
+            if let Err(message) = self.suite.add(&unit) {
+                terminal.err(&format!("error: {message}\n"));
+                return Exit::Internal;
+            }
+            terminal.progress().inc(1);
+        }
+        if self.suite.counts.undecided > 0 {
+            exit.raise(Exit::Unknown);
+        }
+        self.show(units, terminal);
+        exit
+    }
+
+    fn show(&self, units: usize, terminal: &mut Terminal) {
+        let counts = self.suite.counts;
+        match self.format {
+            Format::Json => terminal.out(&format!(
+                "{}\n",
+                json!({
+                    "schema": "litmus-gen/1",
+                    "files": counts.files,
+                    "units": counts.units,
+                    "of": units,
+                    "tried": counts.tried,
+                    "undecided": counts.undecided,
+                    "unlisted": counts.unlisted,
+                    "seconds": self.began.elapsed().as_secs_f64(),
+                })
+            )),
+            Format::Table => {
+                let mut text = format!(
+                    "{}: {} programs tried, {} of {units} done\n",
+                    count(counts.files, "test"),
+                    counts.tried,
+                    counts.units
+                );
+                if counts.undecided > 0 {
+                    text += &format!("  undecided: {}\n", counts.undecided);
+                }
+                if counts.unlisted > 0 {
+                    text += &format!(
+                        "  not written, with more outcomes than a file lists: {}\n",
+                        counts.unlisted
+                    );
+                }
+                terminal.out(&text);
+            }
+        }
+    }
+}
+
+/// A test with its verdicts, and its twin if it is to have one; nothing, if nothing can be said of it.
+///
+/// # Errors
+/// If the engine cannot say.
+pub fn make(
+    draft: Draft,
+    completion: Completion,
+    model: &Model,
+    has_twin: bool,
+) -> Result<Tried, Undecided> {
+    let verdicts = draft.verdicts(completion, model)?;
+    if verdicts.is_empty() {
+        return Ok(Tried::Unlisted);
+    }
+    let twin = if has_twin { draft.twin(completion, model) } else { None };
+    let twin = match twin.map(|twin| twin.canonical()) {
+        Some(twin) => {
+            let verdicts = twin.verdicts(completion, model)?;
+            Some((twin, verdicts))
+        }
+        None => None,
+    };
+    Ok(Tried::Made(Box::new(Made { draft, verdicts, twin })))
+}
