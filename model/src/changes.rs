@@ -6,19 +6,12 @@ use lang::cat::model::{Cell, DefinitionKind, Expr, Model, Table};
 /// What a change is of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
-    /// A cell, by row and column, of these tables.
-    Cell {
-        /// The tables' names.
-        tables: Vec<String>,
-        /// The row's name.
-        row: String,
-        /// The column's name.
-        column: String,
-    },
+    /// A cell of one table, or of several.
+    Cell(CellOf),
     /// An axiom, by name.
     Axiom(String),
-    /// A chosen order, by name.
-    Order(String),
+    /// A chosen order, as an index into [`Model::definitions`].
+    Order(Named),
     /// An alternative of a union in an axiom or definition, by its name, from 1.
     Part(String, usize),
 }
@@ -36,27 +29,40 @@ pub struct Change {
     pub allows_more: bool,
     /// Where this is empty for every set of choices, the change changes nothing; an expression without choices.
     pub about: Expr,
-    /// The cell, if it is one of some tables.
-    pub cell: Option<CellOf>,
-    /// The order, if it is one that is dropped, as an index into [`Model::definitions`].
-    pub order: Option<usize>,
+}
+
+/// Something of a model, by its place and its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Named {
+    /// Where it stands, from 0.
+    pub index: usize,
+    /// What it is called.
+    pub name: String,
 }
 
 /// A cell of one table, or of several.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellOf {
-    /// The tables, as indices into [`Model::definitions`].
-    pub tables: Vec<usize>,
-    /// The row, from 0.
-    pub row: usize,
-    /// The column, from 0.
-    pub column: usize,
+    /// The tables, with indices into [`Model::definitions`].
+    pub tables: Vec<Named>,
+    /// The row.
+    pub row: Named,
+    /// The column.
+    pub column: Named,
 }
 
 impl Change {
     /// What is lost, without the verb: `oppo[nrW, nrW]`.
-    pub fn subject(&self) -> &str {
+    pub fn lost(&self) -> &str {
         self.name.strip_prefix("drop ").unwrap_or(&self.name)
+    }
+
+    /// The cell, if it is of one.
+    pub fn cell(&self) -> Option<&CellOf> {
+        match &self.subject {
+            Subject::Cell(cell) => Some(cell),
+            _ => None,
+        }
     }
 
     /// Does the same to another model, one that differs from the original by such changes of other things; whether
@@ -64,22 +70,22 @@ impl Change {
     pub fn apply_to(&self, model: &mut Model) -> bool {
         let edit = |index: usize, model: &mut Model| {
             let kind = model.definitions.get_mut(index).map(|definition| &mut definition.kind);
-            match (kind, &self.cell) {
-                (Some(DefinitionKind::Table(table)), Some(cell)) => {
-                    table.rows[cell.row].2[cell.column] = Cell::Unordered;
+            match (kind, &self.subject) {
+                (Some(DefinitionKind::Table(table)), Subject::Cell(cell)) => {
+                    table.rows[cell.row.index].2[cell.column.index] = Cell::Unordered;
                     true
                 }
-                (Some(DefinitionKind::Choice { total_on, .. }), None) => {
+                (Some(DefinitionKind::Choice { total_on, .. }), Subject::Order(_)) => {
                     *total_on = Expr::Empty;
                     true
                 }
                 _ => false,
             }
         };
-        let indices = match (&self.cell, self.order) {
-            (Some(cell), _) => cell.tables.clone(),
-            (None, Some(order)) => vec![order],
-            (None, None) => return false,
+        let indices = match &self.subject {
+            Subject::Cell(cell) => cell.tables.iter().map(|table| table.index).collect(),
+            Subject::Order(order) => vec![order.index],
+            Subject::Axiom(_) | Subject::Part(..) => return false,
         };
         self.allows_more && indices.into_iter().all(|index| edit(index, model))
     }
@@ -117,8 +123,8 @@ pub fn of(model: &Model) -> Vec<Change> {
         };
         // Without an order of writes there are no final values to speak of.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
-            let change = dropped(Subject::Order(name.clone()), replaced(Expr::Empty));
-            changes.push(Change { order: Some(index), ..change });
+            let order = Named { index, name: name.clone() };
+            changes.push(dropped(Subject::Order(order), replaced(Expr::Empty)));
         }
         for (part, body) in without_part(body).into_iter().enumerate() {
             changes.push(dropped_part(part, name, replaced(body)));
@@ -149,18 +155,10 @@ fn recursions(model: &Model) -> Vec<Change> {
 fn dropped(subject: Subject, model: Model) -> Change {
     let name = match &subject {
         Subject::Part(name, part) => format!("drop part {part} of {name}"),
-        Subject::Axiom(name) | Subject::Order(name) => format!("drop {name}"),
-        Subject::Cell { .. } => String::new(),
+        Subject::Axiom(name) | Subject::Order(Named { name, .. }) => format!("drop {name}"),
+        Subject::Cell(_) => String::new(),
     };
-    Change {
-        subject,
-        name,
-        model,
-        allows_more: true,
-        about: Expr::Universe,
-        cell: None,
-        order: None,
-    }
+    Change { subject, name, model, allows_more: true, about: Expr::Universe }
 }
 
 fn dropped_part(part: usize, name: &str, model: Model) -> Change {
@@ -249,14 +247,13 @@ fn flip(
     let about = Expr::Intersection(Box::new(table.on.clone()), Box::new(kinds));
     let sign = if allows_more { "drop" } else { "order" };
     let name = format!("{sign} {title}[{row_name}, {column_name}]");
-    let subject = Subject::Cell {
-        tables: tables.iter().map(|(_, table)| table.name.clone()).collect(),
-        row: row_name.clone(),
-        column: column_name.clone(),
-    };
-    let tables = tables.iter().map(|(index, _)| *index).collect();
-    let cell = Some(CellOf { tables, row, column });
-    Change { subject, name, model: mutant, allows_more, about, cell, order: None }
+    let named = |index, name: &String| Named { index, name: name.clone() };
+    let subject = Subject::Cell(CellOf {
+        tables: tables.iter().map(|(index, table)| named(*index, &table.name)).collect(),
+        row: named(row, row_name),
+        column: named(column, column_name),
+    });
+    Change { subject, name, model: mutant, allows_more, about }
 }
 
 /// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of

@@ -101,7 +101,7 @@ fn table(name: &str, judged: &Judged, request: &Request<'_>) -> Option<TableRepo
     }
     let changes: Vec<Change> = changes::of(&model)
         .into_iter()
-        .filter(|change| change.allows_more && change.cell.is_some())
+        .filter(|change| change.allows_more && change.cell().is_some())
         .collect();
     let programs = groups.len();
     let examined = programs.min(request.examined);
@@ -194,8 +194,8 @@ fn says(
         .map(|seen| &seen.outcome)
         .collect();
     for (change, _) in changes.iter().zip(concerned).filter(|(_, concerned)| *concerned) {
-        let Some(cell) = &change.cell else { continue };
-        let place = (cell.row, cell.column);
+        let Some(cell) = change.cell() else { continue };
+        let place = (cell.row.index, cell.column.index);
         if says.get(&place) == Some(&true) || (violations.is_empty() && says.contains_key(&place)) {
             continue;
         }

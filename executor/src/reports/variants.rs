@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lang::cat::model::Model;
 use lang::outcome::{Outcome, Value};
 use model::allowed::Question;
-use model::changes::{self, Change};
+use model::changes::{self, Change, Named, Subject};
 use model::smt::Found as Answer;
 use rayon::prelude::*;
 
@@ -87,37 +87,30 @@ fn allows(model: &Model, test: &JudgedRecord, outcome: &Outcome, request: &Reque
 
 /// What is blamed first: 0 for orders that a NIC takes part in, 1 for those of CPUs, 2 for parts of definitions, 3
 /// for whole axioms. A vendor's report is about a NIC, and the model's larger parts explain too much.
-fn tier(change: &Change, model: &Model) -> usize {
+fn tier(change: &Change) -> usize {
     const CPU: [&str; 10] = ["lR", "lW", "CAS", "F", "P", "aCR", "aCW", "aCAS", "aMF", "aWT"];
-    if change.order.is_some() {
-        return 0;
-    }
-    match &change.cell {
-        Some(_) => {
-            let cell = change.subject().split_once('[').map_or("", |(_, cell)| cell);
-            let mut events = cell.trim_end_matches(']').split(", ");
-            usize::from(events.all(|event| CPU.contains(&event)))
+    match &change.subject {
+        Subject::Order(_) => 0,
+        Subject::Cell(cell) => {
+            let is_of_cpu = |event: &Named| CPU.contains(&event.name.as_str());
+            usize::from(is_of_cpu(&cell.row) && is_of_cpu(&cell.column))
         }
-        None if model.axioms.iter().any(|axiom| axiom.name == change.subject()) => 3,
-        None => 2,
+        Subject::Part(..) => 2,
+        Subject::Axiom(_) => 3,
     }
 }
 
 /// Of equals, the one with the least to say.
 fn cost(change: &Change) -> usize {
-    change.cell.as_ref().map_or(3, |cell| cell.tables.len())
+    change.cell().map_or(3, |cell| cell.tables.len())
 }
 
-fn lost(change: &Change, model: &Model) -> Lost {
-    let subject = change.subject();
+fn lost(change: &Change) -> Lost {
+    let subject = change.lost();
     // A cell of several tables: named by all of them.
-    let name = match (&change.cell, subject.starts_with('[')) {
-        (Some(cell), true) => {
-            let table = |index: &usize| match &model.definitions[*index].kind {
-                lang::cat::model::DefinitionKind::Table(table) => table.name.clone(),
-                _ => String::new(),
-            };
-            let tables: Vec<String> = cell.tables.iter().map(table).collect();
+    let name = match change.cell() {
+        Some(cell) if cell.tables.len() > 1 => {
+            let tables: Vec<&str> = cell.tables.iter().map(|table| table.name.as_str()).collect();
             format!("{}{subject}", tables.join("+"))
         }
         _ => subject.to_owned(),
@@ -154,7 +147,7 @@ fn search(
         looked_at.extend(new);
     }
     dropped.sort_unstable();
-    let lost = |index: &usize| lost(&search.candidates[*index], model);
+    let lost = |index: &usize| lost(&search.candidates[*index]);
     let words: Vec<Lost> = dropped.iter().map(lost).collect();
     let alternatives = others.iter().map(|index| lost(index).name).collect();
     let each: Vec<(usize, Vec<Lost>)> = cases
@@ -190,7 +183,8 @@ impl Search<'_> {
     /// The model without some candidates: cells and orders together, or else the first of them alone.
     fn without(&self, dropped: &[usize]) -> Model {
         let is_single = |index: &usize| {
-            self.candidates[*index].cell.is_none() && self.candidates[*index].order.is_none()
+            let subject = &self.candidates[*index].subject;
+            matches!(subject, Subject::Axiom(_) | Subject::Part(..))
         };
         let whole = dropped.iter().find(|index| is_single(index));
         let mut variant =
@@ -203,8 +197,7 @@ impl Search<'_> {
 
     /// What to drop so that all cases are allowed, and what would have done as well: by the lowest tier that is enough.
     fn explain(&self, cases: &[&Case<'_>]) -> (Vec<usize>, Vec<usize>) {
-        let tiers: Vec<usize> =
-            self.candidates.iter().map(|change| tier(change, self.model)).collect();
+        let tiers: Vec<usize> = self.candidates.iter().map(tier).collect();
         let mut explains: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
         for level in 0..4 {
             let of_tier: Vec<usize> =
@@ -235,7 +228,7 @@ impl Search<'_> {
     /// as all cases stay allowed; what cannot be put back is the answer, if it is short.
     fn together(&self, cases: &[&Case<'_>], tiers: &[usize], level: usize) -> Option<Vec<usize>> {
         let is_cell_of_one = |index: &usize| {
-            self.candidates[*index].cell.as_ref().is_none_or(|cell| cell.tables.len() == 1)
+            self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
         };
         let mut dropped: Vec<usize> = (0..tiers.len())
             .filter(|index| tiers[*index] <= level && is_cell_of_one(index))

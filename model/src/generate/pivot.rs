@@ -10,7 +10,7 @@ use super::distinguish::{Undecided, differ};
 use super::program::test;
 use super::search::{Bounds, Candidates, Difference, Known, Vocabulary, check};
 use super::shape::Shape;
-use crate::changes::{Change, Subject};
+use crate::changes::Change;
 
 /// A rule of a model, and the programs that may show it.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl<'m> Pivot<'m> {
         jobs: usize,
     ) -> Self {
         // A cell says what a thread's events are, and nothing of how threads meet.
-        let may_meet = !matches!(change.subject, Subject::Cell { .. });
+        let may_meet = change.cell().is_none();
         let (candidates, forbids, allows) = if change.allows_more {
             let candidates = Candidates::new(known, &change.model, &[], may_meet, bounds);
             (candidates, known.model, &change.model)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lang::cat::model::{DefinitionKind, Table};
-use model::changes::Subject;
+use model::changes::{CellOf, Change, Named};
 use model::coverage::Suite;
 use model::generate::search::{Bounds, Vocabulary};
 use model::generate::text::name;
@@ -52,13 +52,11 @@ impl Report<'_> {
     }
 
     /// The tables of each matrix, each once, in the order of the changes.
-    fn matrices(&self) -> Vec<&[String]> {
-        let mut found: Vec<&[String]> = Vec::new();
-        for change in &self.suite.changes {
-            if let Subject::Cell { tables, .. } = &change.subject
-                && !found.contains(&tables.as_slice())
-            {
-                found.push(tables);
+    fn matrices(&self) -> Vec<&[Named]> {
+        let mut found: Vec<&[Named]> = Vec::new();
+        for cell in self.suite.changes.iter().filter_map(Change::cell) {
+            if !found.contains(&cell.tables.as_slice()) {
+                found.push(&cell.tables);
             }
         }
         // What all tables say together comes first: it is the papers' one table.
@@ -66,19 +64,19 @@ impl Report<'_> {
         found
     }
 
-    fn table(&self, name: &str) -> Option<&Table> {
-        self.suite.model.definitions.iter().find_map(|definition| match &definition.kind {
-            DefinitionKind::Table(table) if table.name == name => Some(table),
+    fn table(&self, table: &Named) -> Option<&Table> {
+        match &self.suite.model.definitions.get(table.index)?.kind {
+            DefinitionKind::Table(table) => Some(table),
             _ => None,
-        })
+        }
     }
 
-    fn cell(&self, of: &[String], row_name: &str, column_name: &str) -> Option<&Status> {
-        let index = self.suite.changes.iter().position(|change| {
-            matches!(&change.subject, Subject::Cell { tables, row, column }
-                if tables == of && row == row_name && column == column_name)
-        })?;
-        self.found.get(index)
+    fn cell(&self, of: &[Named], row: usize, column: usize) -> Option<&Status> {
+        let is_it = |cell: &CellOf| {
+            cell.tables == of && cell.row.index == row && cell.column.index == column
+        };
+        let index = self.suite.changes.iter().position(|change| change.cell().is_some_and(is_it));
+        self.found.get(index?)
     }
 
     fn print(&self, terminal: &mut Terminal) {
@@ -89,10 +87,9 @@ impl Report<'_> {
             text += &self.matrix(tables);
         }
         text += "\n  ■ tested   · implied by the rest   - no program found   ? hole\n\n";
-        let is_cell = |subject: &Subject| matches!(subject, Subject::Cell { .. });
         for (change, status) in self.suite.changes.iter().zip(self.found) {
             let is_open = !matches!(status, Status::Tested(_) | Status::Implied(_));
-            if is_cell(&change.subject) && !is_open && look.verbose == 0 {
+            if change.cell().is_some() && !is_open && look.verbose == 0 {
                 continue;
             }
             let words = match status {
@@ -136,19 +133,20 @@ impl Report<'_> {
         counts
     }
 
-    fn matrix(&self, tables: &[String]) -> String {
-        let Some(table) = tables.first().and_then(|name| self.table(name)) else {
+    fn matrix(&self, tables: &[Named]) -> String {
+        let Some(table) = tables.first().and_then(|table| self.table(table)) else {
             return String::new();
         };
         let width = table.rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
         let heads: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
-        let mut text = format!("\n{}\n  {}", tables.join(" and "), " ".repeat(width));
+        let names = names(tables).join(" and ");
+        let mut text = format!("\n{names}\n  {}", " ".repeat(width));
         heads.iter().for_each(|head| text += &format!(" {head}"));
         text.push('\n');
-        for (row, ..) in &table.rows {
-            text += &format!("  {}", pad(row, width));
-            for head in &heads {
-                let mark = self.cell(tables, row, head).map_or(" ", Status::mark);
+        for (row, (name, ..)) in table.rows.iter().enumerate() {
+            text += &format!("  {}", pad(name, width));
+            for (column, head) in heads.iter().enumerate() {
+                let mark = self.cell(tables, row, column).map_or(" ", Status::mark);
                 text += &format!(" {}", pad(mark, head.chars().count()));
             }
             text = format!("{}\n", text.trim_end());
@@ -157,20 +155,21 @@ impl Report<'_> {
     }
 
     fn json(&self) -> Json {
-        let change = |(change, status): (&model::changes::Change, &Status)| {
+        let change = |(change, status): (&Change, &Status)| {
             let mut json = json!({
                 "change": change.name,
                 "allows_more": change.allows_more,
                 "status": status.word(),
             });
-            match (status, &change.subject) {
-                (Status::Tested(test), _) => json["test"] = json!(test),
-                (Status::Implied(reason), _) => json["reason"] = json!(reason),
-                (Status::Searched(tried), _) => json["tried"] = json!(tried),
-                _ => {}
+            match status {
+                Status::Tested(test) => json["test"] = json!(test),
+                Status::Implied(reason) => json["reason"] = json!(reason),
+                Status::Searched(tried) => json["tried"] = json!(tried),
+                Status::Hole | Status::Missing(_) => {}
             }
-            if let Subject::Cell { tables, row, column } = &change.subject {
-                json["cell"] = json!({ "tables": tables, "row": row, "column": column });
+            if let Some(CellOf { tables, row, column }) = change.cell() {
+                json["cell"] =
+                    json!({ "tables": names(tables), "row": row.name, "column": column.name });
             }
             json
         };
@@ -180,15 +179,14 @@ impl Report<'_> {
             .filter_map(|tables| {
                 let table = self.table(tables.first()?)?;
                 let heads: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
-                let row = |row: &String| -> Vec<Option<&str>> {
-                    heads.iter().map(|head| Some(self.cell(tables, row, head)?.word())).collect()
+                let row = |row: usize| -> Vec<Option<&str>> {
+                    let word = |column| Some(self.cell(tables, row, column)?.word());
+                    (0..heads.len()).map(word).collect()
                 };
-                let rows: Vec<Json> = table
-                    .rows
-                    .iter()
-                    .map(|(name, ..)| json!({ "row": name, "cells": row(name) }))
+                let rows: Vec<Json> = (table.rows.iter().enumerate())
+                    .map(|(index, (name, ..))| json!({ "row": name, "cells": row(index) }))
                     .collect();
-                Some(json!({ "tables": tables, "columns": heads, "rows": rows }))
+                Some(json!({ "tables": names(tables), "columns": heads, "rows": rows }))
             })
             .collect();
         json!({
@@ -201,4 +199,8 @@ impl Report<'_> {
             "bounds": format!("{}", self.bounds),
         })
     }
+}
+
+fn names(tables: &[Named]) -> Vec<&str> {
+    tables.iter().map(|table| table.name.as_str()).collect()
 }
