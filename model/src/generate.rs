@@ -16,6 +16,7 @@ pub mod program;
 pub mod random;
 pub mod reading;
 pub mod relaxations;
+pub mod rma;
 pub mod search;
 pub mod segments;
 pub mod shape;

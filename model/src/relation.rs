@@ -67,12 +67,12 @@ impl Relation {
 
     /// The elements that `from` is related to.
     pub fn successors(&self, from: usize) -> impl Iterator<Item = usize> + use<'_> {
-        self.row(from).iter().enumerate().flat_map(|(index, word)| ones(*word, index * 64))
+        ones(self.row(from), self.words).map(|(_, to)| to)
     }
 
     /// All pairs, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<'_> {
-        (0..self.size).flat_map(|from| self.successors(from).map(move |to| (from, to)))
+        ones(&self.bits, self.words)
     }
 
     /// `self | other`, in place.
@@ -139,13 +139,24 @@ impl Relation {
     }
 }
 
-/// The positions of the ones in a word.
-fn ones(mut word: u64, base: usize) -> impl Iterator<Item = usize> {
+/// The positions of the ones in rows of so many words, as row and column. One loop over all words: relations are small,
+/// and adapters over rows took a quarter of the time of an evaluation.
+fn ones(bits: &[u64], words: usize) -> impl Iterator<Item = (usize, usize)> + use<'_> {
+    let (mut row, mut base, mut rest) = (0, 0, bits);
+    let mut word = 0;
     std::iter::from_fn(move || {
-        (word != 0).then(|| {
-            let position = word.trailing_zeros() as usize;
-            word &= word - 1;
-            base + position
-        })
+        while word == 0 {
+            let (next, others) = rest.split_first()?;
+            if rest.len() < bits.len() {
+                base += 64;
+                if base == words * 64 {
+                    (row, base) = (row + 1, 0);
+                }
+            }
+            (word, rest) = (*next, others);
+        }
+        let position = word.trailing_zeros() as usize;
+        word &= word - 1;
+        Some((row, base + position))
     })
 }

@@ -196,7 +196,6 @@ fn write(
     suite: &Suite,
     bounds: Bounds,
 ) -> Result<(), String> {
-    let vocabulary = Vocabulary::of(&[model.model()]);
     let head = json!({
         "schema": "litmus-suite/1",
         "version": env!("CARGO_PKG_VERSION"),
@@ -210,7 +209,7 @@ fn write(
         model.identity.hash
     );
     let model_text = (model.model(), !model.is_own);
-    let mut written = suite::Suite::open(folder, &head, model_text, vocabulary.completion, source)?;
+    let mut written = suite::Suite::open(folder, &head, model_text, source)?;
     if written.counts.units > 0 {
         return Err(format!("{}: expected a new or empty folder", folder.display()));
     }

@@ -7,6 +7,7 @@ mod cycles;
 mod generation;
 mod pivot;
 mod random;
+mod rma;
 pub mod suite;
 
 pub use generation::make;
@@ -67,6 +68,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Err(exit) => return exit,
     };
     match &arguments.way {
+        Way::Pivot(way) if rma::is_rma(&model) => rma::run(way, &model, terminal),
         Way::Pivot(way) => pivot::run(way, &model, terminal),
         Way::Cycles(way) => cycles::run(way, &model, terminal),
         Way::Random(way) => random::run(way, &model, terminal),

@@ -10,10 +10,10 @@ use lang::program::{LocationId, RegisterId};
 use super::distinguish::{Condition, Undecided, outcomes};
 use super::program::test;
 use super::shape::{Completion, Place, Shape, Step};
-use super::text;
+use super::text::{self, Content};
 
 /// The most outcomes that a file lists.
-const MOST_LISTED: usize = 24;
+pub(super) const MOST_LISTED: usize = 24;
 
 /// A value that a condition names, by what shows it: a thread's step, or a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -285,6 +285,16 @@ impl Draft {
         key
     }
 
+    /// What becomes a file.
+    pub fn content(&self, completion: Completion) -> Content {
+        Content {
+            key: self.key(),
+            name: text::name(&self.shape, completion),
+            dialect: None,
+            body: text::body(&self.shape, completion),
+        }
+    }
+
     /// What a file says of the outcomes under a model: of the claim, and all of them if they are not too many. There
     /// is nothing to say of a draft without a claim if there are none, or too many.
     ///
@@ -308,23 +318,10 @@ impl Draft {
             verdicts.push(format!("{} {sign}", text::condition(&claimed, &values)));
         }
         if found.len() <= MOST_LISTED && !names.is_empty() && !found.is_empty() {
-            verdicts.push(exactly(&names, &found));
+            verdicts.push(text::exactly(&names, &found));
         }
         Ok(verdicts)
     }
-}
-
-/// `exactly {(0, 1), (1, 1)} for (a, b)`.
-fn exactly(names: &[&str], found: &BTreeSet<Outcome>) -> String {
-    let tuple = |values: &[String]| match values {
-        [one] => one.clone(),
-        _ => format!("({})", values.join(", ")),
-    };
-    let outcome =
-        |outcome: &Outcome| tuple(&outcome.0.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let outcomes: Vec<String> = found.iter().map(outcome).collect();
-    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    format!("exactly {{{}}} for {}", outcomes.join(", "), tuple(&names))
 }
 
 fn step_key(step: Step) -> String {

@@ -1,7 +1,9 @@
 //! A shape as a litmus file, in the one form that `litmus fmt` writes, and its name by the rules of diy.
 
+use std::collections::BTreeSet;
+
 use lang::litmus;
-use lang::outcome::Value;
+use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
 use super::program::Naming;
@@ -26,36 +28,67 @@ pub struct Words {
     pub twin: Option<String>,
 }
 
-/// The file's text. The text is printed as `litmus fmt` prints it; one that it cannot read is given as it is.
+/// A program that becomes a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The same for programs that are the same up to names, with the same outcome in question.
+    pub key: String,
+    /// Its name, to which a number is added where it is taken.
+    pub name: String,
+    /// The dialect, if it is not the default.
+    pub dialect: Option<&'static str>,
+    /// Declarations, the rule and the statements.
+    pub body: String,
+}
+
+/// The file of a shape, see [`Content::file`].
 pub fn file(shape: &Shape, completion: Completion, words: &Words) -> String {
-    let mut text = format!("litmus {}\n", words.name);
-    if !words.title.is_empty() {
-        text += &format!("\"{}\"\n", words.title);
+    let body = body(shape, completion);
+    let content = Content { key: String::new(), name: String::new(), dialect: None, body };
+    content.file(words)
+}
+
+impl Content {
+    /// The file's text. The text is printed as `litmus fmt` prints it; one that it cannot read is given as it is.
+    pub fn file(&self, words: &Words) -> String {
+        let text = self.text(words);
+        let source = Source::new(format!("{}.litmus", words.name), text.as_str());
+        let (file, _) = litmus::parse(&source);
+        file.map_or(text, |file| litmus::print(&file))
     }
-    if !words.source.is_empty() {
-        text += &format!("source \"{}\"\n", words.source);
+
+    fn text(&self, words: &Words) -> String {
+        let mut text = format!("litmus {}\n", words.name);
+        if !words.title.is_empty() {
+            text += &format!("\"{}\"\n", words.title);
+        }
+        if !words.source.is_empty() {
+            text += &format!("source \"{}\"\n", words.source);
+        }
+        if let Some(dialect) = self.dialect {
+            text += &format!("dialect {dialect}\n");
+        }
+        if !words.models.is_empty() {
+            text += &format!("model {}\n", words.models.join(" "));
+        }
+        for comment in &words.comments {
+            text += &format!("// {comment}\n");
+        }
+        text += "\n";
+        text += &self.body;
+        text += "\n";
+        for verdict in &words.verdicts {
+            text += &format!("  {verdict}\n");
+        }
+        if let Some(twin) = &words.twin {
+            text += &format!("\n// twin: {twin}\n");
+        }
+        text
     }
-    if !words.models.is_empty() {
-        text += &format!("model {}\n", words.models.join(" "));
-    }
-    for comment in &words.comments {
-        text += &format!("// {comment}\n");
-    }
-    text += "\n";
-    text += &body(shape, completion);
-    text += "\n";
-    for verdict in &words.verdicts {
-        text += &format!("  {verdict}\n");
-    }
-    if let Some(twin) = &words.twin {
-        text += &format!("\n// twin: {twin}\n");
-    }
-    let (file, _) = litmus::parse(&Source::new(format!("{}.litmus", words.name), text.as_str()));
-    file.map_or(text, |file| litmus::print(&file))
 }
 
 /// Declarations, the rule and the statements.
-fn body(shape: &Shape, completion: Completion) -> String {
+pub(super) fn body(shape: &Shape, completion: Completion) -> String {
     let naming = Naming::new(shape);
     // Threads by node; a node without any is an empty column.
     let mut columns: Vec<(u8, Vec<String>)> = Vec::new();
@@ -162,6 +195,19 @@ pub fn condition(names: &[&str], values: &[Value]) -> String {
             format!("({}) = ({})", names.join(", "), values.join(", "))
         }
     }
+}
+
+/// `exactly {(0, 1), (1, 1)} for (a, b)`.
+pub fn exactly(names: &[&str], found: &BTreeSet<Outcome>) -> String {
+    let tuple = |values: &[String]| match values {
+        [one] => one.clone(),
+        _ => format!("({})", values.join(", ")),
+    };
+    let outcome =
+        |outcome: &Outcome| tuple(&outcome.0.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let outcomes: Vec<String> = found.iter().map(outcome).collect();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    format!("exactly {{{}}} for {}", outcomes.join(", "), tuple(&names))
 }
 
 /// The name of a shape: a family, and what each thread does: `MP+put-put+r-r`.

@@ -1,5 +1,6 @@
 //! What all ways to make tests do alike: open the suite, add unit after unit, and say what there is.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use lang::cat::model::Model;
 use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
-use model::generate::search::{Bounds, Vocabulary};
+use model::generate::search::Vocabulary;
 use model::generate::shape::Completion;
 use serde_json::{Value as Json, json};
 
@@ -24,7 +25,6 @@ use crate::terminal::Terminal;
 pub struct Generation<'m> {
     pub model: &'m LoadedModel,
     pub vocabulary: &'m Vocabulary,
-    pub bounds: Bounds,
     pub jobs: usize,
     /// Set by Ctrl-C; a unit that sees it is not added, so it need not be whole.
     pub stop: Arc<AtomicBool>,
@@ -43,7 +43,7 @@ impl<'m> Generation<'m> {
         way: &str,
         choices: &Json,
         common: &Common,
-        bounds: Bounds,
+        bounds: &dyn Display,
         model: &'m LoadedModel,
         vocabulary: &'m Vocabulary,
     ) -> Result<Self, String> {
@@ -58,17 +58,10 @@ impl<'m> Generation<'m> {
         let (name, hash) = (model.name(), &model.identity.hash);
         let source = format!("litmus gen {way}, {name} {hash}; at most {bounds}");
         let is_shipped = !model.is_own;
-        let suite = Suite::open(
-            &common.output,
-            &head,
-            (model.model(), is_shipped),
-            vocabulary.completion,
-            source,
-        )?;
+        let suite = Suite::open(&common.output, &head, (model.model(), is_shipped), source)?;
         Ok(Self {
             model,
             vocabulary,
-            bounds,
             jobs: common.jobs.count(),
             stop: stop_on_signal(),
             suite,
@@ -167,5 +160,7 @@ pub fn make(
         }
         None => None,
     };
-    Ok(Tried::Made(Box::new(Made { draft, verdicts, twin })))
+    let content = draft.content(completion);
+    let twin = twin.map(|(twin, verdicts)| (twin.content(completion), verdicts));
+    Ok(Tried::Made(Box::new(Made { content, verdicts, twin })))
 }

@@ -9,7 +9,7 @@ use model::changes::{self, Change, Subject};
 use model::coverage::{IMPLIED, implied};
 use model::generate::draft::Draft;
 use model::generate::pivot::Pivot;
-use model::generate::search::{Known, Vocabulary};
+use model::generate::search::{Bounds, Known, Vocabulary};
 use model::generate::shape::Shape;
 use serde_json::json;
 
@@ -27,16 +27,18 @@ use crate::terminal::Terminal;
 /// For every rule of the model (each axiom, each part of a union, each table cell), all programs within the bounds
 /// that have an outcome which is forbidden, and allowed when that rule alone is dropped; and of which no statement can be
 /// dropped without losing that. Beside each stands its twin, in which one ordering is missing and the outcome is allowed.
+/// For a model of coreRMA, a test is a program of at most --size actions (initial writes included) and --threads
+/// processes with an execution that one application of the rule forbids, as in the model's paper (§6.1).
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     pub common: Common,
     /// Only this rule: an axiom, a definition, or a change as `litmus coverage` names it; can be repeated
     #[arg(long = "rule", value_name = "RULE")]
-    rules: Vec<String>,
+    pub rules: Vec<String>,
     /// Only this cell of the order tables: 'nrW, nrR' or 'oppo[nrW, nrR]'; can be repeated
     #[arg(long = "cell", value_name = "ROW, COLUMN")]
-    cells: Vec<String>,
+    pub cells: Vec<String>,
 }
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
@@ -49,7 +51,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let vocabulary = Vocabulary::of(&[model.model()]);
     let names: Vec<&String> = changes.iter().map(|change| &change.name).collect();
     let choices = json!({ "rules": names });
-    let opened = Generation::open("pivot", &choices, common, bounds, model, &vocabulary);
+    let opened = Generation::open("pivot", &choices, common, &bounds, model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),
@@ -59,7 +61,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         terminal.progress().set_message(changes[index].name.clone());
         let jobs = generation.jobs;
         let known = known.get_or_init(|| Known::new(model.model(), &vocabulary, &bounds, jobs));
-        unit(generation, known, &changes[index], terminal)
+        unit(generation, known, &changes[index], bounds, terminal)
     })
 }
 
@@ -132,9 +134,10 @@ fn unit(
     generation: &Generation<'_>,
     known: &Known<'_>,
     change: &Change,
+    bounds: Bounds,
     terminal: &mut Terminal,
 ) -> Unit {
-    let Generation { vocabulary, bounds, jobs, .. } = *generation;
+    let Generation { vocabulary, jobs, .. } = *generation;
     let model = generation.model.model();
     let pivot = Pivot::new(known, change, vocabulary, bounds, jobs);
     let mut unit = Unit {

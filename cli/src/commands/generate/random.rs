@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
     let vocabulary = Vocabulary::of(&[model.model()]);
-    let opened = Generation::open(&way, &choices, common, bounds, model, &vocabulary);
+    let opened = Generation::open(&way, &choices, common, &bounds, model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),

@@ -12,9 +12,7 @@ use lang::cat::model::Model;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::generate::distinguish::Undecided;
-use model::generate::draft::Draft;
-use model::generate::shape::Completion;
-use model::generate::text::{self, Words};
+use model::generate::text::{Content, Words};
 use model::verdict;
 use serde_json::{Value as Json, json};
 
@@ -27,11 +25,11 @@ pub const JOURNAL: &str = "suite.jsonl";
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The test.
-    pub draft: Draft,
+    pub content: Content,
     /// Its verdict lines.
     pub verdicts: Vec<String>,
     /// The same test with an order less, whose outcome is allowed.
-    pub twin: Option<(Draft, Vec<String>)>,
+    pub twin: Option<(Content, Vec<String>)>,
 }
 
 /// What came of a program.
@@ -87,7 +85,6 @@ pub struct Suite<'m> {
     model: &'m Model,
     /// Whether headers may name the model.
     is_shipped: bool,
-    completion: Completion,
     source: String,
     /// What is there.
     pub counts: Counts,
@@ -115,7 +112,6 @@ impl<'m> Suite<'m> {
         folder: &Path,
         head: &Json,
         (model, is_shipped): (&'m Model, bool),
-        completion: Completion,
         source: String,
     ) -> Result<Self, String> {
         let told =
@@ -152,7 +148,6 @@ impl<'m> Suite<'m> {
             used: BTreeSet::new(),
             model,
             is_shipped,
-            completion,
             source,
             counts: Counts::default(),
         };
@@ -200,13 +195,13 @@ impl<'m> Suite<'m> {
         let mut tests = Vec::new();
         for made in &unit.made {
             let twin = match &made.twin {
-                Some((draft, verdicts)) => {
+                Some((content, verdicts)) => {
                     let comments = vec!["allowed twin of a forbidden test".to_owned()];
-                    Some(self.write(draft, verdicts, unit, comments, None, &mut tests)?)
+                    Some(self.write(content, verdicts, unit, comments, None, &mut tests)?)
                 }
                 None => None,
             };
-            self.write(&made.draft, &made.verdicts, unit, Vec::new(), twin, &mut tests)?;
+            self.write(&made.content, &made.verdicts, unit, Vec::new(), twin, &mut tests)?;
         }
         self.counts.units += 1;
         self.counts.tried += unit.tried;
@@ -224,19 +219,19 @@ impl<'m> Suite<'m> {
     /// Writes a test if it is new; its name.
     fn write(
         &mut self,
-        draft: &Draft,
+        content: &Content,
         verdicts: &[String],
         unit: &Unit,
         comments: Vec<String>,
         twin: Option<String>,
         tests: &mut Vec<Json>,
     ) -> Result<String, String> {
-        let key = draft.key();
+        let key = content.key.clone();
         if let Some(name) = self.names.get(&key) {
             tests.push(json!({ "name": name, "key": key }));
             return Ok(name.clone());
         }
-        let base = text::name(&draft.shape, self.completion);
+        let base = content.name.clone();
         let numbered = (2..).map(|number| format!("{base}-{number}"));
         let mut names = std::iter::once(base.clone()).chain(numbered);
         let name = names.find(|name| !self.used.contains(name)).unwrap_or(base);
@@ -249,7 +244,7 @@ impl<'m> Suite<'m> {
             verdicts: verdicts.to_vec(),
             twin,
         };
-        let text = text::file(&draft.shape, self.completion, &words);
+        let text = content.file(&words);
         self.hold(&name, &text)?;
         let path = self.folder.join(format!("{name}.litmus"));
         fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -9,8 +9,9 @@ use super::super::protocol::Seen;
 use super::{Prepared, Trouble};
 use crate::rounds::{Batch, End, Stop, ThreadResult};
 
-/// How long a batch waits for what must happen, until it counts as hanging.
-const LIMIT: Duration = Duration::from_secs(8);
+/// How long a batch waits for what must happen, until it counts as hanging. Soft-RoCE in an emulated machine whose host is busy
+/// was silent for more than 8 s in one of 408 tests.
+const LIMIT: Duration = Duration::from_secs(20);
 
 impl Prepared {
     /// Runs a batch. `tick` is called now and then with the number of instances that have ended.

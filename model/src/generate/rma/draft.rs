@@ -1,0 +1,116 @@
+//! What becomes a file: a program of coreRMA and an outcome that one application of a rule forbids.
+
+use std::collections::BTreeSet;
+
+use lang::cat::model::Model;
+use lang::outcome::{Outcome, Value};
+
+use super::program::{Program, Statement};
+use crate::generate::distinguish::{Undecided, outcomes};
+use crate::generate::draft::MOST_LISTED;
+use crate::generate::text::{self, Content};
+
+/// A test before it has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// The program.
+    pub program: Program,
+    /// What each local read gives in the outcome that the test is about, in order.
+    pub claim: Vec<u64>,
+}
+
+impl Draft {
+    /// What becomes a file.
+    pub fn content(&self) -> Content {
+        Content {
+            key: format!("{:?}", self.program.canonical()),
+            name: self.program.name(),
+            dialect: Some("corerma"),
+            body: self.program.text(),
+        }
+    }
+
+    fn claimed(&self) -> Outcome {
+        Outcome(self.claim.iter().map(|value| Value::Int(*value)).collect())
+    }
+
+    /// The outcomes that a model allows, and what a file says of them: whether the claim is one, and all of them if
+    /// they are not too many.
+    ///
+    /// # Errors
+    /// If the engine cannot say all outcomes.
+    pub fn verdicts(&self, model: &Model) -> Result<(bool, Vec<String>), Undecided> {
+        let found = outcomes(&self.program.test(), model)?;
+        let is_allowed = found.contains(&self.claimed());
+        Ok((is_allowed, self.lines(&found, is_allowed)))
+    }
+
+    fn lines(&self, found: &BTreeSet<Outcome>, is_allowed: bool) -> Vec<String> {
+        let registers = self.program.registers();
+        let names: Vec<&str> = registers.iter().map(String::as_str).collect();
+        let sign = if is_allowed { "✓" } else { "✗" };
+        let claim = text::condition(&names, &self.claimed().0);
+        let mut lines = vec![format!("{claim} {sign}")];
+        if found.len() <= MOST_LISTED && !found.is_empty() {
+            lines.push(text::exactly(&names, found));
+        }
+        lines
+    }
+
+    /// The same with a flush less, or with two neighbors of a process swapped, so that the outcome is allowed; and what a
+    /// file says of it.
+    ///
+    /// # Errors
+    /// As [`Self::verdicts`].
+    pub fn twin(&self, model: &Model) -> Result<Option<(Self, Vec<String>)>, Undecided> {
+        for twin in self.variants() {
+            let (is_allowed, lines) = twin.verdicts(model)?;
+            if is_allowed {
+                return Ok(Some((twin, lines)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn variants(&self) -> Vec<Self> {
+        // Statements with the values of reads, so that these stay with them.
+        let mut values = self.claim.iter().copied();
+        let mut value = |statement: &Statement| match statement {
+            Statement::Read { .. } => (*statement, values.next()),
+            _ => (*statement, None),
+        };
+        let bodies: Vec<Vec<(Statement, Option<u64>)>> = self
+            .program
+            .processes
+            .iter()
+            .map(|body| body.iter().map(&mut value).collect())
+            .collect();
+        let with = |process: usize, body: Vec<(Statement, Option<u64>)>| {
+            let mut bodies = bodies.clone();
+            bodies[process] = body;
+            let claim = bodies.iter().flatten().filter_map(|(_, value)| *value).collect();
+            let statements = |body: &Vec<(Statement, Option<u64>)>| {
+                body.iter().map(|(statement, _)| *statement).collect()
+            };
+            let processes = bodies.iter().map(statements).collect();
+            Self { program: Program { processes, homes: self.program.homes.clone() }, claim }
+        };
+        let (mut without, mut swapped) = (Vec::new(), Vec::new());
+        for (process, body) in bodies.iter().enumerate() {
+            for index in 0..body.len() {
+                if matches!(body[index].0, Statement::Flush { .. }) && body.len() > 1 {
+                    let mut less = body.clone();
+                    less.remove(index);
+                    without.push(with(process, less));
+                }
+                if index > 0 {
+                    let mut other = body.clone();
+                    other.swap(index - 1, index);
+                    swapped.push(with(process, other));
+                }
+            }
+        }
+        without.extend(swapped);
+        without
+    }
+}

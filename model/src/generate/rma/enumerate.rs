@@ -1,0 +1,194 @@
+//! Every program of coreRMA up to a size that shows what its writes do.
+
+use super::program::{Place, Program, Statement};
+
+/// How large programs may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// How many processes there are, 1 or 2; each does something.
+    pub processes: usize,
+    /// The most actions, the initial writes of locations included.
+    pub size: usize,
+}
+
+impl std::fmt::Display for Bounds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { processes, size } = self;
+        let plural = if *processes == 1 { "" } else { "es" };
+        write!(f, "{processes} process{plural}, {size} actions")
+    }
+}
+
+/// Calls `each` with every program within the bounds, up to the names of locations and the order of processes, that reads
+/// each location where it lives at least as often as it is written: every writer's value can be seen by a
+/// local read of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1).
+pub fn programs(bounds: Bounds, each: &mut impl FnMut(Program)) {
+    let program = Program { processes: vec![Vec::new()], homes: Vec::new() };
+    let mut growing = Growing { bounds, program, used: 0, unseen: Vec::new(), each };
+    growing.grow();
+}
+
+/// The first so many processes, the last of them not done.
+struct Growing<'a, F> {
+    bounds: Bounds,
+    program: Program,
+    /// Actions so far.
+    used: usize,
+    /// For each location, how many more writers than local reads it has.
+    unseen: Vec<i8>,
+    each: &'a mut F,
+}
+
+impl<F: FnMut(Program)> Growing<'_, F> {
+    fn process(&self) -> u8 {
+        self.program.processes.len() as u8 - 1
+    }
+
+    /// Reads that are still to come.
+    fn missing(&self) -> usize {
+        self.unseen.iter().map(|unseen| usize::try_from(*unseen).unwrap_or(0)).sum()
+    }
+
+    fn grow(&mut self) {
+        if self.program.processes.last().is_some_and(|body| !body.is_empty()) {
+            self.end_process();
+        }
+        let process = self.process();
+        for target in 0..self.bounds.processes as u8 {
+            self.with(Statement::Flush { process: target });
+        }
+        self.local(&mut |this, at| {
+            this.with(Statement::Read { at });
+            this.with(Statement::Write { at });
+        });
+        self.local(&mut |this, local| {
+            this.any(&mut |this, remote| {
+                this.with(Statement::Put { to: remote, from: local });
+                this.with(Statement::Get { into: local, from: remote });
+                this.local(&mut |this, addend| {
+                    this.with(Statement::Rga { into: local, at: remote, addend });
+                    this.local(&mut |this, desired| {
+                        this.with(Statement::Cas {
+                            into: local,
+                            at: remote,
+                            expected: addend,
+                            desired,
+                        });
+                    });
+                });
+            });
+        });
+        debug_assert_eq!(process, self.process());
+    }
+
+    fn end_process(&mut self) {
+        let process = self.process();
+        // What lives here is read here.
+        let is_seen =
+            |(at, unseen): (usize, &i8)| self.program.homes[at] != process || *unseen <= 0;
+        if !self.unseen.iter().enumerate().all(is_seen) {
+            return;
+        }
+        if usize::from(process) + 1 < self.bounds.processes {
+            self.program.processes.push(Vec::new());
+            self.grow();
+            self.program.processes.pop();
+        } else if self.missing() == 0
+            && !has_idle(&self.program)
+            && self.program == self.program.canonical()
+        {
+            (self.each)(self.program.clone());
+        }
+    }
+
+    /// With each location of this process, known or new.
+    fn local(&mut self, then: &mut dyn FnMut(&mut Self, Place)) {
+        let process = self.process();
+        for at in 0..self.program.homes.len() {
+            if self.program.homes[at] == process {
+                then(self, at as Place);
+            }
+        }
+        self.new_place(process, then);
+    }
+
+    /// With each location of any process, known or new.
+    fn any(&mut self, then: &mut dyn FnMut(&mut Self, Place)) {
+        for at in 0..self.program.homes.len() {
+            then(self, at as Place);
+        }
+        for home in 0..self.bounds.processes as u8 {
+            self.new_place(home, then);
+        }
+    }
+
+    fn new_place(&mut self, home: u8, then: &mut dyn FnMut(&mut Self, Place)) {
+        if self.used + self.missing() + 2 > self.bounds.size {
+            return;
+        }
+        self.used += 1;
+        self.program.homes.push(home);
+        self.unseen.push(0);
+        then(self, self.program.homes.len() as Place - 1);
+        self.unseen.pop();
+        self.program.homes.pop();
+        self.used -= 1;
+    }
+
+    fn with(&mut self, statement: Statement) {
+        let size = statement.size();
+        let change = |this: &mut Self, by: i8| {
+            if let Statement::Read { at } = statement {
+                this.unseen[usize::from(at)] -= by;
+            } else {
+                let writers = statement.actions().filter(|action| action.writes);
+                writers.for_each(|action| this.unseen[usize::from(action.at)] += by);
+            }
+        };
+        change(self, 1);
+        self.used += size;
+        let process = self.process();
+        // No process is left to read what an earlier one has.
+        let is_late = |(at, unseen): (usize, &i8)| self.program.homes[at] < process && *unseen > 0;
+        if self.used + self.missing() <= self.bounds.size
+            && !self.unseen.iter().enumerate().any(is_late)
+            && let Some(body) = self.program.processes.last_mut()
+        {
+            body.push(statement);
+            self.grow();
+            if let Some(body) = self.program.processes.last_mut() {
+                body.pop();
+            }
+        }
+        self.used -= size;
+        change(self, -1);
+    }
+}
+
+/// Whether a statement is there that can show or order nothing: a local read of what nobody writes, or a flush without
+/// an access to its process since the last one, or before the next.
+fn has_idle(program: &Program) -> bool {
+    let is_written = |place: Place| {
+        let actions = program.statements().flat_map(|(_, statement)| statement.actions());
+        actions.filter(|action| action.writes).any(|action| action.at == place)
+    };
+    let goes_to = |statement: &Statement, process: u8| {
+        statement.target().is_some_and(|place| program.homes[usize::from(place)] == process)
+    };
+    program.processes.iter().any(|body| {
+        body.iter().enumerate().any(|(index, statement)| match *statement {
+            Statement::Read { at } => !is_written(at),
+            Statement::Flush { process } => {
+                let is_end = |other: &&Statement| **other != Statement::Flush { process };
+                let before = body[..index].iter().rev().take_while(is_end);
+                let after = body[index + 1..].iter().take_while(is_end);
+                let is_alone = !body[..index].contains(statement)
+                    && !before.clone().chain(after).any(|other| goes_to(other, process));
+                let repeats = body[..index].contains(statement)
+                    && !before.clone().any(|other| goes_to(other, process));
+                is_alone || repeats
+            }
+            _ => false,
+        })
+    })
+}

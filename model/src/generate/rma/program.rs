@@ -1,0 +1,347 @@
+//! Programs of coreRMA without names and values: which statement accesses which location.
+//!
+//! As with [`super::super::shape`], the rest follows: locations begin with different values, local writes write different ones,
+//! every local read has a register of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1). All accesses are atomic.
+
+use lang::outcome::{Observable, Observed};
+use lang::program::{
+    Expr, Location, LocationId, NodeId, Origin, Program as Checked, Register, RegisterId, RmaKind,
+    RmaStmt, Stmt, StmtKind, Thread, ThreadId,
+};
+use lang::source::Span;
+use lang::{Dialect, Test};
+
+/// A location's number in its program.
+pub type Place = u8;
+
+/// A statement. The target process of a remote access is the one at which the location lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(
+    missing_docs,
+    reason = "the fields are places; what they are for is said with each statement"
+)]
+pub enum Statement {
+    /// `a = X`
+    Read { at: Place },
+    /// `X = v`
+    Write { at: Place },
+    /// `flush(p)`, p from 0
+    Flush { process: u8 },
+    /// `put(Z^p, X)`
+    Put { to: Place, from: Place },
+    /// `X = get(Z^p)`
+    Get { into: Place, from: Place },
+    /// `X = rga(Z^p, Y)`
+    Rga { into: Place, at: Place, addend: Place },
+    /// `X = cas(Z^p, Y, W)`
+    Cas { into: Place, at: Place, expected: Place, desired: Place },
+}
+
+/// An action's access to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// The location.
+    pub at: Place,
+    /// Whether it reads.
+    pub reads: bool,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
+impl Statement {
+    /// Its actions that access memory, in program order (Table 3); a flush has one that does not.
+    pub fn actions(self) -> impl Iterator<Item = Action> {
+        let read = |at| Some(Action { at, reads: true, writes: false });
+        let write = |at| Some(Action { at, reads: false, writes: true });
+        let both = |at| Some(Action { at, reads: true, writes: true });
+        let actions = match self {
+            Self::Read { at } => [read(at), None, None, None],
+            Self::Write { at } => [write(at), None, None, None],
+            Self::Flush { .. } => [None; 4],
+            Self::Put { to, from } => [read(from), write(to), None, None],
+            Self::Get { into, from } => [read(from), write(into), None, None],
+            Self::Rga { into, at, addend } => [read(addend), both(at), write(into), None],
+            Self::Cas { into, at, expected, desired } => {
+                [read(expected), read(desired), both(at), write(into)]
+            }
+        };
+        actions.into_iter().flatten()
+    }
+
+    /// How many actions it has.
+    pub fn size(self) -> usize {
+        self.actions().count().max(1)
+    }
+
+    /// The location that a remote access goes to.
+    pub fn target(self) -> Option<Place> {
+        match self {
+            Self::Read { .. } | Self::Write { .. } | Self::Flush { .. } => None,
+            Self::Put { to, .. } => Some(to),
+            Self::Get { from, .. } => Some(from),
+            Self::Rga { at, .. } | Self::Cas { at, .. } => Some(at),
+        }
+    }
+
+    /// In names of tests.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read { .. } => "r",
+            Self::Write { .. } => "w",
+            Self::Flush { .. } => "flush",
+            Self::Put { .. } => "put",
+            Self::Get { .. } => "get",
+            Self::Rga { .. } => "rga",
+            Self::Cas { .. } => "cas",
+        }
+    }
+
+    fn renamed(self, mut place: impl FnMut(Place) -> Place, process: impl Fn(u8) -> u8) -> Self {
+        match self {
+            Self::Read { at } => Self::Read { at: place(at) },
+            Self::Write { at } => Self::Write { at: place(at) },
+            Self::Flush { process: to } => Self::Flush { process: process(to) },
+            Self::Put { to, from } => Self::Put { to: place(to), from: place(from) },
+            Self::Get { into, from } => Self::Get { into: place(into), from: place(from) },
+            Self::Rga { into, at, addend } => {
+                Self::Rga { into: place(into), at: place(at), addend: place(addend) }
+            }
+            Self::Cas { into, at, expected, desired } => Self::Cas {
+                into: place(into),
+                at: place(at),
+                expected: place(expected),
+                desired: place(desired),
+            },
+        }
+    }
+}
+
+/// A program. Locations are numbered in the order in which the text first names them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Program {
+    /// Each process's statements.
+    pub processes: Vec<Vec<Statement>>,
+    /// The process at which each location lives.
+    pub homes: Vec<u8>,
+}
+
+const PLACES: [&str; 12] = ["X", "Y", "Z", "W", "U", "V", "S", "T", "P", "Q", "R", "O"];
+
+/// The name of a register or location, by its number.
+fn pick(names: &[&str], index: usize) -> String {
+    match names.get(index) {
+        Some(name) => (*name).to_owned(),
+        None => format!("{}{}", names[index % names.len()], index / names.len()),
+    }
+}
+
+fn place_name(place: Place) -> String {
+    pick(&PLACES, usize::from(place))
+}
+
+fn register_name(index: usize) -> String {
+    const LETTERS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    pick(&LETTERS, index)
+}
+
+impl Program {
+    /// How many actions it has, initial writes included: the size of the paper's bounds.
+    pub fn size(&self) -> usize {
+        let statements = self.processes.iter().flatten();
+        self.homes.len() + statements.map(|statement| statement.size()).sum::<usize>()
+    }
+
+    /// All statements with their processes, in order.
+    pub fn statements(&self) -> impl Iterator<Item = (usize, Statement)> + '_ {
+        let of = |(process, body): (usize, &'_ Vec<Statement>)| {
+            body.clone().into_iter().map(move |statement| (process, statement))
+        };
+        self.processes.iter().enumerate().flat_map(of)
+    }
+
+    /// The value with which a location begins.
+    pub fn initial(&self, place: Place) -> u64 {
+        u64::from(place)
+    }
+
+    /// The value of the k-th local write.
+    pub fn written(&self, index: usize) -> u64 {
+        (self.homes.len() + index) as u64
+    }
+
+    /// The same program with locations numbered by first use and the order of processes that comes first.
+    pub fn canonical(&self) -> Self {
+        let mut best = self.renumbered(false);
+        if self.processes.len() == 2 {
+            best = best.min(self.renumbered(true));
+        }
+        best
+    }
+
+    fn renumbered(&self, swapped: bool) -> Self {
+        let mut order: Vec<usize> = (0..self.processes.len()).collect();
+        if swapped {
+            order.reverse();
+        }
+        let process = |old: u8| if swapped { 1 - old } else { old };
+        let mut names: Vec<Option<Place>> = vec![None; self.homes.len()];
+        let mut homes = Vec::new();
+        let mut place = |old: Place| {
+            *names[usize::from(old)].get_or_insert_with(|| {
+                homes.push(process(self.homes[usize::from(old)]));
+                homes.len() as Place - 1
+            })
+        };
+        let bodies = order.iter().map(|index| {
+            let body = self.processes[*index].iter();
+            body.map(|statement| statement.renamed(&mut place, process)).collect()
+        });
+        let processes = bodies.collect();
+        Self { processes, homes }
+    }
+
+    /// The test: its registers are observed, in order.
+    pub fn test(&self) -> Test {
+        let mut program = Checked { nodes: self.processes.len() as u32, ..Checked::default() };
+        for (index, home) in self.homes.iter().enumerate() {
+            program.locations.push(Location {
+                name: place_name(index as Place),
+                node: NodeId(u32::from(*home) + 1),
+                initial: self.initial(index as Place),
+                origin: Origin::Declared,
+                span: Span::default(),
+            });
+        }
+        let mut writes = 0;
+        for (process, body) in self.processes.iter().enumerate() {
+            let mut statements = Vec::new();
+            for statement in body {
+                let kind =
+                    StmtKind::Rma(self.checked(*statement, process, &mut writes, &mut program));
+                statements.push(Stmt { kind, span: Span::default() });
+            }
+            let node = NodeId(process as u32 + 1);
+            program.threads.push(Thread { node, body: statements });
+        }
+        let observables: Vec<Observable> = (0..program.registers.len())
+            .map(|index| Observable {
+                name: register_name(index),
+                what: Observed::Register(RegisterId(index)),
+            })
+            .collect();
+        Test {
+            name: "generated".to_owned(),
+            title: None,
+            source: None,
+            models: Vec::new(),
+            tags: Vec::new(),
+            loop_bound: None,
+            dialect: Dialect::CoreRma,
+            program,
+            shown: observables.len(),
+            observables,
+            expectations: Vec::new(),
+        }
+    }
+
+    fn checked(
+        &self,
+        statement: Statement,
+        process: usize,
+        writes: &mut usize,
+        program: &mut Checked,
+    ) -> RmaStmt {
+        let process_of = |place: Place| Some(NodeId(u32::from(self.homes[usize::from(place)]) + 1));
+        let (mut register, mut value) = (None, None);
+        let (kind, places, target) = match statement {
+            Statement::Read { at } => {
+                let name = Some(register_name(program.registers.len()));
+                program.registers.push(Register { name, thread: ThreadId(process) });
+                register = Some(RegisterId(program.registers.len() - 1));
+                (RmaKind::LocalRead, vec![at], None)
+            }
+            Statement::Write { at } => {
+                value = Some(Expr::Constant(self.written(*writes)));
+                *writes += 1;
+                (RmaKind::LocalWrite, vec![at], None)
+            }
+            Statement::Flush { process } => {
+                (RmaKind::Flush, Vec::new(), Some(NodeId(u32::from(process) + 1)))
+            }
+            Statement::Put { to, from } => (RmaKind::Put, vec![to, from], process_of(to)),
+            Statement::Get { into, from } => (RmaKind::Get, vec![into, from], process_of(from)),
+            Statement::Rga { into, at, addend } => {
+                (RmaKind::Rga, vec![into, at, addend], process_of(at))
+            }
+            Statement::Cas { into, at, expected, desired } => {
+                (RmaKind::Cas, vec![into, at, expected, desired], process_of(at))
+            }
+        };
+        let accesses = places.into_iter().map(|at| (LocationId(usize::from(at)), true)).collect();
+        RmaStmt { kind, accesses, register, value, process: target }
+    }
+
+    /// Declarations, the rule and the statements of the litmus file.
+    pub fn text(&self) -> String {
+        let count = self.processes.len();
+        let row = |cell: &dyn Fn(usize) -> String| -> String {
+            let cells: Vec<String> = (0..count).map(cell).collect();
+            format!("  {}\n", cells.join(" || "))
+        };
+        let declared = |process: usize| {
+            let own = (0..self.homes.len()).filter(|at| usize::from(self.homes[*at]) == process);
+            let declare =
+                |at: usize| format!("{} = {}", place_name(at as Place), self.initial(at as Place));
+            own.map(declare).collect::<Vec<_>>().join(", ")
+        };
+        let lines = self.lines();
+        let mut text = row(&declared) + "  ---\n";
+        for line in 0..lines.iter().map(Vec::len).max().unwrap_or(0) {
+            text += &row(&|process| lines[process].get(line).cloned().unwrap_or_default());
+        }
+        text
+    }
+
+    fn lines(&self) -> Vec<Vec<String>> {
+        let (mut registers, mut writes) = (0, 0);
+        let name = place_name;
+        let remote =
+            |place: Place| format!("{}^{}", name(place), self.homes[usize::from(place)] + 1);
+        let mut line = |statement: &Statement| match *statement {
+            Statement::Read { at } => {
+                registers += 1;
+                format!("{} = {}", register_name(registers - 1), name(at))
+            }
+            Statement::Write { at } => {
+                writes += 1;
+                format!("{} = {}", name(at), self.written(writes - 1))
+            }
+            Statement::Flush { process } => format!("flush({})", process + 1),
+            Statement::Put { to, from } => format!("put({}, {})", remote(to), name(from)),
+            Statement::Get { into, from } => format!("{} = get({})", name(into), remote(from)),
+            Statement::Rga { into, at, addend } => {
+                format!("{} = rga({}, {})", name(into), remote(at), name(addend))
+            }
+            Statement::Cas { into, at, expected, desired } => {
+                let (expected, desired) = (name(expected), name(desired));
+                format!("{} = cas({}, {expected}, {desired})", name(into), remote(at))
+            }
+        };
+        let body = |body: &Vec<Statement>| body.iter().map(&mut line).collect();
+        self.processes.iter().map(body).collect()
+    }
+
+    /// The names of its registers, in order.
+    pub fn registers(&self) -> Vec<String> {
+        let reads = self.statements().filter(|(_, one)| matches!(one, Statement::Read { .. }));
+        (0..reads.count()).map(register_name).collect()
+    }
+
+    /// Its name, as diy would make it: what each process does.
+    pub fn name(&self) -> String {
+        let words = |body: &Vec<Statement>| -> String {
+            body.iter().map(|statement| statement.word()).collect::<Vec<_>>().join("-")
+        };
+        self.processes.iter().map(words).collect::<Vec<_>>().join("+")
+    }
+}
