@@ -2,7 +2,7 @@
 //! ("Pivot" as in coreRMA's generator, "Modeling and analysis of remote memory access programming", §6.)
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lang::cat::model::Model;
 
@@ -61,10 +61,15 @@ impl<'m> Pivot<'m> {
     /// If the engine cannot say.
     pub fn check(&self, shape: &Shape) -> Result<Option<Difference>, Undecided> {
         let completion = self.vocabulary.completion;
-        let Some(found) = check(shape, completion, self.forbids, self.allows)? else {
+        let smaller = shape.smaller(completion);
+        // Most candidates contain one that was examined before: that costs nothing to see.
+        if smaller.iter().any(|smaller| self.known().get(smaller) == Some(&true)) {
             return Ok(None);
-        };
-        for smaller in shape.smaller(completion) {
+        }
+        let found = check(shape, completion, self.forbids, self.allows)?;
+        self.known().insert(shape.clone(), found.is_some());
+        let Some(found) = found else { return Ok(None) };
+        for smaller in smaller {
             if self.differ(smaller)? {
                 return Ok(None);
             }
@@ -72,14 +77,17 @@ impl<'m> Pivot<'m> {
         Ok(Some(found))
     }
 
+    fn known(&self) -> MutexGuard<'_, HashMap<Shape, bool>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn differ(&self, shape: Shape) -> Result<bool, Undecided> {
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = known().get(&shape) {
+        if let Some(answer) = self.known().get(&shape) {
             return Ok(*answer);
         }
         let program = test(&shape, self.vocabulary.completion);
         let answer = differ(&program, self.forbids, self.allows)?;
-        known().insert(shape, answer);
+        self.known().insert(shape, answer);
         Ok(answer)
     }
 
