@@ -181,6 +181,60 @@ fn a_baseline_decides_what_is_new() {
 }
 
 #[test]
+fn a_baseline_takes_nothing_for_an_answer() {
+    let scratch = Scratch::new("nothing");
+    let header = header("mlx5_0");
+    let with = |status: &str| {
+        let mut line = mp(&[]);
+        line["status"] = json!(status);
+        line["reason"] = json!("the queue pair broke");
+        record(&header, &[line])
+    };
+    let elsewhere = |counts: &[(u64, u64, u64)]| {
+        let mut line = mp(counts);
+        line["file"] = json!("other/MP.litmus");
+        line
+    };
+    let changed = line("MP", &program("MP", 1, "changed"), WRONG);
+    let more = line("Other", &program("Other", 2, "another"), CLEAN);
+    let records = [
+        ("clean.jsonl", record(&header, &[mp(CLEAN)])),
+        ("wrong.jsonl", record(&header, &[mp(WRONG)])),
+        ("more.jsonl", record(&header, &[mp(CLEAN), more])),
+        ("failed.jsonl", with("failed")),
+        ("interrupted.jsonl", with("interrupted")),
+        ("skipped.jsonl", with("skipped")),
+        ("empty.jsonl", record(&header, &[])),
+        ("changed.jsonl", record(&header, &[changed])),
+        ("both.jsonl", record(&header, &[mp(CLEAN), elsewhere(CLEAN)])),
+        ("first.jsonl", record(&header, &[mp(WRONG), elsewhere(CLEAN)])),
+    ];
+    records.iter().for_each(|(name, text)| scratch.write(name, text));
+    let run = |baseline: &str, new: &[&str]| {
+        let mut arguments = vec!["report", "--baseline", baseline, "--mutants", "0", "-o", "out"];
+        arguments.extend(new);
+        code(&scratch.litmus(&arguments))
+    };
+    for nothing in ["failed.jsonl", "interrupted.jsonl", "skipped.jsonl", "empty.jsonl"] {
+        assert_eq!(run("clean.jsonl", &[nothing]), 2, "{nothing}");
+        assert_eq!(run("clean.jsonl", &["clean.jsonl", nothing]), 2, "{nothing}");
+        assert_eq!(run("empty.jsonl", &[nothing]), 2, "{nothing}");
+    }
+    assert_eq!(run("clean.jsonl", &["wrong.jsonl", "clean.jsonl"]), 1, "every record is new");
+    assert_eq!(run("clean.jsonl", &["changed.jsonl"]), 1, "a violation of another program is new");
+    assert_eq!(run("wrong.jsonl", &["changed.jsonl"]), 1);
+    assert_eq!(run("both.jsonl", &["first.jsonl"]), 1, "two files with tests of one name");
+    assert_eq!(run("first.jsonl", &["both.jsonl"]), 0);
+    assert_eq!(run("clean.jsonl", &["more.jsonl"]), 0, "a new test is judged like any other");
+    assert_eq!(run("wrong.jsonl", &["clean.jsonl"]), 0);
+    // What is counted is what is new.
+    let html = scratch.read("out/report.html");
+    assert!(html.contains("<title>litmus: conforms on 1 test · 0 violations"), "{html}");
+    assert!(scratch.read("out/junit.xml").contains("tests=\"1\" failures=\"0\" errors=\"0\""));
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+}
+
+#[test]
 fn odd_records_are_read_and_it_is_said() {
     let scratch = Scratch::new("odd");
     let mut newer = mp(WRONG);

@@ -66,6 +66,8 @@ pub struct Request<'a> {
     pub mutant_runs: u64,
     /// How many runs a mutant gets in all.
     pub mutant_budget: u64,
+    /// Whether the first record is only there for the others to be compared with.
+    pub has_baseline: bool,
 }
 
 impl Request<'_> {
@@ -75,11 +77,19 @@ impl Request<'_> {
     pub const MUTANT_RUNS: u64 = 1000;
     /// Runs that a mutant gets.
     pub const MUTANT_BUDGET: u64 = 400_000;
+
+    /// The first of the records that the report is about.
+    fn first(&self) -> usize {
+        usize::from(self.has_baseline)
+    }
 }
 
-/// Makes a report.
+/// Makes a report. What a baseline has is in the comparison, and nowhere else.
 pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
-    let judged = judging::judge_all(sources, request);
+    let first = request.first().min(sources.len());
+    let known = judging::Known::new(request);
+    let baseline = judging::judge_all(sources, 0..first, &known);
+    let judged = judging::judge_all(sources, first..sources.len(), &known);
     let mut findings = findings::findings(sources, &judged, request);
     let variants = variants::variants(&judged, &mut findings, request);
     findings::smallest(&judged, &mut findings);
@@ -87,8 +97,9 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
     let mut silence = silence::silence(sources, &judged, request);
     silence.cells = evidence.cells;
     silence.cells_tested = evidence.tested;
-    let comparison = (sources.len() > 1).then(|| compare::compare(sources, &judged));
-    let runs = setup::runs(sources);
+    let comparison = (sources.len() > 1)
+        .then(|| compare::compare(sources, baseline.tests.iter().chain(&judged.tests)));
+    let runs = setup::runs(sources, first);
     let tests: Vec<_> = judged.tests.iter().map(|test| test.report.clone()).collect();
     let mut report = Report {
         schema: SCHEMA.to_owned(),
@@ -104,16 +115,20 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
         cannot_tell: Vec::new(),
         skipped: judged.skipped.clone(),
         errors: judged.errors.clone(),
-        remarks: remarks(sources, &judged),
+        remarks: remarks(sources, &judged, &baseline),
         comparison,
     };
     report.verdict = verdict(&report);
-    report.cannot_tell = silence::cannot_tell(sources, &report);
+    report.cannot_tell = silence::cannot_tell(&sources[first..], &report);
     report
 }
 
-fn remarks(sources: &[Source], judged: &Judged) -> Vec<String> {
+fn remarks(sources: &[Source], judged: &Judged, baseline: &Judged) -> Vec<String> {
     let mut remarks = Vec::new();
+    for broken in &baseline.errors {
+        let (test, message) = (&broken.test, &broken.message);
+        remarks.push(format!("{}: {test}: {message}", sources[0].name));
+    }
     for source in sources {
         let of_record = source.record.remarks.iter();
         remarks.extend(of_record.map(|remark| format!("{}: {remark}", source.name)));

@@ -173,6 +173,7 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
         examined: if arguments.thorough { usize::MAX } else { reports::Request::EXAMINED },
         mutant_runs: arguments.mutants,
         mutant_budget: reports::Request::MUTANT_BUDGET,
+        has_baseline: arguments.baseline.is_some(),
     };
     let made = reports::compute(sources, &request);
     if let Some(folder) = &arguments.output
@@ -180,7 +181,7 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
     {
         report.problem(Problem::of_file(&folder.to_string_lossy(), "unwritable-report", message));
     }
-    report.exit.raise(exit(arguments, &made));
+    report.exit.raise(exit(&made));
     if report.look().quiet && report.exit == Exit::Fine {
         return;
     }
@@ -210,20 +211,24 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
     report.tell(&text);
 }
 
-/// What the report means for CI.
-fn exit(arguments: &Arguments, report: &data::Report) -> Exit {
+/// What the report means for CI: nothing is what it must not take for an answer.
+fn exit(report: &data::Report) -> Exit {
     let verdict = &report.verdict;
-    let is_open = verdict.inconclusive > 0 || verdict.failed > 0 || verdict.tests == 0;
-    match (&arguments.baseline, &report.comparison) {
-        (Some(_), Some(comparison)) if !comparison.new_violations.is_empty() => Exit::Violation,
-        (Some(_), Some(comparison)) => {
-            // A test that is missing now says nothing, and nothing is what CI must not take for an answer.
-            let is_missing = !comparison.refused.is_empty();
-            if is_missing { Exit::Unknown } else { Exit::Fine }
-        }
-        _ if verdict.violations > 0 => Exit::Violation,
-        _ if is_open => Exit::Unknown,
-        _ => Exit::Fine,
+    let was_run = |run: usize| report.tests.iter().any(|test| test.run == run && test.finished > 0);
+    let is_empty = |(run, of): (usize, &data::RunReport)| !of.is_baseline && !was_run(run);
+    let is_open = verdict.inconclusive > 0
+        || verdict.failed > 0
+        || verdict.interrupted > 0
+        || report.runs.iter().enumerate().any(is_empty);
+    let baseline = report.comparison.as_ref().filter(|_| report.runs[0].is_baseline);
+    let (violations, is_unanswered) = match baseline {
+        Some(comparison) => (comparison.new_violations.len(), comparison.unanswered > 0),
+        None => (verdict.violations, false),
+    };
+    match violations {
+        0 if is_open || is_unanswered => Exit::Unknown,
+        0 => Exit::Fine,
+        _ => Exit::Violation,
     }
 }
 

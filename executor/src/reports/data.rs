@@ -83,6 +83,8 @@ pub struct Verdict {
 pub struct RunReport {
     /// The record's file.
     pub record: String,
+    /// Whether it is only there for the others to be compared with: nothing else in the report is of it.
+    pub is_baseline: bool,
     /// A short name for the machine: device and host, or the simulator.
     pub subject: String,
     /// When it began.

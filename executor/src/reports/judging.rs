@@ -1,6 +1,7 @@
 //! Every test of every record judged again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lang::Test;
@@ -62,7 +63,7 @@ pub struct By {
 pub type Allowed = (Option<Arc<AllowedSet>>, Option<String>);
 
 /// Answers that tests with the same program share.
-struct Known<'a> {
+pub struct Known<'a> {
     request: &'a Request<'a>,
     allowed: Mutex<HashMap<(String, String), Allowed>>,
     sc: Mutex<HashMap<String, Option<Arc<BTreeSet<Outcome>>>>>,
@@ -75,14 +76,12 @@ struct Line {
     errors: Vec<Broken>,
 }
 
-/// Judges everything, by all cores.
-pub fn judge_all(sources: &[Source], request: &Request<'_>) -> Judged {
-    let known = Known { request, allowed: Mutex::default(), sc: Mutex::default() };
-    let records: Vec<(usize, &Header, &TestRecord)> = sources
-        .iter()
-        .enumerate()
-        .flat_map(|(run, source)| {
-            source.record.tests.iter().map(move |test| (run, &source.record.header, test))
+/// Judges everything of some of the records, by all cores.
+pub fn judge_all(sources: &[Source], runs: Range<usize>, known: &Known<'_>) -> Judged {
+    let records: Vec<(usize, &Header, &TestRecord)> = runs
+        .flat_map(|run| {
+            let record = &sources[run].record;
+            record.tests.iter().map(move |test| (run, &record.header, test))
         })
         .collect();
     let lines: Vec<Line> =
@@ -127,7 +126,12 @@ fn body(program: &str) -> String {
     program.split_once('\n').map_or(program, |(_, rest)| rest).to_owned()
 }
 
-impl Known<'_> {
+impl<'a> Known<'a> {
+    /// Nothing is known yet.
+    pub fn new(request: &'a Request<'a>) -> Self {
+        Self { request, allowed: Mutex::default(), sc: Mutex::default() }
+    }
+
     fn line(&self, run: usize, header: &Header, recorded: &TestRecord) -> Line {
         let mut line = Line { test: None, skipped: Vec::new(), errors: Vec::new() };
         let reason = recorded.reason.clone().unwrap_or_default();

@@ -8,17 +8,18 @@ use super::{Source, setting};
 use crate::nodes::NodeInfo;
 use crate::record::{Header, Host};
 
-/// The runs, in the order of the records.
-pub fn runs(sources: &[Source]) -> Vec<RunReport> {
-    sources.iter().map(run).collect()
+/// The runs, in the order of the records; those before `first` are the baseline.
+pub fn runs(sources: &[Source], first: usize) -> Vec<RunReport> {
+    sources.iter().enumerate().map(|(index, source)| run(source, index < first)).collect()
 }
 
-fn run(source: &Source) -> RunReport {
+fn run(source: &Source, is_baseline: bool) -> RunReport {
     let header = &source.record.header;
     let folders = folders(source);
     let paths: Vec<&str> = folders.iter().map(String::as_str).collect();
     RunReport {
         record: source.name.clone(),
+        is_baseline,
         subject: subject(header),
         started: header.started.clone(),
         command: command(header, &paths, None),

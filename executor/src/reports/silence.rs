@@ -60,7 +60,8 @@ fn unseen(judged: &Judged) -> Vec<Unseen> {
 
 /// Runs the record's tests on each broken simulator until one of them shows a violation.
 fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option<Mutants> {
-    let first = sources.first()?;
+    let run = request.first();
+    let first = sources.get(run)?;
     let iterations = request.mutant_runs.min(first.record.header.iterations);
     if iterations == 0 {
         return None;
@@ -68,7 +69,7 @@ fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option
     let mut tests: Vec<&JudgedRecord> = judged
         .tests
         .iter()
-        .filter(|test| test.report.run == 0 && test.report.finished > 0)
+        .filter(|test| test.report.run == run && test.report.finished > 0)
         .collect();
     tests.sort_by_key(|test| test.size);
     if tests.is_empty() {

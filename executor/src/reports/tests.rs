@@ -56,6 +56,7 @@ fn report_with(sources: &[Source], examined: usize, mutant_runs: u64) -> Report 
             examined,
             mutant_runs,
             mutant_budget: Request::MUTANT_BUDGET,
+            has_baseline: false,
         },
     )
 }

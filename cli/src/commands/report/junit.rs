@@ -1,6 +1,6 @@
 //! Reports as JUnit XML, for CI systems: a suite for each record, a case for each test.
 
-use executor::reports::data::{Report, ResultReport, TestReport};
+use executor::reports::data::{Broken, Report, ResultReport, TestReport};
 use serde::Serialize;
 
 /// What the template is filled with.
@@ -50,10 +50,11 @@ struct Case {
 pub fn document(report: &Report) -> Document {
     let mut suites = Vec::new();
     let mut total = Total::default();
-    for (index, run) in report.runs.iter().enumerate() {
+    let about = report.runs.iter().enumerate().filter(|(_, run)| !run.is_baseline);
+    for (index, run) in about {
         let tests = report.tests.iter().enumerate().filter(|(_, test)| test.run == index);
         let mut cases: Vec<Case> = tests.map(|(at, test)| case(report, at, test)).collect();
-        if index == 0 {
+        if suites.is_empty() {
             cases.extend(left_out(report));
         }
         let count = |kind: &str| cases.iter().filter(|case| case.kind == kind).count();
@@ -78,7 +79,9 @@ pub fn document(report: &Report) -> Document {
 }
 
 fn left_out(report: &Report) -> Vec<Case> {
-    let is_listed = |name: &str| report.tests.iter().any(|test| test.name == name);
+    let is_listed = |one: &Broken| {
+        report.tests.iter().any(|test| test.name == one.test && test.file == one.file)
+    };
     let skipped = report.skipped.iter().filter(|skip| skip.model.is_none()).map(|skip| Case {
         group: "skipped".to_owned(),
         name: skip.test.clone(),
@@ -86,7 +89,7 @@ fn left_out(report: &Report) -> Vec<Case> {
         message: skip.reason.clone(),
         ..Case::default()
     });
-    let broken = report.errors.iter().filter(|one| !is_listed(&one.test)).map(|one| Case {
+    let broken = report.errors.iter().filter(|one| !is_listed(one)).map(|one| Case {
         group: "errors".to_owned(),
         name: one.test.clone(),
         kind: "error",
@@ -105,7 +108,9 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
         ..Case::default()
     };
     let findings: Vec<_> = report.findings.iter().filter(|one| one.index == index).collect();
-    let error = report.errors.iter().find(|one| one.test == test.name && test.status == "failed");
+    let error = report.errors.iter().find(|one| {
+        one.test == test.name && one.file == test.file && test.status == "failed"
+    });
     if let Some(first) = findings.first() {
         case.kind = "failure";
         case.r#type = "violation";
