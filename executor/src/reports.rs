@@ -93,7 +93,7 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
     let mut findings = findings::findings(sources, &judged, request);
     let variants = variants::variants(&judged, &mut findings, request);
     findings::smallest(&judged, &mut findings);
-    let evidence = evidence::tables(&judged, request);
+    let evidence = evidence::tables(&judged, &variants, request);
     let mut silence = silence::silence(sources, &judged, request);
     silence.cells = evidence.cells;
     silence.cells_tested = evidence.tested;

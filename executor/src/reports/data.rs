@@ -353,7 +353,8 @@ pub struct TableRow {
 pub struct CellReport {
     /// `✓`, `·` or a letter, in each table.
     pub text: Vec<String>,
-    /// `broken`, `kept` (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
+    /// `broken` (the nearest variant leaves it out), `explains` (leaving it out would explain a violation too), `kept`
+    /// (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
     pub evidence: String,
     /// Tests that would show its loss.
     pub tests: usize,

@@ -26,8 +26,8 @@ pub struct Found {
     pub finding: Finding,
     /// Index into the judged tests.
     pub test: usize,
-    /// The model that explains, by index into the test's judgements.
-    pub by: usize,
+    /// The models that forbid it, by index into the test's judgements; the first one explains.
+    pub by: Vec<usize>,
     /// The outcome.
     pub outcome: Outcome,
 }
@@ -48,7 +48,7 @@ pub fn findings(sources: &[Source], judged: &Judged, request: &Request<'_>) -> V
             found.push(Found {
                 finding: finding(sources, index, test, outcome, &forbidding),
                 test: index,
-                by: forbidding[0],
+                by: forbidding,
                 outcome: outcome.clone(),
             });
         }
@@ -56,7 +56,8 @@ pub fn findings(sources: &[Source], judged: &Judged, request: &Request<'_>) -> V
     found.sort_by_key(|found| (judged.tests[found.test].size, found.test, found.outcome.clone()));
     found.par_iter_mut().enumerate().take(EXPLAINED).for_each(|(number, found)| {
         let test = &judged.tests[found.test];
-        add_explanation(found, test, &test.by[found.by], number < PICTURES, request);
+        let by = &test.by[found.by[0]];
+        add_explanation(found, test, by, number < PICTURES, request);
     });
     found
 }

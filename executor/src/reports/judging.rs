@@ -43,6 +43,8 @@ pub struct JudgedRecord {
     pub sc: Option<Arc<BTreeSet<Outcome>>>,
     /// How large the program is, in characters: small ones explain best.
     pub size: usize,
+    /// The program, the same for tests that have the same outcomes.
+    pub body: String,
     /// As the report has it.
     pub report: TestReport,
 }
@@ -121,9 +123,12 @@ fn models(tests: &[JudgedRecord], records: &[(usize, &Header, &TestRecord)]) -> 
     models.into_values().collect()
 }
 
-/// A program without its name: tests that differ in nothing else have the same outcomes.
+/// A program without its name, title and comments: tests that differ in nothing else have the same outcomes.
 fn body(program: &str) -> String {
-    program.split_once('\n').map_or(program, |(_, rest)| rest).to_owned()
+    let code = |line: &'_ str| line.split_once("//").map_or(line, |(code, _)| code).trim_end().to_owned();
+    let lines = program.lines().skip(1).map(code);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('"'));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 impl<'a> Known<'a> {
@@ -185,7 +190,8 @@ impl<'a> Known<'a> {
         let size = test.program.threads.iter().map(|thread| thread.body.len()).sum::<usize>();
         let size = size * 10_000 + recorded.program.len().min(9999);
         let report = test_report(run, recorded, &test, &by, sc.as_deref(), &seen);
-        line.test = Some(JudgedRecord { source, test, seen, by, sc, size, report });
+        let body = body(&recorded.program);
+        line.test = Some(JudgedRecord { source, test, seen, by, sc, size, body, report });
         line
     }
 

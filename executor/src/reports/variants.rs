@@ -3,7 +3,7 @@
 //! A search over the parts of a model that can be left out: cells of its tables, orders, parts of unions, axioms. The
 //! fewest that explain every violation are taken, of these the ones that allow least that was not seen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use lang::cat::model::Model;
 use lang::outcome::{Outcome, Value};
@@ -28,46 +28,71 @@ const ROUNDS: usize = 3;
 /// How many candidates are compared by what else they allow, and on how many tests.
 const COMPARED: (usize, usize) = (12, 40);
 
-/// A violation of a model.
+/// A violation of a model: an outcome of a program, which several tests may show.
 struct Case<'a> {
     test: &'a JudgedRecord,
     outcome: &'a Outcome,
-    found: usize,
+    found: Vec<usize>,
 }
+
+/// What was lost, for each violation by its index.
+type Losses = Vec<(Vec<usize>, Vec<Lost>)>;
 
 /// For each model with violations, the nearest variant. Tells each finding what its loss is.
 pub fn variants(judged: &Judged, found: &mut [Found], request: &Request<'_>) -> Vec<Variant> {
-    let mut by_model: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut by_model: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {
-        let by = &judged.tests[one.test].by[one.by];
-        by_model.entry(by.judge.identity.name.clone()).or_default().push(index);
+        // Each model that forbids it has to be explained with it, however many others forbid it as well.
+        for by in &one.by {
+            let name = judged.tests[one.test].by[*by].judge.identity.name.clone();
+            by_model.entry(name).or_default().push((index, *by));
+        }
     }
     let mut variants = Vec::new();
-    for (name, indices) in by_model {
-        let one = &found[indices[0]];
-        let judge = &judged.tests[one.test].by[one.by].judge;
-        let (variant, lost) = {
-            let cases: Vec<Case<'_>> = indices
-                .iter()
-                .map(|index| {
-                    let one = &found[*index];
-                    Case { test: &judged.tests[one.test], outcome: &one.outcome, found: *index }
-                })
-                .collect();
-            let checked = &cases[..cases.len().min(CHECKED)];
-            let (mut variant, lost) = search(&name, &judge.model, checked, judged, request);
-            if checked.len() < cases.len() {
-                let (some, all) = (checked.len(), cases.len());
-                variant.line.push_str(&format!(" (checked with {some} of {all} violations)"));
+    for (name, violations) in by_model {
+        let (variant, losses) = of_model(&name, &violations, judged, found, request);
+        for (indices, lost) in losses {
+            for index in indices {
+                let one = &mut found[index];
+                // The model that explains a violation says what its loss is, if it can.
+                let explaining = &judged.tests[one.test].by[one.by[0]].judge.identity.name;
+                if *explaining == name || one.finding.lost.is_empty() {
+                    one.finding.lost.clone_from(&lost);
+                }
             }
-            (variant, lost)
-        };
-        for (index, lost) in lost {
-            found[index].finding.lost = lost;
         }
         variants.push(variant);
     }
     variants
+}
+
+fn of_model(
+    name: &str,
+    violations: &[(usize, usize)],
+    judged: &Judged,
+    found: &[Found],
+    request: &Request<'_>,
+) -> (Variant, Losses) {
+    let (first, by) = violations[0];
+    let judge = &judged.tests[found[first].test].by[by].judge;
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    let mut known: HashMap<(&str, &Outcome), usize> = HashMap::new();
+    for (index, _) in violations {
+        let one = &found[*index];
+        let test = &judged.tests[one.test];
+        let case = *known.entry((&test.body, &one.outcome)).or_insert_with(|| {
+            cases.push(Case { test, outcome: &one.outcome, found: Vec::new() });
+            cases.len() - 1
+        });
+        cases[case].found.push(*index);
+    }
+    let checked = &cases[..cases.len().min(CHECKED)];
+    let (mut variant, losses) = search(name, &judge.model, checked, judged, request);
+    if checked.len() < cases.len() {
+        let (some, all) = (checked.len(), cases.len());
+        variant.line.push_str(&format!(" (checked with {some} of {all} violations)"));
+    }
+    (variant, losses)
 }
 
 /// Whether a model has a consistent execution with an outcome; unknown counts as no.
@@ -105,7 +130,8 @@ fn cost(change: &Change) -> usize {
     change.cell().map_or(3, |cell| cell.tables.len())
 }
 
-fn lost(change: &Change) -> Lost {
+/// What a change takes away, as reports name it.
+pub fn lost(change: &Change) -> Lost {
     let subject = change.lost();
     // A cell of several tables: named by all of them.
     let name = match change.cell() {
@@ -124,7 +150,7 @@ fn search(
     cases: &[Case<'_>],
     judged: &Judged,
     request: &Request<'_>,
-) -> (Variant, Vec<(usize, Vec<Lost>)>) {
+) -> (Variant, Losses) {
     let candidates: Vec<Change> =
         changes::of(model).into_iter().filter(|change| change.allows_more).collect();
     let search = Search { name, model, candidates, judged, request };
@@ -150,7 +176,7 @@ fn search(
     let lost = |index: &usize| lost(&search.candidates[*index]);
     let words: Vec<Lost> = dropped.iter().map(lost).collect();
     let alternatives = others.iter().map(|index| lost(index).name).collect();
-    let each: Vec<(usize, Vec<Lost>)> = cases
+    let each: Losses = cases
         .par_iter()
         .map(|case| {
             let mine = dropped
@@ -159,7 +185,7 @@ fn search(
             let mine: Vec<Lost> = mine.map(lost).collect();
             // Where it takes several together, these together are it.
             let together = mine.is_empty() && allows_all;
-            (case.found, if together { words.clone() } else { mine })
+            (case.found.clone(), if together { words.clone() } else { mine })
         })
         .collect();
     let line = line(name, &words, allows_all);
