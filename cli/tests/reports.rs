@@ -245,7 +245,7 @@ fn odd_records_are_read_and_it_is_said() {
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 1, "the later line of a test counts: {}", stderr(&output));
     let said = stderr(&output);
-    for part in ["cut off", "spin", "weather", "stand there twice: 1"] {
+    for part in ["line 5, the last one, was cut off", "spin", "weather", "stand there twice: 1"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let html = scratch.read("out/report.html");
@@ -261,6 +261,33 @@ fn odd_records_are_read_and_it_is_said() {
     scratch.write("changed.jsonl", &record(&header("mlx5_0"), &[changed]));
     let output = scratch.litmus(&["report", "changed.jsonl"]);
     assert!(stderr(&output).contains("not the one that was hashed"), "{}", stderr(&output));
+}
+
+#[test]
+fn last_lines_count_unless_they_are_cut_off() {
+    let scratch = Scratch::new("last");
+    let text = record(&header("mlx5_0"), &[mp(CLEAN), line("Bad", &program("Bad", 1, "x"), WRONG)]);
+    let whole = text.trim_end();
+    scratch.write("whole.jsonl", whole);
+    scratch.write("marked.jsonl", &format!("\u{feff}{text}"));
+    scratch.write("windows.jsonl", &text.replace('\n', "\r\n"));
+    for name in ["whole.jsonl", "marked.jsonl", "windows.jsonl"] {
+        let output = scratch.litmus(&["report", name]);
+        assert_eq!(code(&output), 1, "{name}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("cut off"), "{name}");
+    }
+    let cut = &whole[..whole.len() - 20];
+    for (name, text) in [("cut.jsonl", cut.to_owned()), ("cut-n.jsonl", format!("{cut}\n\n"))] {
+        scratch.write(name, &text);
+        let output = scratch.litmus(&["report", name]);
+        assert_eq!(code(&output), 0, "{name}: {}", stderr(&output));
+        assert!(stderr(&output).contains("line 3, the last one, was cut off"), "{name}");
+    }
+    let more = format!("{}\n", mp(CLEAN));
+    scratch.write("middle.jsonl", &format!("{cut}\n{more}"));
+    let output = scratch.litmus(&["report", "middle.jsonl"]);
+    assert_eq!(code(&output), 65);
+    assert!(stderr(&output).contains("line 3: the line is cut off"), "{}", stderr(&output));
 }
 
 #[test]

@@ -51,39 +51,47 @@ struct TestLine<'a> {
 }
 
 impl Record {
-    /// Reads a record's text. A last line without an end of line was cut off, and is ignored.
+    /// Reads a record's text. A last line that was cut off is ignored, whether or not an end of line follows; one that is
+    /// whole and lacks only that counts.
     ///
     /// # Errors
     /// A line in the middle that is wrong, or a header that is missing or of another format.
     pub fn parse(text: &[u8]) -> Result<Self, ReadError> {
-        let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let mut lines = text[..complete].split_inclusive(|byte| *byte == b'\n').enumerate();
-        let Some((_, first)) = lines.next() else {
-            return Err(ReadError::Line(1, "expected a header, found no complete line".to_owned()));
+        let marked = text.starts_with(BYTE_ORDER_MARK);
+        let begin = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        // Blank lines at the end say nothing.
+        let end = text.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |end| end + 1);
+        let mut lines = text[begin..end.max(begin)].split(|byte| *byte == b'\n').enumerate();
+        let Some((_, first)) = lines.next().filter(|(_, line)| !line.is_empty()) else {
+            return Err(ReadError::Line(1, "expected a header, found nothing".to_owned()));
         };
         let header = parse_header(first).map_err(|message| ReadError::Line(1, message))?;
-        let mut record = Self {
-            header,
-            tests: Vec::new(),
-            complete_bytes: complete as u64,
-            remarks: Vec::new(),
-        };
+        let mut record = Self { header, tests: Vec::new(), complete_bytes: 0, remarks: Vec::new() };
         let mut oddities = Oddities::default();
         oddities.unknown_fields(first, HEADER_FIELDS);
+        let mut complete = begin + first.len();
         for (index, line) in lines {
-            let parsed = parse_line(line).map_err(|message| ReadError::Line(index + 1, message))?;
-            match parsed {
-                Line::Test(test) => {
+            let start = complete + 1;
+            match parse_line(line) {
+                Ok(Line::Test(test)) => {
                     oddities.unknown_fields(line, TEST_FIELDS);
                     record.put(*test, &mut oddities);
                 }
-                Line::End(ended) => record.header.ended = ended,
-                Line::Unknown(kind) => drop(oddities.kinds.insert(kind)),
+                Ok(Line::End(ended)) => record.header.ended = ended,
+                Ok(Line::Unknown(kind)) => drop(oddities.kinds.insert(kind)),
+                Err(LineError::CutOff) if start + line.len() == end => {
+                    oddities.cut_off = Some((index + 1, line.len()));
+                    break;
+                }
+                Err(error) => return Err(ReadError::Line(index + 1, error.to_string())),
             }
+            complete = start + line.len();
         }
         // What a later line replaces was marked by its emptied name.
         record.tests.retain(|test| !test.test.is_empty());
-        oddities.cut_off = text.len() - complete;
+        let ends = text.get(complete..).is_some_and(|rest| rest.starts_with(b"\n"));
+        let ends_so = text.get(complete..).is_some_and(|rest| rest.starts_with(b"\r\n"));
+        record.complete_bytes = (complete + usize::from(ends) + 2 * usize::from(ends_so)) as u64;
         record.remarks = oddities.remarks();
         Ok(record)
     }
@@ -147,8 +155,21 @@ impl Record {
     }
 }
 
+/// What some editors put before UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Where in its line something is wrong: the line itself is for the caller to say.
+fn in_line(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (column, at) = (error.column(), format!(" at line {} column {}", error.line(), error.column()));
+    match text.strip_suffix(&at) {
+        Some(message) if column > 0 => format!("column {column}: {message}"),
+        _ => text,
+    }
+}
+
 fn parse_header(line: &[u8]) -> Result<Header, String> {
-    let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let json: Json = serde_json::from_slice(line).map_err(|error| in_line(&error))?;
     match json.get("schema").and_then(Json::as_str) {
         Some(SCHEMA) => serde_json::from_value(json).map_err(|error| error.to_string()),
         Some(other) => Err(format!("expected the format {SCHEMA}, found {other}")),
@@ -198,20 +219,42 @@ enum Line {
     Unknown(String),
 }
 
-fn parse_line(line: &[u8]) -> Result<Line, String> {
-    let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+/// Why a line says nothing.
+#[derive(Debug)]
+enum LineError {
+    /// It ends too early.
+    CutOff,
+    /// It is wrong.
+    Wrong(String),
+}
+
+impl std::fmt::Display for LineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::CutOff => write!(f, "the line is cut off"),
+            Self::Wrong(message) => write!(f, "{message}"),
+        }
+    }
+}
+
+fn parse_line(line: &[u8]) -> Result<Line, LineError> {
+    let wrong = |message: String| LineError::Wrong(message);
+    let json: Json = serde_json::from_slice(line).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => LineError::CutOff,
+        _ => wrong(in_line(&error)),
+    })?;
     match json.get("kind").and_then(Json::as_str) {
         Some("test") => {
             let test: TestRecord =
-                serde_json::from_value(json).map_err(|error| error.to_string())?;
+                serde_json::from_value(json).map_err(|error| wrong(error.to_string()))?;
             if test.test.is_empty() {
-                return Err("expected a name of a test, found an empty one".to_owned());
+                return Err(wrong("expected a name of a test, found an empty one".to_owned()));
             }
             Ok(Line::Test(Box::new(test)))
         }
         Some("end") => Ok(Line::End(json.get("ended").and_then(Json::as_str).map(str::to_owned))),
         Some(other) => Ok(Line::Unknown(other.to_owned())),
-        None => Err("expected a line with a `kind`, found none".to_owned()),
+        None => Err(wrong("expected a line with a `kind`, found none".to_owned())),
     }
 }
 
@@ -225,7 +268,8 @@ struct Oddities {
     replaced: usize,
     reprogrammed: Vec<String>,
     changed: Vec<String>,
-    cut_off: usize,
+    /// The number of the last line, and its bytes.
+    cut_off: Option<(usize, usize)>,
 }
 
 impl Oddities {
@@ -239,9 +283,10 @@ impl Oddities {
     fn remarks(self) -> Vec<String> {
         let mut remarks = Vec::new();
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-        if self.cut_off > 0 {
-            remarks
-                .push(format!("the last line was cut off; its {} bytes are ignored", self.cut_off));
+        if let Some((line, bytes)) = self.cut_off {
+            remarks.push(format!(
+                "line {line}, the last one, was cut off; its {bytes} bytes are ignored"
+            ));
         }
         if !self.fields.is_empty() {
             remarks.push(format!("ignored fields of another version: {}", list(&self.fields)));
@@ -297,6 +342,10 @@ impl RecordWriter {
         let record = Record::parse(&text)?;
         file.set_len(record.complete_bytes).map_err(ReadError::Io)?;
         file.seek(SeekFrom::End(0)).map_err(ReadError::Io)?;
+        let complete = usize::try_from(record.complete_bytes).unwrap_or(usize::MAX);
+        if text.get(..complete).and_then(<[u8]>::last) != Some(&b'\n') {
+            file.write_all(b"\n").map_err(ReadError::Io)?;
+        }
         Ok((record, Self { file }))
     }
 
