@@ -291,6 +291,28 @@ fn last_lines_count_unless_they_are_cut_off() {
 }
 
 #[test]
+fn what_cannot_be_used_is_no_success() {
+    let scratch = Scratch::new("unusable");
+    let header = header("mlx5_0");
+    let mut lacking = line("Lacking", &program("Lacking", 1, "x"), CLEAN);
+    lacking["outcomes"] = json!([{ "state": { "a": 1 }, "count": 1000 }]);
+    let broken = line("Broken", "litmus Broken\n{", CLEAN);
+    scratch.write("good.jsonl", &record(&header, &[mp(CLEAN), lacking.clone(), broken.clone()]));
+    scratch.write("bad.jsonl", &record(&header, &[mp(WRONG), lacking, broken]));
+    let output = scratch.litmus(&["report", "good.jsonl", "-o", "out", "--mutants", "0"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(stdout(&output).contains("2 tests unusable"), "{}", stdout(&output));
+    for part in ["without a value of `b`", "Broken: line 2"] {
+        assert!(stderr(&output).contains(part), "{part}: {}", stderr(&output));
+    }
+    assert!(scratch.read("out/report.html").contains("2 tests unusable"));
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+    assert_eq!(code(&scratch.litmus(&["report", "good.jsonl"])), 2);
+    let output = scratch.litmus(&["report", "bad.jsonl", "-o", "out", "--mutants", "0"]);
+    assert_eq!(code(&output), 1, "a violation weighs more");
+}
+
+#[test]
 fn logs_go_out_and_come_back() {
     let scratch = Scratch::new("logs");
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));

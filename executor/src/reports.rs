@@ -166,6 +166,7 @@ fn verdict(report: &Report) -> Verdict {
         skipped: report.skipped.iter().filter(|skip| skip.model.is_none()).count(),
         failed: status("failed"),
         interrupted: status("interrupted"),
+        unusable: report.errors.iter().filter(|one| one.code != BROKE).count(),
         runs: report.tests.iter().map(|test| test.finished).sum(),
         ..Verdict::default()
     };
@@ -184,7 +185,7 @@ impl Verdict {
             "violation"
         } else if tests == 0 {
             "nothing-tested"
-        } else if verdict.inconclusive > 0 || verdict.failed > 0 {
+        } else if verdict.inconclusive > 0 || verdict.failed > 0 || verdict.unusable > 0 {
             "inconclusive"
         } else {
             "conforms"
@@ -212,6 +213,7 @@ impl Verdict {
         let more = [
             (verdict.unseen, "never seen"),
             (verdict.failed, "broke"),
+            (verdict.unusable, "unusable"),
             (verdict.interrupted, "stopped early"),
             (verdict.skipped, "skipped"),
         ];
@@ -276,6 +278,9 @@ pub fn percent(rate: f64) -> String {
         format!("{text} %")
     }
 }
+
+/// The code of errors of backends: such a test broke, and all others are of no use as they are recorded.
+pub const BROKE: &str = "backend-failed";
 
 fn setting(name: &str, value: impl Into<String>) -> Setting {
     Setting { name: name.to_owned(), value: value.into() }

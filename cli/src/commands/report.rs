@@ -182,6 +182,7 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
         report.problem(Problem::of_file(&folder.to_string_lossy(), "unwritable-report", message));
     }
     report.exit.raise(exit(&made));
+    tell_errors(&made, report);
     if report.look().quiet && report.exit == Exit::Fine {
         return;
     }
@@ -211,6 +212,22 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
     report.tell(&text);
 }
 
+/// How many errors are told on the terminal.
+const ERRORS: usize = 20;
+
+/// What broke, and what is of no use. Other tests may show a violation, which weighs more.
+fn tell_errors(made: &data::Report, report: &mut Report<'_>) {
+    for error in made.errors.iter().take(ERRORS) {
+        let data::Broken { test, file, code, message } = error;
+        let code = if code == reports::BROKE { reports::BROKE } else { "unusable-record" };
+        report.failure(Problem::of_file(file, code, format!("{test}: {message}")));
+    }
+    let more = made.errors.len().saturating_sub(ERRORS);
+    if more > 0 {
+        report.terminal.note(&format!("{more} more tests broke or are unusable; the report lists them"));
+    }
+}
+
 /// What the report means for CI: nothing is what it must not take for an answer.
 fn exit(report: &data::Report) -> Exit {
     let verdict = &report.verdict;
@@ -218,6 +235,7 @@ fn exit(report: &data::Report) -> Exit {
     let is_empty = |(run, of): (usize, &data::RunReport)| !of.is_baseline && !was_run(run);
     let is_open = verdict.inconclusive > 0
         || verdict.failed > 0
+        || verdict.unusable > 0
         || verdict.interrupted > 0
         || report.runs.iter().enumerate().any(is_empty);
     let baseline = report.comparison.as_ref().filter(|_| report.runs[0].is_baseline);
@@ -304,14 +322,14 @@ fn judge_again(
     let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
     let (test, diagnostics) = litmus::load(&source);
     let Some(test) = test else {
-        problems(&source, diagnostics).into_iter().for_each(|problem| report.problem(problem));
+        problems(&source, diagnostics).into_iter().for_each(|problem| report.failure(problem));
         return;
     };
     let seen = match recorded.observations(&test) {
         Ok(seen) => seen,
         Err(name) => {
             let message = format!("the record has a state without a value of `{name}`");
-            report.problem(Problem::of_file(&recorded.file, "unusable-record", message));
+            report.failure(Problem::of_file(&recorded.file, "unusable-record", message));
             return;
         }
     };

@@ -71,6 +71,8 @@ pub struct Verdict {
     pub skipped: usize,
     /// Tests that broke.
     pub failed: usize,
+    /// Tests of which the record says nothing that can be used.
+    pub unusable: usize,
     /// Tests that were stopped early.
     pub interrupted: usize,
     /// Finished runs of all tests.

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::data::{Broken, ModelReport, ResultReport, Row, Skipped, TestReport};
 use super::statistics::{bar, rule_of_three};
-use super::{Judge, Request, Source, skip, status_name};
+use super::{BROKE, Judge, Request, Source, skip, status_name};
 use crate::judge::{AllowedSet, JudgedTest, Judgement, judge};
 use crate::observation::Observations;
 use crate::record::{Header, Status, TestRecord, state_to_json};
@@ -151,7 +151,7 @@ impl<'a> Known<'a> {
             return line;
         }
         if recorded.status == Status::Failed {
-            line.errors.push(broken("backend-failed", reason));
+            line.errors.push(broken(BROKE, reason));
         }
         let source =
             Arc::new(lang::source::Source::new(recorded.file.as_str(), recorded.program.as_str()));

@@ -187,6 +187,7 @@ pub fn cannot_tell(sources: &[Source], report: &Report) -> Vec<String> {
     let counts = [
         (verdict.skipped, "tests were skipped"),
         (verdict.failed, "tests broke"),
+        (verdict.unusable, "tests are unusable as they are recorded"),
         (verdict.interrupted, "tests were stopped early"),
         (verdict.inconclusive, "tests are inconclusive"),
     ];
