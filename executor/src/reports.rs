@@ -253,9 +253,7 @@ fn confidence(report: &Report, verdict: &Verdict) -> String {
         ));
     }
     if let Some(mutants) = &silence.mutants {
-        let all = mutants.mutants.len();
-        parts
-            .push(format!("the suite catches {} of {all} faults of the simulator", mutants.caught));
+        parts.push(mutants.score());
     }
     parts.join("; ")
 }

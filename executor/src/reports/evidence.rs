@@ -244,8 +244,8 @@ fn says(
     says
 }
 
-/// For each change, whether the program has events that it is about.
-fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<Vec<bool>> {
+/// For each change, whether the program has events that it is about. Where it has none, the change changes nothing.
+pub fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<Vec<bool>> {
     let mut model = model.clone();
     let about = |change: &Change| Axiom {
         name: String::new(),

@@ -1,6 +1,6 @@
 //! What was seen and is forbidden, and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use lang::outcome::Outcome;
 use model::allowed::Question;
@@ -15,10 +15,8 @@ use super::{Request, Source};
 use crate::judge::Judgement;
 use crate::record::state_to_json;
 
-/// How many findings are explained; the smallest programs first.
-const EXPLAINED: usize = 200;
-/// How many get a picture.
-const PICTURES: usize = 60;
+/// How many findings are explained and drawn; the smallest programs first. Pages show as many in full.
+const EXPLAINED: usize = 60;
 
 /// A finding, and what it was found in.
 pub struct Found {
@@ -54,12 +52,40 @@ pub fn findings(sources: &[Source], judged: &Judged, request: &Request<'_>) -> V
         }
     }
     found.sort_by_key(|found| (judged.tests[found.test].size, found.test, found.outcome.clone()));
-    found.par_iter_mut().enumerate().take(EXPLAINED).for_each(|(number, found)| {
-        let test = &judged.tests[found.test];
-        let by = &test.by[found.by[0]];
-        add_explanation(found, test, by, number < PICTURES, request);
-    });
+    explain_first(judged, &mut found, request);
     found
+}
+
+/// Explains the first ones. Those that show the same outcome of the same program share an explanation.
+fn explain_first(judged: &Judged, found: &mut [Found], request: &Request<'_>) {
+    let explained = found.len().min(EXPLAINED);
+    let first = &mut found[..explained];
+    let mut known: HashMap<(&str, &str, Outcome), usize> = HashMap::new();
+    let same: Vec<usize> = first
+        .iter()
+        .enumerate()
+        .map(|(index, found)| {
+            let test = &judged.tests[found.test];
+            // Places in statements are those of the text, comments and all.
+            let program = test.report.program.split_once('\n').map_or("", |(_, rest)| rest);
+            let model = test.by[found.by[0]].judge.identity.hash.as_str();
+            *known.entry((program, model, found.outcome.clone())).or_insert(index)
+        })
+        .collect();
+    first.par_iter_mut().enumerate().filter(|(index, _)| same[*index] == *index).for_each(
+        |(_, found)| {
+            let test = &judged.tests[found.test];
+            add_explanation(found, test, &test.by[found.by[0]], request);
+        },
+    );
+    for index in 0..explained {
+        if same[index] != index {
+            let of = first[same[index]].finding.clone();
+            let finding = &mut first[index].finding;
+            (finding.axiom, finding.why, finding.steps) = (of.axiom, of.why, of.steps);
+            finding.picture = of.picture;
+        }
+    }
 }
 
 fn finding(
@@ -108,7 +134,6 @@ fn add_explanation(
     found: &mut Found,
     test: &JudgedRecord,
     by: &By,
-    has_picture: bool,
     request: &Request<'_>,
 ) {
     let options = (request.options)();
@@ -144,9 +169,7 @@ fn add_explanation(
             because: step.because,
         })
         .collect();
-    if has_picture {
-        finding.picture = explanation.svg_for_page(&test.source);
-    }
+    finding.picture = explanation.svg_for_page(&test.source);
 }
 
 /// For each finding, the smallest test that shows the same loss. Findings are sorted by size already.

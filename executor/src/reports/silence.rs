@@ -81,7 +81,22 @@ fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option
     let mutants: Vec<Mutant> =
         FAULTS.par_iter().map(|fault| mutant(fault, &tests, iterations, seed, budget)).collect();
     let caught = mutants.iter().filter(|mutant| mutant.caught_by.is_some()).count();
-    Some(Mutants { iterations, caught, mutants })
+    let cut_after = mutants.iter().filter(|mutant| mutant.is_cut).map(|mutant| mutant.tests).min();
+    Some(Mutants { iterations, caught, tests: tests.len(), cut_after, mutants })
+}
+
+impl Mutants {
+    /// The score in words: what was not tried is not missed.
+    pub fn score(&self) -> String {
+        let (caught, all) = (self.caught, self.mutants.len());
+        match self.cut_after {
+            None => format!("the tests catch {caught} of {all} faults of the simulator"),
+            Some(tried) => format!(
+                "of {all} faults of the simulator, {caught} are caught, the others tried on {tried} of {} tests only",
+                self.tests
+            ),
+        }
+    }
 }
 
 fn mutant(
@@ -168,17 +183,23 @@ pub fn cannot_tell(sources: &[Source], report: &Report) -> Vec<String> {
         points.push("Whether the machine is weak at all: no outcome was seen that a sequentially consistent machine would not show.".to_owned());
     }
     if let Some(mutants) = &silence.mutants {
-        let missed: Vec<&str> = mutants
-            .mutants
-            .iter()
-            .filter(|mutant| mutant.caught_by.is_none())
-            .map(|mutant| mutant.name.as_str())
-            .collect();
+        let missed = |is_cut: bool| {
+            let mutants = mutants.mutants.iter();
+            let missed = mutants.filter(|mutant| mutant.caught_by.is_none() && mutant.is_cut == is_cut);
+            missed.map(|mutant| mutant.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (missed, open) = (missed(false), missed(true));
         if !missed.is_empty() {
             points.push(format!(
-                "Faults like {}: on the simulator, this suite with {} runs of each test does not catch them.",
-                missed.join(", "),
+                "Faults like {missed}: on the simulator, this suite with {} runs of each test does not catch them.",
                 mutants.iterations
+            ));
+        }
+        if !open.is_empty() {
+            points.push(format!(
+                "Whether this suite catches faults like {open}: on the simulator, there was time for {} of {} tests only, and these do not.",
+                mutants.cut_after.unwrap_or_default(),
+                mutants.tests
             ));
         }
         points.push("How likely the machine's own timing shows a fault: the mutation score is measured on the simulator, whose scheduler is no machine's.".to_owned());

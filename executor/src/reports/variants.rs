@@ -4,6 +4,7 @@
 //! fewest that explain every violation are taken, of these the ones that allow least that was not seen.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 use lang::cat::model::Model;
 use lang::outcome::{Outcome, Value};
@@ -13,6 +14,7 @@ use model::smt::Found as Answer;
 use rayon::prelude::*;
 
 use super::data::{Lost, Variant};
+use super::evidence::concerned;
 use super::findings::Found;
 use super::judging::{Judged, JudgedRecord};
 use super::{Request, words};
@@ -153,7 +155,9 @@ fn search(
 ) -> (Variant, Losses) {
     let candidates: Vec<Change> =
         changes::of(model).into_iter().filter(|change| change.allows_more).collect();
-    let search = Search { name, model, candidates, judged, request };
+    let tiers = candidates.iter().map(tier).collect();
+    let memory = Memory::default();
+    let search = Search { name, model, candidates, tiers, judged, request, memory };
     let mut looked_at: Vec<usize> = (0..cases.len().min(LOOKED_AT)).collect();
     let (mut dropped, mut others, mut allows_all) = (Vec::new(), Vec::new(), false);
     for _ in 0..ROUNDS {
@@ -197,8 +201,19 @@ struct Search<'a> {
     name: &'a str,
     model: &'a Model,
     candidates: Vec<Change>,
+    tiers: Vec<usize>,
     judged: &'a Judged,
     request: &'a Request<'a>,
+    memory: Memory,
+}
+
+/// What is known of cases, by their first violation: rounds ask about the same ones again.
+#[derive(Default)]
+struct Memory {
+    /// The candidates of a tier that explain it.
+    explains: Mutex<HashMap<(usize, usize), BTreeSet<usize>>>,
+    /// In how many tests a candidate allows more.
+    extra: Mutex<HashMap<usize, usize>>,
 }
 
 impl Search<'_> {
@@ -223,15 +238,10 @@ impl Search<'_> {
 
     /// What to drop so that all cases are allowed, and what would have done as well: by the lowest tier that is enough.
     fn explain(&self, cases: &[&Case<'_>]) -> (Vec<usize>, Vec<usize>) {
-        let tiers: Vec<usize> = self.candidates.iter().map(tier).collect();
         let mut explains: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
         for level in 0..4 {
-            let of_tier: Vec<usize> =
-                (0..tiers.len()).filter(|index| tiers[*index] == level).collect();
             explains.par_iter_mut().zip(cases).for_each(|(explains, case)| {
-                let models = of_tier.iter().map(|index| (*index, &self.candidates[*index].model));
-                explains
-                    .extend(models.filter(|(_, model)| self.allows(model, case)).map(|one| one.0));
+                explains.extend(self.of_tier(level, case));
             });
             let chosen = self.cover(&explains);
             let covered = |explains: &BTreeSet<usize>| {
@@ -242,7 +252,7 @@ impl Search<'_> {
                 return (chosen.iter().map(|(index, _)| *index).collect(), others.collect());
             }
             if level < 2
-                && let Some(together) = self.together(cases, &tiers, level)
+                && let Some(together) = self.together(cases, level)
             {
                 return (together, Vec::new());
             }
@@ -250,21 +260,66 @@ impl Search<'_> {
         (self.cover(&explains).into_iter().map(|(index, _)| index).collect(), Vec::new())
     }
 
+    /// The candidates of a tier each of which explains a case. Most are about events that the program does not have, and
+    /// where all of a tier together are not enough, none is.
+    fn of_tier(&self, level: usize, case: &Case<'_>) -> BTreeSet<usize> {
+        let key = (case.found[0], level);
+        let lock = || self.memory.explains.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let all: Vec<usize> =
+            (0..self.tiers.len()).filter(|index| self.tiers[*index] == level).collect();
+        let enough = if level < 2 {
+            self.allows(&self.without(&all), case)
+        } else {
+            let mut anything = self.model.clone();
+            anything.axioms.clear();
+            self.allows(&anything, case)
+        };
+        let mut found = BTreeSet::new();
+        if enough {
+            let concerned = concerned(self.model, &self.candidates, case.test);
+            let is_concerned =
+                |index: &usize| concerned.as_ref().is_none_or(|concerned| concerned[*index]);
+            let candidates: Vec<usize> = all.into_iter().filter(is_concerned).collect();
+            found.par_extend(
+                candidates
+                    .into_par_iter()
+                    .filter(|index| self.allows(&self.candidates[*index].model, case)),
+            );
+        }
+        lock().insert(key, found.clone());
+        found
+    }
+
     /// Some violations need several orders gone at once. From all of the tiers, one after the other is put back as long
     /// as all cases stay allowed; what cannot be put back is the answer, if it is short.
-    fn together(&self, cases: &[&Case<'_>], tiers: &[usize], level: usize) -> Option<Vec<usize>> {
+    fn together(&self, cases: &[&Case<'_>], level: usize) -> Option<Vec<usize>> {
         let is_cell_of_one = |index: &usize| {
             self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
         };
-        let mut dropped: Vec<usize> = (0..tiers.len())
-            .filter(|index| tiers[*index] <= level && is_cell_of_one(index))
+        let everything: Vec<usize> = (0..self.tiers.len())
+            .filter(|index| self.tiers[*index] <= level && is_cell_of_one(index))
             .collect();
         let all_allowed = |dropped: &[usize]| {
             let variant = self.without(dropped);
-            cases.iter().all(|case| self.allows(&variant, case))
+            cases.par_iter().all(|case| self.allows(&variant, case))
         };
-        if !all_allowed(&dropped) {
+        if !all_allowed(&everything) {
             return None;
+        }
+        let mut is_concerned = vec![false; self.tiers.len()];
+        for case in cases {
+            let of_case = concerned(self.model, &self.candidates, case.test);
+            let mark = |(known, of_case): (&mut bool, bool)| *known |= of_case;
+            let of_case = of_case.unwrap_or_else(|| vec![true; self.tiers.len()]);
+            is_concerned.iter_mut().zip(of_case).for_each(mark);
+        }
+        let mut dropped = everything.clone();
+        dropped.retain(|index| is_concerned[*index]);
+        if !all_allowed(&dropped) {
+            dropped = everything;
         }
         // Halves first, then quarters: most of it is not needed.
         let mut size = dropped.len().div_ceil(2);
@@ -287,6 +342,18 @@ impl Search<'_> {
         (!dropped.is_empty() && dropped.len() <= 2 * MOST).then_some(dropped)
     }
 
+    /// In how many tests a candidate allows more.
+    fn extra(&self, index: usize) -> usize {
+        let lock = || self.memory.extra.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&index) {
+            return *known;
+        }
+        let model = &self.candidates[index].model;
+        let found = extra(model, self.name, self.judged, self.request);
+        lock().insert(index, found);
+        found
+    }
+
     /// The fewest candidates such that each violation is explained by one, found greedily; with each, those that
     /// would have done as well.
     fn cover(&self, explains: &[BTreeSet<usize>]) -> Vec<(usize, Vec<usize>)> {
@@ -304,9 +371,7 @@ impl Search<'_> {
             let mut ranked: Vec<(usize, usize, usize)> = best
                 .par_iter()
                 .map(|index| {
-                    let change = &self.candidates[*index];
-                    let extra = extra(&change.model, self.name, self.judged, self.request);
-                    (extra, cost(change), *index)
+                    (self.extra(*index), cost(&self.candidates[*index]), *index)
                 })
                 .collect();
             ranked.sort_unstable();
