@@ -243,9 +243,9 @@ fn odd_records_are_read_and_it_is_said() {
     text.push_str("{\"kind\":\"test\",\"test\":\"cut");
     scratch.write("r.jsonl", &text);
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
-    assert_eq!(code(&output), 1, "the later line of a test counts: {}", stderr(&output));
+    assert_eq!(code(&output), 1, "lines of a test are added up: {}", stderr(&output));
     let said = stderr(&output);
-    for part in ["line 5, the last one, was cut off", "spin", "weather", "stand there twice: 1"] {
+    for part in ["line 5, the last one, was cut off", "spin", "weather", "whose counts are added: MP"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let html = scratch.read("out/report.html");
@@ -310,6 +310,28 @@ fn what_cannot_be_used_is_no_success() {
     assert_eq!(code(&scratch.litmus(&["report", "good.jsonl"])), 2);
     let output = scratch.litmus(&["report", "bad.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 1, "a violation weighs more");
+}
+
+#[test]
+fn no_line_of_a_test_drops_a_violation() {
+    let scratch = Scratch::new("lines");
+    let changed = line("MP", &program("MP", 1, "changed"), CLEAN);
+    let mut simulated = header("mlx5_0");
+    simulated["backend"] = json!("sim");
+    simulated["nodes"] = json!([]);
+    for (header, what) in [(header("mlx5_0"), "machine"), (simulated, "simulator")] {
+        for (lines, said) in [
+            ([mp(WRONG), mp(CLEAN)], "whose counts are added: MP"),
+            ([mp(CLEAN), mp(WRONG)], ": MP"),
+            ([mp(WRONG), changed.clone()], "judged as tests of their own: MP"),
+            ([changed.clone(), mp(WRONG)], "judged as tests of their own: MP"),
+        ] {
+            scratch.write("r.jsonl", &record(&header, &lines));
+            let output = scratch.litmus(&["report", "r.jsonl"]);
+            assert_eq!(code(&output), 1, "{what}: {}", stdout(&output));
+            assert!(stderr(&output).contains(said), "{what}: {}", stderr(&output));
+        }
+    }
 }
 
 #[test]

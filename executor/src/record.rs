@@ -2,7 +2,7 @@
 //!
 //! The first line is a [`Header`], with everything that may differ between two equal runs; each other line is a
 //! [`TestRecord`], or says when the run ended. Readers ignore fields and kinds of lines that they do not know, and a
-//! last line that was cut off, and say so. If two lines speak of one test and machine, the later one counts.
+//! last line that was cut off, and say so. Lines of one test and machine are added up if their program is the same.
 
 mod file;
 mod host;
@@ -191,6 +191,14 @@ pub struct TestRecord {
 }
 
 impl TestRecord {
+    /// Whether an earlier line has nothing that this one does not have as often.
+    fn has_all_of(&self, earlier: &Self) -> bool {
+        let has = |old: &StateCount| {
+            self.outcomes.iter().any(|own| own.state == old.state && own.count >= old.count)
+        };
+        earlier.outcomes.iter().all(|old| old.count == 0 || has(old))
+    }
+
     /// Adds what an earlier line of the same program on the same machines has.
     fn add_earlier(&mut self, earlier: &Self) {
         let add = |own: &mut u64, other: u64| *own = own.saturating_add(other);

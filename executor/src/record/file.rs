@@ -15,7 +15,7 @@ use super::{Header, SCHEMA, Status, TestRecord, hash_text};
 pub struct Record {
     /// The first line.
     pub header: Header,
-    /// The others; for each test and machine the last one only, in the order of the file.
+    /// The others; for each program of a test and machine one, in the order of the file.
     pub tests: Vec<TestRecord>,
     /// How many bytes complete lines take; what follows was cut off.
     pub complete_bytes: u64,
@@ -104,21 +104,27 @@ impl Record {
         Self::parse(&std::fs::read(path).map_err(ReadError::Io)?)
     }
 
+    /// Puts a line to the others. What was seen is never dropped: lines of one program are added up, and lines of two
+    /// programs are two tests.
     fn put(&mut self, mut test: TestRecord, oddities: &mut Oddities) {
         if test.program_hash != hash_text(&test.program) {
-            oddities.changed.push(test.test.clone());
+            oddities.changed.insert(test.test.clone());
         }
-        let key = (test.test.clone(), test.file.clone(), test.machine.clone());
-        if let Some(old) = oddities.places.insert(key, self.tests.len()) {
+        let place = (test.test.clone(), test.file.clone(), test.machine.clone());
+        let programs = oddities.places.entry(place).or_default();
+        let key = (test.program_hash.clone(), test.program.clone());
+        if let Some(old) = programs.insert(key, self.tests.len()) {
             let old = &mut self.tests[old];
-            oddities.replaced += 1;
-            if old.program_hash != test.program_hash {
-                oddities.reprogrammed.push(test.test.clone());
-            } else if self.header.backend != "sim" {
-                // Machines do not repeat themselves: what was seen before an interruption was seen.
+            // A simulator repeats itself: the longer of two runs has the shorter one in it.
+            if self.header.backend == "sim" && test.has_all_of(old) {
+                oddities.repeated.insert(test.test.clone());
+            } else {
                 test.add_earlier(old);
+                oddities.added.insert(test.test.clone());
             }
             old.test.clear();
+        } else if programs.len() > 1 {
+            oddities.reprogrammed.insert(test.test.clone());
         }
         self.tests.push(test);
     }
@@ -133,7 +139,7 @@ impl Record {
         program_hash: &str,
     ) -> Result<Option<&TestRecord>, String> {
         let mut known = self.tests.iter().filter(|old| old.test == test && old.machine == machine);
-        let Some(old) = known.find(|old| old.file == file) else { return Ok(None) };
+        let Some(old) = known.rfind(|old| old.file == file) else { return Ok(None) };
         if old.program_hash != program_hash {
             return Err(format!("`{file}` has changed since it was recorded"));
         }
@@ -261,13 +267,14 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
 /// What is found on the way.
 #[derive(Default)]
 struct Oddities {
-    /// Where each test, file and machine is.
-    places: HashMap<(String, String, String), usize>,
+    /// Where each program of a test, file and machine is, by its hash and text.
+    places: HashMap<(String, String, String), HashMap<(String, String), usize>>,
     fields: BTreeSet<String>,
     kinds: BTreeSet<String>,
-    replaced: usize,
-    reprogrammed: Vec<String>,
-    changed: Vec<String>,
+    repeated: BTreeSet<String>,
+    added: BTreeSet<String>,
+    reprogrammed: BTreeSet<String>,
+    changed: BTreeSet<String>,
     /// The number of the last line, and its bytes.
     cut_off: Option<(usize, usize)>,
 }
@@ -294,22 +301,29 @@ impl Oddities {
         if !self.kinds.is_empty() {
             remarks.push(format!("ignored lines of another version: {}", list(&self.kinds)));
         }
-        if self.replaced > 0 {
-            remarks.push(format!(
-                "tests that stand there twice: {}; the later lines count",
-                self.replaced
-            ));
-        }
-        if !self.reprogrammed.is_empty() {
-            let names = self.reprogrammed.join(", ");
-            remarks.push(format!("between two lines of a test its program changed: {names}"));
-        }
-        if !self.changed.is_empty() {
-            let names = self.changed.join(", ");
-            remarks.push(format!("the text of a program is not the one that was hashed: {names}"));
+        let of_tests = [
+            ("several lines of one run, the longest of which counts", &self.repeated),
+            ("several lines of one program, whose counts are added", &self.added),
+            ("several lines with different programs, which are judged as tests of their own", &self.reprogrammed),
+            ("a program's text is not the one that was hashed", &self.changed),
+        ];
+        for (what, names) in of_tests.into_iter().filter(|(_, names)| !names.is_empty()) {
+            remarks.push(format!("{what}: {}", some(names)));
         }
         remarks
     }
+}
+
+/// How many names a remark has.
+const NAMED: usize = 20;
+
+/// The first names, and how many there are more.
+fn some(names: &BTreeSet<String>) -> String {
+    let mut text = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text.push_str(&format!(" and {} more", names.len() - NAMED));
+    }
+    text
 }
 
 /// Appends to a record.
