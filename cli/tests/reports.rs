@@ -335,6 +335,23 @@ fn no_line_of_a_test_drops_a_violation() {
 }
 
 #[test]
+fn other_versions_are_said_everywhere() {
+    let scratch = Scratch::new("versions");
+    let mut old = header("mlx5_0");
+    old["tool"] = json!("0.0.9");
+    scratch.write("r.jsonl", &record(&old, &[mp(CLEAN)]));
+    let said = ["made by litmus 0.0.9", "rdma-tso-rmw is another text now"];
+    let plain = scratch.litmus(&["report", "r.jsonl"]);
+    let full = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    let html = scratch.read("out/report.html");
+    for part in said {
+        assert!(stderr(&plain).contains(part), "{part}: {}", stderr(&plain));
+        assert!(stderr(&full).contains(part), "{part}: {}", stderr(&full));
+        assert!(html.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn logs_go_out_and_come_back() {
     let scratch = Scratch::new("logs");
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));

@@ -115,7 +115,7 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
         cannot_tell: Vec::new(),
         skipped: judged.skipped.clone(),
         errors: judged.errors.clone(),
-        remarks: remarks(sources, &judged, &baseline),
+        remarks: remarks(sources, &judged, &baseline, request),
         comparison,
     };
     report.verdict = verdict(&report);
@@ -123,7 +123,12 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
     report
 }
 
-fn remarks(sources: &[Source], judged: &Judged, baseline: &Judged) -> Vec<String> {
+fn remarks(
+    sources: &[Source],
+    judged: &Judged,
+    baseline: &Judged,
+    request: &Request<'_>,
+) -> Vec<String> {
     let mut remarks = Vec::new();
     for broken in &baseline.errors {
         let (test, message) = (&broken.test, &broken.message);
@@ -133,13 +138,8 @@ fn remarks(sources: &[Source], judged: &Judged, baseline: &Judged) -> Vec<String
         let of_record = source.record.remarks.iter();
         remarks.extend(of_record.map(|remark| format!("{}: {remark}", source.name)));
     }
-    let mut tools: Vec<&str> =
-        sources.iter().map(|source| source.record.header.tool.as_str()).collect();
-    tools.sort_unstable();
-    tools.dedup();
-    if tools.len() > 1 {
-        let tools = tools.join(", ");
-        remarks.push(format!("the records are from different versions of litmus: {tools}"));
+    for source in sources {
+        remarks.extend(other_tool(source, &request.tool));
     }
     for model in &judged.models {
         if model.recorded_hash.is_some() {
@@ -148,6 +148,13 @@ fn remarks(sources: &[Source], judged: &Judged, baseline: &Judged) -> Vec<String
         }
     }
     remarks
+}
+
+/// What to say of a record of another version of litmus.
+pub fn other_tool(source: &Source, tool: &str) -> Option<String> {
+    let recorded = &source.record.header.tool;
+    (recorded != tool)
+        .then(|| format!("{}: made by litmus {recorded}, and read by litmus {tool}", source.name))
 }
 
 /// The verdict. What is forbidden and was seen outweighs everything.

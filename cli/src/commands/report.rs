@@ -2,6 +2,7 @@
 
 mod junit;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,20 +69,26 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         for path in arguments.baseline.iter().chain(&arguments.records) {
             sources.extend(read(path, arguments, &models, &mut report));
         }
-        for source in &sources {
-            for remark in &source.record.remarks {
-                report.terminal.note(&format!("{}: {remark}", source.name));
-            }
-        }
+        let is_reported = arguments.output.is_some() || arguments.baseline.is_some();
         let is_complete =
             sources.len() == arguments.records.len() + arguments.baseline.iter().count();
+        if arguments.format.is_log() || !is_reported || !is_complete {
+            sources.iter().for_each(|source| tell_remarks(source, &mut report));
+        }
         if arguments.format.is_log() {
             sources.iter().for_each(|source| log(&source.record, &mut report));
-        } else if arguments.output.is_none() && arguments.baseline.is_none() {
+        } else if !is_reported {
             let request = arguments.solver.request();
-            sources.iter().for_each(|source| one(&source.record, &models, &request, &mut report));
+            let mut changed = BTreeSet::new();
+            for source in &sources {
+                one(&source.record, &models, &request, &mut changed, &mut report);
+            }
+            for model in changed {
+                let message = format!("{model} is another text now than when it was recorded");
+                report.terminal.note(&message);
+            }
         }
-        if is_complete && (arguments.output.is_some() || arguments.baseline.is_some()) {
+        if is_complete && is_reported {
             full(arguments, &sources, &models, &mut report);
         }
         if arguments.format.is_log() {
@@ -89,6 +96,16 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     }
     report.finish(&[], ["as allowed", "VIOLATION", "inconclusive"])
+}
+
+/// What is odd about a record.
+fn tell_remarks(source: &Recorded, report: &mut Report<'_>) {
+    for remark in &source.record.remarks {
+        report.terminal.note(&format!("{}: {remark}", source.name));
+    }
+    if let Some(remark) = reports::other_tool(source, env!("CARGO_PKG_VERSION")) {
+        report.terminal.note(&remark);
+    }
 }
 
 /// Reads a record or a log.
@@ -176,6 +193,7 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
         has_baseline: arguments.baseline.is_some(),
     };
     let made = reports::compute(sources, &request);
+    made.remarks.iter().for_each(|remark| report.terminal.note(remark));
     if let Some(folder) = &arguments.output
         && let Err(message) = write(folder, &made)
     {
@@ -290,7 +308,13 @@ fn log(record: &Record, report: &mut Report<'_>) {
     }
 }
 
-fn one(record: &Record, models: &Models, request: &Request, report: &mut Report<'_>) {
+fn one(
+    record: &Record,
+    models: &Models,
+    request: &Request,
+    changed: &mut BTreeSet<String>,
+    report: &mut Report<'_>,
+) {
     let input = |test: &TestRecord| Input { path: PathBuf::from(&test.file), is_named: true };
     let inputs: Vec<Input> = record.tests.iter().map(input).collect();
     let layout = Layout::new(report.look(), inputs.len() <= 4, &inputs);
@@ -306,6 +330,12 @@ fn one(record: &Record, models: &Models, request: &Request, report: &mut Report<
                 report.skip(Skip { test, file, model, reason: reason.clone() });
             }
         } else if test.iterations > 0 {
+            for identity in &test.models {
+                let now = models.shipped(&identity.name);
+                if now.is_some_and(|now| now.identity.hash != identity.hash) {
+                    changed.insert(identity.name.clone());
+                }
+            }
             judge_again(record, test, models, request, &layout, report);
         }
     }
@@ -367,14 +397,7 @@ fn judges(
     let mut found = Vec::new();
     for identity in &recorded.models {
         match models.shipped(&identity.name) {
-            Some(model) => {
-                if model.identity.hash != identity.hash {
-                    let message =
-                        format!("{} is another text now than when it was recorded", identity.name);
-                    report.terminal.note(&message);
-                }
-                found.push(model);
-            }
+            Some(model) => found.push(model),
             None => {
                 let message = format!(
                     "the model `{}` is not shipped; name its file with --model",
