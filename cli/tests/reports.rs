@@ -196,7 +196,7 @@ fn a_baseline_takes_nothing_for_an_answer() {
         line
     };
     let changed = line("MP", &program("MP", 1, "changed"), WRONG);
-    let more = line("Other", &program("Other", 2, "another"), CLEAN);
+    let more = line("Other", &program("Other", 1, "another"), CLEAN);
     let records = [
         ("clean.jsonl", record(&header, &[mp(CLEAN)])),
         ("wrong.jsonl", record(&header, &[mp(WRONG)])),
