@@ -352,6 +352,72 @@ fn other_versions_are_said_everywhere() {
 }
 
 #[test]
+fn the_command_to_repeat_is_the_one_that_was_given() {
+    let scratch = Scratch::new("again");
+    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
+    std::fs::create_dir_all(scratch.0.join("more")).unwrap();
+    scratch.write("more/Other.litmus", &program("Other", 2, "another"));
+    let run = ["run", "MP.litmus", "more", "--model", "rdma-tso-rmw", "--record", "r.jsonl", "-q"];
+    assert_eq!(code(&scratch.litmus(&run)), 0);
+    scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
+    let command = json["runs"][0]["command"].as_str().unwrap();
+    let start = "litmus run MP.litmus more --model rdma-tso-rmw --seed ";
+    assert!(command.starts_with(start) && command.ends_with(" -n 10000"), "{command}");
+    // Records that have no arguments: made of what is known.
+    let mut stressed = header("mlx5_0");
+    stressed["parameters"] = json!({ "stress": 3, "shuffle": false, "pin": true });
+    stressed["models"] = json!([{ "name": "mine", "hash": "x" }]);
+    let mut elsewhere = line("Other", &program("Other", 2, "another"), CLEAN);
+    elsewhere["file"] = json!("more/Other.litmus");
+    scratch.write("old.jsonl", &record(&stressed, &[mp(WRONG), elsewhere]));
+    scratch.litmus(&["report", "old.jsonl", "-o", "out", "--mutants", "0"]);
+    let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
+    let command = json["runs"][0]["command"].as_str().unwrap();
+    let parts = ["more/Other.litmus suite/put-get/MP.litmus", "--no-shuffle --pin --stress 3", "--model mine.cat"];
+    for part in parts {
+        assert!(command.contains(part), "{part}: {command}");
+    }
+    let again = json["findings"][0]["reproduce"].as_str().unwrap();
+    assert!(again.contains("--no-shuffle --pin --stress 3"), "{again}");
+    // A log says nothing of how it was made, and nothing is made up.
+    let log = scratch.litmus(&["report", "old.jsonl", "--format", "log"]);
+    scratch.write("r.log", &stdout(&log));
+    scratch.litmus(&["report", "r.log", "--tests", "MP.litmus", "-o", "out", "--mutants", "0"]);
+    let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
+    assert!(json["runs"][0]["command"].as_str().unwrap().starts_with("not known"));
+    let again = json["findings"][0]["reproduce"].as_str().unwrap();
+    assert_eq!(again, "litmus run MP.litmus --model rdma-tso-rmw");
+}
+
+const LIBRARY: &str = "litmus MP+mine\nmodel rdma-wait-rmw\n\n  Mine x = 0\n                     ||  z = 0\n  \
+    --------------------------------\n  z^2 := 1           ||  a :=SV x\n  x :=SV 1           ||  b := z\n  \
+    Bcast(x, _, {2})   ||\n\n  (a, b) = (1, 0) ✗\n";
+
+#[test]
+fn records_hold_the_libraries_of_files() {
+    let scratch = Scratch::new("libraries");
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/libraries/sv.lib");
+    let shipped = std::fs::read_to_string(shipped).unwrap();
+    scratch.write("mine.lib", &shipped.replace("library sv", "library mine").replace("SVar", "Mine"));
+    scratch.write("sv.lib", &format!("{shipped}\n// mine\n"));
+    scratch.write("t.litmus", LIBRARY);
+    let run = ["run", "t.litmus", "--library", "mine.lib", "--library", "sv.lib", "-n", "50"];
+    let output = scratch.litmus(&[&run[..], &["--record", "r.jsonl"]].concat());
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    // The files are gone, and the record is enough.
+    std::fs::remove_file(scratch.0.join("mine.lib")).unwrap();
+    std::fs::remove_file(scratch.0.join("sv.lib")).unwrap();
+    for arguments in [&["report", "r.jsonl"][..], &["report", "r.jsonl", "-o", "out"]] {
+        let output = scratch.litmus(arguments);
+        assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+        let said = "the library `sv` is that of sv.lib, another text than the shipped one";
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    assert!(scratch.read("out/report.html").contains("mine.lib"));
+}
+
+#[test]
 fn logs_go_out_and_come_back() {
     let scratch = Scratch::new("logs");
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));

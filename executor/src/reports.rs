@@ -4,6 +4,7 @@
 //! for the nearest model that would allow it (`variants`), and says what silence is worth (`evidence`,
 //! `silence`). The same records, models and version give the same report.
 
+mod commands;
 pub mod compare;
 pub mod data;
 mod evidence;
@@ -20,12 +21,13 @@ mod words;
 
 use std::sync::Arc;
 
+use compiler::library::Libraries;
 use lang::cat::model::Model;
 use model::allowed::Options;
 
 use crate::record::{ModelIdentity, Record, Status};
 use data::{Report, SCHEMA, Setting, Skipped, Verdict};
-pub use findings::quote;
+pub use commands::quote;
 use judging::Judged;
 
 /// A model that judges.
@@ -42,12 +44,14 @@ pub struct Judge {
 }
 
 /// A record, and the file that it is from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Source {
     /// The file, as messages name it.
     pub name: String,
     /// What it holds.
     pub record: Record,
+    /// The libraries that its programs use.
+    pub libraries: &'static Libraries,
 }
 
 /// How to report.

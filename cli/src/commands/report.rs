@@ -19,6 +19,7 @@ use super::run::runner::allowed;
 use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, Input};
+use crate::libraries;
 use crate::models::{LoadedModel, Models};
 use crate::options::{ModelOption, RecordFormatOption, SolverOptions};
 use crate::pages::Pages;
@@ -81,6 +82,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             let request = arguments.solver.request();
             let mut changed = BTreeSet::new();
             for source in &sources {
+                let request = Request { libraries: Some(source.libraries), ..request };
                 one(&source.record, &models, &request, &mut changed, &mut report);
             }
             for model in changed {
@@ -128,7 +130,7 @@ fn read(
     };
     if !logs::is_log(&bytes) {
         return match Record::parse(&bytes) {
-            Ok(record) => Some(Recorded { name, record }),
+            Ok(record) => with_libraries(name, record, report),
             Err(error) => {
                 refuse(error.to_string());
                 None
@@ -150,7 +152,21 @@ fn read(
         Some(((file.clone(), text.clone()), models))
     };
     let record = logs::to_record(tests, env!("CARGO_PKG_VERSION"), &find);
-    Some(Recorded { name, record })
+    Some(Recorded { name, record, libraries: model::library::shipped() })
+}
+
+/// A record and the libraries that it was made with.
+fn with_libraries(name: String, mut record: Record, report: &mut Report<'_>) -> Option<Recorded> {
+    match libraries::recorded(&record.header.libraries) {
+        Ok((libraries, remarks)) => {
+            record.remarks.extend(remarks);
+            Some(Recorded { name, record, libraries })
+        }
+        Err(problems) => {
+            problems.into_iter().for_each(|problem| report.problem(problem));
+            None
+        }
+    }
 }
 
 /// Name, file, text and models of the tests that --tests names.

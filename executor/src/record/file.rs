@@ -193,6 +193,8 @@ const HEADER_FIELDS: &[&str] = &[
     "faults",
     "parameters",
     "models",
+    "arguments",
+    "libraries",
     "host",
     "nodes",
     "started",

@@ -16,6 +16,8 @@ fn header() -> Header {
         parameters: Map::new(),
         models: vec![ModelIdentity { name: "sc".to_owned(), hash: hash_text("sc") }],
         host: Some(Host::here()),
+        arguments: Vec::new(),
+        libraries: Vec::new(),
         started: None,
         ended: None,
     }

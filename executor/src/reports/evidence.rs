@@ -221,7 +221,7 @@ fn says(
         }
         let options = (request.options)();
         let Ok(question) =
-            Question::new(&test.test, &change.model, model::library::shipped(), options.loop_bound)
+            Question::new(&test.test, &change.model, test.libraries, options.loop_bound)
         else {
             continue;
         };
@@ -254,7 +254,7 @@ pub fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Opti
         span: Span::default(),
     };
     model.axioms = changes.iter().map(about).collect();
-    let plan = Question::new(&test.test, &model, model::library::shipped(), None).ok()?.plan;
+    let plan = Question::new(&test.test, &model, test.libraries, None).ok()?.plan;
     let values = Evaluation::new(&plan, Facts::all_events(&plan));
     Some(plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect())
 }

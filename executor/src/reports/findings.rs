@@ -7,9 +7,9 @@ use model::allowed::Question;
 use model::explain::{Reason, explain};
 use rayon::prelude::*;
 
+use super::commands::{command, quote};
 use super::data::{CycleStep, Finding};
 use super::judging::{By, Judged, JudgedRecord, outcome_text, wanted};
-use super::setup::command;
 use super::statistics::rate;
 use super::{Request, Source};
 use crate::judge::Judgement;
@@ -138,7 +138,7 @@ fn add_explanation(
 ) {
     let options = (request.options)();
     let Ok(question) =
-        Question::new(&test.test, &by.judge.model, model::library::shipped(), options.loop_bound)
+        Question::new(&test.test, &by.judge.model, test.libraries, options.loop_bound)
     else {
         return;
     };
@@ -185,28 +185,5 @@ pub fn smallest(judged: &Judged, found: &mut [Found]) {
         if smallest.name != one.finding.test {
             one.finding.smallest = Some(smallest.name.clone());
         }
-    }
-}
-
-/// A word for a shell.
-pub fn quote(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "+-_./@:".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn words_for_a_shell() {
-        assert_eq!(quote("suite/SB+x.litmus"), "suite/SB+x.litmus");
-        assert_eq!(quote("a b"), "'a b'");
-        assert_eq!(quote("it's"), "'it'\\''s'");
-        assert_eq!(quote("a=1,b=0"), "'a=1,b=0'");
     }
 }

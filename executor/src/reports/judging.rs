@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use compiler::library::Libraries;
 use lang::Test;
 use lang::outcome::{Outcome, Value};
 use model::allowed::Question;
@@ -33,6 +34,8 @@ pub struct Judged {
 pub struct JudgedRecord {
     /// The test as text, for messages with places.
     pub source: Arc<lang::source::Source>,
+    /// The libraries that it uses.
+    pub libraries: &'static Libraries,
     /// The test.
     pub test: Test,
     /// What was seen.
@@ -80,14 +83,14 @@ struct Line {
 
 /// Judges everything of some of the records, by all cores.
 pub fn judge_all(sources: &[Source], runs: Range<usize>, known: &Known<'_>) -> Judged {
-    let records: Vec<(usize, &Header, &TestRecord)> = runs
+    let records: Vec<(usize, &Source, &TestRecord)> = runs
         .flat_map(|run| {
-            let record = &sources[run].record;
-            record.tests.iter().map(move |test| (run, &record.header, test))
+            let source = &sources[run];
+            source.record.tests.iter().map(move |test| (run, source, test))
         })
         .collect();
     let lines: Vec<Line> =
-        records.par_iter().map(|(run, header, test)| known.line(*run, header, test)).collect();
+        records.par_iter().map(|(run, source, test)| known.line(*run, source, test)).collect();
     let mut judged =
         Judged { tests: Vec::new(), skipped: Vec::new(), errors: Vec::new(), models: Vec::new() };
     for line in lines {
@@ -100,7 +103,7 @@ pub fn judge_all(sources: &[Source], runs: Range<usize>, known: &Known<'_>) -> J
     judged
 }
 
-fn models(tests: &[JudgedRecord], records: &[(usize, &Header, &TestRecord)]) -> Vec<ModelReport> {
+fn models(tests: &[JudgedRecord], records: &[(usize, &Source, &TestRecord)]) -> Vec<ModelReport> {
     let mut models: BTreeMap<&str, ModelReport> = BTreeMap::new();
     for by in tests.iter().flat_map(|test| &test.by) {
         let identity = &by.judge.identity;
@@ -124,11 +127,13 @@ fn models(tests: &[JudgedRecord], records: &[(usize, &Header, &TestRecord)]) -> 
 }
 
 /// A program without its name, title and comments: tests that differ in nothing else have the same outcomes.
-fn body(program: &str) -> String {
+/// What libraries say counts too.
+fn body(program: &str, header: &Header) -> String {
     let code = |line: &'_ str| line.split_once("//").map_or(line, |(code, _)| code).trim_end().to_owned();
     let lines = program.lines().skip(1).map(code);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('"'));
-    lines.collect::<Vec<_>>().join("\n")
+    let libraries = header.libraries.iter().map(|library| library.hash.clone());
+    libraries.chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 impl<'a> Known<'a> {
@@ -137,7 +142,7 @@ impl<'a> Known<'a> {
         Self { request, allowed: Mutex::default(), sc: Mutex::default() }
     }
 
-    fn line(&self, run: usize, header: &Header, recorded: &TestRecord) -> Line {
+    fn line(&self, run: usize, from: &Source, recorded: &TestRecord) -> Line {
         let mut line = Line { test: None, skipped: Vec::new(), errors: Vec::new() };
         let reason = recorded.reason.clone().unwrap_or_default();
         let broken = |code: &str, message: String| Broken {
@@ -174,8 +179,9 @@ impl<'a> Known<'a> {
             }
         };
         let mut by = Vec::new();
+        let body = body(&recorded.program, &from.record.header);
         for judge in self.judges(recorded, &mut line.skipped) {
-            match self.allowed(header, &test, &recorded.program, &judge) {
+            match self.allowed(from, &test, &body, &judge) {
                 Ok((allowed, reason)) => {
                     let judged = crate::judge::judge(allowed.as_deref(), &seen);
                     by.push(By { judge, allowed, judged, reason });
@@ -186,12 +192,12 @@ impl<'a> Known<'a> {
                 }
             }
         }
-        let sc = self.sequential(&test, &recorded.program);
+        let sc = self.sequential(&test, &body);
         let size = test.program.threads.iter().map(|thread| thread.body.len()).sum::<usize>();
         let size = size * 10_000 + recorded.program.len().min(9999);
         let report = test_report(run, recorded, &test, &by, sc.as_deref(), &seen);
-        let body = body(&recorded.program);
-        line.test = Some(JudgedRecord { source, test, seen, by, sc, size, body, report });
+        let libraries = from.libraries;
+        line.test = Some(JudgedRecord { source, libraries, test, seen, by, sc, size, body, report });
         line
     }
 
@@ -216,29 +222,29 @@ impl<'a> Known<'a> {
 
     fn allowed(
         &self,
-        header: &Header,
+        from: &Source,
         test: &Test,
-        program: &str,
+        body: &str,
         judge: &Judge,
     ) -> Result<Allowed, String> {
         if !judge.is_own
-            && let Some(reason) = header.unjudgeable()
+            && let Some(reason) = from.record.header.unjudgeable()
         {
             return Ok((None, Some(reason)));
         }
-        let key = (body(program), judge.identity.hash.clone());
+        let key = (body.to_owned(), judge.identity.hash.clone());
         let lock = || self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {
             return Ok(known.clone());
         }
-        let answer = ask(test, judge, self.request)?;
+        let answer = ask(test, judge, from.libraries, self.request)?;
         lock().insert(key, answer.clone());
         Ok(answer)
     }
 
     /// What the sequentially consistent machine shows. It only colors histograms, so exploring it is good enough.
-    fn sequential(&self, test: &Test, program: &str) -> Option<Arc<BTreeSet<Outcome>>> {
-        let key = body(program);
+    fn sequential(&self, test: &Test, body: &str) -> Option<Arc<BTreeSet<Outcome>>> {
+        let key = body.to_owned();
         let lock = || self.sc.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {
             return known.clone();
@@ -256,13 +262,18 @@ impl<'a> Known<'a> {
 ///
 /// # Errors
 /// Why the model does not judge such a test.
-pub fn ask(test: &Test, judge: &Judge, request: &Request<'_>) -> Result<Allowed, String> {
+fn ask(
+    test: &Test,
+    judge: &Judge,
+    libraries: &Libraries,
+    request: &Request<'_>,
+) -> Result<Allowed, String> {
     let message = |errors: Vec<lang::diagnostic::Diagnostic>| {
         errors.first().map_or_else(String::new, |error| error.message.clone())
     };
     let options = (request.options)();
-    let question = Question::new(test, &judge.model, model::library::shipped(), options.loop_bound)
-        .map_err(message)?;
+    let question =
+        Question::new(test, &judge.model, libraries, options.loop_bound).map_err(message)?;
     match question.allowed(&options) {
         Ok(found) => {
             let complete = found.complete;

@@ -163,7 +163,7 @@ pub fn to_record(
     let header = Header {
         schema: SCHEMA.to_owned(),
         tool: tool.to_owned(),
-        backend: "log".to_owned(),
+        backend: Header::LOG.to_owned(),
         seed: 0,
         iterations: tests.iter().map(total).max().unwrap_or(0),
         faults: Vec::new(),
@@ -171,6 +171,8 @@ pub fn to_record(
         models: Vec::new(),
         host: None,
         nodes: Vec::new(),
+        arguments: Vec::new(),
+        libraries: Vec::new(),
         started: None,
         ended: None,
     };

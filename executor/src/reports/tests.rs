@@ -77,6 +77,8 @@ fn header(backend: &str, iterations: u64, faults: &[&str]) -> Header {
         models: Vec::new(),
         host: Some(Host::default()),
         nodes: Vec::new(),
+        arguments: Vec::new(),
+        libraries: Vec::new(),
         started: None,
         ended: None,
     }
@@ -120,6 +122,7 @@ fn source(name: &str, tests: Vec<TestRecord>) -> Source {
     Source {
         name: name.to_owned(),
         record: Record { header, tests, complete_bytes: 0, remarks: Vec::new() },
+        libraries: model::library::shipped(),
     }
 }
 
@@ -279,6 +282,7 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
     Source {
         name: fault.to_owned(),
         record: Record { header, tests, complete_bytes: 0, remarks: Vec::new() },
+        libraries: model::library::shipped(),
     }
 }
 
@@ -361,7 +365,7 @@ fn logs_are_written_and_read() {
         |_: &str| Some((("f".to_owned(), recorded.program.clone()), recorded.models.clone()));
     let record = logs::to_record(read.clone(), "0", &find);
     assert_eq!(record.tests[0].outcomes.len(), 3);
-    assert_eq!(report(&[Source { name: "log".to_owned(), record }]).findings.len(), 1);
+    assert_eq!(report(&[Source { name: "log".to_owned(), record, libraries: model::library::shipped() }]).findings.len(), 1);
     let other = |_: &str| Some((("f".to_owned(), format!("{}\n", recorded.program)), Vec::new()));
     let refused = logs::to_record(read, "0", &other);
     assert_eq!(refused.tests[0].status, Status::Skipped);

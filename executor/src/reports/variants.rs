@@ -101,7 +101,7 @@ fn of_model(
 fn allows(model: &Model, test: &JudgedRecord, outcome: &Outcome, request: &Request<'_>) -> bool {
     let options = (request.options)();
     let Ok(question) =
-        Question::new(&test.test, model, model::library::shipped(), options.loop_bound)
+        Question::new(&test.test, model, test.libraries, options.loop_bound)
     else {
         return false;
     };
@@ -414,7 +414,7 @@ fn extra(variant: &Model, name: &str, judged: &Judged, request: &Request<'_>) ->
         .filter(|(test, allowed)| {
             let options = (request.options)();
             let Ok(question) =
-                Question::new(&test.test, variant, model::library::shipped(), options.loop_bound)
+                Question::new(&test.test, variant, test.libraries, options.loop_bound)
             else {
                 return false;
             };

@@ -67,6 +67,8 @@ impl Plan {
             faults: backend.faults(),
             parameters: backend.parameters(),
             models: Vec::new(),
+            arguments: std::env::args().skip(1).collect(),
+            libraries: arguments.libraries.texts(),
             nodes: backend.nodes(),
             host: Some(Host::here()),
             started: now(),
