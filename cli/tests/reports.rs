@@ -418,6 +418,20 @@ fn records_hold_the_libraries_of_files() {
 }
 
 #[test]
+fn what_a_machine_depends_on_is_shown_or_not_known() {
+    let scratch = Scratch::new("surroundings");
+    let mut known = header("mlx5_0");
+    known["nodes"][0]["host"]["rdma_core"] = json!("50.0");
+    known["nodes"][0]["device"]["iommu"] = json!("DMA-FQ");
+    scratch.write("r.jsonl", &record(&known, &[mp(CLEAN)]));
+    scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    let markdown = scratch.read("out/report.md");
+    for part in ["rdma-core: 50.0", "IOMMU: DMA-FQ", "PCIe link: not known", "board: not known"] {
+        assert!(markdown.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn logs_go_out_and_come_back() {
     let scratch = Scratch::new("logs");
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));

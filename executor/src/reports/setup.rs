@@ -67,6 +67,33 @@ fn host_line(host: &Host) -> String {
     if text.is_empty() { "unknown".to_owned() } else { text }
 }
 
+/// Where a device sits, and what of the host its behavior may depend on.
+fn surroundings(node: &NodeInfo) -> String {
+    let (device, host) = (&node.device, &node.host);
+    let known = |what: &Option<String>| what.clone().unwrap_or_else(|| "not known".to_owned());
+    let numa = device.numa_node.map(|node| node.to_string());
+    let paging = device.on_demand_paging.as_ref().map(|uses| match uses.as_slice() {
+        [] => "none".to_owned(),
+        uses => uses.join(", "),
+    });
+    let scatter = match (&host.scatter_to_cqe, device.driver.as_str()) {
+        (Some(value), _) => format!("MLX5_SCATTER_TO_CQE={value}"),
+        (None, "mlx5") => "not set, so mlx5's own choice".to_owned(),
+        (None, _) => "not set".to_owned(),
+    };
+    let parts = [
+        ("board", known(&device.board)),
+        ("PCIe link", known(&device.pcie_link)),
+        ("IOMMU", known(&device.iommu)),
+        ("NUMA node", known(&numa)),
+        ("on-demand paging", known(&paging)),
+        ("rdma-core", known(&host.rdma_core)),
+        ("huge pages", known(&host.hugepages)),
+        ("scatter to CQE", scatter),
+    ];
+    parts.map(|(name, value)| format!("{name}: {value}")).join(" · ")
+}
+
 /// What stands at the head of a report.
 fn summary(header: &Header) -> Vec<Setting> {
     let mut summary = Vec::new();
@@ -78,6 +105,7 @@ fn summary(header: &Header) -> Vec<Setting> {
         let device = format!("{}, firmware {firmware}, {}", device(node), link(node));
         summary.push(setting(&format!("device on {}", node.name), device));
         summary.push(setting(&format!("host {}", node.name), host_line(&node.host)));
+        summary.push(setting(&format!("surroundings on {}", node.name), surroundings(node)));
     }
     if header.nodes.is_empty() {
         summary.push(setting("device", subject(header)));
@@ -157,7 +185,7 @@ fn flatten(prefix: &str, json: &Json) -> Vec<Setting> {
             each.flat_map(|(index, value)| flatten(&name(&(index + 1).to_string()), value))
                 .collect()
         }
-        Json::Null => vec![setting(prefix, "unknown")],
+        Json::Null => vec![setting(prefix, "not known")],
         Json::Bool(value) => vec![setting(prefix, if *value { "yes" } else { "no" })],
         Json::Number(value) => vec![setting(prefix, value.to_string())],
         Json::String(value) => vec![setting(prefix, value.clone())],
