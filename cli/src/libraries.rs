@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use clap::Args;
-use executor::record::{LibraryText, hash_text};
 use compiler::library::{Depth, Libraries, inline};
+use executor::record::{LibraryText, hash_text};
 use lang::Test;
 use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
@@ -55,9 +55,7 @@ impl LibraryOption {
 ///
 /// # Errors
 /// All that is wrong with their texts.
-pub fn recorded(
-    texts: &[LibraryText],
-) -> Result<(&'static Libraries, Vec<String>), Vec<Problem>> {
+pub fn recorded(texts: &[LibraryText]) -> Result<(&'static Libraries, Vec<String>), Vec<Problem>> {
     if texts.is_empty() {
         return Ok((shipped(), Vec::new()));
     }

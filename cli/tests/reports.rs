@@ -245,7 +245,9 @@ fn odd_records_are_read_and_it_is_said() {
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 1, "lines of a test are added up: {}", stderr(&output));
     let said = stderr(&output);
-    for part in ["line 5, the last one, was cut off", "spin", "weather", "whose counts are added: MP"] {
+    for part in
+        ["line 5, the last one, was cut off", "spin", "weather", "whose counts are added: MP"]
+    {
         assert!(said.contains(part), "{part}: {said}");
     }
     let html = scratch.read("out/report.html");
@@ -374,7 +376,11 @@ fn the_command_to_repeat_is_the_one_that_was_given() {
     scratch.litmus(&["report", "old.jsonl", "-o", "out", "--mutants", "0"]);
     let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
     let command = json["runs"][0]["command"].as_str().unwrap();
-    let parts = ["more/Other.litmus suite/put-get/MP.litmus", "--no-shuffle --pin --stress 3", "--model mine.cat"];
+    let parts = [
+        "more/Other.litmus suite/put-get/MP.litmus",
+        "--no-shuffle --pin --stress 3",
+        "--model mine.cat",
+    ];
     for part in parts {
         assert!(command.contains(part), "{part}: {command}");
     }
@@ -399,7 +405,8 @@ fn records_hold_the_libraries_of_files() {
     let scratch = Scratch::new("libraries");
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/libraries/sv.lib");
     let shipped = std::fs::read_to_string(shipped).unwrap();
-    scratch.write("mine.lib", &shipped.replace("library sv", "library mine").replace("SVar", "Mine"));
+    scratch
+        .write("mine.lib", &shipped.replace("library sv", "library mine").replace("SVar", "Mine"));
     scratch.write("sv.lib", &format!("{shipped}\n// mine\n"));
     scratch.write("t.litmus", LIBRARY);
     let run = ["run", "t.litmus", "--library", "mine.lib", "--library", "sv.lib", "-n", "50"];

@@ -26,8 +26,8 @@ use lang::cat::model::Model;
 use model::allowed::Options;
 
 use crate::record::{ModelIdentity, Record, Status};
-use data::{Report, SCHEMA, Setting, Skipped, Verdict};
 pub use commands::quote;
+use data::{Report, SCHEMA, Setting, Skipped, Verdict};
 use judging::Judged;
 
 /// A model that judges.

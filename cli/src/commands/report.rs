@@ -258,7 +258,9 @@ fn tell_errors(made: &data::Report, report: &mut Report<'_>) {
     }
     let more = made.errors.len().saturating_sub(ERRORS);
     if more > 0 {
-        report.terminal.note(&format!("{more} more tests broke or are unusable; the report lists them"));
+        report
+            .terminal
+            .note(&format!("{more} more tests broke or are unusable; the report lists them"));
     }
 }
 

@@ -60,7 +60,8 @@ impl Record {
         let marked = text.starts_with(BYTE_ORDER_MARK);
         let begin = if marked { BYTE_ORDER_MARK.len() } else { 0 };
         // Blank lines at the end say nothing.
-        let end = text.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |end| end + 1);
+        let end =
+            text.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |end| end + 1);
         let mut lines = text[begin..end.max(begin)].split(|byte| *byte == b'\n').enumerate();
         let Some((_, first)) = lines.next().filter(|(_, line)| !line.is_empty()) else {
             return Err(ReadError::Line(1, "expected a header, found nothing".to_owned()));
@@ -167,7 +168,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Where in its line something is wrong: the line itself is for the caller to say.
 fn in_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let (column, at) = (error.column(), format!(" at line {} column {}", error.line(), error.column()));
+    let (column, at) =
+        (error.column(), format!(" at line {} column {}", error.line(), error.column()));
     match text.strip_suffix(&at) {
         Some(message) if column > 0 => format!("column {column}: {message}"),
         _ => text,
@@ -266,11 +268,14 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
     }
 }
 
+/// Places of lines by the hash and the text of their program.
+type Programs = HashMap<(String, String), usize>;
+
 /// What is found on the way.
 #[derive(Default)]
 struct Oddities {
     /// Where each program of a test, file and machine is, by its hash and text.
-    places: HashMap<(String, String, String), HashMap<(String, String), usize>>,
+    places: HashMap<(String, String, String), Programs>,
     fields: BTreeSet<String>,
     kinds: BTreeSet<String>,
     repeated: BTreeSet<String>,
@@ -306,7 +311,10 @@ impl Oddities {
         let of_tests = [
             ("several lines of one run, the longest of which counts", &self.repeated),
             ("several lines of one program, whose counts are added", &self.added),
-            ("several lines with different programs, which are judged as tests of their own", &self.reprogrammed),
+            (
+                "several lines with different programs, which are judged as tests of their own",
+                &self.reprogrammed,
+            ),
             ("a program's text is not the one that was hashed", &self.changed),
         ];
         for (what, names) in of_tests.into_iter().filter(|(_, names)| !names.is_empty()) {

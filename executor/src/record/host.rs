@@ -32,9 +32,11 @@ pub struct Host {
 
 /// From the mapped files of a process. `libibverbs.so.1.14.50.0` is that of rdma-core 50.0.
 fn rdma_core(maps: &str) -> Option<String> {
-    let file = maps.lines().find_map(|line| line.rsplit_once("/libibverbs.so.").map(|(_, rest)| rest))?;
+    let file =
+        maps.lines().find_map(|line| line.rsplit_once("/libibverbs.so.").map(|(_, rest)| rest))?;
     let numbers: Vec<&str> = file.split_whitespace().next()?.split('.').collect();
-    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     (numbers.len() == 4 && numbers.iter().all(is_number)).then(|| numbers[2..].join("."))
 }
 

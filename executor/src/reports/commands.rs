@@ -43,7 +43,9 @@ pub fn again(source: &Source) -> String {
     let has = |options: &[&str]| {
         let is_one = |argument: &String| {
             options.iter().any(|option| {
-                argument.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+                argument
+                    .strip_prefix(option)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
             })
         };
         header.arguments.iter().any(is_one)

@@ -135,7 +135,8 @@ fn compare_row(
         comparison.unanswered += 1;
         return;
     }
-    let is_missing = |test: &Option<&JudgedRecord>| test.is_none_or(|test| test.report.finished == 0);
+    let is_missing =
+        |test: &Option<&JudgedRecord>| test.is_none_or(|test| test.report.finished == 0);
     let missing: Vec<usize> = (0..row.len()).filter(|run| is_missing(&row[*run])).collect();
     if missing.is_empty() {
         comparison.common += 1;

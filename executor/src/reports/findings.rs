@@ -130,12 +130,7 @@ fn finding(
     }
 }
 
-fn add_explanation(
-    found: &mut Found,
-    test: &JudgedRecord,
-    by: &By,
-    request: &Request<'_>,
-) {
+fn add_explanation(found: &mut Found, test: &JudgedRecord, by: &By, request: &Request<'_>) {
     let options = (request.options)();
     let Ok(question) =
         Question::new(&test.test, &by.judge.model, test.libraries, options.loop_bound)

@@ -129,7 +129,8 @@ fn models(tests: &[JudgedRecord], records: &[(usize, &Source, &TestRecord)]) -> 
 /// A program without its name, title and comments: tests that differ in nothing else have the same outcomes.
 /// What libraries say counts too.
 fn body(program: &str, header: &Header) -> String {
-    let code = |line: &'_ str| line.split_once("//").map_or(line, |(code, _)| code).trim_end().to_owned();
+    let code =
+        |line: &'_ str| line.split_once("//").map_or(line, |(code, _)| code).trim_end().to_owned();
     let lines = program.lines().skip(1).map(code);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('"'));
     let libraries = header.libraries.iter().map(|library| library.hash.clone());
@@ -197,7 +198,8 @@ impl<'a> Known<'a> {
         let size = size * 10_000 + recorded.program.len().min(9999);
         let report = test_report(run, recorded, &test, &by, sc.as_deref(), &seen);
         let libraries = from.libraries;
-        line.test = Some(JudgedRecord { source, libraries, test, seen, by, sc, size, body, report });
+        line.test =
+            Some(JudgedRecord { source, libraries, test, seen, by, sc, size, body, report });
         line
     }
 

@@ -185,7 +185,8 @@ pub fn cannot_tell(sources: &[Source], report: &Report) -> Vec<String> {
     if let Some(mutants) = &silence.mutants {
         let missed = |is_cut: bool| {
             let mutants = mutants.mutants.iter();
-            let missed = mutants.filter(|mutant| mutant.caught_by.is_none() && mutant.is_cut == is_cut);
+            let missed =
+                mutants.filter(|mutant| mutant.caught_by.is_none() && mutant.is_cut == is_cut);
             missed.map(|mutant| mutant.name.as_str()).collect::<Vec<_>>().join(", ")
         };
         let (missed, open) = (missed(false), missed(true));

@@ -365,7 +365,12 @@ fn logs_are_written_and_read() {
         |_: &str| Some((("f".to_owned(), recorded.program.clone()), recorded.models.clone()));
     let record = logs::to_record(read.clone(), "0", &find);
     assert_eq!(record.tests[0].outcomes.len(), 3);
-    assert_eq!(report(&[Source { name: "log".to_owned(), record, libraries: model::library::shipped() }]).findings.len(), 1);
+    assert_eq!(
+        report(&[Source { name: "log".to_owned(), record, libraries: model::library::shipped() }])
+            .findings
+            .len(),
+        1
+    );
     let other = |_: &str| Some((("f".to_owned(), format!("{}\n", recorded.program)), Vec::new()));
     let refused = logs::to_record(read, "0", &other);
     assert_eq!(refused.tests[0].status, Status::Skipped);

@@ -100,9 +100,7 @@ fn of_model(
 /// Whether a model has a consistent execution with an outcome; unknown counts as no.
 fn allows(model: &Model, test: &JudgedRecord, outcome: &Outcome, request: &Request<'_>) -> bool {
     let options = (request.options)();
-    let Ok(question) =
-        Question::new(&test.test, model, test.libraries, options.loop_bound)
-    else {
+    let Ok(question) = Question::new(&test.test, model, test.libraries, options.loop_bound) else {
         return false;
     };
     let Ok(mut session) = question.session(&options, |_| true) else { return false };
@@ -370,9 +368,7 @@ impl Search<'_> {
             best.truncate(COMPARED.0);
             let mut ranked: Vec<(usize, usize, usize)> = best
                 .par_iter()
-                .map(|index| {
-                    (self.extra(*index), cost(&self.candidates[*index]), *index)
-                })
+                .map(|index| (self.extra(*index), cost(&self.candidates[*index]), *index))
                 .collect();
             ranked.sort_unstable();
             let (least, _, index) = ranked[0];

@@ -108,9 +108,10 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
         ..Case::default()
     };
     let findings: Vec<_> = report.findings.iter().filter(|one| one.index == index).collect();
-    let error = report.errors.iter().find(|one| {
-        one.test == test.name && one.file == test.file && test.status == "failed"
-    });
+    let error = report
+        .errors
+        .iter()
+        .find(|one| one.test == test.name && one.file == test.file && test.status == "failed");
     if let Some(first) = findings.first() {
         case.kind = "failure";
         case.r#type = "violation";

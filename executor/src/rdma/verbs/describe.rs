@@ -58,7 +58,8 @@ fn ask_kernel(folder: &Path, info: &mut DeviceInfo) {
 
 /// By the bits, as in `enum ibv_odp_transport_cap_bits`; `None` if the device or its provider knows of none.
 fn on_demand_paging((is_known, bits): (bool, u32)) -> Option<Vec<String>> {
-    let names = ["send", "receive", "write", "read", "atomic", "shared receive", "flush", "atomic write"];
+    let names =
+        ["send", "receive", "write", "read", "atomic", "shared receive", "flush", "atomic write"];
     let has = |(bit, _): &(usize, &str)| bits & (1 << bit) != 0;
     is_known.then(|| {
         names.into_iter().enumerate().filter(has).map(|(_, name)| name.to_owned()).collect()
@@ -261,7 +262,10 @@ mod tests {
         assert_eq!(info.iommu.as_deref(), Some("DMA-FQ"));
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(on_demand_paging((false, 0)), None);
-        assert_eq!(on_demand_paging((true, 0b1100)), Some(vec!["write".to_owned(), "read".to_owned()]));
+        assert_eq!(
+            on_demand_paging((true, 0b1100)),
+            Some(vec!["write".to_owned(), "read".to_owned()])
+        );
     }
 
     #[test]
