@@ -291,6 +291,9 @@ pub fn percent(rate: f64) -> String {
 /// The code of errors of backends: such a test broke, and all others are of no use as they are recorded.
 pub const BROKE: &str = "backend-failed";
 
+/// Why a test is not judged that was recorded under no model.
+pub const NO_MODEL: &str = "the record names no model for it; name one with --model";
+
 fn setting(name: &str, value: impl Into<String>) -> Setting {
     Setting { name: name.to_owned(), value: value.into() }
 }

@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::input::{self, Input};
 use crate::libraries;
 use crate::models::{LoadedModel, Models};
-use crate::options::{ModelOption, RecordFormatOption, SolverOptions};
+use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
 use crate::pages::Pages;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip};
@@ -78,16 +78,23 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
         if arguments.format.is_log() {
             sources.iter().for_each(|source| log(&source.record, &mut report));
-        } else if !is_reported {
+        } else if !is_reported || format == Format::Json {
+            let before = report.exit;
             let request = arguments.solver.request();
             let mut changed = BTreeSet::new();
-            for source in &sources {
+            let baseline = arguments.baseline.iter().count();
+            for source in sources.iter().skip(baseline) {
                 let request = Request { libraries: Some(source.libraries), ..request };
                 one(&source.record, &models, &request, &mut changed, &mut report);
             }
-            for model in changed {
-                let message = format!("{model} is another text now than when it was recorded");
-                report.terminal.note(&message);
+            if is_reported {
+                // The report says what it comes to: a baseline may know the violations.
+                report.exit = before;
+            } else {
+                for model in changed {
+                    let message = format!("{model} is another text now than when it was recorded");
+                    report.terminal.note(&message);
+                }
             }
         }
         if is_complete && is_reported {
@@ -214,33 +221,43 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
         && let Err(message) = write(folder, &made)
     {
         report.problem(Problem::of_file(&folder.to_string_lossy(), "unwritable-report", message));
+        report.exit.raise(Exit::Internal);
     }
     report.exit.raise(exit(&made));
-    tell_errors(&made, report);
-    if report.look().quiet && report.exit == Exit::Fine {
-        return;
+    // As JSON, they are among the results already.
+    if arguments.format.report() == Format::Table {
+        tell_errors(&made, report);
     }
-    let mut text = format!("{}\n", made.verdict.line);
+    let is_quiet = report.look().quiet && report.exit == Exit::Fine;
+    if !is_quiet && !arguments.format.is_log() {
+        tell(arguments, &made, report);
+    }
+}
+
+/// What the report comes to, on the terminal.
+fn tell(arguments: &Arguments, made: &data::Report, report: &mut Report<'_>) {
+    let look = report.look();
+    let mut text = look.fit(&made.verdict.line);
     if !made.verdict.confidence.is_empty() {
-        text.push_str(&format!("  confidence: {}\n", made.verdict.confidence));
+        text.push_str(&look.fit(&format!("  confidence: {}", made.verdict.confidence)));
     }
     for variant in &made.variants {
-        text.push_str(&format!("  {}\n", variant.line));
+        text.push_str(&look.fit(&format!("  {}", variant.line)));
     }
     if let Some(comparison) = &made.comparison {
         let refused = comparison.refused.len();
-        text.push_str(&format!(
-            "  {} tests compared, {} outcomes differ, {} violations are new, {} are gone; {refused} tests not compared\n",
+        text.push_str(&look.fit(&format!(
+            "  {} tests compared, {} outcomes differ, {} violations are new, {} are gone; {refused} tests not compared",
             comparison.common,
             comparison.rows.len(),
             comparison.new_violations.len(),
             comparison.gone_violations.len(),
-        ));
+        )));
         for new in comparison.new_violations.iter().take(20) {
-            text.push_str(&format!("  new: {new}\n"));
+            text.push_str(&look.fit(&format!("  new: {new}")));
         }
     }
-    if let Some(folder) = &arguments.output {
+    if let Some(folder) = arguments.output.as_ref().filter(|_| report.exit != Exit::Internal) {
         text.push_str(&format!("  written: {}\n", folder.join("report.html").display()));
     }
     report.tell(&text);
@@ -411,6 +428,12 @@ fn judges(
 ) -> Vec<Arc<LoadedModel>> {
     if !models.chosen.is_empty() {
         return models.chosen.clone();
+    }
+    if recorded.models.is_empty() {
+        let (test, file) = (recorded.test.clone(), recorded.file.clone());
+        let (model, reason) = ("any".to_owned(), reports::NO_MODEL.to_owned());
+        report.skip(Skip { test, file, model, reason });
+        report.exit.raise(Exit::Unknown);
     }
     let mut found = Vec::new();
     for identity in &recorded.models {

@@ -13,10 +13,10 @@ use rayon::prelude::*;
 
 use super::data::{Broken, ModelReport, ResultReport, Row, Skipped, TestReport};
 use super::statistics::{bar, rule_of_three};
-use super::{BROKE, Judge, Request, Source, skip, status_name};
+use super::{BROKE, Judge, NO_MODEL, Request, Source, skip, status_name};
 use crate::judge::{AllowedSet, JudgedTest, Judgement, judge};
 use crate::observation::Observations;
-use crate::record::{Header, Status, TestRecord, state_to_json};
+use crate::record::{Header, Status, TestRecord, hash_text, state_to_json};
 
 /// All that records say.
 pub struct Judged {
@@ -207,6 +207,9 @@ impl<'a> Known<'a> {
         if !self.request.chosen.is_empty() {
             return self.request.chosen.clone();
         }
+        if recorded.models.is_empty() {
+            skipped.push(skip(&recorded.test, &recorded.file, Some("any"), NO_MODEL));
+        }
         let mut found = Vec::new();
         for identity in &recorded.models {
             match (self.request.shipped)(&identity.name) {
@@ -326,7 +329,8 @@ fn test_report(
         file: recorded.file.clone(),
         group: if group.is_empty() { "tests".to_owned() } else { group.to_owned() },
         machine: recorded.machine.clone(),
-        hash: recorded.program_hash.clone(),
+        // Not what the record says of the text, but what the text is.
+        hash: hash_text(&recorded.program),
         program: recorded.program.clone(),
         status: status_name(recorded.status).to_owned(),
         judgement: overall.name().to_owned(),

@@ -67,7 +67,7 @@ pub fn document(report: &Report) -> Document {
             settings.map(|one| Property { name: one.name.clone(), value: one.value.clone() });
         suites.push(Suite {
             name: run.subject.clone(),
-            started: run.started.as_ref().map(|at| at.trim_end_matches('Z').to_owned()),
+            started: run.started.as_deref().and_then(timestamp),
             failures,
             errors,
             skipped,
@@ -76,6 +76,29 @@ pub fn document(report: &Report) -> Document {
         });
     }
     Document { total, suites }
+}
+
+/// A time as JUnit has it: `2026-01-02T03:04:05`. Records are read, so theirs can be anything.
+fn timestamp(at: &str) -> Option<String> {
+    let at = at.trim_end_matches('Z');
+    let shape = "0000-00-00T00:00:00";
+    let fits = |(known, found): (char, char)| match known {
+        '0' => found.is_ascii_digit(),
+        _ => known == found,
+    };
+    if at.len() != shape.len() || !shape.chars().zip(at.chars()).all(fits) {
+        return None;
+    }
+    let number = |from: usize| at.get(from..from + 2)?.parse::<u32>().ok();
+    let is_in = |from: usize, low: u32, high: u32| {
+        number(from).is_some_and(|number| (low..=high).contains(&number))
+    };
+    let is_time = is_in(5, 1, 12)
+        && is_in(8, 1, 31)
+        && is_in(11, 0, 23)
+        && is_in(14, 0, 59)
+        && is_in(17, 0, 59);
+    is_time.then(|| at.to_owned())
 }
 
 fn left_out(report: &Report) -> Vec<Case> {
@@ -137,8 +160,11 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
     } else if test.judgement == "inconclusive" {
         case.kind = "skipped";
         let reason = test.results.iter().find_map(|result| result.reason.clone());
-        case.message =
-            format!("inconclusive: {}", reason.unwrap_or_else(|| "no finished run".to_owned()));
+        let reason = reason.unwrap_or_else(|| {
+            let is_judged = !test.results.is_empty();
+            if is_judged { "no finished run" } else { "no model judged it" }.to_owned()
+        });
+        case.message = format!("inconclusive: {reason}");
     }
     case
 }
@@ -147,4 +173,23 @@ fn histogram(result: &ResultReport) -> String {
     let rows = result.rows.iter().take(64);
     let rows = rows.map(|row| format!("  {:>12}  {}  {}\n", row.count, row.outcome, row.judgement));
     format!("{}: {}\n{}", result.models.join(", "), result.judgement, rows.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::timestamp;
+
+    #[test]
+    fn times_are_times() {
+        assert_eq!(timestamp("2026-01-02T03:04:05Z").as_deref(), Some("2026-01-02T03:04:05"));
+        for wrong in [
+            "",
+            "yesterday",
+            "2026-13-02T03:04:05Z",
+            "2026-01-02T03:04:05\"/>",
+            "２026-01-02T03:04:5",
+        ] {
+            assert_eq!(timestamp(wrong), None, "{wrong}");
+        }
+    }
 }
