@@ -178,7 +178,7 @@ fn verdict(report: &Report) -> Verdict {
         failed: status("failed"),
         interrupted: status("interrupted"),
         unusable: report.errors.iter().filter(|one| one.code != BROKE).count(),
-        runs: report.tests.iter().map(|test| test.finished).sum(),
+        runs: report.tests.iter().map(|test| test.finished).fold(0, u64::saturating_add),
         ..Verdict::default()
     };
     verdict = verdict.described();

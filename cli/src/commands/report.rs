@@ -87,6 +87,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
                 let request = Request { libraries: Some(source.libraries), ..request };
                 one(&source.record, &models, &request, &mut changed, &mut report);
             }
+            if report.counts().1 == 0 {
+                report.exit.raise(Exit::Unknown);
+            }
             if is_reported {
                 // The report says what it comes to: a baseline may know the violations.
                 report.exit = before;
@@ -365,6 +368,9 @@ fn one(
                 report.skip(Skip { test, file, model, reason: reason.clone() });
             }
         } else if test.iterations > 0 {
+            if test.status == Status::Interrupted {
+                report.exit.raise(Exit::Unknown);
+            }
             for identity in &test.models {
                 let now = models.shipped(&identity.name);
                 if now.is_some_and(|now| now.identity.hash != identity.hash) {
@@ -411,7 +417,7 @@ fn judge_again(
                 results.push(RunResult::new(&test, measured, &model, judged, reason));
             }
             Err(errors) => {
-                problems(&source, errors).into_iter().for_each(|problem| report.problem(problem));
+                problems(&source, errors).into_iter().for_each(|problem| report.failure(problem));
             }
         }
     }
@@ -446,6 +452,7 @@ fn judges(
                 );
                 let (test, file) = (recorded.test.clone(), recorded.file.clone());
                 report.skip(Skip { test, file, model: identity.name.clone(), reason: message });
+                report.exit.raise(Exit::Unknown);
             }
         }
     }

@@ -84,6 +84,19 @@ fn what_cannot_be_used_is_no_success() {
     assert_eq!(code(&scratch.litmus(&["report", "good.jsonl"])), 2);
     let output = scratch.litmus(&["report", "bad.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 1, "a violation weighs more");
+    // Neither can what is not there.
+    let mut stopped = mp(CLEAN);
+    stopped["status"] = json!("interrupted");
+    let mut huge = mp(CLEAN);
+    huge["outcomes"][0]["count"] = json!(u64::MAX);
+    let records = [(vec![], 2), (vec![stopped], 2), (vec![huge], 0)];
+    for (lines, expected) in records {
+        scratch.write("r.jsonl", &record(&header, &lines));
+        for more in [&[][..], &["-o", "out", "--mutants", "0"]] {
+            let output = scratch.litmus(&[&["report", "r.jsonl"][..], more].concat());
+            assert_eq!(code(&output), expected, "{lines:?} {more:?}: {}", stderr(&output));
+        }
+    }
 }
 
 #[test]

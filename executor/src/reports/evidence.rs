@@ -152,7 +152,7 @@ fn left_out(changes: &[Change], variant: Option<&Variant>) -> Vec<(usize, usize)
 fn add(cell: &mut CellReport, tests: &[&JudgedRecord], explains: bool) {
     for test in tests {
         cell.tests += 1;
-        cell.runs += test.report.finished;
+        cell.runs = cell.runs.saturating_add(test.report.finished);
         cell.twins += usize::from(test.report.twin.as_ref().is_some_and(|twin| twin.seen_weak));
         if cell.example.is_none() || (explains && cell.evidence != "explains") {
             cell.example = Some(test.report.name.clone());

@@ -25,7 +25,10 @@ pub fn block(test: &Test, hash: &str, seen: &Observations) -> String {
         |outcome: &Outcome| claim.is_some_and(|(_, _, condition, _)| condition.holds(outcome));
     let kind = claim.map_or("Allowed", |(kind, ..)| kind);
     let some = || seen.outcomes.iter().filter(|(_, count)| **count > 0);
-    let positive: u64 = some().filter(|(outcome, _)| holds(outcome)).map(|(_, count)| count).sum();
+    let positive: u64 = some()
+        .filter(|(outcome, _)| holds(outcome))
+        .map(|(_, count)| *count)
+        .fold(0, u64::saturating_add);
     let negative = seen.finished() - positive;
     let validated = (positive > 0) == (kind == "Allowed");
     let mut out = String::new();
@@ -227,7 +230,7 @@ pub fn to_record(
 }
 
 fn total(test: &LogTest) -> u64 {
-    test.states.iter().map(|(_, count)| *count).sum()
+    test.states.iter().map(|(_, count)| *count).fold(0, u64::saturating_add)
 }
 
 fn value_of(text: &str) -> Json {
