@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use compiler::library::{Depth, Libraries, inline};
+use executor::record::{LibraryText, hash_text};
 use lang::Test;
 use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
@@ -20,6 +21,15 @@ pub struct LibraryOption {
 }
 
 impl LibraryOption {
+    /// The texts of the files, for records. Those that cannot be read are left out: [`LibraryOption::load`] says so.
+    pub fn texts(&self) -> Vec<LibraryText> {
+        let text = |path: &String| {
+            let text = std::fs::read_to_string(path).ok()?;
+            Some(LibraryText { path: path.clone(), hash: hash_text(&text), text })
+        };
+        self.libraries.iter().filter_map(text).collect()
+    }
+
     /// The shipped libraries and those of the files.
     ///
     /// # Errors
@@ -39,6 +49,37 @@ impl LibraryOption {
         // Loaded once, and used until the process ends.
         if wrong.is_empty() { Ok(Box::leak(Box::new(all))) } else { Err(wrong) }
     }
+}
+
+/// The libraries that a record was made with, and what is odd about them.
+///
+/// # Errors
+/// All that is wrong with their texts.
+pub fn recorded(texts: &[LibraryText]) -> Result<(&'static Libraries, Vec<String>), Vec<Problem>> {
+    if texts.is_empty() {
+        return Ok((shipped(), Vec::new()));
+    }
+    let mut all = shipped().clone();
+    let mut remarks = Vec::new();
+    let mut wrong = Vec::new();
+    for LibraryText { path, hash, text } in texts {
+        if *hash != hash_text(text) {
+            remarks.push(format!("the text of the library {path} is not the one that was hashed"));
+        }
+        match loaded(&Source::new(path.as_str(), text.as_str())) {
+            Ok(library) => {
+                let name = &library.name;
+                if SHIPPED.iter().any(|(known, shipped)| known == name && shipped != text) {
+                    remarks.push(format!(
+                        "the library `{name}` is that of {path}, another text than the shipped one"
+                    ));
+                }
+                all.all.push(Arc::new(library));
+            }
+            Err(problems) => wrong.extend(problems),
+        }
+    }
+    if wrong.is_empty() { Ok((Box::leak(Box::new(all)), remarks)) } else { Err(wrong) }
 }
 
 /// Whether calls are replaced by their implementations.

@@ -97,7 +97,7 @@ impl<'t> Report<'t> {
                 let separator = if is_first { "\n" } else { ",\n" };
                 self.terminal.out(&format!("{separator}{}", json()));
             }
-            Format::Table => self.terminal.out(&table()),
+            Format::Table => self.terminal.show(&table()),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'t> Report<'t> {
             Format::Table if self.look().verbose > 0 => {
                 let word = self.look().paint(Tint::Open, "skip");
                 let Skip { test, model, reason, .. } = skip;
-                self.terminal.out(&format!("{word}  {test}  {model}: {reason}\n"));
+                self.terminal.show(&format!("{word}  {test}  {model}: {reason}\n"));
             }
             Format::Table => {}
         }
@@ -172,7 +172,7 @@ impl<'t> Report<'t> {
     /// Something to be read by people; not in JSON.
     pub fn tell(&mut self, text: &str) {
         if self.format == Format::Table {
-            self.terminal.out(text);
+            self.terminal.show(text);
         }
     }
 
@@ -203,7 +203,7 @@ impl<'t> Report<'t> {
             }
             Format::Table => {
                 let summary = self.summary(words);
-                self.terminal.out(&summary);
+                self.terminal.show(&summary);
             }
         }
         self.exit

@@ -1,5 +1,6 @@
 //! Where output goes, and whether in color.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use clap::ValueEnum;
@@ -73,6 +74,61 @@ impl Look {
         };
         if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+
+    /// A line of text as lines that fit the terminal, the later ones indented.
+    pub fn fit(self, line: &str) -> String {
+        let width = self.width.unwrap_or(usize::MAX).max(20);
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let mut text = " ".repeat(indent);
+        let mut used = indent;
+        for (index, word) in line.trim().split(' ').enumerate() {
+            let length = word.chars().count();
+            if index > 0 && used + 1 + length > width {
+                text.push('\n');
+                text.push_str(&" ".repeat(indent + 2));
+                used = indent + 2;
+            } else if index > 0 {
+                text.push(' ');
+                used += 1;
+            }
+            text.push_str(word);
+            used += length;
+        }
+        text.push('\n');
+        text
+    }
+}
+
+/// Text without control characters, which a terminal would obey: they are shown instead. Colors stay, where there are
+/// some; lines and tabs do.
+fn harmless(text: &str, color: bool) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_control) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        if let Some(length) = color_code(from).filter(|_| color) {
+            out.push_str(&from[..length]);
+            rest = &from[length..];
+            continue;
+        }
+        let mut characters = from.chars();
+        out.extend(characters.by_ref().take(1).flat_map(char::escape_default));
+        rest = characters.as_str();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// How long the code of a color is that a text begins with.
+fn color_code(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix("\u{1b}[")?;
+    let length = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    rest[length..].starts_with('m').then_some(2 + length + 1)
 }
 
 /// Standard output and standard error. A reader that has gone away is no error: what follows is dropped.
@@ -104,7 +160,13 @@ impl Terminal {
         }
     }
 
-    /// Writes to stdout.
+    /// Writes text for people to stdout: names in it can be anybody's.
+    pub fn show(&mut self, text: &str) {
+        let text = harmless(text, self.look.color);
+        self.out(&text);
+    }
+
+    /// Writes to stdout as it is.
     pub fn out(&mut self, text: &str) {
         if text.is_empty() || self.is_closed() {
             return;
@@ -123,6 +185,7 @@ impl Terminal {
 
     /// Writes to stderr.
     pub fn err(&mut self, text: &str) {
+        let text = harmless(text, self.look.error_color);
         // Nobody can be told that stderr does not work.
         self.progress.suspend(|| drop(io::stderr().write_all(text.as_bytes())));
     }
@@ -180,6 +243,32 @@ impl Terminal {
                 Exit::Internal
             }
             None => Exit::Fine,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_command_the_terminal() {
+        let evil = "a\u{1}\u{1b}[31mb\u{1b}]0;c\u{7}\n\td";
+        assert_eq!(harmless(evil, false), "a\\u{1}\\u{1b}[31mb\\u{1b}]0;c\\u{7}\n\td");
+        assert_eq!(harmless(evil, true), "a\\u{1}\u{1b}[31mb\\u{1b}]0;c\\u{7}\n\td");
+        assert_eq!(harmless("plain · text\n", false), "plain · text\n");
+    }
+
+    #[test]
+    fn lines_fit_terminals() {
+        let look =
+            |width| Look { color: false, error_color: false, quiet: false, verbose: 0, width };
+        let line = "  conforms on 214 tests · 0 violations · 31 allowed outcomes never seen";
+        assert_eq!(look(None).fit(line), format!("{line}\n"));
+        for width in [80, 40] {
+            let text = look(Some(width)).fit(line);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert_eq!(text.split_whitespace().count(), line.split_whitespace().count());
         }
     }
 }

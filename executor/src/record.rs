@@ -2,7 +2,7 @@
 //!
 //! The first line is a [`Header`], with everything that may differ between two equal runs; each other line is a
 //! [`TestRecord`], or says when the run ended. Readers ignore fields and kinds of lines that they do not know, and a
-//! last line that was cut off, and say so. If two lines speak of one test and machine, the later one counts.
+//! last line that was cut off, and say so. Lines of one test and machine are added up if their program is the same.
 
 mod file;
 mod host;
@@ -32,6 +32,18 @@ pub struct ModelIdentity {
     pub hash: String,
 }
 
+/// A library of a file, so that programs that use it can be judged again without the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LibraryText {
+    /// The file, as `--library` named it.
+    pub path: String,
+    /// [`hash_text`] of its text.
+    pub hash: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// The first line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -55,6 +67,12 @@ pub struct Header {
     /// The models that the command line named; empty if each test named its own.
     #[serde(default)]
     pub models: Vec<ModelIdentity>,
+    /// The arguments of `litmus`, from `run` on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// The libraries of files that were used besides the shipped ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<LibraryText>,
     /// The machine that ran it.
     #[serde(default)]
     pub host: Option<Host>,
@@ -70,6 +88,14 @@ pub struct Header {
 }
 
 impl Header {
+    /// The backend's name in what was read from a log of herd7 or litmus7, which says nothing of how it was made.
+    pub const LOG: &str = "log";
+
+    /// Whether it stands for a log.
+    pub fn is_log(&self) -> bool {
+        self.backend == Self::LOG
+    }
+
     /// Why shipped models cannot judge what is seen, if so.
     pub fn unjudgeable(&self) -> Option<String> {
         unjudgeable(&self.nodes)
@@ -100,6 +126,11 @@ impl Header {
         }
         if self.faults != other.faults {
             return differs("list of faults", &list(&self.faults), &list(&other.faults));
+        }
+        let hashes =
+            |header: &Self| header.libraries.iter().map(|one| one.hash.clone()).collect::<Vec<_>>();
+        if hashes(self) != hashes(other) {
+            return Err("it was made with other libraries than this run's".to_owned());
         }
         let machines = |header: &Self| -> Vec<_> {
             let one = |node: &NodeInfo| {
@@ -191,6 +222,14 @@ pub struct TestRecord {
 }
 
 impl TestRecord {
+    /// Whether an earlier line has nothing that this one does not have as often.
+    fn has_all_of(&self, earlier: &Self) -> bool {
+        let has = |old: &StateCount| {
+            self.outcomes.iter().any(|own| own.state == old.state && own.count >= old.count)
+        };
+        earlier.outcomes.iter().all(|old| old.count == 0 || has(old))
+    }
+
     /// Adds what an earlier line of the same program on the same machines has.
     fn add_earlier(&mut self, earlier: &Self) {
         let add = |own: &mut u64, other: u64| *own = own.saturating_add(other);

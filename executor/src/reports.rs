@@ -4,6 +4,7 @@
 //! for the nearest model that would allow it (`variants`), and says what silence is worth (`evidence`,
 //! `silence`). The same records, models and version give the same report.
 
+mod commands;
 pub mod compare;
 pub mod data;
 mod evidence;
@@ -20,12 +21,13 @@ mod words;
 
 use std::sync::Arc;
 
+use compiler::library::Libraries;
 use lang::cat::model::Model;
 use model::allowed::Options;
 
 use crate::record::{ModelIdentity, Record, Status};
+pub use commands::quote;
 use data::{Report, SCHEMA, Setting, Skipped, Verdict};
-pub use findings::quote;
 use judging::Judged;
 
 /// A model that judges.
@@ -42,12 +44,14 @@ pub struct Judge {
 }
 
 /// A record, and the file that it is from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Source {
     /// The file, as messages name it.
     pub name: String,
     /// What it holds.
     pub record: Record,
+    /// The libraries that its programs use.
+    pub libraries: &'static Libraries,
 }
 
 /// How to report.
@@ -66,6 +70,8 @@ pub struct Request<'a> {
     pub mutant_runs: u64,
     /// How many runs a mutant gets in all.
     pub mutant_budget: u64,
+    /// Whether the first record is only there for the others to be compared with.
+    pub has_baseline: bool,
 }
 
 impl Request<'_> {
@@ -75,20 +81,29 @@ impl Request<'_> {
     pub const MUTANT_RUNS: u64 = 1000;
     /// Runs that a mutant gets.
     pub const MUTANT_BUDGET: u64 = 400_000;
+
+    /// The first of the records that the report is about.
+    fn first(&self) -> usize {
+        usize::from(self.has_baseline)
+    }
 }
 
-/// Makes a report.
+/// Makes a report. What a baseline has is in the comparison, and nowhere else.
 pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
-    let judged = judging::judge_all(sources, request);
+    let first = request.first().min(sources.len());
+    let known = judging::Known::new(request);
+    let baseline = judging::judge_all(sources, 0..first, &known);
+    let judged = judging::judge_all(sources, first..sources.len(), &known);
     let mut findings = findings::findings(sources, &judged, request);
     let variants = variants::variants(&judged, &mut findings, request);
     findings::smallest(&judged, &mut findings);
-    let evidence = evidence::tables(&judged, request);
+    let evidence = evidence::tables(&judged, &variants, request);
     let mut silence = silence::silence(sources, &judged, request);
     silence.cells = evidence.cells;
     silence.cells_tested = evidence.tested;
-    let comparison = (sources.len() > 1).then(|| compare::compare(sources, &judged));
-    let runs = setup::runs(sources);
+    let comparison = (sources.len() > 1)
+        .then(|| compare::compare(sources, baseline.tests.iter().chain(&judged.tests)));
+    let runs = setup::runs(sources, first);
     let tests: Vec<_> = judged.tests.iter().map(|test| test.report.clone()).collect();
     let mut report = Report {
         schema: SCHEMA.to_owned(),
@@ -104,27 +119,31 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
         cannot_tell: Vec::new(),
         skipped: judged.skipped.clone(),
         errors: judged.errors.clone(),
-        remarks: remarks(sources, &judged),
+        remarks: remarks(sources, &judged, &baseline, request),
         comparison,
     };
     report.verdict = verdict(&report);
-    report.cannot_tell = silence::cannot_tell(sources, &report);
+    report.cannot_tell = silence::cannot_tell(&sources[first..], &report);
     report
 }
 
-fn remarks(sources: &[Source], judged: &Judged) -> Vec<String> {
+fn remarks(
+    sources: &[Source],
+    judged: &Judged,
+    baseline: &Judged,
+    request: &Request<'_>,
+) -> Vec<String> {
     let mut remarks = Vec::new();
+    for broken in &baseline.errors {
+        let (test, message) = (&broken.test, &broken.message);
+        remarks.push(format!("{}: {test}: {message}", sources[0].name));
+    }
     for source in sources {
         let of_record = source.record.remarks.iter();
         remarks.extend(of_record.map(|remark| format!("{}: {remark}", source.name)));
     }
-    let mut tools: Vec<&str> =
-        sources.iter().map(|source| source.record.header.tool.as_str()).collect();
-    tools.sort_unstable();
-    tools.dedup();
-    if tools.len() > 1 {
-        let tools = tools.join(", ");
-        remarks.push(format!("the records are from different versions of litmus: {tools}"));
+    for source in sources {
+        remarks.extend(other_tool(source, &request.tool));
     }
     for model in &judged.models {
         if model.recorded_hash.is_some() {
@@ -133,6 +152,13 @@ fn remarks(sources: &[Source], judged: &Judged) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// What to say of a record of another version of litmus.
+pub fn other_tool(source: &Source, tool: &str) -> Option<String> {
+    let recorded = &source.record.header.tool;
+    (recorded != tool)
+        .then(|| format!("{}: made by litmus {recorded}, and read by litmus {tool}", source.name))
 }
 
 /// The verdict. What is forbidden and was seen outweighs everything.
@@ -151,7 +177,8 @@ fn verdict(report: &Report) -> Verdict {
         skipped: report.skipped.iter().filter(|skip| skip.model.is_none()).count(),
         failed: status("failed"),
         interrupted: status("interrupted"),
-        runs: report.tests.iter().map(|test| test.finished).sum(),
+        unusable: report.errors.iter().filter(|one| one.code != BROKE).count(),
+        runs: report.tests.iter().map(|test| test.finished).fold(0, u64::saturating_add),
         ..Verdict::default()
     };
     verdict = verdict.described();
@@ -169,7 +196,7 @@ impl Verdict {
             "violation"
         } else if tests == 0 {
             "nothing-tested"
-        } else if verdict.inconclusive > 0 || verdict.failed > 0 {
+        } else if verdict.inconclusive > 0 || verdict.failed > 0 || verdict.unusable > 0 {
             "inconclusive"
         } else {
             "conforms"
@@ -197,6 +224,7 @@ impl Verdict {
         let more = [
             (verdict.unseen, "never seen"),
             (verdict.failed, "broke"),
+            (verdict.unusable, "unusable"),
             (verdict.interrupted, "stopped early"),
             (verdict.skipped, "skipped"),
         ];
@@ -236,9 +264,7 @@ fn confidence(report: &Report, verdict: &Verdict) -> String {
         ));
     }
     if let Some(mutants) = &silence.mutants {
-        let all = mutants.mutants.len();
-        parts
-            .push(format!("the suite catches {} of {all} faults of the simulator", mutants.caught));
+        parts.push(mutants.score());
     }
     parts.join("; ")
 }
@@ -261,6 +287,12 @@ pub fn percent(rate: f64) -> String {
         format!("{text} %")
     }
 }
+
+/// The code of errors of backends: such a test broke, and all others are of no use as they are recorded.
+pub const BROKE: &str = "backend-failed";
+
+/// Why a test is not judged that was recorded under no model.
+pub const NO_MODEL: &str = "the record names no model for it; name one with --model";
 
 fn setting(name: &str, value: impl Into<String>) -> Setting {
     Setting { name: name.to_owned(), value: value.into() }

@@ -2,6 +2,7 @@
 
 mod junit;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,8 +19,9 @@ use super::run::runner::allowed;
 use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, Input};
+use crate::libraries;
 use crate::models::{LoadedModel, Models};
-use crate::options::{ModelOption, RecordFormatOption, SolverOptions};
+use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
 use crate::pages::Pages;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip};
@@ -68,20 +70,37 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         for path in arguments.baseline.iter().chain(&arguments.records) {
             sources.extend(read(path, arguments, &models, &mut report));
         }
-        for source in &sources {
-            for remark in &source.record.remarks {
-                report.terminal.note(&format!("{}: {remark}", source.name));
-            }
-        }
+        let is_reported = arguments.output.is_some() || arguments.baseline.is_some();
         let is_complete =
             sources.len() == arguments.records.len() + arguments.baseline.iter().count();
+        if arguments.format.is_log() || !is_reported || !is_complete {
+            sources.iter().for_each(|source| tell_remarks(source, &mut report));
+        }
         if arguments.format.is_log() {
             sources.iter().for_each(|source| log(&source.record, &mut report));
-        } else if arguments.output.is_none() && arguments.baseline.is_none() {
+        } else if !is_reported || format == Format::Json {
+            let before = report.exit;
             let request = arguments.solver.request();
-            sources.iter().for_each(|source| one(&source.record, &models, &request, &mut report));
+            let mut changed = BTreeSet::new();
+            let baseline = arguments.baseline.iter().count();
+            for source in sources.iter().skip(baseline) {
+                let request = Request { libraries: Some(source.libraries), ..request };
+                one(&source.record, &models, &request, &mut changed, &mut report);
+            }
+            if report.counts().1 == 0 {
+                report.exit.raise(Exit::Unknown);
+            }
+            if is_reported {
+                // The report says what it comes to: a baseline may know the violations.
+                report.exit = before;
+            } else {
+                for model in changed {
+                    let message = format!("{model} is another text now than when it was recorded");
+                    report.terminal.note(&message);
+                }
+            }
         }
-        if is_complete && (arguments.output.is_some() || arguments.baseline.is_some()) {
+        if is_complete && is_reported {
             full(arguments, &sources, &models, &mut report);
         }
         if arguments.format.is_log() {
@@ -89,6 +108,16 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     }
     report.finish(&[], ["as allowed", "VIOLATION", "inconclusive"])
+}
+
+/// What is odd about a record.
+fn tell_remarks(source: &Recorded, report: &mut Report<'_>) {
+    for remark in &source.record.remarks {
+        report.terminal.note(&format!("{}: {remark}", source.name));
+    }
+    if let Some(remark) = reports::other_tool(source, env!("CARGO_PKG_VERSION")) {
+        report.terminal.note(&remark);
+    }
 }
 
 /// Reads a record or a log.
@@ -111,7 +140,7 @@ fn read(
     };
     if !logs::is_log(&bytes) {
         return match Record::parse(&bytes) {
-            Ok(record) => Some(Recorded { name, record }),
+            Ok(record) => with_libraries(name, record, report),
             Err(error) => {
                 refuse(error.to_string());
                 None
@@ -133,7 +162,21 @@ fn read(
         Some(((file.clone(), text.clone()), models))
     };
     let record = logs::to_record(tests, env!("CARGO_PKG_VERSION"), &find);
-    Some(Recorded { name, record })
+    Some(Recorded { name, record, libraries: model::library::shipped() })
+}
+
+/// A record and the libraries that it was made with.
+fn with_libraries(name: String, mut record: Record, report: &mut Report<'_>) -> Option<Recorded> {
+    match libraries::recorded(&record.header.libraries) {
+        Ok((libraries, remarks)) => {
+            record.remarks.extend(remarks);
+            Some(Recorded { name, record, libraries })
+        }
+        Err(problems) => {
+            problems.into_iter().for_each(|problem| report.problem(problem));
+            None
+        }
+    }
 }
 
 /// Name, file, text and models of the tests that --tests names.
@@ -173,57 +216,93 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
         examined: if arguments.thorough { usize::MAX } else { reports::Request::EXAMINED },
         mutant_runs: arguments.mutants,
         mutant_budget: reports::Request::MUTANT_BUDGET,
+        has_baseline: arguments.baseline.is_some(),
     };
     let made = reports::compute(sources, &request);
+    made.remarks.iter().for_each(|remark| report.terminal.note(remark));
     if let Some(folder) = &arguments.output
         && let Err(message) = write(folder, &made)
     {
         report.problem(Problem::of_file(&folder.to_string_lossy(), "unwritable-report", message));
+        report.exit.raise(Exit::Internal);
     }
-    report.exit.raise(exit(arguments, &made));
-    if report.look().quiet && report.exit == Exit::Fine {
-        return;
+    report.exit.raise(exit(&made));
+    // As JSON, they are among the results already.
+    if arguments.format.report() == Format::Table {
+        tell_errors(&made, report);
     }
-    let mut text = format!("{}\n", made.verdict.line);
+    let is_quiet = report.look().quiet && report.exit == Exit::Fine;
+    if !is_quiet && !arguments.format.is_log() {
+        tell(arguments, &made, report);
+    }
+}
+
+/// What the report comes to, on the terminal.
+fn tell(arguments: &Arguments, made: &data::Report, report: &mut Report<'_>) {
+    let look = report.look();
+    let mut text = look.fit(&made.verdict.line);
     if !made.verdict.confidence.is_empty() {
-        text.push_str(&format!("  confidence: {}\n", made.verdict.confidence));
+        text.push_str(&look.fit(&format!("  confidence: {}", made.verdict.confidence)));
     }
     for variant in &made.variants {
-        text.push_str(&format!("  {}\n", variant.line));
+        text.push_str(&look.fit(&format!("  {}", variant.line)));
     }
     if let Some(comparison) = &made.comparison {
         let refused = comparison.refused.len();
-        text.push_str(&format!(
-            "  {} tests compared, {} outcomes differ, {} violations are new, {} are gone; {refused} tests not compared\n",
+        text.push_str(&look.fit(&format!(
+            "  {} tests compared, {} outcomes differ, {} violations are new, {} are gone; {refused} tests not compared",
             comparison.common,
             comparison.rows.len(),
             comparison.new_violations.len(),
             comparison.gone_violations.len(),
-        ));
+        )));
         for new in comparison.new_violations.iter().take(20) {
-            text.push_str(&format!("  new: {new}\n"));
+            text.push_str(&look.fit(&format!("  new: {new}")));
         }
     }
-    if let Some(folder) = &arguments.output {
+    if let Some(folder) = arguments.output.as_ref().filter(|_| report.exit != Exit::Internal) {
         text.push_str(&format!("  written: {}\n", folder.join("report.html").display()));
     }
     report.tell(&text);
 }
 
-/// What the report means for CI.
-fn exit(arguments: &Arguments, report: &data::Report) -> Exit {
+/// How many errors are told on the terminal.
+const ERRORS: usize = 20;
+
+/// What broke, and what is of no use. Other tests may show a violation, which weighs more.
+fn tell_errors(made: &data::Report, report: &mut Report<'_>) {
+    for error in made.errors.iter().take(ERRORS) {
+        let data::Broken { test, file, code, message } = error;
+        let code = if code == reports::BROKE { reports::BROKE } else { "unusable-record" };
+        report.failure(Problem::of_file(file, code, format!("{test}: {message}")));
+    }
+    let more = made.errors.len().saturating_sub(ERRORS);
+    if more > 0 {
+        report
+            .terminal
+            .note(&format!("{more} more tests broke or are unusable; the report lists them"));
+    }
+}
+
+/// What the report means for CI: nothing is what it must not take for an answer.
+fn exit(report: &data::Report) -> Exit {
     let verdict = &report.verdict;
-    let is_open = verdict.inconclusive > 0 || verdict.failed > 0 || verdict.tests == 0;
-    match (&arguments.baseline, &report.comparison) {
-        (Some(_), Some(comparison)) if !comparison.new_violations.is_empty() => Exit::Violation,
-        (Some(_), Some(comparison)) => {
-            // A test that is missing now says nothing, and nothing is what CI must not take for an answer.
-            let is_missing = !comparison.refused.is_empty();
-            if is_missing { Exit::Unknown } else { Exit::Fine }
-        }
-        _ if verdict.violations > 0 => Exit::Violation,
-        _ if is_open => Exit::Unknown,
-        _ => Exit::Fine,
+    let was_run = |run: usize| report.tests.iter().any(|test| test.run == run && test.finished > 0);
+    let is_empty = |(run, of): (usize, &data::RunReport)| !of.is_baseline && !was_run(run);
+    let is_open = verdict.inconclusive > 0
+        || verdict.failed > 0
+        || verdict.unusable > 0
+        || verdict.interrupted > 0
+        || report.runs.iter().enumerate().any(is_empty);
+    let baseline = report.comparison.as_ref().filter(|_| report.runs[0].is_baseline);
+    let (violations, is_unanswered) = match baseline {
+        Some(comparison) => (comparison.new_violations.len(), comparison.unanswered > 0),
+        None => (verdict.violations, false),
+    };
+    match violations {
+        0 if is_open || is_unanswered => Exit::Unknown,
+        0 => Exit::Fine,
+        _ => Exit::Violation,
     }
 }
 
@@ -267,7 +346,13 @@ fn log(record: &Record, report: &mut Report<'_>) {
     }
 }
 
-fn one(record: &Record, models: &Models, request: &Request, report: &mut Report<'_>) {
+fn one(
+    record: &Record,
+    models: &Models,
+    request: &Request,
+    changed: &mut BTreeSet<String>,
+    report: &mut Report<'_>,
+) {
     let input = |test: &TestRecord| Input { path: PathBuf::from(&test.file), is_named: true };
     let inputs: Vec<Input> = record.tests.iter().map(input).collect();
     let layout = Layout::new(report.look(), inputs.len() <= 4, &inputs);
@@ -283,6 +368,15 @@ fn one(record: &Record, models: &Models, request: &Request, report: &mut Report<
                 report.skip(Skip { test, file, model, reason: reason.clone() });
             }
         } else if test.iterations > 0 {
+            if test.status == Status::Interrupted {
+                report.exit.raise(Exit::Unknown);
+            }
+            for identity in &test.models {
+                let now = models.shipped(&identity.name);
+                if now.is_some_and(|now| now.identity.hash != identity.hash) {
+                    changed.insert(identity.name.clone());
+                }
+            }
             judge_again(record, test, models, request, &layout, report);
         }
     }
@@ -299,14 +393,14 @@ fn judge_again(
     let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
     let (test, diagnostics) = litmus::load(&source);
     let Some(test) = test else {
-        problems(&source, diagnostics).into_iter().for_each(|problem| report.problem(problem));
+        problems(&source, diagnostics).into_iter().for_each(|problem| report.failure(problem));
         return;
     };
     let seen = match recorded.observations(&test) {
         Ok(seen) => seen,
         Err(name) => {
             let message = format!("the record has a state without a value of `{name}`");
-            report.problem(Problem::of_file(&recorded.file, "unusable-record", message));
+            report.failure(Problem::of_file(&recorded.file, "unusable-record", message));
             return;
         }
     };
@@ -323,7 +417,7 @@ fn judge_again(
                 results.push(RunResult::new(&test, measured, &model, judged, reason));
             }
             Err(errors) => {
-                problems(&source, errors).into_iter().for_each(|problem| report.problem(problem));
+                problems(&source, errors).into_iter().for_each(|problem| report.failure(problem));
             }
         }
     }
@@ -341,17 +435,16 @@ fn judges(
     if !models.chosen.is_empty() {
         return models.chosen.clone();
     }
+    if recorded.models.is_empty() {
+        let (test, file) = (recorded.test.clone(), recorded.file.clone());
+        let (model, reason) = ("any".to_owned(), reports::NO_MODEL.to_owned());
+        report.skip(Skip { test, file, model, reason });
+        report.exit.raise(Exit::Unknown);
+    }
     let mut found = Vec::new();
     for identity in &recorded.models {
         match models.shipped(&identity.name) {
-            Some(model) => {
-                if model.identity.hash != identity.hash {
-                    let message =
-                        format!("{} is another text now than when it was recorded", identity.name);
-                    report.terminal.note(&message);
-                }
-                found.push(model);
-            }
+            Some(model) => found.push(model),
             None => {
                 let message = format!(
                     "the model `{}` is not shipped; name its file with --model",
@@ -359,6 +452,7 @@ fn judges(
                 );
                 let (test, file) = (recorded.test.clone(), recorded.file.clone());
                 report.skip(Skip { test, file, model: identity.name.clone(), reason: message });
+                report.exit.raise(Exit::Unknown);
             }
         }
     }

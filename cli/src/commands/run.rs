@@ -141,16 +141,17 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let is_told =
         results > 0 && format == Format::Table && !(look.quiet && report.exit == Exit::Fine);
     if is_told {
-        let mut text = if look.quiet { String::new() } else { summary.groups() };
+        let mut text = if look.quiet { String::new() } else { summary.groups(look) };
         text.push_str(&summary.violations(look, &arguments.solver.request()));
-        text.push_str(&plan.describe());
-        report.terminal.out(&text);
+        text.push_str(&look.fit(&plan.describe()));
+        report.terminal.show(&text);
     }
     let words = ["as allowed", "VIOLATION", "inconclusive"];
     let exit = report.finish(&[("interrupted", json!(was_stopped))], words);
     if is_told {
-        let text = plan.where_recorded() + &summary.verdict(look, was_stopped);
-        terminal.out(&text);
+        let record = plan.where_recorded();
+        let record = if record.is_empty() { record } else { look.fit(&record) };
+        terminal.show(&(record + &summary.verdict(look, was_stopped)));
     }
     exit
 }

@@ -42,6 +42,21 @@ pub struct DeviceInfo {
     /// Whether it promises that the data of a write arrives in order within a request; `None` if it cannot be
     /// asked. Says nothing about two requests.
     pub data_in_order: Option<bool>,
+    /// The board, by its vendor's own name for it.
+    #[serde(default)]
+    pub board: Option<String>,
+    /// What it can do on memory that is not pinned (on-demand paging), for reliable connections: `send`, `write`, ….
+    #[serde(default)]
+    pub on_demand_paging: Option<Vec<String>>,
+    /// Its link to the host: `16.0 GT/s PCIe x16`.
+    #[serde(default)]
+    pub pcie_link: Option<String>,
+    /// How the IOMMU translates what it accesses: `DMA`, `identity`, …; `none` if there is no IOMMU before it.
+    #[serde(default)]
+    pub iommu: Option<String>,
+    /// The NUMA node that it is nearest to.
+    #[serde(default)]
+    pub numa_node: Option<u32>,
     /// The ports.
     pub ports: Vec<PortInfo>,
     /// The port that is used, from 1.

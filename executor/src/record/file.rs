@@ -15,7 +15,7 @@ use super::{Header, SCHEMA, Status, TestRecord, hash_text};
 pub struct Record {
     /// The first line.
     pub header: Header,
-    /// The others; for each test and machine the last one only, in the order of the file.
+    /// The others; for each program of a test and machine one, in the order of the file.
     pub tests: Vec<TestRecord>,
     /// How many bytes complete lines take; what follows was cut off.
     pub complete_bytes: u64,
@@ -51,39 +51,48 @@ struct TestLine<'a> {
 }
 
 impl Record {
-    /// Reads a record's text. A last line without an end of line was cut off, and is ignored.
+    /// Reads a record's text. A last line that was cut off is ignored, whether or not an end of line follows; one that is
+    /// whole and lacks only that counts.
     ///
     /// # Errors
     /// A line in the middle that is wrong, or a header that is missing or of another format.
     pub fn parse(text: &[u8]) -> Result<Self, ReadError> {
-        let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let mut lines = text[..complete].split_inclusive(|byte| *byte == b'\n').enumerate();
-        let Some((_, first)) = lines.next() else {
-            return Err(ReadError::Line(1, "expected a header, found no complete line".to_owned()));
+        let marked = text.starts_with(BYTE_ORDER_MARK);
+        let begin = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        // Blank lines at the end say nothing.
+        let end =
+            text.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |end| end + 1);
+        let mut lines = text[begin..end.max(begin)].split(|byte| *byte == b'\n').enumerate();
+        let Some((_, first)) = lines.next().filter(|(_, line)| !line.is_empty()) else {
+            return Err(ReadError::Line(1, "expected a header, found nothing".to_owned()));
         };
         let header = parse_header(first).map_err(|message| ReadError::Line(1, message))?;
-        let mut record = Self {
-            header,
-            tests: Vec::new(),
-            complete_bytes: complete as u64,
-            remarks: Vec::new(),
-        };
+        let mut record = Self { header, tests: Vec::new(), complete_bytes: 0, remarks: Vec::new() };
         let mut oddities = Oddities::default();
         oddities.unknown_fields(first, HEADER_FIELDS);
+        let mut complete = begin + first.len();
         for (index, line) in lines {
-            let parsed = parse_line(line).map_err(|message| ReadError::Line(index + 1, message))?;
-            match parsed {
-                Line::Test(test) => {
+            let start = complete + 1;
+            match parse_line(line) {
+                Ok(Line::Test(test)) => {
                     oddities.unknown_fields(line, TEST_FIELDS);
                     record.put(*test, &mut oddities);
                 }
-                Line::End(ended) => record.header.ended = ended,
-                Line::Unknown(kind) => drop(oddities.kinds.insert(kind)),
+                Ok(Line::End(ended)) => record.header.ended = ended,
+                Ok(Line::Unknown(kind)) => drop(oddities.kinds.insert(kind)),
+                Err(LineError::CutOff) if start + line.len() == end => {
+                    oddities.cut_off = Some((index + 1, line.len()));
+                    break;
+                }
+                Err(error) => return Err(ReadError::Line(index + 1, error.to_string())),
             }
+            complete = start + line.len();
         }
         // What a later line replaces was marked by its emptied name.
         record.tests.retain(|test| !test.test.is_empty());
-        oddities.cut_off = text.len() - complete;
+        let ends = text.get(complete..).is_some_and(|rest| rest.starts_with(b"\n"));
+        let ends_so = text.get(complete..).is_some_and(|rest| rest.starts_with(b"\r\n"));
+        record.complete_bytes = (complete + usize::from(ends) + 2 * usize::from(ends_so)) as u64;
         record.remarks = oddities.remarks();
         Ok(record)
     }
@@ -96,21 +105,27 @@ impl Record {
         Self::parse(&std::fs::read(path).map_err(ReadError::Io)?)
     }
 
+    /// Puts a line to the others. What was seen is never dropped: lines of one program are added up, and lines of two
+    /// programs are two tests.
     fn put(&mut self, mut test: TestRecord, oddities: &mut Oddities) {
         if test.program_hash != hash_text(&test.program) {
-            oddities.changed.push(test.test.clone());
+            oddities.changed.insert(test.test.clone());
         }
-        let key = (test.test.clone(), test.file.clone(), test.machine.clone());
-        if let Some(old) = oddities.places.insert(key, self.tests.len()) {
+        let place = (test.test.clone(), test.file.clone(), test.machine.clone());
+        let programs = oddities.places.entry(place).or_default();
+        let key = (test.program_hash.clone(), test.program.clone());
+        if let Some(old) = programs.insert(key, self.tests.len()) {
             let old = &mut self.tests[old];
-            oddities.replaced += 1;
-            if old.program_hash != test.program_hash {
-                oddities.reprogrammed.push(test.test.clone());
-            } else if self.header.backend != "sim" {
-                // Machines do not repeat themselves: what was seen before an interruption was seen.
+            // A simulator repeats itself: the longer of two runs has the shorter one in it.
+            if self.header.backend == "sim" && test.has_all_of(old) {
+                oddities.repeated.insert(test.test.clone());
+            } else {
                 test.add_earlier(old);
+                oddities.added.insert(test.test.clone());
             }
             old.test.clear();
+        } else if programs.len() > 1 {
+            oddities.reprogrammed.insert(test.test.clone());
         }
         self.tests.push(test);
     }
@@ -125,7 +140,7 @@ impl Record {
         program_hash: &str,
     ) -> Result<Option<&TestRecord>, String> {
         let mut known = self.tests.iter().filter(|old| old.test == test && old.machine == machine);
-        let Some(old) = known.find(|old| old.file == file) else { return Ok(None) };
+        let Some(old) = known.rfind(|old| old.file == file) else { return Ok(None) };
         if old.program_hash != program_hash {
             return Err(format!("`{file}` has changed since it was recorded"));
         }
@@ -147,8 +162,22 @@ impl Record {
     }
 }
 
+/// What some editors put before UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Where in its line something is wrong: the line itself is for the caller to say.
+fn in_line(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (column, at) =
+        (error.column(), format!(" at line {} column {}", error.line(), error.column()));
+    match text.strip_suffix(&at) {
+        Some(message) if column > 0 => format!("column {column}: {message}"),
+        _ => text,
+    }
+}
+
 fn parse_header(line: &[u8]) -> Result<Header, String> {
-    let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let json: Json = serde_json::from_slice(line).map_err(|error| in_line(&error))?;
     match json.get("schema").and_then(Json::as_str) {
         Some(SCHEMA) => serde_json::from_value(json).map_err(|error| error.to_string()),
         Some(other) => Err(format!("expected the format {SCHEMA}, found {other}")),
@@ -166,6 +195,8 @@ const HEADER_FIELDS: &[&str] = &[
     "faults",
     "parameters",
     "models",
+    "arguments",
+    "libraries",
     "host",
     "nodes",
     "started",
@@ -198,34 +229,61 @@ enum Line {
     Unknown(String),
 }
 
-fn parse_line(line: &[u8]) -> Result<Line, String> {
-    let json: Json = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+/// Why a line says nothing.
+#[derive(Debug)]
+enum LineError {
+    /// It ends too early.
+    CutOff,
+    /// It is wrong.
+    Wrong(String),
+}
+
+impl std::fmt::Display for LineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::CutOff => write!(f, "the line is cut off"),
+            Self::Wrong(message) => write!(f, "{message}"),
+        }
+    }
+}
+
+fn parse_line(line: &[u8]) -> Result<Line, LineError> {
+    let wrong = |message: String| LineError::Wrong(message);
+    let json: Json = serde_json::from_slice(line).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => LineError::CutOff,
+        _ => wrong(in_line(&error)),
+    })?;
     match json.get("kind").and_then(Json::as_str) {
         Some("test") => {
             let test: TestRecord =
-                serde_json::from_value(json).map_err(|error| error.to_string())?;
+                serde_json::from_value(json).map_err(|error| wrong(error.to_string()))?;
             if test.test.is_empty() {
-                return Err("expected a name of a test, found an empty one".to_owned());
+                return Err(wrong("expected a name of a test, found an empty one".to_owned()));
             }
             Ok(Line::Test(Box::new(test)))
         }
         Some("end") => Ok(Line::End(json.get("ended").and_then(Json::as_str).map(str::to_owned))),
         Some(other) => Ok(Line::Unknown(other.to_owned())),
-        None => Err("expected a line with a `kind`, found none".to_owned()),
+        None => Err(wrong("expected a line with a `kind`, found none".to_owned())),
     }
 }
+
+/// Places of lines by the hash and the text of their program.
+type Programs = HashMap<(String, String), usize>;
 
 /// What is found on the way.
 #[derive(Default)]
 struct Oddities {
-    /// Where each test, file and machine is.
-    places: HashMap<(String, String, String), usize>,
+    /// Where each program of a test, file and machine is, by its hash and text.
+    places: HashMap<(String, String, String), Programs>,
     fields: BTreeSet<String>,
     kinds: BTreeSet<String>,
-    replaced: usize,
-    reprogrammed: Vec<String>,
-    changed: Vec<String>,
-    cut_off: usize,
+    repeated: BTreeSet<String>,
+    added: BTreeSet<String>,
+    reprogrammed: BTreeSet<String>,
+    changed: BTreeSet<String>,
+    /// The number of the last line, and its bytes.
+    cut_off: Option<(usize, usize)>,
 }
 
 impl Oddities {
@@ -239,9 +297,10 @@ impl Oddities {
     fn remarks(self) -> Vec<String> {
         let mut remarks = Vec::new();
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-        if self.cut_off > 0 {
-            remarks
-                .push(format!("the last line was cut off; its {} bytes are ignored", self.cut_off));
+        if let Some((line, bytes)) = self.cut_off {
+            remarks.push(format!(
+                "line {line}, the last one, was cut off; its {bytes} bytes are ignored"
+            ));
         }
         if !self.fields.is_empty() {
             remarks.push(format!("ignored fields of another version: {}", list(&self.fields)));
@@ -249,22 +308,32 @@ impl Oddities {
         if !self.kinds.is_empty() {
             remarks.push(format!("ignored lines of another version: {}", list(&self.kinds)));
         }
-        if self.replaced > 0 {
-            remarks.push(format!(
-                "tests that stand there twice: {}; the later lines count",
-                self.replaced
-            ));
-        }
-        if !self.reprogrammed.is_empty() {
-            let names = self.reprogrammed.join(", ");
-            remarks.push(format!("between two lines of a test its program changed: {names}"));
-        }
-        if !self.changed.is_empty() {
-            let names = self.changed.join(", ");
-            remarks.push(format!("the text of a program is not the one that was hashed: {names}"));
+        let of_tests = [
+            ("several lines of one run, the longest of which counts", &self.repeated),
+            ("several lines of one program, whose counts are added", &self.added),
+            (
+                "several lines with different programs, which are judged as tests of their own",
+                &self.reprogrammed,
+            ),
+            ("a program's text is not the one that was hashed", &self.changed),
+        ];
+        for (what, names) in of_tests.into_iter().filter(|(_, names)| !names.is_empty()) {
+            remarks.push(format!("{what}: {}", some(names)));
         }
         remarks
     }
+}
+
+/// How many names a remark has.
+const NAMED: usize = 20;
+
+/// The first names, and how many there are more.
+fn some(names: &BTreeSet<String>) -> String {
+    let mut text = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text.push_str(&format!(" and {} more", names.len() - NAMED));
+    }
+    text
 }
 
 /// Appends to a record.
@@ -297,6 +366,10 @@ impl RecordWriter {
         let record = Record::parse(&text)?;
         file.set_len(record.complete_bytes).map_err(ReadError::Io)?;
         file.seek(SeekFrom::End(0)).map_err(ReadError::Io)?;
+        let complete = usize::try_from(record.complete_bytes).unwrap_or(usize::MAX);
+        if text.get(..complete).and_then(<[u8]>::last) != Some(&b'\n') {
+            file.write_all(b"\n").map_err(ReadError::Io)?;
+        }
         Ok((record, Self { file }))
     }
 

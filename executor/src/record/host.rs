@@ -18,6 +18,39 @@ pub struct Host {
     /// The architecture.
     #[serde(default)]
     pub arch: Option<String>,
+    /// The version of rdma-core, by the file of its libibverbs; none if that is not loaded.
+    #[serde(default)]
+    pub rdma_core: Option<String>,
+    /// Huge pages: `0 of 2048 kB; transparent ones: madvise`.
+    #[serde(default)]
+    pub hugepages: Option<String>,
+    /// Whether mlx5 may deliver small answers in completions, which the CPU then copies: the value of
+    /// `MLX5_SCATTER_TO_CQE`, if it is set.
+    #[serde(default)]
+    pub scatter_to_cqe: Option<String>,
+}
+
+/// From the mapped files of a process. `libibverbs.so.1.14.50.0` is that of rdma-core 50.0.
+fn rdma_core(maps: &str) -> Option<String> {
+    let file =
+        maps.lines().find_map(|line| line.rsplit_once("/libibverbs.so.").map(|(_, rest)| rest))?;
+    let numbers: Vec<&str> = file.split_whitespace().next()?.split('.').collect();
+    let is_number =
+        |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (numbers.len() == 4 && numbers.iter().all(is_number)).then(|| numbers[2..].join("."))
+}
+
+/// From the kernel's list of memory, and its word for transparent huge pages.
+fn hugepages(memory: &str, transparent: &str) -> Option<String> {
+    let field = |name: &str| {
+        memory.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
+    };
+    let chosen = transparent.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    let plain = format!("{} of {}", field("HugePages_Total")?, field("Hugepagesize")?);
+    Some(match chosen {
+        Some((chosen, _)) => format!("{plain}; transparent ones: {chosen}"),
+        None => plain,
+    })
 }
 
 impl Host {
@@ -38,6 +71,12 @@ impl Host {
             cpus: std::thread::available_parallelism().ok().map(usize::from),
             os: Some(os),
             arch: Some(std::env::consts::ARCH.to_owned()),
+            rdma_core: read("/proc/self/maps").and_then(|maps| rdma_core(&maps)),
+            hugepages: read("/proc/meminfo").and_then(|memory| {
+                let transparent = read("/sys/kernel/mm/transparent_hugepage/enabled");
+                hugepages(&memory, &transparent.unwrap_or_default())
+            }),
+            scatter_to_cqe: std::env::var("MLX5_SCATTER_TO_CQE").ok(),
         }
     }
 }
@@ -60,7 +99,18 @@ pub fn iso8601(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::iso8601;
+    use super::{hugepages, iso8601, rdma_core};
+
+    #[test]
+    fn what_the_kernel_says() {
+        let maps = "7f00-7f01 r-xp 0 08:01 12  /usr/lib/libibverbs.so.1.14.50.0\n";
+        assert_eq!(rdma_core(maps).as_deref(), Some("50.0"));
+        assert_eq!(rdma_core("7f00-7f01 r-xp 0 08:01 12  /lib/libibverbs.so.1 (deleted)\n"), None);
+        let memory = "MemTotal: 1 kB\nHugePages_Total:       4\nHugepagesize:       2048 kB\n";
+        let expected = "4 of 2048 kB; transparent ones: madvise";
+        assert_eq!(hugepages(memory, "always [madvise] never").as_deref(), Some(expected));
+        assert_eq!(hugepages("", "always"), None);
+    }
 
     #[test]
     fn times() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::data::{Rate, Skipped};
-use super::judging::{Judged, JudgedRecord, outcome_text};
+use super::judging::{JudgedRecord, outcome_text};
 use super::setup::subject;
 use super::statistics::rate;
 use super::{Source, skip};
@@ -25,9 +25,11 @@ pub struct Comparison {
     pub same: usize,
     /// Tests that are not compared, and why.
     pub refused: Vec<Skipped>,
-    /// Violations of the last record that the first does not have.
+    /// How many of these leave something unknown: the other records did not run them, or another program.
+    pub unanswered: usize,
+    /// Violations of the other records that the first does not have.
     pub new_violations: Vec<String>,
-    /// Violations of the first record that the last does not have.
+    /// Violations of the first record that none of the others has.
     pub gone_violations: Vec<String>,
 }
 
@@ -66,7 +68,10 @@ struct Seen {
 }
 
 /// Puts records side by side: the first is the one that the others are compared with.
-pub fn compare(sources: &[Source], judged: &Judged) -> Comparison {
+pub fn compare<'a>(
+    sources: &[Source],
+    judged: impl Iterator<Item = &'a JudgedRecord>,
+) -> Comparison {
     let mut comparison = Comparison {
         columns: sources
             .iter()
@@ -74,38 +79,76 @@ pub fn compare(sources: &[Source], judged: &Judged) -> Comparison {
             .collect(),
         ..Comparison::default()
     };
-    let mut tests: BTreeMap<(&str, &str), Vec<Option<&JudgedRecord>>> = BTreeMap::new();
-    for test in &judged.tests {
+    let mut tests: BTreeMap<(&str, &str), Vec<&JudgedRecord>> = BTreeMap::new();
+    for test in judged {
         let key = (test.report.name.as_str(), test.report.machine.as_str());
-        let row = tests.entry(key).or_insert_with(|| vec![None; sources.len()]);
-        row[test.report.run] = Some(test);
+        tests.entry(key).or_default().push(test);
     }
-    for ((name, _), row) in &tests {
-        let hashes: BTreeSet<&str> =
-            row.iter().flatten().map(|test| test.report.hash.as_str()).collect();
-        let file = row.iter().flatten().next().map_or("", |test| test.report.file.as_str());
-        if hashes.len() > 1 {
-            let reason = "the records have different programs under this name";
-            comparison.refused.push(skip(name, file, None, reason));
-            continue;
+    for ((name, _), same_name) in &tests {
+        for row in rows(same_name, sources.len()) {
+            compare_row(name, &row, sources, &mut comparison);
         }
-        let present: Vec<&JudgedRecord> = row.iter().flatten().copied().collect();
-        if present.len() < sources.len() {
-            let missing: Vec<&str> = row
-                .iter()
-                .zip(sources)
-                .filter(|(test, _)| test.is_none())
-                .map(|(_, source)| source.name.as_str())
-                .collect();
-            let reason = format!("not in {}", missing.join(", "));
-            comparison.refused.push(skip(name, file, None, reason));
-        } else {
-            comparison.common += 1;
-            compare_test(name, &present, &mut comparison);
-        }
-        violations(name, row, &mut comparison);
     }
     comparison
+}
+
+/// For each test, what each record has of it. The name and the machine say which test it is; where a record has several
+/// of one name, the file does too, and where one file's program changed, the program.
+fn rows<'a>(same_name: &[&'a JudgedRecord], runs: usize) -> Vec<Vec<Option<&'a JudgedRecord>>> {
+    let mut groups = vec![same_name.to_vec()];
+    let keys: [fn(&JudgedRecord) -> &str; 2] =
+        [|test| test.report.file.as_str(), |test| test.report.hash.as_str()];
+    for key in keys {
+        let split = |group: Vec<&'a JudgedRecord>| {
+            let mut in_runs: Vec<usize> = group.iter().map(|test| test.report.run).collect();
+            in_runs.dedup();
+            if in_runs.len() == group.len() {
+                return vec![group];
+            }
+            let mut parts: BTreeMap<&str, Vec<&'a JudgedRecord>> = BTreeMap::new();
+            group.into_iter().for_each(|test| parts.entry(key(test)).or_default().push(test));
+            parts.into_values().collect()
+        };
+        groups = groups.into_iter().flat_map(split).collect();
+    }
+    let row = |group: Vec<&'a JudgedRecord>| {
+        let mut row = vec![None; runs];
+        group.into_iter().for_each(|test| row[test.report.run] = Some(test));
+        row
+    };
+    groups.into_iter().map(row).collect()
+}
+
+fn compare_row(
+    name: &str,
+    row: &[Option<&JudgedRecord>],
+    sources: &[Source],
+    comparison: &mut Comparison,
+) {
+    violations(name, row, comparison);
+    let hashes: BTreeSet<&str> =
+        row.iter().flatten().map(|test| test.report.hash.as_str()).collect();
+    let file = row.iter().flatten().next().map_or("", |test| test.report.file.as_str());
+    if hashes.len() > 1 {
+        let reason = "the records have different programs under this name";
+        comparison.refused.push(skip(name, file, None, reason));
+        comparison.unanswered += 1;
+        return;
+    }
+    let is_missing =
+        |test: &Option<&JudgedRecord>| test.is_none_or(|test| test.report.finished == 0);
+    let missing: Vec<usize> = (0..row.len()).filter(|run| is_missing(&row[*run])).collect();
+    if missing.is_empty() {
+        comparison.common += 1;
+        let present: Vec<&JudgedRecord> = row.iter().flatten().copied().collect();
+        compare_test(name, &present, comparison);
+        return;
+    }
+    let names: Vec<&str> = missing.iter().map(|run| sources[*run].name.as_str()).collect();
+    let reason = format!("not run in {}", names.join(", "));
+    comparison.refused.push(skip(name, file, None, reason));
+    // What the first record alone does not have is judged like any other test.
+    comparison.unanswered += usize::from(missing != [0]);
 }
 
 fn outcomes(test: &JudgedRecord) -> BTreeMap<String, Seen> {
@@ -166,18 +209,29 @@ fn change(cells: &[ComparedCell]) -> Option<&'static str> {
     others.iter().find(differs).map(|_| "rate")
 }
 
-/// New and gone violations, between the first record and the last. A test that the first does not have can be
-/// violated anew; one that the last does not have says nothing.
+/// New and gone violations: of any of the other records, compared with the first. What the first has of another program
+/// says nothing of this one.
 fn violations(name: &str, row: &[Option<&JudgedRecord>], comparison: &mut Comparison) {
-    let of = |test: Option<&JudgedRecord>| -> BTreeSet<String> {
-        let outcomes = test.map(outcomes).unwrap_or_default().into_iter();
-        outcomes.filter(|(_, seen)| seen.is_violation).map(|(outcome, _)| outcome).collect()
+    let of = |test: &JudgedRecord| -> BTreeSet<String> {
+        let violations = outcomes(test).into_iter().filter(|(_, seen)| seen.is_violation);
+        violations.map(|(outcome, _)| outcome).collect()
     };
-    let (Some(first), Some(last)) = (row.first(), row.last()) else { return };
-    let (before, after) = (of(*first), of(*last));
+    let Some((first, others)) = row.split_first() else { return };
+    let known = |hash: &str| first.filter(|first| first.report.hash == hash).map(of);
+    let (mut new, mut still) = (BTreeSet::new(), BTreeSet::new());
+    let mut was_run = false;
+    for test in others.iter().flatten().filter(|test| test.report.finished > 0) {
+        let before = known(&test.report.hash);
+        was_run |= before.is_some();
+        let (old, fresh): (BTreeSet<_>, BTreeSet<_>) = of(test)
+            .into_iter()
+            .partition(|one| before.as_ref().is_some_and(|before| before.contains(one)));
+        new.extend(fresh);
+        still.extend(old);
+    }
     let text = |outcome: &String| format!("{name}: {outcome}");
-    comparison.new_violations.extend(after.difference(&before).map(text));
-    if last.is_some() {
-        comparison.gone_violations.extend(before.difference(&after).map(text));
+    comparison.new_violations.extend(new.iter().map(text));
+    if let Some(first) = first.filter(|_| was_run) {
+        comparison.gone_violations.extend(of(first).difference(&still).map(text));
     }
 }

@@ -71,6 +71,8 @@ pub struct Verdict {
     pub skipped: usize,
     /// Tests that broke.
     pub failed: usize,
+    /// Tests of which the record says nothing that can be used.
+    pub unusable: usize,
     /// Tests that were stopped early.
     pub interrupted: usize,
     /// Finished runs of all tests.
@@ -83,6 +85,8 @@ pub struct Verdict {
 pub struct RunReport {
     /// The record's file.
     pub record: String,
+    /// Whether it is only there for the others to be compared with: nothing else in the report is of it.
+    pub is_baseline: bool,
     /// A short name for the machine: device and host, or the simulator.
     pub subject: String,
     /// When it began.
@@ -351,7 +355,8 @@ pub struct TableRow {
 pub struct CellReport {
     /// `✓`, `·` or a letter, in each table.
     pub text: Vec<String>,
-    /// `broken`, `kept` (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
+    /// `broken` (the nearest variant leaves it out), `explains` (leaving it out would explain a violation too), `kept`
+    /// (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
     pub evidence: String,
     /// Tests that would show its loss.
     pub tests: usize,
@@ -413,6 +418,10 @@ pub struct Mutants {
     pub iterations: u64,
     /// How many mutants were caught.
     pub caught: usize,
+    /// How many tests could have been run.
+    pub tests: usize,
+    /// If there was no time for all of them: the fewest that a mutant was tried on without being caught.
+    pub cut_after: Option<usize>,
     /// The mutants.
     pub mutants: Vec<Mutant>,
 }

@@ -1,7 +1,8 @@
 //! The tables of orders of models, with what the tests say of each cell.
 //!
 //! A test is about a cell if the model without it allows an outcome that the model forbids: a machine that did not
-//! keep the order could show that. If it was seen, the cell is broken; if not, it was kept as far as was looked.
+//! keep the order could show that. If it was seen, the order may be lost, or another one is: the
+//! cells that the nearest variant leaves out are called broken. If it was not, the cell was kept as far as was looked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,8 +15,9 @@ use model::smt::theory::{Evaluation, Facts};
 use rayon::prelude::*;
 
 use super::Request;
-use super::data::{CellReport, TableReport, TableRow};
-use super::judging::{By, Judged, JudgedRecord};
+use super::data::{CellReport, TableReport, TableRow, Variant};
+use super::judging::{By, Judged, JudgedRecord, wanted};
+use super::variants::lost;
 use crate::judge::Judgement;
 
 /// All tables.
@@ -28,14 +30,15 @@ pub struct Evidence {
     pub tested: usize,
 }
 
-/// What one program says: for each cell that it is about, whether that is broken.
+/// What one program says: for each cell that it is about, whether its loss would explain a violation.
 type Says = BTreeMap<(usize, usize), bool>;
 
 /// Draws the tables, with the evidence.
-pub fn tables(judged: &Judged, request: &Request<'_>) -> Evidence {
+pub fn tables(judged: &Judged, variants: &[Variant], request: &Request<'_>) -> Evidence {
     let mut evidence = Evidence { tables: Vec::new(), cells: 0, tested: 0 };
     for name in main_models(judged) {
-        if let Some(table) = table(&name, judged, request) {
+        let variant = variants.iter().find(|variant| variant.model == name);
+        if let Some(table) = table(&name, variant, judged, request) {
             for cell in table.rows.iter().flat_map(|row| &row.cells) {
                 evidence.cells += usize::from(cell.evidence != "unordered");
                 evidence.tested +=
@@ -80,7 +83,12 @@ fn drawn(model: &Model) -> Vec<(usize, &Table)> {
     (0..model.definitions.len()).filter_map(table).collect()
 }
 
-fn table(name: &str, judged: &Judged, request: &Request<'_>) -> Option<TableReport> {
+fn table(
+    name: &str,
+    variant: Option<&Variant>,
+    judged: &Judged,
+    request: &Request<'_>,
+) -> Option<TableReport> {
     let of = |test: &JudgedRecord| test.by.iter().position(|by| by.judge.identity.name == name);
     let mut tests: Vec<(&JudgedRecord, usize)> =
         judged.tests.iter().filter_map(|test| Some((test, of(test)?))).collect();
@@ -92,8 +100,7 @@ fn table(name: &str, judged: &Judged, request: &Request<'_>) -> Option<TableRepo
     let mut groups: Vec<(&JudgedRecord, usize, Vec<&JudgedRecord>)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
     for (test, by) in tests {
-        let body = test.report.program.split_once('\n').map_or("", |(_, rest)| rest);
-        let group = *known.entry(body).or_insert_with(|| {
+        let group = *known.entry(&test.body).or_insert_with(|| {
             groups.push((test, by, Vec::new()));
             groups.len() - 1
         });
@@ -111,9 +118,12 @@ fn table(name: &str, judged: &Judged, request: &Request<'_>) -> Option<TableRepo
         .collect();
     let mut cells: BTreeMap<(usize, usize), CellReport> = BTreeMap::new();
     for ((_, _, same), says) in groups.iter().zip(&says) {
-        for (place, is_broken) in says {
-            add(cells.entry(*place).or_default(), same, *is_broken);
+        for (place, explains) in says {
+            add(cells.entry(*place).or_default(), same, *explains);
         }
+    }
+    for place in left_out(&changes, variant) {
+        cells.entry(place).or_default().evidence = "broken".to_owned();
     }
     let rows = first.rows.iter().enumerate().map(|(row, (name, _, _))| {
         let cell = |column: usize| finish(&tables, (row, column), cells.remove(&(row, column)));
@@ -129,17 +139,27 @@ fn table(name: &str, judged: &Judged, request: &Request<'_>) -> Option<TableRepo
     })
 }
 
-fn add(cell: &mut CellReport, tests: &[&JudgedRecord], is_broken: bool) {
+/// The cells that the nearest variant does without.
+fn left_out(changes: &[Change], variant: Option<&Variant>) -> Vec<(usize, usize)> {
+    let is_left_out = |change: &&Change| {
+        let name = lost(change).name;
+        variant.is_some_and(|variant| variant.dropped.iter().any(|lost| lost.name == name))
+    };
+    let cells = changes.iter().filter(is_left_out).filter_map(Change::cell);
+    cells.map(|cell| (cell.row.index, cell.column.index)).collect()
+}
+
+fn add(cell: &mut CellReport, tests: &[&JudgedRecord], explains: bool) {
     for test in tests {
         cell.tests += 1;
-        cell.runs += test.report.finished;
+        cell.runs = cell.runs.saturating_add(test.report.finished);
         cell.twins += usize::from(test.report.twin.as_ref().is_some_and(|twin| twin.seen_weak));
-        if cell.example.is_none() || (is_broken && cell.evidence != "broken") {
+        if cell.example.is_none() || (explains && cell.evidence != "explains") {
             cell.example = Some(test.report.name.clone());
         }
     }
-    if is_broken {
-        cell.evidence = "broken".to_owned();
+    if explains {
+        cell.evidence = "explains".to_owned();
     }
 }
 
@@ -201,36 +221,31 @@ fn says(
         }
         let options = (request.options)();
         let Ok(question) =
-            Question::new(&test.test, &change.model, model::library::shipped(), options.loop_bound)
+            Question::new(&test.test, &change.model, test.libraries, options.loop_bound)
         else {
             continue;
         };
         let Ok(mut session) = question.session(&options, |_| true) else { continue };
         let within = session.within_bound();
-        // What the model allows is still allowed: only what is new is of interest.
-        allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
-        let mut is_about = false;
-        let mut is_broken = false;
-        // With violations, whether one of them is new; else, whether anything is.
-        for _ in 0..64 {
-            let Found::Execution(execution) = session.find(&within) else { break };
-            is_about = true;
-            is_broken |= violations.contains(&execution.outcome);
-            if is_broken || violations.is_empty() {
-                break;
-            }
-            session.block(&execution.outcome);
-        }
+        let explains = violations.iter().any(|outcome| {
+            let Some(mut assumptions) = session.showing(&wanted(outcome)) else { return false };
+            assumptions.extend(&within);
+            matches!(session.find(&assumptions), Found::Execution(_))
+        });
+        let is_about = explains || {
+            // What the model allows is still allowed: only what is new is of interest.
+            allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
+            matches!(session.find(&within), Found::Execution(_))
+        };
         if is_about {
-            let known = says.entry(place).or_default();
-            *known |= is_broken;
+            *says.entry(place).or_default() |= explains;
         }
     }
     says
 }
 
-/// For each change, whether the program has events that it is about.
-fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<Vec<bool>> {
+/// For each change, whether the program has events that it is about. Where it has none, the change changes nothing.
+pub fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<Vec<bool>> {
     let mut model = model.clone();
     let about = |change: &Change| Axiom {
         name: String::new(),
@@ -239,7 +254,7 @@ fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<V
         span: Span::default(),
     };
     model.axioms = changes.iter().map(about).collect();
-    let plan = Question::new(&test.test, &model, model::library::shipped(), None).ok()?.plan;
+    let plan = Question::new(&test.test, &model, test.libraries, None).ok()?.plan;
     let values = Evaluation::new(&plan, Facts::all_events(&plan));
     Some(plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect())
 }

@@ -1,24 +1,22 @@
 //! What was seen and is forbidden, and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use lang::outcome::Outcome;
 use model::allowed::Question;
 use model::explain::{Reason, explain};
 use rayon::prelude::*;
 
+use super::commands::{command, quote};
 use super::data::{CycleStep, Finding};
 use super::judging::{By, Judged, JudgedRecord, outcome_text, wanted};
-use super::setup::command;
 use super::statistics::rate;
 use super::{Request, Source};
 use crate::judge::Judgement;
 use crate::record::state_to_json;
 
-/// How many findings are explained; the smallest programs first.
-const EXPLAINED: usize = 200;
-/// How many get a picture.
-const PICTURES: usize = 60;
+/// How many findings are explained and drawn; the smallest programs first. Pages show as many in full.
+const EXPLAINED: usize = 60;
 
 /// A finding, and what it was found in.
 pub struct Found {
@@ -26,8 +24,8 @@ pub struct Found {
     pub finding: Finding,
     /// Index into the judged tests.
     pub test: usize,
-    /// The model that explains, by index into the test's judgements.
-    pub by: usize,
+    /// The models that forbid it, by index into the test's judgements; the first one explains.
+    pub by: Vec<usize>,
     /// The outcome.
     pub outcome: Outcome,
 }
@@ -48,17 +46,46 @@ pub fn findings(sources: &[Source], judged: &Judged, request: &Request<'_>) -> V
             found.push(Found {
                 finding: finding(sources, index, test, outcome, &forbidding),
                 test: index,
-                by: forbidding[0],
+                by: forbidding,
                 outcome: outcome.clone(),
             });
         }
     }
     found.sort_by_key(|found| (judged.tests[found.test].size, found.test, found.outcome.clone()));
-    found.par_iter_mut().enumerate().take(EXPLAINED).for_each(|(number, found)| {
-        let test = &judged.tests[found.test];
-        add_explanation(found, test, &test.by[found.by], number < PICTURES, request);
-    });
+    explain_first(judged, &mut found, request);
     found
+}
+
+/// Explains the first ones. Those that show the same outcome of the same program share an explanation.
+fn explain_first(judged: &Judged, found: &mut [Found], request: &Request<'_>) {
+    let explained = found.len().min(EXPLAINED);
+    let first = &mut found[..explained];
+    let mut known: HashMap<(&str, &str, Outcome), usize> = HashMap::new();
+    let same: Vec<usize> = first
+        .iter()
+        .enumerate()
+        .map(|(index, found)| {
+            let test = &judged.tests[found.test];
+            // Places in statements are those of the text, comments and all.
+            let program = test.report.program.split_once('\n').map_or("", |(_, rest)| rest);
+            let model = test.by[found.by[0]].judge.identity.hash.as_str();
+            *known.entry((program, model, found.outcome.clone())).or_insert(index)
+        })
+        .collect();
+    first.par_iter_mut().enumerate().filter(|(index, _)| same[*index] == *index).for_each(
+        |(_, found)| {
+            let test = &judged.tests[found.test];
+            add_explanation(found, test, &test.by[found.by[0]], request);
+        },
+    );
+    for index in 0..explained {
+        if same[index] != index {
+            let of = first[same[index]].finding.clone();
+            let finding = &mut first[index].finding;
+            (finding.axiom, finding.why, finding.steps) = (of.axiom, of.why, of.steps);
+            finding.picture = of.picture;
+        }
+    }
 }
 
 fn finding(
@@ -103,16 +130,10 @@ fn finding(
     }
 }
 
-fn add_explanation(
-    found: &mut Found,
-    test: &JudgedRecord,
-    by: &By,
-    has_picture: bool,
-    request: &Request<'_>,
-) {
+fn add_explanation(found: &mut Found, test: &JudgedRecord, by: &By, request: &Request<'_>) {
     let options = (request.options)();
     let Ok(question) =
-        Question::new(&test.test, &by.judge.model, model::library::shipped(), options.loop_bound)
+        Question::new(&test.test, &by.judge.model, test.libraries, options.loop_bound)
     else {
         return;
     };
@@ -143,9 +164,7 @@ fn add_explanation(
             because: step.because,
         })
         .collect();
-    if has_picture {
-        finding.picture = explanation.svg_for_page(&test.source);
-    }
+    finding.picture = explanation.svg_for_page(&test.source);
 }
 
 /// For each finding, the smallest test that shows the same loss. Findings are sorted by size already.
@@ -161,28 +180,5 @@ pub fn smallest(judged: &Judged, found: &mut [Found]) {
         if smallest.name != one.finding.test {
             one.finding.smallest = Some(smallest.name.clone());
         }
-    }
-}
-
-/// A word for a shell.
-pub fn quote(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "+-_./@:".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn words_for_a_shell() {
-        assert_eq!(quote("suite/SB+x.litmus"), "suite/SB+x.litmus");
-        assert_eq!(quote("a b"), "'a b'");
-        assert_eq!(quote("it's"), "'it'\\''s'");
-        assert_eq!(quote("a=1,b=0"), "'a=1,b=0'");
     }
 }

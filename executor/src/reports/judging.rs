@@ -1,8 +1,10 @@
 //! Every test of every record judged again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use compiler::library::Libraries;
 use lang::Test;
 use lang::outcome::{Outcome, Value};
 use model::allowed::Question;
@@ -11,10 +13,10 @@ use rayon::prelude::*;
 
 use super::data::{Broken, ModelReport, ResultReport, Row, Skipped, TestReport};
 use super::statistics::{bar, rule_of_three};
-use super::{Judge, Request, Source, skip, status_name};
+use super::{BROKE, Judge, NO_MODEL, Request, Source, skip, status_name};
 use crate::judge::{AllowedSet, JudgedTest, Judgement, judge};
 use crate::observation::Observations;
-use crate::record::{Header, Status, TestRecord, state_to_json};
+use crate::record::{Header, Status, TestRecord, hash_text, state_to_json};
 
 /// All that records say.
 pub struct Judged {
@@ -32,6 +34,8 @@ pub struct Judged {
 pub struct JudgedRecord {
     /// The test as text, for messages with places.
     pub source: Arc<lang::source::Source>,
+    /// The libraries that it uses.
+    pub libraries: &'static Libraries,
     /// The test.
     pub test: Test,
     /// What was seen.
@@ -42,6 +46,8 @@ pub struct JudgedRecord {
     pub sc: Option<Arc<BTreeSet<Outcome>>>,
     /// How large the program is, in characters: small ones explain best.
     pub size: usize,
+    /// The program, the same for tests that have the same outcomes.
+    pub body: String,
     /// As the report has it.
     pub report: TestReport,
 }
@@ -62,7 +68,7 @@ pub struct By {
 pub type Allowed = (Option<Arc<AllowedSet>>, Option<String>);
 
 /// Answers that tests with the same program share.
-struct Known<'a> {
+pub struct Known<'a> {
     request: &'a Request<'a>,
     allowed: Mutex<HashMap<(String, String), Allowed>>,
     sc: Mutex<HashMap<String, Option<Arc<BTreeSet<Outcome>>>>>,
@@ -75,18 +81,16 @@ struct Line {
     errors: Vec<Broken>,
 }
 
-/// Judges everything, by all cores.
-pub fn judge_all(sources: &[Source], request: &Request<'_>) -> Judged {
-    let known = Known { request, allowed: Mutex::default(), sc: Mutex::default() };
-    let records: Vec<(usize, &Header, &TestRecord)> = sources
-        .iter()
-        .enumerate()
-        .flat_map(|(run, source)| {
-            source.record.tests.iter().map(move |test| (run, &source.record.header, test))
+/// Judges everything of some of the records, by all cores.
+pub fn judge_all(sources: &[Source], runs: Range<usize>, known: &Known<'_>) -> Judged {
+    let records: Vec<(usize, &Source, &TestRecord)> = runs
+        .flat_map(|run| {
+            let source = &sources[run];
+            source.record.tests.iter().map(move |test| (run, source, test))
         })
         .collect();
     let lines: Vec<Line> =
-        records.par_iter().map(|(run, header, test)| known.line(*run, header, test)).collect();
+        records.par_iter().map(|(run, source, test)| known.line(*run, source, test)).collect();
     let mut judged =
         Judged { tests: Vec::new(), skipped: Vec::new(), errors: Vec::new(), models: Vec::new() };
     for line in lines {
@@ -99,7 +103,7 @@ pub fn judge_all(sources: &[Source], request: &Request<'_>) -> Judged {
     judged
 }
 
-fn models(tests: &[JudgedRecord], records: &[(usize, &Header, &TestRecord)]) -> Vec<ModelReport> {
+fn models(tests: &[JudgedRecord], records: &[(usize, &Source, &TestRecord)]) -> Vec<ModelReport> {
     let mut models: BTreeMap<&str, ModelReport> = BTreeMap::new();
     for by in tests.iter().flat_map(|test| &test.by) {
         let identity = &by.judge.identity;
@@ -122,13 +126,24 @@ fn models(tests: &[JudgedRecord], records: &[(usize, &Header, &TestRecord)]) -> 
     models.into_values().collect()
 }
 
-/// A program without its name: tests that differ in nothing else have the same outcomes.
-fn body(program: &str) -> String {
-    program.split_once('\n').map_or(program, |(_, rest)| rest).to_owned()
+/// A program without its name, title and comments: tests that differ in nothing else have the same outcomes.
+/// What libraries say counts too.
+fn body(program: &str, header: &Header) -> String {
+    let code =
+        |line: &'_ str| line.split_once("//").map_or(line, |(code, _)| code).trim_end().to_owned();
+    let lines = program.lines().skip(1).map(code);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('"'));
+    let libraries = header.libraries.iter().map(|library| library.hash.clone());
+    libraries.chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-impl Known<'_> {
-    fn line(&self, run: usize, header: &Header, recorded: &TestRecord) -> Line {
+impl<'a> Known<'a> {
+    /// Nothing is known yet.
+    pub fn new(request: &'a Request<'a>) -> Self {
+        Self { request, allowed: Mutex::default(), sc: Mutex::default() }
+    }
+
+    fn line(&self, run: usize, from: &Source, recorded: &TestRecord) -> Line {
         let mut line = Line { test: None, skipped: Vec::new(), errors: Vec::new() };
         let reason = recorded.reason.clone().unwrap_or_default();
         let broken = |code: &str, message: String| Broken {
@@ -142,7 +157,7 @@ impl Known<'_> {
             return line;
         }
         if recorded.status == Status::Failed {
-            line.errors.push(broken("backend-failed", reason));
+            line.errors.push(broken(BROKE, reason));
         }
         let source =
             Arc::new(lang::source::Source::new(recorded.file.as_str(), recorded.program.as_str()));
@@ -165,8 +180,9 @@ impl Known<'_> {
             }
         };
         let mut by = Vec::new();
+        let body = body(&recorded.program, &from.record.header);
         for judge in self.judges(recorded, &mut line.skipped) {
-            match self.allowed(header, &test, &recorded.program, &judge) {
+            match self.allowed(from, &test, &body, &judge) {
                 Ok((allowed, reason)) => {
                     let judged = crate::judge::judge(allowed.as_deref(), &seen);
                     by.push(By { judge, allowed, judged, reason });
@@ -177,17 +193,22 @@ impl Known<'_> {
                 }
             }
         }
-        let sc = self.sequential(&test, &recorded.program);
+        let sc = self.sequential(&test, &body);
         let size = test.program.threads.iter().map(|thread| thread.body.len()).sum::<usize>();
         let size = size * 10_000 + recorded.program.len().min(9999);
         let report = test_report(run, recorded, &test, &by, sc.as_deref(), &seen);
-        line.test = Some(JudgedRecord { source, test, seen, by, sc, size, report });
+        let libraries = from.libraries;
+        line.test =
+            Some(JudgedRecord { source, libraries, test, seen, by, sc, size, body, report });
         line
     }
 
     fn judges(&self, recorded: &TestRecord, skipped: &mut Vec<Skipped>) -> Vec<Arc<Judge>> {
         if !self.request.chosen.is_empty() {
             return self.request.chosen.clone();
+        }
+        if recorded.models.is_empty() {
+            skipped.push(skip(&recorded.test, &recorded.file, Some("any"), NO_MODEL));
         }
         let mut found = Vec::new();
         for identity in &recorded.models {
@@ -206,29 +227,29 @@ impl Known<'_> {
 
     fn allowed(
         &self,
-        header: &Header,
+        from: &Source,
         test: &Test,
-        program: &str,
+        body: &str,
         judge: &Judge,
     ) -> Result<Allowed, String> {
         if !judge.is_own
-            && let Some(reason) = header.unjudgeable()
+            && let Some(reason) = from.record.header.unjudgeable()
         {
             return Ok((None, Some(reason)));
         }
-        let key = (body(program), judge.identity.hash.clone());
+        let key = (body.to_owned(), judge.identity.hash.clone());
         let lock = || self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {
             return Ok(known.clone());
         }
-        let answer = ask(test, judge, self.request)?;
+        let answer = ask(test, judge, from.libraries, self.request)?;
         lock().insert(key, answer.clone());
         Ok(answer)
     }
 
     /// What the sequentially consistent machine shows. It only colors histograms, so exploring it is good enough.
-    fn sequential(&self, test: &Test, program: &str) -> Option<Arc<BTreeSet<Outcome>>> {
-        let key = body(program);
+    fn sequential(&self, test: &Test, body: &str) -> Option<Arc<BTreeSet<Outcome>>> {
+        let key = body.to_owned();
         let lock = || self.sc.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {
             return known.clone();
@@ -246,13 +267,18 @@ impl Known<'_> {
 ///
 /// # Errors
 /// Why the model does not judge such a test.
-pub fn ask(test: &Test, judge: &Judge, request: &Request<'_>) -> Result<Allowed, String> {
+fn ask(
+    test: &Test,
+    judge: &Judge,
+    libraries: &Libraries,
+    request: &Request<'_>,
+) -> Result<Allowed, String> {
     let message = |errors: Vec<lang::diagnostic::Diagnostic>| {
         errors.first().map_or_else(String::new, |error| error.message.clone())
     };
     let options = (request.options)();
-    let question = Question::new(test, &judge.model, model::library::shipped(), options.loop_bound)
-        .map_err(message)?;
+    let question =
+        Question::new(test, &judge.model, libraries, options.loop_bound).map_err(message)?;
     match question.allowed(&options) {
         Ok(found) => {
             let complete = found.complete;
@@ -303,7 +329,8 @@ fn test_report(
         file: recorded.file.clone(),
         group: if group.is_empty() { "tests".to_owned() } else { group.to_owned() },
         machine: recorded.machine.clone(),
-        hash: recorded.program_hash.clone(),
+        // Not what the record says of the text, but what the text is.
+        hash: hash_text(&recorded.program),
         program: recorded.program.clone(),
         status: status_name(recorded.status).to_owned(),
         judgement: overall.name().to_owned(),

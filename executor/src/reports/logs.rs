@@ -25,7 +25,10 @@ pub fn block(test: &Test, hash: &str, seen: &Observations) -> String {
         |outcome: &Outcome| claim.is_some_and(|(_, _, condition, _)| condition.holds(outcome));
     let kind = claim.map_or("Allowed", |(kind, ..)| kind);
     let some = || seen.outcomes.iter().filter(|(_, count)| **count > 0);
-    let positive: u64 = some().filter(|(outcome, _)| holds(outcome)).map(|(_, count)| count).sum();
+    let positive: u64 = some()
+        .filter(|(outcome, _)| holds(outcome))
+        .map(|(_, count)| *count)
+        .fold(0, u64::saturating_add);
     let negative = seen.finished() - positive;
     let validated = (positive > 0) == (kind == "Allowed");
     let mut out = String::new();
@@ -163,7 +166,7 @@ pub fn to_record(
     let header = Header {
         schema: SCHEMA.to_owned(),
         tool: tool.to_owned(),
-        backend: "log".to_owned(),
+        backend: Header::LOG.to_owned(),
         seed: 0,
         iterations: tests.iter().map(total).max().unwrap_or(0),
         faults: Vec::new(),
@@ -171,6 +174,8 @@ pub fn to_record(
         models: Vec::new(),
         host: None,
         nodes: Vec::new(),
+        arguments: Vec::new(),
+        libraries: Vec::new(),
         started: None,
         ended: None,
     };
@@ -225,7 +230,7 @@ pub fn to_record(
 }
 
 fn total(test: &LogTest) -> u64 {
-    test.states.iter().map(|(_, count)| *count).sum()
+    test.states.iter().map(|(_, count)| *count).fold(0, u64::saturating_add)
 }
 
 fn value_of(text: &str) -> Json {

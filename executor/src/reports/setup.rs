@@ -3,46 +3,25 @@
 use serde_json::Value as Json;
 
 use super::data::{Group, RunReport, Setting};
-use super::findings::quote;
-use super::{Source, setting};
+use super::{Source, commands, setting};
 use crate::nodes::NodeInfo;
 use crate::record::{Header, Host};
 
-/// The runs, in the order of the records.
-pub fn runs(sources: &[Source]) -> Vec<RunReport> {
-    sources.iter().map(run).collect()
+/// The runs, in the order of the records; those before `first` are the baseline.
+pub fn runs(sources: &[Source], first: usize) -> Vec<RunReport> {
+    sources.iter().enumerate().map(|(index, source)| run(source, index < first)).collect()
 }
 
-fn run(source: &Source) -> RunReport {
+fn run(source: &Source, is_baseline: bool) -> RunReport {
     let header = &source.record.header;
-    let folders = folders(source);
-    let paths: Vec<&str> = folders.iter().map(String::as_str).collect();
     RunReport {
         record: source.name.clone(),
+        is_baseline,
         subject: subject(header),
         started: header.started.clone(),
-        command: command(header, &paths, None),
+        command: commands::again(source),
         summary: summary(header),
         configuration: configuration(header),
-    }
-}
-
-/// The folders that hold all tests: the part of the path that they share, or each its own.
-fn folders(source: &Source) -> Vec<String> {
-    let mut files = source.record.tests.iter().map(|test| test.file.as_str());
-    let Some(first) = files.next() else { return vec!["…".to_owned()] };
-    let mut common: Vec<&str> = first.split('/').collect();
-    if source.record.tests.len() > 1 {
-        common.pop();
-    }
-    for file in files {
-        let shared = common.iter().zip(file.split('/')).take_while(|(a, b)| **a == *b).count();
-        common.truncate(shared);
-    }
-    if common.is_empty() || common == [""] {
-        vec!["…".to_owned()]
-    } else {
-        vec![common.join("/")]
     }
 }
 
@@ -88,6 +67,33 @@ fn host_line(host: &Host) -> String {
     if text.is_empty() { "unknown".to_owned() } else { text }
 }
 
+/// Where a device sits, and what of the host its behavior may depend on.
+fn surroundings(node: &NodeInfo) -> String {
+    let (device, host) = (&node.device, &node.host);
+    let known = |what: &Option<String>| what.clone().unwrap_or_else(|| "not known".to_owned());
+    let numa = device.numa_node.map(|node| node.to_string());
+    let paging = device.on_demand_paging.as_ref().map(|uses| match uses.as_slice() {
+        [] => "none".to_owned(),
+        uses => uses.join(", "),
+    });
+    let scatter = match (&host.scatter_to_cqe, device.driver.as_str()) {
+        (Some(value), _) => format!("MLX5_SCATTER_TO_CQE={value}"),
+        (None, "mlx5") => "not set, so mlx5's own choice".to_owned(),
+        (None, _) => "not set".to_owned(),
+    };
+    let parts = [
+        ("board", known(&device.board)),
+        ("PCIe link", known(&device.pcie_link)),
+        ("IOMMU", known(&device.iommu)),
+        ("NUMA node", known(&numa)),
+        ("on-demand paging", known(&paging)),
+        ("rdma-core", known(&host.rdma_core)),
+        ("huge pages", known(&host.hugepages)),
+        ("scatter to CQE", scatter),
+    ];
+    parts.map(|(name, value)| format!("{name}: {value}")).join(" · ")
+}
+
 /// What stands at the head of a report.
 fn summary(header: &Header) -> Vec<Setting> {
     let mut summary = Vec::new();
@@ -99,6 +105,7 @@ fn summary(header: &Header) -> Vec<Setting> {
         let device = format!("{}, firmware {firmware}, {}", device(node), link(node));
         summary.push(setting(&format!("device on {}", node.name), device));
         summary.push(setting(&format!("host {}", node.name), host_line(&node.host)));
+        summary.push(setting(&format!("surroundings on {}", node.name), surroundings(node)));
     }
     if header.nodes.is_empty() {
         summary.push(setting("device", subject(header)));
@@ -106,12 +113,16 @@ fn summary(header: &Header) -> Vec<Setting> {
             summary.push(setting("host", host_line(host)));
         }
     }
-    summary.push(setting("runs of each test", header.iterations.to_string()));
-    summary.push(setting("seed", header.seed.to_string()));
+    if header.is_log() {
+        summary.push(setting("runs of each test and seed", "not known: a log does not say"));
+    } else {
+        summary.push(setting("runs of each test", header.iterations.to_string()));
+        summary.push(setting("seed", header.seed.to_string()));
+    }
     if !header.faults.is_empty() {
         summary.push(setting("deliberate faults", header.faults.join(", ")));
     }
-    let changed = changed_parameters(header);
+    let changed = commands::changed_parameters(header);
     if !changed.is_empty() {
         summary.push(setting("parameters", changed));
     }
@@ -123,86 +134,6 @@ fn summary(header: &Header) -> Vec<Setting> {
     summary
 }
 
-/// The parameters as options of the command line.
-fn changed_parameters(header: &Header) -> String {
-    if header.backend == "verbs" { flags(header).join(" ") } else { String::new() }
-}
-
-/// Options that set the parameters, where they are not the default ones.
-fn flags(header: &Header) -> Vec<String> {
-    let default = serde_json::to_value(crate::rounds::Parameters::default());
-    let mut flat = serde_json::Map::new();
-    if let Ok(Json::Object(default)) = default {
-        for (name, value) in default {
-            match value {
-                Json::Object(inner) => flat.extend(inner),
-                value => drop(flat.insert(name, value)),
-            }
-        }
-    }
-    let options = [
-        ("instances", "--instances"),
-        ("rounds", "--rounds"),
-        ("delay", "--delay"),
-        ("flush", "--flush"),
-        ("pin", "--pin"),
-        ("stride", "--stride"),
-        ("patience", "--patience"),
-        ("inline", "--inline"),
-        ("relaxed_ordering", "--relaxed-ordering"),
-        ("depth", "-t"),
-        ("outstanding_reads", "-o"),
-        ("timeout", "-u"),
-    ];
-    let mut flags = Vec::new();
-    for (name, option) in options {
-        let Some(value) = header.parameters.get(name) else { continue };
-        if flat.get(name) == Some(value) {
-            continue;
-        }
-        match value {
-            Json::Bool(true) => flags.push(option.to_owned()),
-            Json::Number(number) if name == "stride" => {
-                flags.push(format!("{option} {}", number.as_u64().unwrap_or_default() * 8));
-            }
-            Json::Number(number) => flags.push(format!("{option} {number}")),
-            _ => {}
-        }
-    }
-    flags
-}
-
-/// The command that runs some tests as a record's were.
-pub fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
-    let mut words = vec!["litmus run".to_owned()];
-    words.extend(paths.iter().map(|path| quote(path)));
-    words.push(format!("--backend {}", quote(&header.backend)));
-    if !header.nodes.is_empty() {
-        let names: Vec<&str> = header.nodes.iter().map(|node| node.name.as_str()).collect();
-        if names != ["local"] {
-            words.push(format!("--nodes {}", quote(&names.join(","))));
-        }
-        let device = &header.nodes[0].device;
-        let is_same =
-            |node: &NodeInfo| node.device.name == device.name && node.device.port == device.port;
-        if header.nodes.iter().all(is_same) {
-            words.push(format!("-d {} -i {}", quote(&device.name), device.port));
-            if let Some((gid, _)) = device.gid {
-                words.push(format!("-x {gid}"));
-            }
-        }
-        words.extend(flags(header));
-    }
-    words.push(format!("-n {} --seed {}", header.iterations, header.seed));
-    words.extend(header.faults.iter().map(|fault| format!("--fault {}", quote(fault))));
-    let chosen = match model {
-        Some(model) => vec![model.to_owned()],
-        None => header.models.iter().map(|model| model.name.clone()).collect(),
-    };
-    words.extend(chosen.iter().map(|model| format!("--model {}", quote(model))));
-    words.join(" ")
-}
-
 /// Everything that a header knows.
 fn configuration(header: &Header) -> Vec<Group> {
     let mut groups = Vec::new();
@@ -210,13 +141,13 @@ fn configuration(header: &Header) -> Vec<Group> {
         setting("format", header.schema.clone()),
         setting("litmus", header.tool.clone()),
         setting("backend", header.backend.clone()),
-        setting("seed", header.seed.to_string()),
-        setting("runs of each test", header.iterations.to_string()),
-        setting(
-            "faults",
-            if header.faults.is_empty() { "none".to_owned() } else { header.faults.join(", ") },
-        ),
     ];
+    if !header.is_log() {
+        run.push(setting("seed", header.seed.to_string()));
+        run.push(setting("runs of each test", header.iterations.to_string()));
+        let faults = header.faults.join(", ");
+        run.push(setting("faults", if faults.is_empty() { "none".to_owned() } else { faults }));
+    }
     run.extend(header.started.iter().map(|at| setting("began", at.clone())));
     run.extend(header.ended.iter().map(|at| setting("ended", at.clone())));
     groups.push(Group { name: "run".to_owned(), settings: run });
@@ -225,6 +156,8 @@ fn configuration(header: &Header) -> Vec<Group> {
     let models = header.models.iter().map(|model| setting(&model.name, model.hash.clone()));
     groups
         .push(Group { name: "models of the command line".to_owned(), settings: models.collect() });
+    let libraries = header.libraries.iter().map(|one| setting(&one.path, one.hash.clone()));
+    groups.push(Group { name: "libraries of files".to_owned(), settings: libraries.collect() });
     if let Some(host) = &header.host {
         let host = serde_json::to_value(host).unwrap_or_default();
         groups.push(Group { name: "coordinator".to_owned(), settings: flatten("", &host) });
@@ -252,7 +185,7 @@ fn flatten(prefix: &str, json: &Json) -> Vec<Setting> {
             each.flat_map(|(index, value)| flatten(&name(&(index + 1).to_string()), value))
                 .collect()
         }
-        Json::Null => vec![setting(prefix, "unknown")],
+        Json::Null => vec![setting(prefix, "not known")],
         Json::Bool(value) => vec![setting(prefix, if *value { "yes" } else { "no" })],
         Json::Number(value) => vec![setting(prefix, value.to_string())],
         Json::String(value) => vec![setting(prefix, value.clone())],

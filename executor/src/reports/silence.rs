@@ -60,7 +60,8 @@ fn unseen(judged: &Judged) -> Vec<Unseen> {
 
 /// Runs the record's tests on each broken simulator until one of them shows a violation.
 fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option<Mutants> {
-    let first = sources.first()?;
+    let run = request.first();
+    let first = sources.get(run)?;
     let iterations = request.mutant_runs.min(first.record.header.iterations);
     if iterations == 0 {
         return None;
@@ -68,7 +69,7 @@ fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option
     let mut tests: Vec<&JudgedRecord> = judged
         .tests
         .iter()
-        .filter(|test| test.report.run == 0 && test.report.finished > 0)
+        .filter(|test| test.report.run == run && test.report.finished > 0)
         .collect();
     tests.sort_by_key(|test| test.size);
     if tests.is_empty() {
@@ -80,7 +81,22 @@ fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option
     let mutants: Vec<Mutant> =
         FAULTS.par_iter().map(|fault| mutant(fault, &tests, iterations, seed, budget)).collect();
     let caught = mutants.iter().filter(|mutant| mutant.caught_by.is_some()).count();
-    Some(Mutants { iterations, caught, mutants })
+    let cut_after = mutants.iter().filter(|mutant| mutant.is_cut).map(|mutant| mutant.tests).min();
+    Some(Mutants { iterations, caught, tests: tests.len(), cut_after, mutants })
+}
+
+impl Mutants {
+    /// The score in words: what was not tried is not missed.
+    pub fn score(&self) -> String {
+        let (caught, all) = (self.caught, self.mutants.len());
+        match self.cut_after {
+            None => format!("the tests catch {caught} of {all} faults of the simulator"),
+            Some(tried) => format!(
+                "of {all} faults of the simulator, {caught} are caught, the others tried on {tried} of {} tests only",
+                self.tests
+            ),
+        }
+    }
 }
 
 fn mutant(
@@ -167,17 +183,24 @@ pub fn cannot_tell(sources: &[Source], report: &Report) -> Vec<String> {
         points.push("Whether the machine is weak at all: no outcome was seen that a sequentially consistent machine would not show.".to_owned());
     }
     if let Some(mutants) = &silence.mutants {
-        let missed: Vec<&str> = mutants
-            .mutants
-            .iter()
-            .filter(|mutant| mutant.caught_by.is_none())
-            .map(|mutant| mutant.name.as_str())
-            .collect();
+        let missed = |is_cut: bool| {
+            let mutants = mutants.mutants.iter();
+            let missed =
+                mutants.filter(|mutant| mutant.caught_by.is_none() && mutant.is_cut == is_cut);
+            missed.map(|mutant| mutant.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (missed, open) = (missed(false), missed(true));
         if !missed.is_empty() {
             points.push(format!(
-                "Faults like {}: on the simulator, this suite with {} runs of each test does not catch them.",
-                missed.join(", "),
+                "Faults like {missed}: on the simulator, this suite with {} runs of each test does not catch them.",
                 mutants.iterations
+            ));
+        }
+        if !open.is_empty() {
+            points.push(format!(
+                "Whether this suite catches faults like {open}: on the simulator, there was time for {} of {} tests only, and these do not.",
+                mutants.cut_after.unwrap_or_default(),
+                mutants.tests
             ));
         }
         points.push("How likely the machine's own timing shows a fault: the mutation score is measured on the simulator, whose scheduler is no machine's.".to_owned());
@@ -186,6 +209,7 @@ pub fn cannot_tell(sources: &[Source], report: &Report) -> Vec<String> {
     let counts = [
         (verdict.skipped, "tests were skipped"),
         (verdict.failed, "tests broke"),
+        (verdict.unusable, "tests are unusable as they are recorded"),
         (verdict.interrupted, "tests were stopped early"),
         (verdict.inconclusive, "tests are inconclusive"),
     ];

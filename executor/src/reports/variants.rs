@@ -3,7 +3,8 @@
 //! A search over the parts of a model that can be left out: cells of its tables, orders, parts of unions, axioms. The
 //! fewest that explain every violation are taken, of these the ones that allow least that was not seen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 use lang::cat::model::Model;
 use lang::outcome::{Outcome, Value};
@@ -13,6 +14,7 @@ use model::smt::Found as Answer;
 use rayon::prelude::*;
 
 use super::data::{Lost, Variant};
+use super::evidence::concerned;
 use super::findings::Found;
 use super::judging::{Judged, JudgedRecord};
 use super::{Request, words};
@@ -28,54 +30,77 @@ const ROUNDS: usize = 3;
 /// How many candidates are compared by what else they allow, and on how many tests.
 const COMPARED: (usize, usize) = (12, 40);
 
-/// A violation of a model.
+/// A violation of a model: an outcome of a program, which several tests may show.
 struct Case<'a> {
     test: &'a JudgedRecord,
     outcome: &'a Outcome,
-    found: usize,
+    found: Vec<usize>,
 }
+
+/// What was lost, for each violation by its index.
+type Losses = Vec<(Vec<usize>, Vec<Lost>)>;
 
 /// For each model with violations, the nearest variant. Tells each finding what its loss is.
 pub fn variants(judged: &Judged, found: &mut [Found], request: &Request<'_>) -> Vec<Variant> {
-    let mut by_model: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut by_model: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {
-        let by = &judged.tests[one.test].by[one.by];
-        by_model.entry(by.judge.identity.name.clone()).or_default().push(index);
+        // Each model that forbids it has to be explained with it, however many others forbid it as well.
+        for by in &one.by {
+            let name = judged.tests[one.test].by[*by].judge.identity.name.clone();
+            by_model.entry(name).or_default().push((index, *by));
+        }
     }
     let mut variants = Vec::new();
-    for (name, indices) in by_model {
-        let one = &found[indices[0]];
-        let judge = &judged.tests[one.test].by[one.by].judge;
-        let (variant, lost) = {
-            let cases: Vec<Case<'_>> = indices
-                .iter()
-                .map(|index| {
-                    let one = &found[*index];
-                    Case { test: &judged.tests[one.test], outcome: &one.outcome, found: *index }
-                })
-                .collect();
-            let checked = &cases[..cases.len().min(CHECKED)];
-            let (mut variant, lost) = search(&name, &judge.model, checked, judged, request);
-            if checked.len() < cases.len() {
-                let (some, all) = (checked.len(), cases.len());
-                variant.line.push_str(&format!(" (checked with {some} of {all} violations)"));
+    for (name, violations) in by_model {
+        let (variant, losses) = of_model(&name, &violations, judged, found, request);
+        for (indices, lost) in losses {
+            for index in indices {
+                let one = &mut found[index];
+                // The model that explains a violation says what its loss is, if it can.
+                let explaining = &judged.tests[one.test].by[one.by[0]].judge.identity.name;
+                if *explaining == name || one.finding.lost.is_empty() {
+                    one.finding.lost.clone_from(&lost);
+                }
             }
-            (variant, lost)
-        };
-        for (index, lost) in lost {
-            found[index].finding.lost = lost;
         }
         variants.push(variant);
     }
     variants
 }
 
+fn of_model(
+    name: &str,
+    violations: &[(usize, usize)],
+    judged: &Judged,
+    found: &[Found],
+    request: &Request<'_>,
+) -> (Variant, Losses) {
+    let (first, by) = violations[0];
+    let judge = &judged.tests[found[first].test].by[by].judge;
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    let mut known: HashMap<(&str, &Outcome), usize> = HashMap::new();
+    for (index, _) in violations {
+        let one = &found[*index];
+        let test = &judged.tests[one.test];
+        let case = *known.entry((&test.body, &one.outcome)).or_insert_with(|| {
+            cases.push(Case { test, outcome: &one.outcome, found: Vec::new() });
+            cases.len() - 1
+        });
+        cases[case].found.push(*index);
+    }
+    let checked = &cases[..cases.len().min(CHECKED)];
+    let (mut variant, losses) = search(name, &judge.model, checked, judged, request);
+    if checked.len() < cases.len() {
+        let (some, all) = (checked.len(), cases.len());
+        variant.line.push_str(&format!(" (checked with {some} of {all} violations)"));
+    }
+    (variant, losses)
+}
+
 /// Whether a model has a consistent execution with an outcome; unknown counts as no.
 fn allows(model: &Model, test: &JudgedRecord, outcome: &Outcome, request: &Request<'_>) -> bool {
     let options = (request.options)();
-    let Ok(question) =
-        Question::new(&test.test, model, model::library::shipped(), options.loop_bound)
-    else {
+    let Ok(question) = Question::new(&test.test, model, test.libraries, options.loop_bound) else {
         return false;
     };
     let Ok(mut session) = question.session(&options, |_| true) else { return false };
@@ -105,7 +130,8 @@ fn cost(change: &Change) -> usize {
     change.cell().map_or(3, |cell| cell.tables.len())
 }
 
-fn lost(change: &Change) -> Lost {
+/// What a change takes away, as reports name it.
+pub fn lost(change: &Change) -> Lost {
     let subject = change.lost();
     // A cell of several tables: named by all of them.
     let name = match change.cell() {
@@ -124,10 +150,12 @@ fn search(
     cases: &[Case<'_>],
     judged: &Judged,
     request: &Request<'_>,
-) -> (Variant, Vec<(usize, Vec<Lost>)>) {
+) -> (Variant, Losses) {
     let candidates: Vec<Change> =
         changes::of(model).into_iter().filter(|change| change.allows_more).collect();
-    let search = Search { name, model, candidates, judged, request };
+    let tiers = candidates.iter().map(tier).collect();
+    let memory = Memory::default();
+    let search = Search { name, model, candidates, tiers, judged, request, memory };
     let mut looked_at: Vec<usize> = (0..cases.len().min(LOOKED_AT)).collect();
     let (mut dropped, mut others, mut allows_all) = (Vec::new(), Vec::new(), false);
     for _ in 0..ROUNDS {
@@ -150,7 +178,7 @@ fn search(
     let lost = |index: &usize| lost(&search.candidates[*index]);
     let words: Vec<Lost> = dropped.iter().map(lost).collect();
     let alternatives = others.iter().map(|index| lost(index).name).collect();
-    let each: Vec<(usize, Vec<Lost>)> = cases
+    let each: Losses = cases
         .par_iter()
         .map(|case| {
             let mine = dropped
@@ -159,7 +187,7 @@ fn search(
             let mine: Vec<Lost> = mine.map(lost).collect();
             // Where it takes several together, these together are it.
             let together = mine.is_empty() && allows_all;
-            (case.found, if together { words.clone() } else { mine })
+            (case.found.clone(), if together { words.clone() } else { mine })
         })
         .collect();
     let line = line(name, &words, allows_all);
@@ -171,8 +199,19 @@ struct Search<'a> {
     name: &'a str,
     model: &'a Model,
     candidates: Vec<Change>,
+    tiers: Vec<usize>,
     judged: &'a Judged,
     request: &'a Request<'a>,
+    memory: Memory,
+}
+
+/// What is known of cases, by their first violation: rounds ask about the same ones again.
+#[derive(Default)]
+struct Memory {
+    /// The candidates of a tier that explain it.
+    explains: Mutex<HashMap<(usize, usize), BTreeSet<usize>>>,
+    /// In how many tests a candidate allows more.
+    extra: Mutex<HashMap<usize, usize>>,
 }
 
 impl Search<'_> {
@@ -197,15 +236,10 @@ impl Search<'_> {
 
     /// What to drop so that all cases are allowed, and what would have done as well: by the lowest tier that is enough.
     fn explain(&self, cases: &[&Case<'_>]) -> (Vec<usize>, Vec<usize>) {
-        let tiers: Vec<usize> = self.candidates.iter().map(tier).collect();
         let mut explains: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
         for level in 0..4 {
-            let of_tier: Vec<usize> =
-                (0..tiers.len()).filter(|index| tiers[*index] == level).collect();
             explains.par_iter_mut().zip(cases).for_each(|(explains, case)| {
-                let models = of_tier.iter().map(|index| (*index, &self.candidates[*index].model));
-                explains
-                    .extend(models.filter(|(_, model)| self.allows(model, case)).map(|one| one.0));
+                explains.extend(self.of_tier(level, case));
             });
             let chosen = self.cover(&explains);
             let covered = |explains: &BTreeSet<usize>| {
@@ -216,7 +250,7 @@ impl Search<'_> {
                 return (chosen.iter().map(|(index, _)| *index).collect(), others.collect());
             }
             if level < 2
-                && let Some(together) = self.together(cases, &tiers, level)
+                && let Some(together) = self.together(cases, level)
             {
                 return (together, Vec::new());
             }
@@ -224,21 +258,66 @@ impl Search<'_> {
         (self.cover(&explains).into_iter().map(|(index, _)| index).collect(), Vec::new())
     }
 
+    /// The candidates of a tier each of which explains a case. Most are about events that the program does not have, and
+    /// where all of a tier together are not enough, none is.
+    fn of_tier(&self, level: usize, case: &Case<'_>) -> BTreeSet<usize> {
+        let key = (case.found[0], level);
+        let lock = || self.memory.explains.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let all: Vec<usize> =
+            (0..self.tiers.len()).filter(|index| self.tiers[*index] == level).collect();
+        let enough = if level < 2 {
+            self.allows(&self.without(&all), case)
+        } else {
+            let mut anything = self.model.clone();
+            anything.axioms.clear();
+            self.allows(&anything, case)
+        };
+        let mut found = BTreeSet::new();
+        if enough {
+            let concerned = concerned(self.model, &self.candidates, case.test);
+            let is_concerned =
+                |index: &usize| concerned.as_ref().is_none_or(|concerned| concerned[*index]);
+            let candidates: Vec<usize> = all.into_iter().filter(is_concerned).collect();
+            found.par_extend(
+                candidates
+                    .into_par_iter()
+                    .filter(|index| self.allows(&self.candidates[*index].model, case)),
+            );
+        }
+        lock().insert(key, found.clone());
+        found
+    }
+
     /// Some violations need several orders gone at once. From all of the tiers, one after the other is put back as long
     /// as all cases stay allowed; what cannot be put back is the answer, if it is short.
-    fn together(&self, cases: &[&Case<'_>], tiers: &[usize], level: usize) -> Option<Vec<usize>> {
+    fn together(&self, cases: &[&Case<'_>], level: usize) -> Option<Vec<usize>> {
         let is_cell_of_one = |index: &usize| {
             self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
         };
-        let mut dropped: Vec<usize> = (0..tiers.len())
-            .filter(|index| tiers[*index] <= level && is_cell_of_one(index))
+        let everything: Vec<usize> = (0..self.tiers.len())
+            .filter(|index| self.tiers[*index] <= level && is_cell_of_one(index))
             .collect();
         let all_allowed = |dropped: &[usize]| {
             let variant = self.without(dropped);
-            cases.iter().all(|case| self.allows(&variant, case))
+            cases.par_iter().all(|case| self.allows(&variant, case))
         };
-        if !all_allowed(&dropped) {
+        if !all_allowed(&everything) {
             return None;
+        }
+        let mut is_concerned = vec![false; self.tiers.len()];
+        for case in cases {
+            let of_case = concerned(self.model, &self.candidates, case.test);
+            let mark = |(known, of_case): (&mut bool, bool)| *known |= of_case;
+            let of_case = of_case.unwrap_or_else(|| vec![true; self.tiers.len()]);
+            is_concerned.iter_mut().zip(of_case).for_each(mark);
+        }
+        let mut dropped = everything.clone();
+        dropped.retain(|index| is_concerned[*index]);
+        if !all_allowed(&dropped) {
+            dropped = everything;
         }
         // Halves first, then quarters: most of it is not needed.
         let mut size = dropped.len().div_ceil(2);
@@ -261,6 +340,18 @@ impl Search<'_> {
         (!dropped.is_empty() && dropped.len() <= 2 * MOST).then_some(dropped)
     }
 
+    /// In how many tests a candidate allows more.
+    fn extra(&self, index: usize) -> usize {
+        let lock = || self.memory.extra.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&index) {
+            return *known;
+        }
+        let model = &self.candidates[index].model;
+        let found = extra(model, self.name, self.judged, self.request);
+        lock().insert(index, found);
+        found
+    }
+
     /// The fewest candidates such that each violation is explained by one, found greedily; with each, those that
     /// would have done as well.
     fn cover(&self, explains: &[BTreeSet<usize>]) -> Vec<(usize, Vec<usize>)> {
@@ -277,11 +368,7 @@ impl Search<'_> {
             best.truncate(COMPARED.0);
             let mut ranked: Vec<(usize, usize, usize)> = best
                 .par_iter()
-                .map(|index| {
-                    let change = &self.candidates[*index];
-                    let extra = extra(&change.model, self.name, self.judged, self.request);
-                    (extra, cost(change), *index)
-                })
+                .map(|index| (self.extra(*index), cost(&self.candidates[*index]), *index))
                 .collect();
             ranked.sort_unstable();
             let (least, _, index) = ranked[0];
@@ -323,7 +410,7 @@ fn extra(variant: &Model, name: &str, judged: &Judged, request: &Request<'_>) ->
         .filter(|(test, allowed)| {
             let options = (request.options)();
             let Ok(question) =
-                Question::new(&test.test, variant, model::library::shipped(), options.loop_bound)
+                Question::new(&test.test, variant, test.libraries, options.loop_bound)
             else {
                 return false;
             };

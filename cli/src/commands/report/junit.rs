@@ -1,6 +1,6 @@
 //! Reports as JUnit XML, for CI systems: a suite for each record, a case for each test.
 
-use executor::reports::data::{Report, ResultReport, TestReport};
+use executor::reports::data::{Broken, Report, ResultReport, TestReport};
 use serde::Serialize;
 
 /// What the template is filled with.
@@ -50,10 +50,11 @@ struct Case {
 pub fn document(report: &Report) -> Document {
     let mut suites = Vec::new();
     let mut total = Total::default();
-    for (index, run) in report.runs.iter().enumerate() {
+    let about = report.runs.iter().enumerate().filter(|(_, run)| !run.is_baseline);
+    for (index, run) in about {
         let tests = report.tests.iter().enumerate().filter(|(_, test)| test.run == index);
         let mut cases: Vec<Case> = tests.map(|(at, test)| case(report, at, test)).collect();
-        if index == 0 {
+        if suites.is_empty() {
             cases.extend(left_out(report));
         }
         let count = |kind: &str| cases.iter().filter(|case| case.kind == kind).count();
@@ -66,7 +67,7 @@ pub fn document(report: &Report) -> Document {
             settings.map(|one| Property { name: one.name.clone(), value: one.value.clone() });
         suites.push(Suite {
             name: run.subject.clone(),
-            started: run.started.as_ref().map(|at| at.trim_end_matches('Z').to_owned()),
+            started: run.started.as_deref().and_then(timestamp),
             failures,
             errors,
             skipped,
@@ -77,8 +78,33 @@ pub fn document(report: &Report) -> Document {
     Document { total, suites }
 }
 
+/// A time as JUnit has it: `2026-01-02T03:04:05`. Records are read, so theirs can be anything.
+fn timestamp(at: &str) -> Option<String> {
+    let at = at.trim_end_matches('Z');
+    let shape = "0000-00-00T00:00:00";
+    let fits = |(known, found): (char, char)| match known {
+        '0' => found.is_ascii_digit(),
+        _ => known == found,
+    };
+    if at.len() != shape.len() || !shape.chars().zip(at.chars()).all(fits) {
+        return None;
+    }
+    let number = |from: usize| at.get(from..from + 2)?.parse::<u32>().ok();
+    let is_in = |from: usize, low: u32, high: u32| {
+        number(from).is_some_and(|number| (low..=high).contains(&number))
+    };
+    let is_time = is_in(5, 1, 12)
+        && is_in(8, 1, 31)
+        && is_in(11, 0, 23)
+        && is_in(14, 0, 59)
+        && is_in(17, 0, 59);
+    is_time.then(|| at.to_owned())
+}
+
 fn left_out(report: &Report) -> Vec<Case> {
-    let is_listed = |name: &str| report.tests.iter().any(|test| test.name == name);
+    let is_listed = |one: &Broken| {
+        report.tests.iter().any(|test| test.name == one.test && test.file == one.file)
+    };
     let skipped = report.skipped.iter().filter(|skip| skip.model.is_none()).map(|skip| Case {
         group: "skipped".to_owned(),
         name: skip.test.clone(),
@@ -86,7 +112,7 @@ fn left_out(report: &Report) -> Vec<Case> {
         message: skip.reason.clone(),
         ..Case::default()
     });
-    let broken = report.errors.iter().filter(|one| !is_listed(&one.test)).map(|one| Case {
+    let broken = report.errors.iter().filter(|one| !is_listed(one)).map(|one| Case {
         group: "errors".to_owned(),
         name: one.test.clone(),
         kind: "error",
@@ -105,7 +131,10 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
         ..Case::default()
     };
     let findings: Vec<_> = report.findings.iter().filter(|one| one.index == index).collect();
-    let error = report.errors.iter().find(|one| one.test == test.name && test.status == "failed");
+    let error = report
+        .errors
+        .iter()
+        .find(|one| one.test == test.name && one.file == test.file && test.status == "failed");
     if let Some(first) = findings.first() {
         case.kind = "failure";
         case.r#type = "violation";
@@ -131,8 +160,11 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
     } else if test.judgement == "inconclusive" {
         case.kind = "skipped";
         let reason = test.results.iter().find_map(|result| result.reason.clone());
-        case.message =
-            format!("inconclusive: {}", reason.unwrap_or_else(|| "no finished run".to_owned()));
+        let reason = reason.unwrap_or_else(|| {
+            let is_judged = !test.results.is_empty();
+            if is_judged { "no finished run" } else { "no model judged it" }.to_owned()
+        });
+        case.message = format!("inconclusive: {reason}");
     }
     case
 }
@@ -141,4 +173,23 @@ fn histogram(result: &ResultReport) -> String {
     let rows = result.rows.iter().take(64);
     let rows = rows.map(|row| format!("  {:>12}  {}  {}\n", row.count, row.outcome, row.judgement));
     format!("{}: {}\n{}", result.models.join(", "), result.judgement, rows.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::timestamp;
+
+    #[test]
+    fn times_are_times() {
+        assert_eq!(timestamp("2026-01-02T03:04:05Z").as_deref(), Some("2026-01-02T03:04:05"));
+        for wrong in [
+            "",
+            "yesterday",
+            "2026-13-02T03:04:05Z",
+            "2026-01-02T03:04:05\"/>",
+            "２026-01-02T03:04:5",
+        ] {
+            assert_eq!(timestamp(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -67,6 +67,8 @@ impl Plan {
             faults: backend.faults(),
             parameters: backend.parameters(),
             models: Vec::new(),
+            arguments: command_line(),
+            libraries: arguments.libraries.texts(),
             nodes: backend.nodes(),
             host: Some(Host::here()),
             started: now(),
@@ -186,6 +188,11 @@ fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> 
         None => "`litmus run --list-faults` lists them".to_owned(),
     };
     terminal.usage_error(&format!("there is no fault `{name}`; {hint}"))
+}
+
+/// The arguments of litmus; what is no UTF-8 in them cannot be given back.
+fn command_line() -> Vec<String> {
+    std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
 /// Short enough to be typed again.

@@ -75,8 +75,8 @@ impl Summary {
         }
     }
 
-    /// The table by group, if there are enough tests for one.
-    pub fn groups(&self) -> String {
+    /// The table by group, if there are enough tests for one; in words where it is too wide.
+    pub fn groups(&self, look: Look) -> String {
         if self.tests.len() < MANY {
             return String::new();
         }
@@ -85,6 +85,19 @@ impl Summary {
             let name = if group.is_empty() { "." } else { group };
             groups.entry(name).or_default()[*judgement as usize] += 1;
         }
+        let heads = ["group", "conforms", "with unseen", "inconclusive", "VIOLATION"];
+        let names = groups.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+        // Columns are as wide as their heads, with three characters between two, and four at the sides.
+        let width = names + heads[1..].iter().map(|head| head.len() + 3).sum::<usize>() + 6;
+        if look.width.is_some_and(|least| width > least) {
+            let line = |(name, counts): (&&str, &[usize; 4])| {
+                let counts = counts.iter().zip(&heads[1..]).filter(|(number, _)| **number > 0);
+                let counts: Vec<String> =
+                    counts.map(|(number, what)| format!("{number} {what}")).collect();
+                look.fit(&format!("  {name}: {}", counts.join(", ")))
+            };
+            return groups.iter().map(line).collect();
+        }
         let cell = |number: usize| if number == 0 { "·".to_owned() } else { number.to_string() };
         let row = |(name, counts): (&&str, &[usize; 4])| {
             let mut row = vec![(*name).to_owned()];
@@ -92,7 +105,7 @@ impl Summary {
             row
         };
         let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
-        table::draw(&["group", "conforms", "with unseen", "inconclusive", "VIOLATION"], &rows, true)
+        table::draw(&heads, &rows, true)
     }
 
     /// The first violations, each with the cycle that forbids it.
@@ -141,7 +154,7 @@ impl Summary {
             "conforms" => Tint::Good,
             _ => Tint::Open,
         };
-        format!("{}\n", look.paint(tint, &verdict.line))
+        format!("{}\n", look.paint(tint, look.fit(&verdict.line).trim_end()))
     }
 }
 

@@ -32,7 +32,38 @@ pub fn describe(name: &str, context: &Context) -> Result<DeviceInfo, CallError> 
     }
     let driver = driver(&folder, attributes.transport);
     let relaxed_ordering = relaxed_ordering(&folder);
-    Ok(device_info(name, attributes, driver, relaxed_ordering, ports))
+    let mut info = device_info(name, attributes, driver, relaxed_ordering, ports);
+    ask_kernel(&folder, &mut info);
+    Ok(info)
+}
+
+/// What the kernel's files say of the device and of its place in the host, where they say it.
+fn ask_kernel(folder: &Path, info: &mut DeviceInfo) {
+    let said = |path: PathBuf| Some(read(path)).filter(|text| !text.is_empty());
+    info.board = said(folder.join("board_id"));
+    let pci = folder.join("device");
+    if !pci.exists() {
+        return;
+    }
+    info.numa_node = said(pci.join("numa_node")).and_then(|node| node.parse().ok());
+    let width = said(pci.join("current_link_width")).filter(|width| width != "0");
+    info.pcie_link = said(pci.join("current_link_speed"))
+        .zip(width)
+        .map(|(speed, width)| format!("{speed} x{width}"));
+    info.iommu = match pci.join("iommu_group").exists() {
+        true => said(pci.join("iommu_group/type")),
+        false => Some("none".to_owned()),
+    };
+}
+
+/// By the bits, as in `enum ibv_odp_transport_cap_bits`; `None` if the device or its provider knows of none.
+fn on_demand_paging((is_known, bits): (bool, u32)) -> Option<Vec<String>> {
+    let names =
+        ["send", "receive", "write", "read", "atomic", "shared receive", "flush", "atomic write"];
+    let has = |(bit, _): &(usize, &str)| bits & (1 << bit) != 0;
+    is_known.then(|| {
+        names.into_iter().enumerate().filter(has).map(|(_, name)| name.to_owned()).collect()
+    })
 }
 
 fn device_info(
@@ -65,6 +96,11 @@ fn device_info(
         queue_pairs: attributes.queue_pairs,
         relaxed_ordering,
         data_in_order: None,
+        on_demand_paging: on_demand_paging(attributes.on_demand_paging),
+        board: None,
+        pcie_link: None,
+        iommu: None,
+        numa_node: None,
         ports,
         port: 0,
         gid: None,
@@ -201,6 +237,35 @@ mod tests {
         let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 9, 0, 1];
         assert_eq!(address(mapped), "10.9.0.1");
         assert_eq!(address([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), "fe80::1");
+    }
+
+    #[test]
+    fn the_kernel_tells_of_the_place_in_the_host() {
+        let folder = std::env::temp_dir().join(format!("litmus-describe-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let mut info = DeviceInfo::default();
+        ask_kernel(&folder, &mut info);
+        assert_eq!(info, DeviceInfo::default(), "nothing is made up");
+        fs::create_dir_all(folder.join("device/iommu_group")).unwrap();
+        let files = [
+            ("board_id", "MT_0000000223\n"),
+            ("device/numa_node", "1\n"),
+            ("device/current_link_speed", "16.0 GT/s PCIe\n"),
+            ("device/current_link_width", "16\n"),
+            ("device/iommu_group/type", "DMA-FQ\n"),
+        ];
+        files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+        ask_kernel(&folder, &mut info);
+        assert_eq!(info.board.as_deref(), Some("MT_0000000223"));
+        assert_eq!(info.numa_node, Some(1));
+        assert_eq!(info.pcie_link.as_deref(), Some("16.0 GT/s PCIe x16"));
+        assert_eq!(info.iommu.as_deref(), Some("DMA-FQ"));
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(on_demand_paging((false, 0)), None);
+        assert_eq!(
+            on_demand_paging((true, 0b1100)),
+            Some(vec!["write".to_owned(), "read".to_owned()])
+        );
     }
 
     #[test]

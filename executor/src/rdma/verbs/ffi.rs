@@ -150,6 +150,8 @@ pub struct DeviceAttributes {
     pub atomics: u32,
     /// Fetch-and-add, swap, compare-and-swap.
     pub pci_atomics: [u16; 3],
+    /// On-demand paging: whether it is known at all, and bits of what reliable connections can do so.
+    pub on_demand_paging: (bool, u32),
     pub responder_reads: u32,
     pub initiator_reads: u32,
     pub queue_depth: u32,
@@ -173,7 +175,7 @@ pub struct PortAttributes {
 impl Context {
     /// Asks the device.
     ///
-    /// `pci_atomics` are 0 if the provider does not know `ibv_query_device_ex`.
+    /// `pci_atomics` and `on_demand_paging` are 0 if the provider does not know `ibv_query_device_ex`.
     pub fn attributes(&self) -> Result<DeviceAttributes, CallError> {
         let context = self.raw.as_ptr();
         // SAFETY: all fields are numbers.
@@ -198,6 +200,10 @@ impl Context {
             transport,
             atomics: plain.atomic_cap,
             pci_atomics: [pci.fetch_add, pci.swap, pci.compare_swap],
+            on_demand_paging: (
+                all.odp_caps.general_caps & 1 != 0,
+                all.odp_caps.per_transport_caps.rc_odp_caps,
+            ),
             responder_reads: count(plain.max_qp_rd_atom),
             initiator_reads: count(plain.max_qp_init_rd_atom),
             queue_depth: count(plain.max_qp_wr),

@@ -1,0 +1,225 @@
+//! Reports as files: what a record's reader gets, and what CI gets.
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
+
+mod common;
+mod records;
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+
+use common::*;
+
+#[test]
+fn a_violation_is_on_the_first_page_and_nothing_is_run() {
+    let scratch = Scratch::new("violation");
+    let evil = "</title><script>alert(1)</script>\"'&`|*";
+    let title = "<script>alert(2)</script> `|*";
+    let text = program("MP", 1, title);
+    scratch.write("r.jsonl", &record(&header(evil), &[line("MP", &text, WRONG)]));
+    let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "50"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("VIOLATION: 1 forbidden outcome on 1 of 1 test"));
+    let html = scratch.read("out/report.html");
+    for part in ["<script>alert", "</title><script>"] {
+        assert!(!html.contains(part), "{part} is not escaped");
+    }
+    let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("no {part}"));
+    assert!(at("oppo[nrW, nrW]") < at("id=\"silence\""));
+    assert!(at("batch 2, round 3, instance 5") < at("id=\"silence\""));
+    assert!(html.contains("<svg") && html.contains("&lt;script&gt;alert(2)"));
+    let outside = ["http://", "https://", "src=", "url("];
+    let rest = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(outside.iter().all(|part| !rest.contains(part)), "it must need nothing else");
+    let markdown = scratch.read("out/report.md");
+    let is_raw = |line: &&str| line.contains("<script>") && !line.contains('`');
+    assert_eq!(markdown.lines().find(is_raw), None, "only code may have it");
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+    let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
+    assert_eq!(json["schema"], "litmus-report/1");
+    assert_eq!(json["findings"][0]["outcome"], "a=1, b=0");
+}
+
+#[test]
+fn a_baseline_decides_what_is_new() {
+    let scratch = Scratch::new("baseline");
+    let other = line("Other", &program("Other", 2, "another"), CLEAN);
+    let header = header("mlx5_0");
+    scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN), other.clone()]));
+    scratch.write("wrong.jsonl", &record(&header, &[mp(WRONG), other]));
+    scratch.write("part.jsonl", &record(&header, &[mp(CLEAN)]));
+    let run = |baseline: &str, now: &str| {
+        code(&scratch.litmus(&["report", now, "--baseline", baseline, "--mutants", "0"]))
+    };
+    assert_eq!(run("clean.jsonl", "wrong.jsonl"), 1);
+    assert_eq!(run("wrong.jsonl", "wrong.jsonl"), 0, "a known violation does not fail CI");
+    assert_eq!(run("wrong.jsonl", "clean.jsonl"), 0);
+    assert_eq!(run("clean.jsonl", "part.jsonl"), 2, "a test is missing");
+    let both =
+        scratch.litmus(&["report", "clean.jsonl", "wrong.jsonl", "-o", "out", "--mutants", "0"]);
+    assert_eq!(code(&both), 1);
+    assert!(scratch.read("out/report.html").contains("id=\"comparison\""));
+    assert!(scratch.read("out/report.md").contains("New violations: 1; gone: 0"));
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+}
+
+#[test]
+fn a_baseline_takes_nothing_for_an_answer() {
+    let scratch = Scratch::new("nothing");
+    let header = header("mlx5_0");
+    let with = |status: &str| {
+        let mut line = mp(&[]);
+        line["status"] = json!(status);
+        line["reason"] = json!("the queue pair broke");
+        record(&header, &[line])
+    };
+    let elsewhere = |counts: &[(u64, u64, u64)]| {
+        let mut line = mp(counts);
+        line["file"] = json!("other/MP.litmus");
+        line
+    };
+    let changed = line("MP", &program("MP", 1, "changed"), WRONG);
+    let more = line("Other", &program("Other", 1, "another"), CLEAN);
+    let records = [
+        ("clean.jsonl", record(&header, &[mp(CLEAN)])),
+        ("wrong.jsonl", record(&header, &[mp(WRONG)])),
+        ("more.jsonl", record(&header, &[mp(CLEAN), more])),
+        ("failed.jsonl", with("failed")),
+        ("interrupted.jsonl", with("interrupted")),
+        ("skipped.jsonl", with("skipped")),
+        ("empty.jsonl", record(&header, &[])),
+        ("changed.jsonl", record(&header, &[changed])),
+        ("both.jsonl", record(&header, &[mp(CLEAN), elsewhere(CLEAN)])),
+        ("first.jsonl", record(&header, &[mp(WRONG), elsewhere(CLEAN)])),
+    ];
+    records.iter().for_each(|(name, text)| scratch.write(name, text));
+    let run = |baseline: &str, new: &[&str]| {
+        let mut arguments = vec!["report", "--baseline", baseline, "--mutants", "0", "-o", "out"];
+        arguments.extend(new);
+        code(&scratch.litmus(&arguments))
+    };
+    for nothing in ["failed.jsonl", "interrupted.jsonl", "skipped.jsonl", "empty.jsonl"] {
+        assert_eq!(run("clean.jsonl", &[nothing]), 2, "{nothing}");
+        assert_eq!(run("clean.jsonl", &["clean.jsonl", nothing]), 2, "{nothing}");
+        assert_eq!(run("empty.jsonl", &[nothing]), 2, "{nothing}");
+    }
+    assert_eq!(run("clean.jsonl", &["wrong.jsonl", "clean.jsonl"]), 1, "every record is new");
+    assert_eq!(run("clean.jsonl", &["changed.jsonl"]), 1, "a violation of another program is new");
+    assert_eq!(run("wrong.jsonl", &["changed.jsonl"]), 1);
+    assert_eq!(run("both.jsonl", &["first.jsonl"]), 1, "two files with tests of one name");
+    assert_eq!(run("first.jsonl", &["both.jsonl"]), 0);
+    assert_eq!(run("clean.jsonl", &["more.jsonl"]), 0, "a new test is judged like any other");
+    assert_eq!(run("wrong.jsonl", &["clean.jsonl"]), 0);
+    // What is counted is what is new.
+    let html = scratch.read("out/report.html");
+    assert!(html.contains("<title>litmus: conforms on 1 test · 0 violations"), "{html}");
+    assert!(scratch.read("out/junit.xml").contains("tests=\"1\" failures=\"0\" errors=\"0\""));
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+}
+
+#[test]
+fn small_things_of_the_command_line() {
+    let scratch = Scratch::new("small");
+    let header = header("mlx5_0");
+    scratch.write("wrong.jsonl", &record(&header, &[mp(WRONG)]));
+    scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN)]));
+    scratch.write("file", "");
+    // A folder that cannot be made.
+    let output = scratch.litmus(&["report", "clean.jsonl", "-o", "file/out", "--mutants", "0"]);
+    assert_eq!(code(&output), 70, "{}", stderr(&output));
+    assert!(!stdout(&output).contains("written:") && stderr(&output).contains("unwritable-report"));
+    // JSON has its results, whatever else is asked for.
+    for more in [&["-o", "out"][..], &["--baseline", "wrong.jsonl"]] {
+        let plain = ["report", "wrong.jsonl", "--format", "json", "--mutants", "0"];
+        let output = scratch.litmus(&[&plain[..], more].concat());
+        let json: Json = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(json["results"].as_array().map(Vec::len), Some(2), "{more:?}");
+        assert_eq!(code(&output), i32::from(more[0] == "-o"), "{more:?}: {}", stderr(&output));
+    }
+    // A log is a log.
+    let log = ["report", "wrong.jsonl", "--format", "log", "-o", "out", "--mutants", "0"];
+    let output = scratch.litmus(&log);
+    assert!(stdout(&output).starts_with("Test MP") && !stdout(&output).contains("VIOLATION"));
+    // Nothing in a record commands the terminal, and no time of it breaks JUnit.
+    let mut evil = mp(WRONG);
+    evil["test"] = json!("a\u{1b}]0;x\u{7}");
+    evil["models"] = json!([]);
+    let mut later = header.clone();
+    later["started"] = json!("later");
+    scratch.write("evil.jsonl", &record(&later, &[evil.clone(), evil]));
+    let plain = scratch.litmus(&["report", "evil.jsonl", "-v"]);
+    assert_eq!(code(&plain), 2);
+    assert!(stdout(&plain).contains("names no model for it"), "{}", stdout(&plain));
+    let full = scratch.litmus(&["report", "evil.jsonl", "-o", "out", "--mutants", "0"]);
+    for output in [plain, full] {
+        assert!(!stdout(&output).contains('\u{1b}') && !stderr(&output).contains('\u{1b}'));
+    }
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+    assert!(scratch.read("out/junit.xml").contains("no model judged it"));
+}
+
+#[test]
+fn ten_thousand_different_tests_fit_in_ten_megabytes_with_violations() {
+    let scratch = Scratch::new("many");
+    let lines: Vec<Json> = (0..10_000)
+        .map(|number| {
+            let name = format!("MP+number-{number}");
+            let b = if number % 63 == 0 { 0 } else { number + 1 };
+            let seen = [(0, 0, 990), (1, b, 10)];
+            line(&name, &program(&name, number + 1, "one of many"), &seen)
+        })
+        .collect();
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &lines));
+    let started = Instant::now();
+    let output = scratch.litmus(&["report", "r.jsonl", "-o", "out"]);
+    let elapsed = started.elapsed();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("VIOLATION: 159 forbidden outcomes on 159 of 10000 tests"));
+    let size = std::fs::metadata(scratch.0.join("out/report.html")).unwrap().len();
+    println!("10,000 tests: {elapsed:?}, {size} bytes of HTML");
+    assert!(size < 10_000_000, "{size}");
+    // In an optimized build it is below 10 s; a loaded machine must not fail this.
+    assert!(elapsed.as_secs() < 120, "{elapsed:?}");
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+}
+
+#[test]
+fn a_suite_on_a_broken_simulator_names_what_is_broken() {
+    let scratch = Scratch::new("simulated");
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite/put-get");
+    let suite = suite.to_str().unwrap();
+    let run = scratch.litmus(&[
+        "run",
+        suite,
+        "-n",
+        "500",
+        "--seed",
+        "1",
+        "--fault",
+        "gets-do-not-flush",
+        "--record",
+        "r.jsonl",
+    ]);
+    assert_eq!(code(&run), 1);
+    let text = stdout(&run);
+    assert!(text.contains("VIOLATION: ") && text.contains("record: r.jsonl"), "{text}");
+    assert!(text.contains("—oppo[nrW, nrR]→") || text.contains("—nfo→"), "{text}");
+    let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    assert!(stdout(&output).contains("[nrW, nrR]"), "{}", stdout(&output));
+}
+
+#[test]
+fn the_example_of_the_docs_is_made_by_its_command() {
+    let scratch = Scratch::new("example");
+    let example = docs().join("example");
+    let record = example.join("record.jsonl");
+    let output = scratch.litmus(&["report", record.to_str().unwrap(), "-o", "out"]);
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let line = stdout(&output).lines().next().unwrap_or_default().to_owned();
+    let page = std::fs::read_to_string(example.join("report.md")).unwrap();
+    assert!(
+        page.starts_with(&format!("# {line}\n")),
+        "litmus report docs/example/record.jsonl -o docs/example"
+    );
+}
