@@ -25,7 +25,7 @@ pub struct Host {
     #[serde(default)]
     pub hugepages: Option<String>,
     /// Whether mlx5 may deliver small answers in completions, which the CPU then copies: the value of
-    /// `MLX5_SCATTER_TO_CQE`, if it is set.
+    /// `MLX5_SCATTER_TO_CQE`, or that it is not set.
     #[serde(default)]
     pub scatter_to_cqe: Option<String>,
 }
@@ -76,7 +76,10 @@ impl Host {
                 let transparent = read("/sys/kernel/mm/transparent_hugepage/enabled");
                 hugepages(&memory, &transparent.unwrap_or_default())
             }),
-            scatter_to_cqe: std::env::var("MLX5_SCATTER_TO_CQE").ok(),
+            scatter_to_cqe: Some(match std::env::var_os("MLX5_SCATTER_TO_CQE") {
+                Some(value) => value.to_string_lossy().into_owned(),
+                None => "not set".to_owned(),
+            }),
         }
     }
 }

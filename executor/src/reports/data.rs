@@ -418,7 +418,7 @@ pub struct Mutants {
     pub iterations: u64,
     /// How many mutants were caught.
     pub caught: usize,
-    /// How many tests could have been run.
+    /// How many tests with different programs there are.
     pub tests: usize,
     /// If there was no time for all of them: the fewest that a mutant was tried on without being caught.
     pub cut_after: Option<usize>,

@@ -76,11 +76,6 @@ fn surroundings(node: &NodeInfo) -> String {
         [] => "none".to_owned(),
         uses => uses.join(", "),
     });
-    let scatter = match (&host.scatter_to_cqe, device.driver.as_str()) {
-        (Some(value), _) => format!("MLX5_SCATTER_TO_CQE={value}"),
-        (None, "mlx5") => "not set, so mlx5's own choice".to_owned(),
-        (None, _) => "not set".to_owned(),
-    };
     let parts = [
         ("board", known(&device.board)),
         ("PCIe link", known(&device.pcie_link)),
@@ -89,7 +84,7 @@ fn surroundings(node: &NodeInfo) -> String {
         ("on-demand paging", known(&paging)),
         ("rdma-core", known(&host.rdma_core)),
         ("huge pages", known(&host.hugepages)),
-        ("scatter to CQE", scatter),
+        ("MLX5_SCATTER_TO_CQE", known(&host.scatter_to_cqe)),
     ];
     parts.map(|(name, value)| format!("{name}: {value}")).join(" · ")
 }

@@ -72,6 +72,9 @@ fn mutants(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Option
         .filter(|test| test.report.run == run && test.report.finished > 0)
         .collect();
     tests.sort_by_key(|test| test.size);
+    // Copies of a program catch nothing that it does not, and time is short.
+    let mut known = BTreeSet::new();
+    tests.retain(|test| known.insert(test.body.as_str()));
     if tests.is_empty() {
         return None;
     }
@@ -92,7 +95,7 @@ impl Mutants {
         match self.cut_after {
             None => format!("the tests catch {caught} of {all} faults of the simulator"),
             Some(tried) => format!(
-                "of {all} faults of the simulator, {caught} are caught, the others tried on {tried} of {} tests only",
+                "of {all} faults of the simulator, {caught} are caught, the others tried on {tried} of {} different tests only",
                 self.tests
             ),
         }
@@ -198,7 +201,7 @@ pub fn cannot_tell(sources: &[Source], report: &Report) -> Vec<String> {
         }
         if !open.is_empty() {
             points.push(format!(
-                "Whether this suite catches faults like {open}: on the simulator, there was time for {} of {} tests only, and these do not.",
+                "Whether this suite catches faults like {open}: on the simulator, there was time for {} of {} different tests only, and these do not.",
                 mutants.cut_after.unwrap_or_default(),
                 mutants.tests
             ));
