@@ -4,6 +4,7 @@
 //! Soundness of implementations [LOCO, Definition 3.12], checked up to a bound and not proved. The lower libraries
 //! keep their specifications, as in the definition.
 
+mod bounds;
 mod clients;
 mod text;
 
@@ -21,7 +22,8 @@ use crate::allowed::{Options, Question};
 use crate::explain::explain;
 use crate::smt::Found;
 
-pub use clients::{Bounds, Client, TooMany, clients};
+pub use bounds::Bounds;
+pub use clients::{Client, TooMany, clients};
 pub use text::text;
 
 /// A library and the implementation that is to be checked.
@@ -29,6 +31,8 @@ pub use text::text;
 pub struct Refinement {
     /// The libraries; of the one checked, with the implementation to be checked.
     libraries: Libraries,
+    /// The text of its specification.
+    specification: Source,
     /// Its number.
     number: usize,
     /// The model of the specification.
@@ -47,6 +51,8 @@ pub enum Answer {
         /// Some loop of the implementation was cut off, so this is not known of longer ones.
         cut_off: bool,
     },
+    /// No execution of the implementation ends within the bounds, so there is nothing to compare.
+    Nothing,
     /// The program is no well-formed client.
     IllFormed,
     /// A limit was reached.
@@ -80,6 +86,7 @@ impl Refinement {
         model: &Model,
         load: impl Fn(&str) -> Option<Model>,
     ) -> Result<Self, String> {
+        let specification = library.source.clone();
         let mut library = library.clone();
         if let Some(other) = implementation {
             if other.implementation.is_none() {
@@ -104,12 +111,18 @@ impl Refinement {
         libraries.all.retain(|known| known.name != library.name);
         libraries.all.push(Arc::new(library));
         let number = libraries.all.len() - 1;
-        Ok(Self { libraries, number, model: spec, lower })
+        Ok(Self { libraries, specification, number, model: spec, lower })
     }
 
     /// The library.
     pub fn library(&self) -> &Library {
         &self.libraries.all[self.number]
+    }
+
+    /// All texts that an answer follows from.
+    pub fn texts(&self) -> Vec<&str> {
+        let all = self.libraries.all.iter().map(|library| &library.source);
+        all.chain([&self.specification]).map(|source| source.text.as_str()).collect()
     }
 
     /// Checks one client.
@@ -148,10 +161,13 @@ impl Refinement {
         let mut session = lower.session(options, |_| true).map_err(first)?;
         let beyond = session.beyond_bound();
         let cut_off = !matches!(session.find(&beyond), Found::Nothing);
+        let within = session.within_bound();
+        if matches!(session.find(&within), Found::Nothing) {
+            return Ok(Answer::Nothing);
+        }
         for outcome in allowed.outcomes.keys() {
             session.block(outcome);
         }
-        let within = session.within_bound();
         Ok(match session.find(&within) {
             Found::Nothing => Answer::Holds { outcomes: allowed.outcomes.len(), cut_off },
             Found::Unknown => Answer::Unknown("the time limit was reached".to_owned()),

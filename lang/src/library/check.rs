@@ -13,7 +13,7 @@ use crate::source::Span;
 pub const STAMPS: [&str; 12] =
     ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
 /// Attributes of objects.
-const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial"];
+pub const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial"];
 /// Names that mean something everywhere.
 const BUILT_IN: [&str; 4] = ["here", "me", "all", "threads"];
 

@@ -9,6 +9,7 @@ mod check;
 mod lexer;
 mod parser;
 pub mod syntax;
+mod walk;
 
 use crate::cat::model::Model;
 use crate::cat::{self, Loader};

@@ -14,6 +14,8 @@ pub struct Memory {
     pub object: Option<String>,
     /// Where the words are.
     pub shape: Shape,
+    /// Whether the text says `at home`, which is where memory is that says nothing.
+    pub says_home: bool,
     /// How many words there are in each place, numbered from 0; one without number if `None`.
     pub count: Option<Expr>,
     /// The value before the program starts; 0 if `None`.

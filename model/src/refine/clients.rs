@@ -11,27 +11,9 @@ use lang::cat::model::Base;
 use lang::library::{Expr, Item, Library, ParameterKind, Place, RuleKind};
 use rustc_hash::FxHashSet;
 
+use super::bounds::{Bounds, has_sizes, has_words};
 use crate::library::mentions;
 use usage::{shows, subsets};
-
-/// How large clients may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Threads.
-    pub threads: usize,
-    /// Calls of the library per thread.
-    pub calls: usize,
-    /// Nodes.
-    pub nodes: u32,
-    /// Different values written.
-    pub values: u64,
-    /// Plain accesses in all.
-    pub plain: usize,
-    /// Objects.
-    pub objects: usize,
-    /// Statements in all; no bound if 0.
-    pub size: usize,
-}
 
 /// More clients than can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +44,8 @@ pub struct ObjectText {
     pub home: Option<u32>,
     /// Its writer, by the thread's index, if it has one.
     pub writer: Option<usize>,
+    /// Its size, if that matters.
+    pub size: Option<u64>,
 }
 
 /// A statement of a client.
@@ -92,23 +76,15 @@ pub enum Op {
     Get(usize),
 }
 
-/// All clients, the smallest first.
+/// All clients of some families, the smallest first.
 ///
 /// # Errors
 /// [`TooMany`]
-pub fn clients(library: &Library, bounds: &Bounds) -> Result<Vec<Client>, TooMany> {
+pub fn clients(library: &Library, families: &[Bounds]) -> Result<Vec<Client>, TooMany> {
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
-    for nodes in placements(bounds.threads, bounds.nodes) {
-        for objects in object_sets(library, bounds, &nodes) {
-            // A location shows something only if there are two accesses; methods of the base take two.
-            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(2) };
-            for homes in tuples(locations, bounds.nodes) {
-                let frame =
-                    Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
-                frame.fill(&mut found, &mut seen)?;
-            }
-        }
+    for bounds in families {
+        family(library, bounds, &mut found, &mut seen)?;
     }
     found.sort_by_key(|client: &Client| {
         let size: usize = client.threads.iter().map(|(_, ops)| ops.len()).sum();
@@ -116,6 +92,27 @@ pub fn clients(library: &Library, bounds: &Bounds) -> Result<Vec<Client>, TooMan
         (size, active)
     });
     Ok(found)
+}
+
+fn family(
+    library: &Library,
+    bounds: &Bounds,
+    found: &mut Vec<Client>,
+    seen: &mut FxHashSet<u128>,
+) -> Result<(), TooMany> {
+    for nodes in placements(bounds.threads, bounds.nodes) {
+        for objects in object_sets(library, bounds, &nodes) {
+            // A location shows something only if there are two accesses; methods of the base take two.
+            let most = if bounds.guarded { 1 } else { 2 };
+            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(most) };
+            for homes in tuples(locations, bounds.nodes) {
+                let frame =
+                    Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
+                frame.fill(found, seen)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn is_base(library: &Library) -> bool {
@@ -149,21 +146,31 @@ fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
 /// The sets of objects: each with every node and writer that its library's text speaks of.
 fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
     let Some(class) = library.classes.first() else { return vec![Vec::new()] };
-    let text = &library.source.text;
-    let has_home = text.contains("at home") || text.contains(".home");
-    let has_writer = text.contains(".writer");
-    let homes: Vec<Option<u32>> =
-        if has_home { (1..=bounds.nodes).map(Some).collect() } else { vec![None] };
-    let writers: Vec<Option<usize>> =
-        if has_writer { (0..nodes.len()).map(Some).collect() } else { vec![None] };
+    let attributes = library.attributes();
+    let homes: Vec<Option<u32>> = match attributes.contains("home") {
+        true => (1..=bounds.nodes).map(Some).collect(),
+        false => vec![None],
+    };
+    let writers: Vec<Option<usize>> = match attributes.contains("writer") {
+        true => (0..nodes.len()).map(Some).collect(),
+        false => vec![None],
+    };
+    let sizes: Vec<Option<u64>> = match () {
+        () if has_words(library) => vec![Some(2)],
+        () if has_sizes(library) => (1..=bounds.sizes).map(Some).collect(),
+        () => vec![None],
+    };
     let mut all: Vec<Vec<ObjectText>> = vec![Vec::new()];
     for _ in 0..bounds.objects {
         let mut extended = Vec::new();
         for known in &all {
             for home in &homes {
                 for writer in &writers {
-                    let object = ObjectText { class: class.clone(), home: *home, writer: *writer };
-                    extended.push([known.as_slice(), &[object]].concat());
+                    for size in &sizes {
+                        let (class, home, writer, size) = (class.clone(), *home, *writer, *size);
+                        let object = ObjectText { class, home, writer, size };
+                        extended.push([known.as_slice(), &[object]].concat());
+                    }
                 }
             }
         }
@@ -243,7 +250,7 @@ impl Frame<'_> {
                     }
                 }
             }
-            if accessed < self.bounds.plain {
+            if accessed < self.bounds.plain && (!self.bounds.guarded || self.holds_any(&ops)) {
                 for access in &plain {
                     let longer = [ops.as_slice(), std::slice::from_ref(access)].concat();
                     all.push((called, accessed + 1, longer));
@@ -269,6 +276,16 @@ impl Frame<'_> {
         let calls = ops.iter().rev().filter_map(|op| self.method_name(op));
         let mut of_object = calls.filter(|(_, known)| *known == object);
         of_object.next().is_some_and(|(name, _)| name == first)
+    }
+
+    /// Whether the thread holds some object by some rule.
+    fn holds_any(&self, ops: &[Op]) -> bool {
+        self.library.rules.iter().any(|rule| match &rule.kind {
+            RuleKind::Alternate(first, _) => {
+                (0..self.objects.len()).any(|object| self.holds(ops, first, object))
+            }
+            RuleKind::Equal(_) => false,
+        })
     }
 
     fn may_follow(&self, ops: &[Op], call: &Op) -> bool {

@@ -69,10 +69,10 @@ fn declaration(client: &Client, index: usize) -> String {
         "SC" => format!("SC {name}{home} = 0"),
         "Mixed" => format!("{name}[2]{home} = 0"),
         "Ring" => {
-            let writer = object.writer.unwrap_or(0);
+            let (writer, size) = (object.writer.unwrap_or(0), object.size.unwrap_or(1));
             let others = (0..client.threads.len()).filter(|thread| *thread != writer);
             let readers: Vec<String> = others.map(|thread| (thread + 1).to_string()).collect();
-            format!("Ring {name} {} -> {{{}}} size 1", writer + 1, readers.join(", "))
+            format!("Ring {name} {} -> {{{}}} size {size}", writer + 1, readers.join(", "))
         }
         "Barrier" => format!("Barrier {name}"),
         class => format!("{class} {name}{home}"),
