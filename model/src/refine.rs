@@ -10,7 +10,7 @@ mod text;
 
 use std::sync::Arc;
 
-use compiler::library::{Depth, Libraries, inline};
+use compiler::library::{Depth, Libraries, inline, wrong_bodies};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
@@ -18,7 +18,7 @@ use lang::library::Library;
 use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
-use crate::allowed::{Options, Question};
+use crate::allowed::{MISUSES, Options, Question};
 use crate::explain::explain;
 use crate::smt::Found;
 
@@ -103,10 +103,8 @@ impl Refinement {
             None => Ok(default.clone()),
         };
         let spec = named(&library.base, model)?;
-        let lower = match &library.base {
-            Some(_) => named(&text.over, model)?,
-            None => spec.clone(),
-        };
+        let over = text.over.as_ref().map(|(name, _)| name.clone());
+        let lower = named(&over, &spec)?;
         let mut libraries = libraries.clone();
         libraries.all.retain(|known| known.name != library.name);
         libraries.all.push(Arc::new(library));
@@ -141,7 +139,11 @@ impl Refinement {
             return Err(format!("{reason}, in\n{program}"));
         };
         let first = |errors: Vec<Diagnostic>| {
-            let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
+            let with_help = |error: &Diagnostic| match &error.help {
+                Some(help) => format!("{} ({help})", error.message),
+                None => error.message.clone(),
+            };
+            let reason = errors.first().map(with_help).unwrap_or_default();
             format!("{reason}, in\n{program}")
         };
         let bound = options.loop_bound;
@@ -210,8 +212,30 @@ impl Refinement {
     }
 }
 
+/// What is wrong with a library's text that only calls show: of bodies at the statement, of specifications at the method.
+pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -> Vec<Diagnostic> {
+    let mut libraries = libraries.clone();
+    libraries.all.push(Arc::new(library.clone()));
+    let number = libraries.all.len() - 1;
+    let mut found: Vec<Diagnostic> = Vec::new();
+    let bounds = Bounds { plain: 0, size: 2, ..Bounds::default() };
+    for client in clients(library, &[bounds]).unwrap_or_default() {
+        let source = Source::new("client", text(&client, library, None));
+        let (Some(test), _) = lang::litmus::load(&source) else { continue };
+        for (span, reason) in wrong_bodies(&test, &libraries, number) {
+            found.push(Diagnostic::error("wrong-body", span, reason));
+        }
+        let Err(errors) = Question::new(&test, model, &libraries, Some(1)) else { continue };
+        for error in errors.into_iter().filter(|error| error.code == "library-not-usable") {
+            let method = library.methods.iter().find(|m| error.message.contains(&m.name));
+            let span = method.map(|method| method.span).unwrap_or_default();
+            found.push(Diagnostic { span, ..error });
+        }
+    }
+    found.sort_by(|a, b| (a.span.start, &a.message).cmp(&(b.span.start, &b.message)));
+    found.dedup_by(|a, b| a.span == b.span && a.message == b.message);
+    found
+}
+
 /// Errors of programs that reach for what is on another node.
 const NOT_CLIENTS: [&str; 3] = ["remote-cpu-access", "put-source-remote", "get-target-remote"];
-
-/// The codes of misuses: a client that has one is none.
-const MISUSES: [&str; 4] = ["already-held", "not-held", "never-released", "unequal-calls"];

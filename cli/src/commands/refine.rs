@@ -150,6 +150,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             "no client is that small; calls that come in pairs, as Acq and Rel, need --calls 2",
         );
     }
+    if let Some(path) = arguments.record.as_ref().filter(|path| path.exists()) {
+        let path = path.display();
+        return terminal.usage_error(&format!(
+            "{path} exists already; go on with it by --resume {path}, or record in another file"
+        ));
+    }
     let (mut record, mut tally) = match Record::open(arguments, &refinement, all.len()) {
         Ok(known) => known,
         Err(message) => {

@@ -130,6 +130,7 @@ fn add_explanation(
         Reason::NoCandidate => {
             finding.why = "no execution of the program gives these values, whatever the memory model: a value came from nowhere, or an atomic operation was not one".to_owned();
         }
+        Reason::Misused(misuse) => finding.why.clone_from(&misuse.message),
         Reason::Witness(_) | Reason::Unknown => return,
     }
     let chain = explanation.chain(&test.source);

@@ -1,5 +1,7 @@
 //! Names of a library file: every one must mean something.
 
+mod bodies;
+
 use std::collections::HashSet;
 
 use super::Library;
@@ -23,6 +25,7 @@ pub fn check(library: &Library) -> Vec<Diagnostic> {
     checker.rules();
     checker.cases();
     checker.implementation();
+    bodies::check(library, &mut checker.errors);
     checker.errors
 }
 

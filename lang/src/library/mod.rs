@@ -24,6 +24,9 @@ pub use syntax::{
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 1 << 20;
 
+/// How many words one memory of an object may have in one place.
+pub const MOST_WORDS: u64 = 4096;
+
 /// A checked library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {

@@ -342,7 +342,8 @@ impl Parser<'_> {
         };
         if self.word() == "over" {
             self.advance();
-            implementation.over = Some(self.label()?);
+            let place = self.token().span;
+            implementation.over = Some((self.label()?, place.to(self.previous())));
         }
         self.symbol("{")?;
         while !self.accept("}") {

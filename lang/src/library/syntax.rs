@@ -215,7 +215,7 @@ pub enum RuleKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Implementation {
     /// The model of the lowest statements.
-    pub over: Option<String>,
+    pub over: Option<(String, Span)>,
     /// Memory and objects that it uses.
     pub memory: Vec<Memory>,
     /// Variables that each thread keeps between calls: name, indices, place.

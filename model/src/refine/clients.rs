@@ -143,9 +143,8 @@ fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
     all
 }
 
-/// The sets of objects: each with every node and writer that its library's text speaks of.
+/// The sets of objects: so many of each class, each with every node, writer and size that the library's text speaks of.
 fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
-    let Some(class) = library.classes.first() else { return vec![Vec::new()] };
     let attributes = library.attributes();
     let homes: Vec<Option<u32>> = match attributes.contains("home") {
         true => (1..=bounds.nodes).map(Some).collect(),
@@ -161,20 +160,27 @@ fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<Obj
         () => vec![None],
     };
     let mut all: Vec<Vec<ObjectText>> = vec![Vec::new()];
-    for _ in 0..bounds.objects {
+    for class in library.classes.iter().flat_map(|class| vec![class; bounds.objects]) {
         let mut extended = Vec::new();
         for known in &all {
-            for home in &homes {
-                for writer in &writers {
-                    for size in &sizes {
-                        let (class, home, writer, size) = (class.clone(), *home, *writer, *size);
-                        let object = ObjectText { class, home, writer, size };
-                        extended.push([known.as_slice(), &[object]].concat());
-                    }
-                }
+            for (home, writer, size) in triples(&homes, &writers, &sizes) {
+                let object = ObjectText { class: class.clone(), home, writer, size };
+                extended.push([known.as_slice(), &[object]].concat());
             }
         }
         all = extended;
+    }
+    all
+}
+
+type Triple = (Option<u32>, Option<usize>, Option<u64>);
+
+fn triples(a: &[Option<u32>], b: &[Option<usize>], c: &[Option<u64>]) -> Vec<Triple> {
+    let mut all = Vec::new();
+    for first in a {
+        for second in b {
+            all.extend(c.iter().map(|third| (*first, *second, *third)));
+        }
     }
     all
 }
@@ -386,8 +392,8 @@ impl Frame<'_> {
         };
         let and = |list: &[usize], one: usize| [list, &[one]].concat();
         match kind {
-            ParameterKind::Object(_) => (0..self.objects.len())
-                .filter(|object| !objects.contains(object))
+            ParameterKind::Object(class) => (0..self.objects.len())
+                .filter(|object| !objects.contains(object) && self.objects[*object].class == *class)
                 .map(|object| {
                     call(
                         and(&objects, object),
@@ -496,8 +502,10 @@ impl Frame<'_> {
             }),
         });
         let used = |object: usize| calls().any(|(_, known)| known == object);
-        let objects_in_order =
-            (1..self.objects.len()).all(|object| !used(object) || used(object - 1));
+        let objects_in_order = (1..self.objects.len()).all(|object| {
+            let is_same = self.objects[object].class == self.objects[object - 1].class;
+            !used(object) || used(object - 1) || !is_same
+        });
         is_equal
             && objects_in_order
             && (0..self.homes.len()).all(|location| shows(threads, location))

@@ -42,7 +42,9 @@ pub fn text(client: &Client, library: &Library, outcome: Option<&[(String, Value
     }
     if let Some(outcome) = outcome {
         let parts: Vec<String> = outcome.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-        out.push_str(&format!("\n  {} ✗\n", parts.join(" ∧ ")));
+        // A client that shows nothing should not end at all.
+        let condition = if parts.is_empty() { "true".to_owned() } else { parts.join(" ∧ ") };
+        out.push_str(&format!("\n  {condition} ✗\n"));
     }
     out
 }
@@ -75,7 +77,10 @@ fn declaration(client: &Client, index: usize) -> String {
             format!("Ring {name} {} -> {{{}}} size {size}", writer + 1, readers.join(", "))
         }
         "Barrier" => format!("Barrier {name}"),
-        class => format!("{class} {name}{home}"),
+        class => {
+            let size = object.size.map(|size| format!(" size {size}")).unwrap_or_default();
+            format!("{class} {name}{home}{size}")
+        }
     }
 }
 

@@ -61,9 +61,6 @@ impl Record {
         let record = record(path);
         match new.and_then(|file| record.save(file, &Tally::default())) {
             Ok(()) => Ok((Some(record), Tally::default())),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(format!(
-                "{shown} exists already; go on with it by --resume {shown}, or record in another file"
-            )),
             Err(error) => Err(format!("{shown}: cannot be written: {error}")),
         }
     }
