@@ -5,11 +5,16 @@ use std::sync::Arc;
 use clap::Args;
 use compiler::library::{Depth, Libraries, inline};
 use executor::record::{LibraryText, hash_text};
+use executor::reports::quote;
 use lang::Test;
+use lang::cat::model::Model;
 use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
+use model::allowed::{MISUSES, Options, Question};
 use model::library::{SHIPPED, load, shipped};
+use model::refine;
 
+use crate::models::Models;
 use crate::problem::{Problem, problems};
 
 /// Which libraries.
@@ -28,6 +33,11 @@ impl LibraryOption {
             Some(LibraryText { path: path.clone(), hash: hash_text(&text), text })
         };
         self.libraries.iter().filter_map(text).collect()
+    }
+
+    /// The options once more, for commands that are proposed.
+    pub fn options(&self) -> String {
+        self.libraries.iter().map(|path| format!(" --library {}", quote(path))).collect()
     }
 
     /// The shipped libraries and those of the files.
@@ -102,6 +112,29 @@ pub fn inlined(
     inline(test, libraries, Depth::Full).map_err(|errors| problems(source, errors))
 }
 
+/// How a test misuses libraries, before its calls are replaced: errors, or warnings where it hangs on values.
+///
+/// Whether the test fits the model, those say who ask about it.
+pub fn misuses(
+    test: &Test,
+    source: &Arc<Source>,
+    libraries: &Libraries,
+    model: &Model,
+    (options, loops): (&Options, Option<u32>),
+) -> Vec<Problem> {
+    if libraries.used(&test.program).is_empty() {
+        return Vec::new();
+    }
+    let found = match Question::new(test, model, libraries, loops) {
+        Ok(question) => question.misuses(options).unwrap_or_default(),
+        Err(mut errors) => {
+            errors.retain(|error| MISUSES.contains(&error.code));
+            errors
+        }
+    };
+    problems(source, found)
+}
+
 /// A shipped library by name, or one of a file.
 ///
 /// # Errors
@@ -110,7 +143,25 @@ pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
     if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
         return loaded(&Source::new(format!("{name}.lib"), *text));
     }
+    if !name.contains(['.', '/']) && !std::path::Path::new(name).exists() {
+        let known: Vec<&str> = SHIPPED.iter().map(|(known, _)| *known).collect();
+        let message = "expected a shipped library or a file, found neither".to_owned();
+        let help = match lang::diagnostic::nearest(name, known.iter().copied()) {
+            Some(near) => {
+                format!("did you mean `{near}`? the shipped ones are {}", known.join(", "))
+            }
+            None => format!("the shipped ones are {}", known.join(", ")),
+        };
+        return Err(vec![Problem::of_file(name, "unknown-library", message).help(help)]);
+    }
     load_file(name)
+}
+
+/// What is wrong with a library that only calls of its methods show.
+pub fn wrong_at_calls(library: &Library, models: &Models) -> Vec<Problem> {
+    let Some(model) = models.shipped("rdma-wait-rmw") else { return Vec::new() };
+    let source = Arc::new(library.source.clone());
+    problems(&source, refine::wrong_at_calls(shipped(), library, model.model()))
 }
 
 /// A library from a file.

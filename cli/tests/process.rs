@@ -308,3 +308,30 @@ fn devices_are_listed_or_their_lack_is_explained() {
     assert_ne!(devices, errors, "{json}");
     assert_eq!(code(&output), if devices { 2 } else { 0 });
 }
+
+/// What was refuted is refuted again, and what other texts say is not gone on with.
+#[test]
+fn a_refinement_is_gone_on_with_from_what_it_found() {
+    let scratch = Scratch::new("refine");
+    let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/broken");
+    let text = std::fs::read_to_string(broken.join("flag-no-fence.lib")).unwrap();
+    scratch.write("flag.lib", &text);
+    let check = "refine flag.lib --calls 1 --format json";
+    let first = scratch.run(&format!("{check} --record r.json"));
+    assert_eq!(code(&first), 1, "{}", stderr(&first));
+    let again = scratch.run(&format!("{check} --record r.json"));
+    assert_eq!(code(&again), 64);
+    assert!(stderr(&again).contains("exists already"), "{}", stderr(&again));
+    let resumed = scratch.run(&format!("{check} --resume r.json"));
+    assert_eq!(code(&resumed), 1, "{}", stderr(&resumed));
+    let found = |output: &Output| {
+        let json: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
+        (json["verdict"].clone(), json["checked"].clone(), json["counterexample"].clone())
+    };
+    assert_eq!(found(&first), found(&resumed));
+    assert_eq!(found(&first).0, "refuted");
+    scratch.write("flag.lib", &text.replace("aCR reads", "aCAS reads"));
+    let other = scratch.run(&format!("{check} --resume r.json"));
+    assert_eq!(code(&other), 65);
+    assert!(stderr(&other).contains("other libraries"), "{}", stderr(&other));
+}

@@ -14,7 +14,7 @@ use lang::library::{Library, Method, ParameterKind};
 use lang::program::{Call, Program, StmtKind};
 
 pub use bind::{Bound, Environment, pack};
-pub use inline::{Depth, inline};
+pub use inline::{Depth, inline, wrong_bodies};
 pub use layout::{Prepared, observe, prepare};
 
 /// The libraries that programs may use. Of two that define one class, the later counts.

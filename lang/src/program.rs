@@ -124,6 +124,9 @@ pub struct Object {
     pub span: Span,
 }
 
+/// Words of mixed-size locations are below this: several are one value, as its digits.
+pub const LARGEST_WORD: u64 = 10_000;
+
 /// A statement and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stmt {

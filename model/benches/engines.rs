@@ -136,8 +136,6 @@ fn engines(criterion: &mut Criterion) {
 /// Clients per second of `litmus refine`: the first 200 of two libraries.
 fn refinement(criterion: &mut Criterion) {
     let base = shipped("rdma-wait-rmw");
-    let bounds =
-        Bounds { threads: 2, calls: 2, nodes: 2, values: 1, plain: 2, objects: 1, size: 0 };
     let mut group = criterion.benchmark_group("refine");
     group.sample_size(10);
     for name in ["bal", "sv"] {
@@ -146,7 +144,7 @@ fn refinement(criterion: &mut Criterion) {
         let load = |name: &str| Some(shipped(name));
         let refinement = Refinement::new(library::shipped(), &library, None, &base, load);
         let refinement = refinement.expect("it has an implementation");
-        let mut all = clients(refinement.library(), &bounds).expect("there are few");
+        let mut all = clients(refinement.library(), &[Bounds::default()]).expect("there are few");
         all.truncate(200);
         group.throughput(Throughput::Elements(all.len() as u64));
         group.bench_function(name, |bencher| {

@@ -146,6 +146,23 @@ impl<'a> Question<'a> {
         }
     }
 
+    /// How the program is not well formed, where that hangs on values.
+    ///
+    /// # Errors
+    /// As [`Question::session`].
+    pub fn misuses(&self, options: &Options) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        if self.skeleton.misuses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.session(options, |_| true)?.misuses();
+        Ok(found.into_iter().map(|index| self.misuse(index)).collect())
+    }
+
+    /// What is wrong with executions that have the skeleton's misuse of this index.
+    pub fn misuse(&self, index: usize) -> Diagnostic {
+        misuse_warning(&self.skeleton.misuses[index])
+    }
+
     /// All allowed outcomes, each with a witness.
     ///
     /// # Errors
@@ -166,14 +183,15 @@ impl<'a> Question<'a> {
             complete,
             reason,
             blocked,
-            misuses: misuses
-                .into_iter()
-                .map(|index| misuse_warning(&self.skeleton.misuses[index]))
-                .collect(),
+            misuses: misuses.into_iter().map(|index| self.misuse(index)).collect(),
             statistics: session.statistics,
         })
     }
 }
+
+/// The codes of misuses of libraries.
+pub const MISUSES: [&str; 5] =
+    ["already-held", "not-held", "never-released", "unequal-calls", "word-too-large"];
 
 /// What is wrong with a misuse that happens whatever the program does.
 fn misuse_error(misuse: &Misuse) -> Diagnostic {

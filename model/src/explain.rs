@@ -48,6 +48,8 @@ pub enum Reason {
     Broken(Broken),
     /// Forbidden whatever the model: no execution of the program gives these values.
     NoCandidate,
+    /// Excluded: the executions that give these values misuse a library, as the diagnostic says, so they do not count.
+    Misused(Box<Diagnostic>),
     /// A limit was reached first.
     Unknown,
 }
@@ -90,9 +92,43 @@ pub fn explain<'q>(
             Reason::Witness(execution)
         }
         Search::Unknown => Reason::Unknown,
-        Search::Nothing => nearest(question, options, wanted)?,
+        Search::Nothing => excluded(question, options, wanted)?,
     };
     Ok(Explanation { question, reason })
+}
+
+/// Why no execution that counts is consistent: those that would be misuse a library, or else an axiom is broken.
+fn excluded(
+    question: &Question<'_>,
+    options: &Options,
+    wanted: &[(usize, Value)],
+) -> Result<Reason, Vec<Diagnostic>> {
+    if let Some(misuse) = misused(question, options, wanted, true)? {
+        return Ok(misuse);
+    }
+    match nearest(question, options, wanted)? {
+        Reason::NoCandidate => {
+            let misuse = misused(question, options, wanted, false)?;
+            Ok(misuse.unwrap_or(Reason::NoCandidate))
+        }
+        reason => Ok(reason),
+    }
+}
+
+/// The misuse of an execution that gives these values, consistent or not.
+fn misused(
+    question: &Question<'_>,
+    options: &Options,
+    wanted: &[(usize, Value)],
+    consistent: bool,
+) -> Result<Option<Reason>, Vec<Diagnostic>> {
+    if question.skeleton.misuses.is_empty() {
+        return Ok(None);
+    }
+    let mut session = question.session(options, |_| consistent)?;
+    let Some(showing) = session.showing(wanted) else { return Ok(None) };
+    let found = session.misuse_with(&showing);
+    Ok(found.map(|index| Reason::Misused(Box::new(question.misuse(index)))))
 }
 
 enum Search {

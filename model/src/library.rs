@@ -13,7 +13,7 @@ use compiler::library::Libraries;
 use lang::cat::model::{
     Axiom, AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, Type,
 };
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Diagnostic, nearest};
 use lang::library::{self, Library};
 use lang::source::{Source, Span};
 
@@ -42,7 +42,19 @@ pub fn shipped() -> &'static Libraries {
 pub fn load(source: &Source) -> Result<Library, Vec<(Source, Diagnostic)>> {
     let loader =
         |include: &str, _: &str| models::shipped(include.strip_suffix(".cat").unwrap_or(include));
-    library::load(source, &loader)
+    let library = library::load(source, &loader)?;
+    if let Some((name, span)) = library.implementation.as_ref().and_then(|all| all.over.as_ref())
+        && models::shipped(name).is_none()
+    {
+        let message = format!("expected a model, found `{name}`");
+        let help = match nearest(name, models::SHIPPED.iter().map(|(known, _)| *known)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`litmus models` lists them".to_owned(),
+        };
+        let error = Diagnostic::error("unknown-model", *span, message).help(help);
+        return Err(vec![(source.clone(), error)]);
+    }
+    Ok(library)
 }
 
 /// What a model lacks to be the base of libraries, if anything.

@@ -4,12 +4,13 @@
 //! Soundness of implementations [LOCO, Definition 3.12], checked up to a bound and not proved. The lower libraries
 //! keep their specifications, as in the definition.
 
+mod bounds;
 mod clients;
 mod text;
 
 use std::sync::Arc;
 
-use compiler::library::{Depth, Libraries, inline};
+use compiler::library::{Depth, Libraries, inline, wrong_bodies};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
@@ -17,11 +18,12 @@ use lang::library::Library;
 use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
-use crate::allowed::{Options, Question};
+use crate::allowed::{MISUSES, Options, Question};
 use crate::explain::explain;
 use crate::smt::Found;
 
-pub use clients::{Bounds, Client, TooMany, clients};
+pub use bounds::Bounds;
+pub use clients::{Client, TooMany, clients};
 pub use text::text;
 
 /// A library and the implementation that is to be checked.
@@ -29,6 +31,8 @@ pub use text::text;
 pub struct Refinement {
     /// The libraries; of the one checked, with the implementation to be checked.
     libraries: Libraries,
+    /// The text of its specification.
+    specification: Source,
     /// Its number.
     number: usize,
     /// The model of the specification.
@@ -47,6 +51,8 @@ pub enum Answer {
         /// Some loop of the implementation was cut off, so this is not known of longer ones.
         cut_off: bool,
     },
+    /// No execution of the implementation ends within the bounds, so there is nothing to compare.
+    Nothing,
     /// The program is no well-formed client.
     IllFormed,
     /// A limit was reached.
@@ -80,6 +86,7 @@ impl Refinement {
         model: &Model,
         load: impl Fn(&str) -> Option<Model>,
     ) -> Result<Self, String> {
+        let specification = library.source.clone();
         let mut library = library.clone();
         if let Some(other) = implementation {
             if other.implementation.is_none() {
@@ -96,20 +103,24 @@ impl Refinement {
             None => Ok(default.clone()),
         };
         let spec = named(&library.base, model)?;
-        let lower = match &library.base {
-            Some(_) => named(&text.over, model)?,
-            None => spec.clone(),
-        };
+        let over = text.over.as_ref().map(|(name, _)| name.clone());
+        let lower = named(&over, &spec)?;
         let mut libraries = libraries.clone();
         libraries.all.retain(|known| known.name != library.name);
         libraries.all.push(Arc::new(library));
         let number = libraries.all.len() - 1;
-        Ok(Self { libraries, number, model: spec, lower })
+        Ok(Self { libraries, specification, number, model: spec, lower })
     }
 
     /// The library.
     pub fn library(&self) -> &Library {
         &self.libraries.all[self.number]
+    }
+
+    /// All texts that an answer follows from.
+    pub fn texts(&self) -> Vec<&str> {
+        let all = self.libraries.all.iter().map(|library| &library.source);
+        all.chain([&self.specification]).map(|source| source.text.as_str()).collect()
     }
 
     /// Checks one client.
@@ -128,7 +139,11 @@ impl Refinement {
             return Err(format!("{reason}, in\n{program}"));
         };
         let first = |errors: Vec<Diagnostic>| {
-            let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
+            let with_help = |error: &Diagnostic| match &error.help {
+                Some(help) => format!("{} ({help})", error.message),
+                None => error.message.clone(),
+            };
+            let reason = errors.first().map(with_help).unwrap_or_default();
             format!("{reason}, in\n{program}")
         };
         let bound = options.loop_bound;
@@ -148,10 +163,13 @@ impl Refinement {
         let mut session = lower.session(options, |_| true).map_err(first)?;
         let beyond = session.beyond_bound();
         let cut_off = !matches!(session.find(&beyond), Found::Nothing);
+        let within = session.within_bound();
+        if matches!(session.find(&within), Found::Nothing) {
+            return Ok(Answer::Nothing);
+        }
         for outcome in allowed.outcomes.keys() {
             session.block(outcome);
         }
-        let within = session.within_bound();
         Ok(match session.find(&within) {
             Found::Nothing => Answer::Holds { outcomes: allowed.outcomes.len(), cut_off },
             Found::Unknown => Answer::Unknown("the time limit was reached".to_owned()),
@@ -194,8 +212,30 @@ impl Refinement {
     }
 }
 
+/// What is wrong with a library's text that only calls show: of bodies at the statement, of specifications at the method.
+pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -> Vec<Diagnostic> {
+    let mut libraries = libraries.clone();
+    libraries.all.push(Arc::new(library.clone()));
+    let number = libraries.all.len() - 1;
+    let mut found: Vec<Diagnostic> = Vec::new();
+    let bounds = Bounds { plain: 0, size: 2, ..Bounds::default() };
+    for client in clients(library, &[bounds]).unwrap_or_default() {
+        let source = Source::new("client", text(&client, library, None));
+        let (Some(test), _) = lang::litmus::load(&source) else { continue };
+        for (span, reason) in wrong_bodies(&test, &libraries, number) {
+            found.push(Diagnostic::error("wrong-body", span, reason));
+        }
+        let Err(errors) = Question::new(&test, model, &libraries, Some(1)) else { continue };
+        for error in errors.into_iter().filter(|error| error.code == "library-not-usable") {
+            let method = library.methods.iter().find(|m| error.message.contains(&m.name));
+            let span = method.map(|method| method.span).unwrap_or_default();
+            found.push(Diagnostic { span, ..error });
+        }
+    }
+    found.sort_by(|a, b| (a.span.start, &a.message).cmp(&(b.span.start, &b.message)));
+    found.dedup_by(|a, b| a.span == b.span && a.message == b.message);
+    found
+}
+
 /// Errors of programs that reach for what is on another node.
 const NOT_CLIENTS: [&str; 3] = ["remote-cpu-access", "put-source-remote", "get-target-remote"];
-
-/// The codes of misuses: a client that has one is none.
-const MISUSES: [&str; 4] = ["already-held", "not-held", "never-released", "unequal-calls"];

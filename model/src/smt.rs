@@ -216,6 +216,16 @@ impl<'a> Session<'a> {
         found
     }
 
+    /// A misuse, by its index, of some execution under assumptions.
+    pub fn misuse_with(&mut self, assumptions: &[Lit]) -> Option<usize> {
+        let literals = self.encoding.misused.clone();
+        literals.into_iter().position(|literal| {
+            let mut assumptions = assumptions.to_vec();
+            assumptions.extend([literal, !self.encoding.exceeded]);
+            matches!(self.find(&assumptions), Found::Execution(_))
+        })
+    }
+
     /// The assumptions under which the observables have these values; `None` if one cannot have its value.
     pub fn showing(&self, values: &[(usize, Value)]) -> Option<Vec<Lit>> {
         let literal =

@@ -230,3 +230,54 @@ fn programs_are_varied() {
         assert!(all.iter().any(|text| text.contains(word)), "{word}");
     }
 }
+
+/// What is wrong with a library is said at its place in the library's text.
+#[test]
+fn wrong_libraries_are_refused_at_their_place() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong");
+    let base = models::load_shipped("rdma-wait-rmw").and_then(Result::ok).expect("shipped");
+    let first = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).expect("it can be read");
+        let source = Source::new(name, text);
+        let wrong = match library::load(&source) {
+            Err(errors) => errors.into_iter().map(|(_, error)| error).collect(),
+            Ok(library) => {
+                let shipped = library::shipped();
+                model::refine::wrong_at_calls(shipped, &library, &base.model)
+            }
+        };
+        let error = wrong.first().unwrap_or_else(|| panic!("{name} is not refused"));
+        (error.code, source.line_column(error.span.start).0)
+    };
+    for (name, code, line) in [
+        ("recursive.lib", "recursive-implementation", 10),
+        ("mutual.lib", "recursive-implementation", 10),
+        ("selfobj.lib", "recursive-implementation", 11),
+        ("hugeindex.lib", "too-much-memory", 9),
+        ("noreturn.lib", "missing-return", 11),
+        ("badmodel.lib", "unknown-model", 9),
+        ("unknownm.lib", "wrong-body", 10),
+        ("badnode.lib", "wrong-body", 10),
+        ("badindex.lib", "wrong-body", 10),
+        ("callarity.lib", "wrong-body", 11),
+        ("hugefor.lib", "wrong-body", 10),
+    ] {
+        assert_eq!(first(name), (code, line), "{name}");
+    }
+}
+
+/// An outcome whose executions misuse a library is excluded, and not forbidden by an axiom.
+#[test]
+fn misuse_that_hangs_on_values_is_explained_as_that() {
+    let text = "litmus t\nmodel rdma-wait-rmw\n\n  WLock l\n  x = 0  |\n  ---\n  Acq(l) | x := 1\n  a := x |\n  if a = 0 { Rel(l) } |\n";
+    let source = Source::new("t", text);
+    let test = lang::litmus::load(&source).0.expect("it loads");
+    let base = models::load_shipped("rdma-wait-rmw").and_then(Result::ok).expect("shipped");
+    let libraries = library::shipped();
+    let question = Question::new(&test, &base.model, libraries, None).expect("fits");
+    let options = Options::default();
+    let a = test.observables.iter().position(|o| o.name == "a").expect("a is shown");
+    let wanted = [(a, lang::outcome::Value::Int(1))];
+    let text = model::explain::explain(&question, &options, &wanted).expect("asked").text(&source);
+    assert!(text.starts_with("excluded: the program is not well formed"), "{text}");
+}

@@ -8,8 +8,17 @@ use model::allowed::{Options, Question};
 use model::refine::{Answer, Bounds, Counterexample, Refinement, clients};
 use model::{library, models};
 
-const SMALL: Bounds =
-    Bounds { threads: 2, calls: 1, nodes: 2, values: 1, plain: 2, objects: 1, size: 0 };
+const SMALL: Bounds = Bounds {
+    threads: 2,
+    calls: 1,
+    nodes: 2,
+    values: 1,
+    plain: 2,
+    objects: 1,
+    sizes: 1,
+    size: 0,
+    guarded: false,
+};
 
 fn shipped(name: &str) -> Library {
     let text = library::SHIPPED.iter().find(|(known, _)| *known == name).expect("it is shipped").1;
@@ -32,20 +41,21 @@ fn load(name: &str) -> Option<lang::cat::model::Model> {
 fn check(
     library: &Library,
     other: Option<&Library>,
-    bounds: &Bounds,
+    families: &[Bounds],
 ) -> (Option<Box<Counterexample>>, usize) {
     let base = load("rdma-wait-rmw").expect("it is shipped");
     let refinement = Refinement::new(library::shipped(), library, other, &base, load)
         .expect("it can be checked");
     let options = Options { loop_bound: Some(2), ..Options::default() };
     let mut held = 0;
-    for client in clients(refinement.library(), bounds).expect("there are few") {
+    for client in clients(refinement.library(), families).expect("there are few") {
         match refinement.check(&client, &options).unwrap_or_else(|error| panic!("{error}")) {
             Answer::Holds { outcomes, .. } => {
                 assert!(outcomes > 0, "a client without outcome");
                 held += 1;
             }
             Answer::IllFormed => {}
+            Answer::Nothing => panic!("nothing to compare"),
             Answer::Unknown(reason) => panic!("unknown: {reason}"),
             Answer::Refuted(found) => return (Some(found), held),
         }
@@ -54,7 +64,7 @@ fn check(
 }
 
 fn holds(name: &str, bounds: &Bounds) {
-    let (found, held) = check(&shipped(name), None, bounds);
+    let (found, held) = check(&shipped(name), None, &[*bounds]);
     if let Some(found) = found {
         panic!("{}\n{}\n{}", found.program, found.execution, found.forbidden);
     }
@@ -62,17 +72,24 @@ fn holds(name: &str, bounds: &Bounds) {
 }
 
 fn refuted(name: &str, other: &str, bounds: &Bounds) {
-    let (found, _) = check(&shipped(name), Some(&file(other)), bounds);
+    let (found, _) = check(&shipped(name), Some(&file(other)), &[*bounds]);
     let found = found.unwrap_or_else(|| panic!("{other} is not refuted"));
     confirm(&found);
 }
 
 /// The counterexample is a test whose verdict holds.
 fn confirm(found: &Counterexample) {
+    confirm_with(found, &shipped("bal"));
+}
+
+/// The same with a library of one's own.
+fn confirm_with(found: &Counterexample, library: &Library) {
+    let mut libraries = library::shipped().clone();
+    libraries.all.push(std::sync::Arc::new(library.clone()));
     let (test, errors) = lang::litmus::load(&Source::new("client", found.program.clone()));
     let test = test.unwrap_or_else(|| panic!("{}\n{errors:?}", found.program));
     let base = load("rdma-wait-rmw").expect("it is shipped");
-    let question = Question::new(&test, &base, library::shipped(), None).expect("it fits");
+    let question = Question::new(&test, &base, &libraries, None).expect("it fits");
     let allowed = question.allowed(&Options::default()).expect("it can be asked");
     let claims = model::verdict::check(&test, &base.name, false, &allowed);
     assert_eq!(claims.len(), 1);
@@ -153,9 +170,34 @@ fn one_poll_is_not_enough() {
 #[test]
 fn libraries_of_ones_own() {
     let lock = file("tas-lock.lib");
-    let (found, held) = check(&lock, None, &Bounds { calls: 2, size: 6, ..SMALL });
+    let (found, held) = check(&lock, None, &[Bounds { calls: 2, size: 6, ..SMALL }]);
     assert!(found.is_none() && held > 0);
     let flag = file("broken/flag-no-fence.lib");
-    let (found, _) = check(&flag, None, &SMALL);
+    let (found, _) = check(&flag, None, &[SMALL]);
     assert!(found.is_some(), "a flag without fence is refuted");
+}
+
+/// The bounds that `litmus refine` has by default find these.
+#[test]
+fn the_default_bounds_are_large_enough() {
+    let refuted = |name: &str, other: &str| {
+        let library = if name.is_empty() { file(other) } else { shipped(name) };
+        let families = Bounds::default().families(&library);
+        let (found, _) = check(&library, Some(&file(other)), &families);
+        confirm_with(&found.unwrap_or_else(|| panic!("{other} is not refuted")), &library);
+    };
+    refuted("wlock", "broken/wlock-no-lock.lib");
+    refuted("slock", "broken/slock-no-lock.lib");
+    refuted("nlock", "broken/nlock-no-lock.lib");
+    refuted("", "broken/tas-no-wait.lib");
+    refuted("wait", "broken/wait-polls-once.lib");
+    refuted("rbl", "broken/rbl-one-slot.lib");
+}
+
+/// One plain access alone shows nothing, so none is tried, and none is claimed.
+#[test]
+fn a_lone_access_is_not_claimed() {
+    let lock = shipped("wlock");
+    let families = Bounds { plain: 1, ..Bounds::default() }.families(&lock);
+    assert!(Bounds::describe(&families, &lock).contains(" 0 plain accesses"));
 }

@@ -108,7 +108,10 @@ impl Tally {
 
 fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
     if input.has_extension("lib") {
-        return libraries::load_file(&input.name()).err().unwrap_or_default();
+        return match libraries::load_file(&input.name()) {
+            Ok(library) => libraries::wrong_at_calls(&library, shipped),
+            Err(problems) => problems,
+        };
     }
     if input.has_extension("cat") {
         return match models::load_file(&input.name()) {

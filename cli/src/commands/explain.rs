@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{Input, load_test};
-use crate::libraries::{InlineOption, LibraryOption, inlined};
+use crate::libraries::{InlineOption, LibraryOption, inlined, misuses};
 use crate::models::LoadedModel;
 use crate::options::{Format, FormatOption, SolverOptions, choose_models, show_problems};
 use crate::problem::problems;
@@ -75,6 +75,16 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     };
     if arguments.inline.inline {
+        let request = arguments.solver.request();
+        let first = models.of_test(&test, &source).ok().and_then(|all| all.into_iter().next());
+        if let Some(model) = first {
+            let how = (&request.options(), request.loops);
+            let wrong = misuses(&test, &source, libraries, model.model(), how);
+            show_problems(&wrong, terminal);
+            if wrong.iter().any(|problem| problem.diagnostic.is_error()) {
+                return Exit::BadInput;
+            }
+        }
         match inlined(&test, &source, libraries) {
             Ok(inlined) => test = inlined,
             Err(wrong) => {

@@ -192,6 +192,7 @@ fn run_all(
         models,
         pool: &pool,
         request: Request { libraries, ..arguments.solver.request() },
+        library_options: arguments.libraries.options(),
         stop: &stop,
         progress: &|_| progress.tick(),
     };

@@ -50,7 +50,7 @@ pub enum Set {
 }
 
 /// The digits of a mixed-size value: words below 10,000 each, the first the highest.
-pub const WORD: u64 = 10_000;
+pub const WORD: u64 = lang::program::LARGEST_WORD;
 
 /// Several words as one value.
 pub fn pack(words: &[u64]) -> u64 {

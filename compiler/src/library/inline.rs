@@ -33,23 +33,32 @@ const DEEPEST: usize = 16;
 /// # Errors
 /// A library without implementation, or one that cannot be followed; each at the call.
 pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, Vec<Diagnostic>> {
-    if depth == Depth::Full && libraries.used(&test.program).is_empty() {
+    let observed = observed(test, libraries);
+    if depth == Depth::Full && libraries.used(&test.program).is_empty() && observed.is_empty() {
         return Ok(test.clone());
     }
     super::prepare(test, libraries)?;
     let mut test = test.clone();
     test.expectations = test.expectations.iter().filter_map(of_implementation).collect();
-    for _ in 0..DEEPEST {
-        let targets: BTreeSet<usize> = match depth {
+    for round in 0..=DEEPEST {
+        let mut targets: BTreeSet<usize> = match depth {
             Depth::Full => libraries.used(&test.program).into_iter().collect(),
             Depth::Only(number) => [number].into(),
         };
+        if depth == Depth::Full && round == 0 {
+            targets.extend(&observed);
+        }
         if targets.is_empty() {
             break;
         }
+        if round == DEEPEST {
+            return Err(vec![recursive(&test, libraries)]);
+        }
         let mut inliner = Inliner::new(test, libraries, &targets);
         inliner.lay_out();
-        inliner.threads();
+        if inliner.errors.is_empty() {
+            inliner.threads();
+        }
         if !inliner.errors.is_empty() {
             return Err(inliner.errors);
         }
@@ -64,6 +73,42 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
         observe(&mut test, implementation_memory, libraries)?;
     }
     Ok(test)
+}
+
+/// What is wrong with the bodies of a library that a test calls, by places in the library's text.
+pub fn wrong_bodies(test: &Test, libraries: &Libraries, number: usize) -> Vec<(Span, String)> {
+    let targets = [number].into();
+    let mut inliner = Inliner::new(test.clone(), libraries, &targets);
+    inliner.lay_out();
+    if inliner.errors.is_empty() {
+        inliner.threads();
+    }
+    let own = inliner.wrong.into_iter().filter(|(library, ..)| *library == number);
+    own.map(|(_, span, reason)| (span, reason)).collect()
+}
+
+/// The libraries of objects whose values are shown, which nobody need call.
+fn observed(test: &Test, libraries: &Libraries) -> BTreeSet<usize> {
+    let objects = test.observables.iter().filter_map(|observable| match observable.what {
+        lang::outcome::Observed::Copy(object, _) => Some(object),
+        _ => None,
+    });
+    let class = |object: usize| &test.program.objects[object].class;
+    objects.filter_map(|object| Some(libraries.of_class(class(object))?.0)).collect()
+}
+
+/// What is wrong if calls remain.
+fn recursive(test: &Test, libraries: &Libraries) -> Diagnostic {
+    let mut first = None;
+    each_call(&test.program, &mut |_, call, span| {
+        let name = libraries.resolve(&test.program, call).map(|found| found.library.name.clone());
+        first.get_or_insert((name.unwrap_or_default(), call.method.clone(), span));
+    });
+    let (library, method, span) = first.unwrap_or_default();
+    let message = format!(
+        "expected at most {DEEPEST} libraries over each other: `{method}` of `{library}` calls itself"
+    );
+    Diagnostic::error("recursive-implementation", span, message)
 }
 
 /// What a verdict on a specification says of implementations: they show nothing else, and need not show all.
@@ -98,6 +143,12 @@ struct Inliner<'l> {
     /// Variables that threads keep between calls.
     locals: HashMap<(usize, ThreadId, String), RegisterId>,
     errors: Vec<Diagnostic>,
+    /// Of the error at hand, the innermost statement: its library's number and its place there.
+    place: Option<(usize, Span)>,
+    /// All such places, with what is wrong there.
+    wrong: Vec<(usize, Span, String)>,
+    /// Statements of bodies that were followed.
+    followed: usize,
 }
 
 /// What is being replaced.
@@ -120,7 +171,17 @@ type Refused = String;
 impl<'l> Inliner<'l> {
     fn new(test: Test, libraries: &'l Libraries, targets: &'l BTreeSet<usize>) -> Self {
         let (locations, locals) = (HashMap::new(), HashMap::new());
-        Self { test, libraries, targets, locations, locals, errors: Vec::new() }
+        Self {
+            test,
+            libraries,
+            targets,
+            locations,
+            locals,
+            errors: Vec::new(),
+            place: None,
+            wrong: Vec::new(),
+            followed: 0,
+        }
     }
 
     /// Adds memory and objects of the implementations.
@@ -134,7 +195,9 @@ impl<'l> Inliner<'l> {
             }
             for memory in implementation_memory(library) {
                 if memory.class.as_ref() == Some(&class) {
-                    add(&mut self.test.program, library, memory, Some(index), Span::default());
+                    let added =
+                        add(&mut self.test.program, library, memory, Some(index), Span::default());
+                    self.errors.extend(added.err().map(|error| *error));
                 }
             }
         }
@@ -142,7 +205,8 @@ impl<'l> Inliner<'l> {
             let library = &self.libraries.all[*number];
             for memory in implementation_memory(library) {
                 if memory.class.is_none() {
-                    add(&mut self.test.program, library, memory, None, Span::default());
+                    let added = add(&mut self.test.program, library, memory, None, Span::default());
+                    self.errors.extend(added.err().map(|error| *error));
                 }
             }
         }
@@ -204,7 +268,14 @@ impl<'l> Inliner<'l> {
             Ok(Some(statements)) => out.extend(statements),
             Ok(None) => out.push(Stmt { kind, span }),
             Err(reason) => {
-                self.errors.push(Diagnostic::error("cannot-inline", span, reason));
+                let mut error = Diagnostic::error("cannot-inline", span, reason);
+                if let Some((number, at)) = self.place.take() {
+                    let text = &self.libraries.all[number].source;
+                    let line = text.line_column(at.start).0;
+                    error = error.help(format!("it is about line {line} of {}", text.name));
+                    self.wrong.push((number, at, error.message.clone()));
+                }
+                self.errors.push(error);
             }
         }
     }

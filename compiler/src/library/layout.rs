@@ -12,6 +12,8 @@ use lang::source::Span;
 use super::bind::base_name;
 use super::{Bound, Environment, Libraries, each_call};
 
+pub use lang::library::MOST_WORDS;
+
 /// A test with the memory of its objects.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -39,14 +41,16 @@ pub fn prepare(test: &Test, libraries: &Libraries) -> Result<Prepared, Vec<Diagn
         let class = test.program.objects[index].class.clone();
         let Some((number, library)) = libraries.of_class(&class) else { continue };
         for memory in library.memory.iter().filter(|memory| memory.class.as_ref() == Some(&class)) {
-            add(&mut test.program, library, memory, Some(index), Span::default());
+            add(&mut test.program, library, memory, Some(index), Span::default())
+                .map_err(|error| vec![*error])?;
         }
         owners.resize(test.program.locations.len(), number + 1);
     }
     for number in &used {
         let library = &libraries.all[*number];
         for memory in library.memory.iter().filter(|memory| memory.class.is_none()) {
-            add(&mut test.program, library, memory, None, memory.span);
+            add(&mut test.program, library, memory, None, Span::default())
+                .map_err(|error| vec![*error])?;
         }
         owners.resize(test.program.locations.len(), number + 1);
     }
@@ -88,13 +92,16 @@ pub fn observe<'l>(
 }
 
 /// Adds the words, or the objects, of a memory.
+///
+/// # Errors
+/// More words than [`MOST_WORDS`].
 pub fn add(
     program: &mut Program,
     library: &Library,
     memory: &Memory,
     object: Option<usize>,
     span: Span,
-) {
+) -> Result<(), Box<Diagnostic>> {
     let span = object.map_or(span, |object| program.objects[object].span);
     let home = object.and_then(|object| program.objects[object].node).unwrap_or(NodeId(1));
     let places: Vec<(String, NodeId)> = match memory.shape {
@@ -116,6 +123,13 @@ pub fn add(
     }
     let count = memory.count.as_ref().and_then(|count| environment.number(program, count));
     let base = base_name(program, &library.name, object, &memory.name);
+    if count.is_some_and(|count| count > MOST_WORDS) {
+        let message = format!(
+            "expected at most {MOST_WORDS} words of `{base}`, found {}",
+            count.unwrap_or_default()
+        );
+        return Err(Box::new(Diagnostic::error("too-much-memory", span, message)));
+    }
     for (suffix, node) in places {
         for index in 0..count.unwrap_or(1) {
             let name = match count {
@@ -144,6 +158,7 @@ pub fn add(
             }
         }
     }
+    Ok(())
 }
 
 fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {

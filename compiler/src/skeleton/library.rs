@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lang::library::{Case, Event as EventText, Expr as Text, Item, Place, RuleKind};
-use lang::program::{BOTTOM, BinaryOp, Call, LocationId, Stmt, ThreadId};
+use lang::library::{Case, Event as EventText, Expr as Text, Item, ParameterKind, Place, RuleKind};
+use lang::program::{BOTTOM, BinaryOp, Call, LARGEST_WORD, LocationId, Stmt, ThreadId};
 use lang::source::Span;
 
 use super::build::{Builder, Shape, Unsupported};
@@ -50,8 +50,12 @@ impl Builder<'_> {
     }
 
     fn call(&mut self, resolved: &Resolved<'_>, call: &Call, span: Span) -> Result<(), String> {
-        let values = call.arguments.iter().map(|value| self.expression(value)).collect();
+        let values: Vec<ValueId> =
+            call.arguments.iter().map(|value| self.expression(value)).collect();
         let parameters = &resolved.method.parameters;
+        if parameters.iter().any(|parameter| parameter.kind == ParameterKind::Values) {
+            self.words_fit(&values, span);
+        }
         let env = Environment::of_call(self.program, self.thread, parameters, call, values)?;
         let object = call.object.as_ref();
         let object =
@@ -90,6 +94,18 @@ impl Builder<'_> {
             self.registers[register.0] = value;
         }
         Ok(())
+    }
+
+    /// Words of a mixed-size value that do not fit are a misuse: they would look like others.
+    fn words_fit(&mut self, words: &[ValueId], span: Span) {
+        let most = self.constant(LARGEST_WORD - 1);
+        for word in words {
+            let large = self.binary(BinaryOp::Less, most, *word);
+            let large = self.non_zero(large);
+            let guard = self.and(self.live, large);
+            let message = format!("a word is not below {LARGEST_WORD}");
+            self.misuse(guard, "word-too-large", message, span, None);
+        }
     }
 
     fn free_choice(&mut self) -> Guard {

@@ -151,6 +151,7 @@ fn add_explanation(found: &mut Found, test: &JudgedRecord, by: &By, request: &Re
         Reason::NoCandidate => {
             finding.why = "no execution of the program gives these values, whatever the memory model: a value came from nowhere, or an atomic operation was not one".to_owned();
         }
+        Reason::Misused(misuse) => finding.why.clone_from(&misuse.message),
         Reason::Witness(_) | Reason::Unknown => return,
     }
     let chain = explanation.chain(&test.source);

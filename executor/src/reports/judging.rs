@@ -281,9 +281,12 @@ fn ask(
         Question::new(test, &judge.model, libraries, options.loop_bound).map_err(message)?;
     match question.allowed(&options) {
         Ok(found) => {
-            let complete = found.complete;
+            // Of programs that misuse a library in some execution, nothing can be said to be forbidden.
+            let misuse = found.misuses.into_iter().next();
+            let complete = found.complete && misuse.is_none();
+            let reason = misuse.map(|misuse| misuse.message).or(found.reason);
             let outcomes = found.outcomes.into_keys().collect();
-            Ok((Some(Arc::new(AllowedSet { outcomes, complete })), found.reason))
+            Ok((Some(Arc::new(AllowedSet { outcomes, complete })), reason))
         }
         Err(errors) => Ok((None, Some(message(errors)))),
     }

@@ -1,5 +1,7 @@
 //! Names of a library file: every one must mean something.
 
+mod bodies;
+
 use std::collections::HashSet;
 
 use super::Library;
@@ -13,7 +15,7 @@ use crate::source::Span;
 pub const STAMPS: [&str; 12] =
     ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
 /// Attributes of objects.
-const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial"];
+pub const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial"];
 /// Names that mean something everywhere.
 const BUILT_IN: [&str; 4] = ["here", "me", "all", "threads"];
 
@@ -23,6 +25,7 @@ pub fn check(library: &Library) -> Vec<Diagnostic> {
     checker.rules();
     checker.cases();
     checker.implementation();
+    bodies::check(library, &mut checker.errors);
     checker.errors
 }
 

@@ -9,6 +9,7 @@ mod check;
 mod lexer;
 mod parser;
 pub mod syntax;
+mod walk;
 
 use crate::cat::model::Model;
 use crate::cat::{self, Loader};
@@ -22,6 +23,9 @@ pub use syntax::{
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 1 << 20;
+
+/// How many words one memory of an object may have in one place.
+pub const MOST_WORDS: u64 = 4096;
 
 /// A checked library.
 #[derive(Clone, Debug, PartialEq, Eq)]

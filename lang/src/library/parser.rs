@@ -165,6 +165,7 @@ impl Parser<'_> {
             }
             false => None,
         };
+        let says_home = self.word() == "at";
         let shape = match self.word() {
             "on" => {
                 self.advance();
@@ -186,7 +187,7 @@ impl Parser<'_> {
         };
         let initial = if self.accept("=") { Some(self.expression()?) } else { None };
         let span = start.to(self.previous());
-        Ok(Memory { class, name, object, shape, count, initial, span })
+        Ok(Memory { class, name, object, shape, says_home, count, initial, span })
     }
 
     /// `call Read(SVar x) returns v idle { … }`: a case of a method.
@@ -341,7 +342,8 @@ impl Parser<'_> {
         };
         if self.word() == "over" {
             self.advance();
-            implementation.over = Some(self.label()?);
+            let place = self.token().span;
+            implementation.over = Some((self.label()?, place.to(self.previous())));
         }
         self.symbol("{")?;
         while !self.accept("}") {

@@ -14,6 +14,8 @@ pub struct Memory {
     pub object: Option<String>,
     /// Where the words are.
     pub shape: Shape,
+    /// Whether the text says `at home`, which is where memory is that says nothing.
+    pub says_home: bool,
     /// How many words there are in each place, numbered from 0; one without number if `None`.
     pub count: Option<Expr>,
     /// The value before the program starts; 0 if `None`.
@@ -213,7 +215,7 @@ pub enum RuleKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Implementation {
     /// The model of the lowest statements.
-    pub over: Option<String>,
+    pub over: Option<(String, Span)>,
     /// Memory and objects that it uses.
     pub memory: Vec<Memory>,
     /// Variables that each thread keeps between calls: name, indices, place.

@@ -21,6 +21,16 @@ impl Explanation<'_> {
                 out,
                 "forbidden: no execution of the program gives these values, whatever the memory model"
             ),
+            Reason::Misused(misuse) => {
+                let line = source.line_column(misuse.span.start).0;
+                let statement = source.text.get(misuse.span.range()).unwrap_or_default();
+                let help = misuse.help.as_deref().unwrap_or_default();
+                writeln!(
+                    out,
+                    "excluded: {}\n  (line {line}: `{statement}`)\n{help}",
+                    misuse.message
+                )
+            }
             Reason::Unknown => writeln!(out, "unknown: a time limit was reached first"),
         };
         out
@@ -139,6 +149,13 @@ impl Explanation<'_> {
         let mut value = match &self.reason {
             Reason::Witness(_) => json!({ "verdict": "allowed" }),
             Reason::NoCandidate => json!({ "verdict": "forbidden", "reason": "no-candidate" }),
+            Reason::Misused(misuse) => json!({
+                "verdict": "forbidden",
+                "reason": "not-well-formed",
+                "code": misuse.code,
+                "message": misuse.message,
+                "line": source.line_column(misuse.span.start).0,
+            }),
             Reason::Unknown => json!({ "verdict": "unknown" }),
             Reason::Broken(broken) => {
                 let words = self.words(source, &broken.execution);

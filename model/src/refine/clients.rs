@@ -4,6 +4,7 @@
 //! values. Left out are those in which some plain location is not written by one statement and looked at by another, for
 //! what such a location shows the same client without it shows too.
 
+mod objects;
 mod symmetry;
 mod usage;
 
@@ -11,27 +12,10 @@ use lang::cat::model::Base;
 use lang::library::{Expr, Item, Library, ParameterKind, Place, RuleKind};
 use rustc_hash::FxHashSet;
 
+use super::bounds::Bounds;
 use crate::library::mentions;
+use objects::object_sets;
 use usage::{shows, subsets};
-
-/// How large clients may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Threads.
-    pub threads: usize,
-    /// Calls of the library per thread.
-    pub calls: usize,
-    /// Nodes.
-    pub nodes: u32,
-    /// Different values written.
-    pub values: u64,
-    /// Plain accesses in all.
-    pub plain: usize,
-    /// Objects.
-    pub objects: usize,
-    /// Statements in all; no bound if 0.
-    pub size: usize,
-}
 
 /// More clients than can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +46,8 @@ pub struct ObjectText {
     pub home: Option<u32>,
     /// Its writer, by the thread's index, if it has one.
     pub writer: Option<usize>,
+    /// Its size, if that matters.
+    pub size: Option<u64>,
 }
 
 /// A statement of a client.
@@ -92,23 +78,15 @@ pub enum Op {
     Get(usize),
 }
 
-/// All clients, the smallest first.
+/// All clients of some families, the smallest first.
 ///
 /// # Errors
 /// [`TooMany`]
-pub fn clients(library: &Library, bounds: &Bounds) -> Result<Vec<Client>, TooMany> {
+pub fn clients(library: &Library, families: &[Bounds]) -> Result<Vec<Client>, TooMany> {
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
-    for nodes in placements(bounds.threads, bounds.nodes) {
-        for objects in object_sets(library, bounds, &nodes) {
-            // A location shows something only if there are two accesses; methods of the base take two.
-            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(2) };
-            for homes in tuples(locations, bounds.nodes) {
-                let frame =
-                    Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
-                frame.fill(&mut found, &mut seen)?;
-            }
-        }
+    for bounds in families {
+        family(library, bounds, &mut found, &mut seen)?;
     }
     found.sort_by_key(|client: &Client| {
         let size: usize = client.threads.iter().map(|(_, ops)| ops.len()).sum();
@@ -116,6 +94,27 @@ pub fn clients(library: &Library, bounds: &Bounds) -> Result<Vec<Client>, TooMan
         (size, active)
     });
     Ok(found)
+}
+
+fn family(
+    library: &Library,
+    bounds: &Bounds,
+    found: &mut Vec<Client>,
+    seen: &mut FxHashSet<u128>,
+) -> Result<(), TooMany> {
+    for nodes in placements(bounds.threads, bounds.nodes) {
+        for objects in object_sets(library, bounds, &nodes) {
+            // A location shows something only if there are two accesses; methods of the base take two.
+            let most = if bounds.guarded { 1 } else { 2 };
+            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(most) };
+            for homes in tuples(locations, bounds.nodes) {
+                let frame =
+                    Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
+                frame.fill(found, seen)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn is_base(library: &Library) -> bool {
@@ -142,32 +141,6 @@ fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
             .iter()
             .flat_map(|known| (1..=nodes).map(move |node| [known.as_slice(), &[node]].concat()));
         all = extended.collect();
-    }
-    all
-}
-
-/// The sets of objects: each with every node and writer that its library's text speaks of.
-fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
-    let Some(class) = library.classes.first() else { return vec![Vec::new()] };
-    let text = &library.source.text;
-    let has_home = text.contains("at home") || text.contains(".home");
-    let has_writer = text.contains(".writer");
-    let homes: Vec<Option<u32>> =
-        if has_home { (1..=bounds.nodes).map(Some).collect() } else { vec![None] };
-    let writers: Vec<Option<usize>> =
-        if has_writer { (0..nodes.len()).map(Some).collect() } else { vec![None] };
-    let mut all: Vec<Vec<ObjectText>> = vec![Vec::new()];
-    for _ in 0..bounds.objects {
-        let mut extended = Vec::new();
-        for known in &all {
-            for home in &homes {
-                for writer in &writers {
-                    let object = ObjectText { class: class.clone(), home: *home, writer: *writer };
-                    extended.push([known.as_slice(), &[object]].concat());
-                }
-            }
-        }
-        all = extended;
     }
     all
 }
@@ -243,7 +216,7 @@ impl Frame<'_> {
                     }
                 }
             }
-            if accessed < self.bounds.plain {
+            if accessed < self.bounds.plain && (!self.bounds.guarded || self.holds_any(&ops)) {
                 for access in &plain {
                     let longer = [ops.as_slice(), std::slice::from_ref(access)].concat();
                     all.push((called, accessed + 1, longer));
@@ -269,6 +242,16 @@ impl Frame<'_> {
         let calls = ops.iter().rev().filter_map(|op| self.method_name(op));
         let mut of_object = calls.filter(|(_, known)| *known == object);
         of_object.next().is_some_and(|(name, _)| name == first)
+    }
+
+    /// Whether the thread holds some object by some rule.
+    fn holds_any(&self, ops: &[Op]) -> bool {
+        self.library.rules.iter().any(|rule| match &rule.kind {
+            RuleKind::Alternate(first, _) => {
+                (0..self.objects.len()).any(|object| self.holds(ops, first, object))
+            }
+            RuleKind::Equal(_) => false,
+        })
     }
 
     fn may_follow(&self, ops: &[Op], call: &Op) -> bool {
@@ -369,8 +352,8 @@ impl Frame<'_> {
         };
         let and = |list: &[usize], one: usize| [list, &[one]].concat();
         match kind {
-            ParameterKind::Object(_) => (0..self.objects.len())
-                .filter(|object| !objects.contains(object))
+            ParameterKind::Object(class) => (0..self.objects.len())
+                .filter(|object| !objects.contains(object) && self.objects[*object].class == *class)
                 .map(|object| {
                     call(
                         and(&objects, object),
@@ -479,8 +462,10 @@ impl Frame<'_> {
             }),
         });
         let used = |object: usize| calls().any(|(_, known)| known == object);
-        let objects_in_order =
-            (1..self.objects.len()).all(|object| !used(object) || used(object - 1));
+        let objects_in_order = (1..self.objects.len()).all(|object| {
+            let is_same = self.objects[object].class == self.objects[object - 1].class;
+            !used(object) || used(object - 1) || !is_same
+        });
         is_equal
             && objects_in_order
             && (0..self.homes.len()).all(|location| shows(threads, location))

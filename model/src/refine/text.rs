@@ -42,7 +42,9 @@ pub fn text(client: &Client, library: &Library, outcome: Option<&[(String, Value
     }
     if let Some(outcome) = outcome {
         let parts: Vec<String> = outcome.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-        out.push_str(&format!("\n  {} ✗\n", parts.join(" ∧ ")));
+        // A client that shows nothing should not end at all.
+        let condition = if parts.is_empty() { "true".to_owned() } else { parts.join(" ∧ ") };
+        out.push_str(&format!("\n  {condition} ✗\n"));
     }
     out
 }
@@ -69,13 +71,16 @@ fn declaration(client: &Client, index: usize) -> String {
         "SC" => format!("SC {name}{home} = 0"),
         "Mixed" => format!("{name}[2]{home} = 0"),
         "Ring" => {
-            let writer = object.writer.unwrap_or(0);
+            let (writer, size) = (object.writer.unwrap_or(0), object.size.unwrap_or(1));
             let others = (0..client.threads.len()).filter(|thread| *thread != writer);
             let readers: Vec<String> = others.map(|thread| (thread + 1).to_string()).collect();
-            format!("Ring {name} {} -> {{{}}} size 1", writer + 1, readers.join(", "))
+            format!("Ring {name} {} -> {{{}}} size {size}", writer + 1, readers.join(", "))
         }
         "Barrier" => format!("Barrier {name}"),
-        class => format!("{class} {name}{home}"),
+        class => {
+            let size = object.size.map(|size| format!(" size {size}")).unwrap_or_default();
+            format!("{class} {name}{home}{size}")
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub struct RunResult {
     reason: Option<String>,
     /// What else a reader should know, such as which machines ran it.
     notes: Vec<String>,
+    /// `--library` and a file, for each.
+    library_options: String,
     /// What explains violations, if there are some.
     evidence: Option<Box<Evidence>>,
 }
@@ -69,8 +71,15 @@ impl RunResult {
             judged,
             reason,
             notes: record.notes.clone(),
+            library_options: String::new(),
             evidence: None,
         }
+    }
+
+    /// With the options that name its libraries.
+    #[must_use]
+    pub fn with_libraries(self, options: &str) -> Self {
+        Self { library_options: options.to_owned(), ..self }
     }
 
     /// With what explains its violations, if it has some.
@@ -172,7 +181,8 @@ impl RunResult {
         let outcome = assignments(names, &judged.outcome.0, "=");
         let file = if self.file == STDIN { "-" } else { &self.file };
         let (file, model) = (quote(file), quote(&self.model_argument));
-        format!("litmus explain {file} --model {model} --outcome {}", quote(&outcome))
+        let libraries = &self.library_options;
+        format!("litmus explain {file} --model {model}{libraries} --outcome {}", quote(&outcome))
     }
 }
 

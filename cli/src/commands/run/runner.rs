@@ -59,6 +59,8 @@ pub struct Runner<'a> {
     pub pool: &'a ThreadPool,
     /// How to ask what is allowed.
     pub request: Request,
+    /// The options that name libraries.
+    pub library_options: String,
     /// Set when work is to end.
     pub stop: &'a AtomicBool,
     /// Told of runs that are done.
@@ -226,7 +228,8 @@ impl Runner<'_> {
                         Ok((allowed, reason)) => {
                             let judged = judge(allowed.as_ref(), &seen);
                             let measured = (&record, self.plan.backend.name());
-                            let result = RunResult::new(test, measured, model, judged, reason);
+                            let result = RunResult::new(test, measured, model, judged, reason)
+                                .with_libraries(&self.library_options);
                             answer.results.push(result.explained_by(test, source, model));
                         }
                         Err(errors) => answer.problems.extend(problems(source, errors)),
@@ -294,8 +297,11 @@ pub fn allowed(
     match engine::ask(test, model.model(), request) {
         Ok(found) => {
             let outcomes = found.allowed.outcomes.into_keys().collect();
-            let complete = found.allowed.complete;
-            Ok((Some(AllowedSet { outcomes, complete }), found.allowed.reason))
+            // Of programs that misuse a library in some execution, nothing can be said to be forbidden.
+            let misuse = found.allowed.misuses.into_iter().next();
+            let complete = found.allowed.complete && misuse.is_none();
+            let reason = misuse.map(|misuse| misuse.message).or(found.allowed.reason);
+            Ok((Some(AllowedSet { outcomes, complete }), reason))
         }
         Err(Refusal::Unsupported(reason)) => Ok((None, Some(reason))),
         Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => Err(errors),

@@ -10,6 +10,9 @@ use super::super::bind::{Set, WORD};
 use super::super::{Bound, as_call};
 use super::{Inliner, Refused, Site};
 
+/// How many statements of bodies are followed.
+const MOST_STATEMENTS: usize = 1 << 16;
+
 impl Inliner<'_> {
     pub(super) fn statements(
         &mut self,
@@ -18,7 +21,15 @@ impl Inliner<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refused> {
         for statement in body {
-            self.body_statement(site, &statement.kind, out)?;
+            self.followed += 1;
+            let done = match self.followed {
+                0..=MOST_STATEMENTS => self.body_statement(site, &statement.kind, out),
+                _ => Err(format!("expected at most {MOST_STATEMENTS} statements, found more")),
+            };
+            if let Err(reason) = done {
+                self.place.get_or_insert((site.number, statement.span));
+                return Err(reason);
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Names declared above the rule.
 
 use crate::diagnostic::Diagnostic;
-use crate::program::{Location, NodeId, Object, Origin};
+use crate::program::{LARGEST_WORD, Location, NodeId, Object, Origin};
 
 use super::super::ast::{Cells, Declaration, DeclarationKind, Form, Name, Number};
 use super::{Checker, Meaning};
@@ -129,6 +129,12 @@ fn object(
             "Mixed".clone_into(&mut object.class);
             object.node = Some(needs_node(checker, name, node)?);
             object.size = Some(size.value);
+            for large in initial.iter().filter(|word| word.value >= LARGEST_WORD) {
+                let message =
+                    format!("expected a word below {LARGEST_WORD}, found {}", large.value);
+                let help = "several words are one value, as its digits".to_owned();
+                checker.error("word-too-large", large.place, message, help);
+            }
             let words = usize::try_from(size.value).unwrap_or(0);
             object.initial = match initial.as_slice() {
                 [one] => vec![one.value; words.min(64)],

@@ -169,7 +169,7 @@ fn at(
     object: usize,
 ) -> Option<Option<crate::program::NodeId>> {
     let Home::Node(number) = access.home else { return Some(None) };
-    if !matches!(method, Method::Acq | Method::Rel) {
+    if !matches!(method, Method::Acq | Method::Rel | Method::Library) {
         let message = "expected an object, found one with a node";
         let help = "only locks are called at a node: `Acq(l^2)`";
         return lowerer.fail("wrong-arguments", access.place, message, help);

@@ -1,6 +1,6 @@
 //! Mixed-size locations: writes of several words, and their puts and gets (MSW).
 
-use crate::program::{Call, Expr, StmtKind};
+use crate::program::{Call, Expr, LARGEST_WORD, StmtKind};
 
 use super::super::ast::{self, Access, ExprKind, Home, Name, Target};
 use super::Meaning;
@@ -38,14 +38,27 @@ pub fn plain_write(
 /// The words of a value: one for each, or one for all.
 fn words(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, count: usize) -> Option<Vec<Expr>> {
     let ExprKind::Tuple(all) = &expr.kind else {
-        let value = lowerer.expression(expr)?;
+        let value = word(lowerer, expr)?;
         return Some(vec![value; count]);
     };
     if all.len() != count {
         let message = format!("expected {count} words, found {}", all.len());
         return lowerer.fail("wrong-words", expr.place, message, "");
     }
-    all.iter().map(|word| lowerer.expression(word)).collect()
+    all.iter().map(|word| self::word(lowerer, word)).collect()
+}
+
+/// A word; those that are known must fit, and of others the program's executions say.
+fn word(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr) -> Option<Expr> {
+    let value = lowerer.expression(expr)?;
+    if let Expr::Constant(large) = value
+        && large >= LARGEST_WORD
+    {
+        let message = format!("expected a word below {LARGEST_WORD}, found {large}");
+        let help = "several words are one value, as its digits";
+        return lowerer.fail("word-too-large", expr.place, message, help);
+    }
+    Some(value)
 }
 
 /// `x^2 := y` for an object x: a mixed-size put.

@@ -96,10 +96,12 @@ pub fn call(
 ) -> Option<Call> {
     let place = context.place(piece, &pair);
     let (mut method, mut word) = (None, None);
+    let mut spelled = String::new();
     let mut arguments = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::method => {
+                spelled = part.as_str().trim().to_owned();
                 (method, word) = {
                     let (method, word) = self::method(context, piece, &part)?;
                     (Some(method), word)
@@ -108,6 +110,11 @@ pub fn call(
             Rule::argument => arguments.push(argument(context, piece, part)?),
             _ => {}
         }
+    }
+    if let Some(Argument::Expr(Expr { kind: ExprKind::Access(access), .. })) = arguments.first()
+        && context.other_objects.contains(&access.name.text)
+    {
+        (method, word) = (Some(Method::Library), Some(spelled));
     }
     let call = Call { method: method?, word, arguments: normal(method?, arguments), place };
     arity(context, &call, value).then_some(call)

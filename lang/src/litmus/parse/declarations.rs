@@ -9,7 +9,7 @@ use super::super::ast::{Declaration, DeclarationKind, Name, Number};
 use super::{Context, Piece, Rule};
 
 /// How many words a mixed-size location may have.
-const MAX_WORDS: u64 = 64;
+const MAX_WORDS: u64 = 4;
 
 /// What one cell declares.
 pub fn cell(context: &mut Context<'_>, cell: Span) -> Vec<Declaration> {
@@ -196,6 +196,7 @@ fn other(
             _ => {}
         }
     }
+    context.other_objects.push(name.text.clone());
     let kind = DeclarationKind::Other { class: class.to_owned(), threads, size, initial };
     Declaration { name, kind, home }
 }

@@ -51,6 +51,8 @@ struct Context<'a> {
     ragged: bool,
     /// Some object is of a class that the language does not know, so words may be methods that it does not know.
     has_other_classes: bool,
+    /// Those objects: what words mean for them, their libraries say.
+    other_objects: Vec<String>,
 }
 
 /// A piece of text given to the grammar, and where its parts stand in the file.
@@ -179,6 +181,7 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
         operators: 0,
         ragged: false,
         has_other_classes: false,
+        other_objects: Vec::new(),
     };
     let sections = sections::find(&mut context)?;
     let mut file = File { rule: sections.rule, form: sections.form, ..File::default() };

@@ -117,12 +117,21 @@ fn is_header(line: &str) -> bool {
     // An object of a class that a library brings.
     let is_class = word.starts_with(|c: char| c.is_ascii_uppercase())
         && after.starts_with(|c: char| c.is_ascii_alphabetic())
-        && !close;
+        && (!close || declares_objects(after));
     line.starts_with('"')
         || !is_class
             && !declares.contains(&word)
             && (!line.contains(['=', '|', '‖']) && !line.contains('[')
                 || close && after.starts_with('"'))
+}
+
+/// What follows a class: a name, and nothing or what declarations have behind it.
+fn declares_objects(text: &str) -> bool {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let rest = end.map_or("", |end| text[end..].trim_start());
+    rest.is_empty()
+        || rest.starts_with(|c: char| ",@{=|‖;".contains(c) || c.is_ascii_digit())
+        || first_word(rest) == "size"
 }
 
 fn missing_rule(context: &mut Context<'_>, lines: &[Span]) {

@@ -1,0 +1,133 @@
+//! How far a check has come, in a file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use executor::record::fnv1a;
+use model::refine::{Bounds, Refinement};
+use serde_json::{Value as Json, json};
+
+use super::{Arguments, Tally};
+
+/// How often the file is written while the check runs.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// A record that is kept up to date.
+pub struct Record {
+    path: PathBuf,
+    identity: Json,
+    clients: usize,
+    written: Instant,
+}
+
+/// What a record must be of to go on with it: the texts, and the bounds.
+fn identity(arguments: &Arguments, refinement: &Refinement) -> Json {
+    let Bounds { threads, calls, nodes, values, plain, objects, size, .. } = arguments.bounds();
+    let hash = format!("{:016x}", fnv1a(&refinement.texts()));
+    json!({
+        "library": refinement.library().name, "texts": hash, "threads": threads, "calls": calls,
+        "nodes": nodes, "values": values, "plain": plain, "objects": objects, "size": size,
+        "loops": arguments.loops, "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+impl Record {
+    /// Begins a record, or reads the one to go on with; what is known by it.
+    ///
+    /// # Errors
+    /// Why there is none, with the path.
+    pub fn open(
+        arguments: &Arguments,
+        refinement: &Refinement,
+        clients: usize,
+    ) -> Result<(Option<Self>, Tally), String> {
+        let identity = identity(arguments, refinement);
+        let record = |path: &Path| Self {
+            path: path.to_owned(),
+            identity: identity.clone(),
+            clients,
+            written: Instant::now(),
+        };
+        if let Some(path) = &arguments.resume {
+            let tally = read(path, &identity, clients);
+            let tally = tally.map_err(|message| format!("{}: {message}", path.display()))?;
+            return Ok((Some(record(path)), tally));
+        }
+        let Some(path) = &arguments.record else { return Ok((None, Tally::default())) };
+        let shown = path.display();
+        let new = OpenOptions::new().write(true).create_new(true).open(path);
+        let record = record(path);
+        match new.and_then(|file| record.save(file, &Tally::default())) {
+            Ok(()) => Ok((Some(record), Tally::default())),
+            Err(error) => Err(format!("{shown}: cannot be written: {error}")),
+        }
+    }
+
+    /// Writes what is known, if the last time is a while ago.
+    pub fn update(&mut self, tally: &Tally) {
+        if self.written.elapsed() >= EVERY {
+            // The last write says what is wrong with the file.
+            drop(self.write(tally));
+            self.written = Instant::now();
+        }
+    }
+
+    /// Writes what is known.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, tally: &Tally) -> io::Result<()> {
+        // Beside it first: an interruption leaves one of the two whole.
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".new");
+        self.save(File::create(&beside)?, tally)?;
+        std::fs::rename(&beside, &self.path)
+    }
+
+    fn save(&self, mut file: File, tally: &Tally) -> io::Result<()> {
+        let json = json!({
+            "schema": "litmus-refine-record/2", "of": self.identity, "clients": self.clients,
+            "done": tally.next, "undecided": tally.undecided, "reason": tally.reason,
+            "ill_formed": tally.ill_formed, "nothing": tally.nothing, "outcomes": tally.outcomes,
+            "cut_off": tally.cut_off,
+        });
+        writeln!(file, "{json:#}")
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn read(path: &Path, identity: &Json, clients: usize) -> Result<Tally, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let json: Json =
+        serde_json::from_str(&text).map_err(|error| format!("is no record: {error}"))?;
+    if json["schema"] != "litmus-refine-record/2" {
+        return Err("is no record of `litmus refine`".to_owned());
+    }
+    if json["of"] != *identity {
+        return Err("is of other libraries, another implementation or other bounds".to_owned());
+    }
+    let value = |json: &Json| json.as_u64().and_then(|number| usize::try_from(number).ok());
+    let number = |name: &str| value(&json[name]).ok_or_else(|| format!("lacks `{name}`"));
+    let undecided = json["undecided"].as_array();
+    let undecided: Option<Vec<usize>> = undecided.and_then(|all| all.iter().map(value).collect());
+    let tally = Tally {
+        next: number("done")?,
+        undecided: undecided.ok_or("lacks `undecided`")?,
+        ill_formed: number("ill_formed")?,
+        nothing: number("nothing")?,
+        outcomes: number("outcomes")?,
+        cut_off: number("cut_off")?,
+        ..Tally::default()
+    };
+    let is_known = |index: &usize| *index < tally.next;
+    if tally.next > clients || !tally.undecided.iter().all(is_known) {
+        return Err("speaks of clients that there are not".to_owned());
+    }
+    Ok(tally)
+}

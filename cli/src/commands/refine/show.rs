@@ -1,0 +1,119 @@
+//! What a check found, as text and as JSON.
+
+use std::time::Duration;
+
+use lang::outcome::Value;
+use model::refine::Bounds;
+use serde_json::{Value as Json, json};
+
+use super::{Arguments, Tally};
+
+/// A check that has ended.
+pub struct Ended<'a> {
+    pub name: &'a str,
+    pub arguments: &'a Arguments,
+    /// The bounds in words.
+    pub up_to: &'a str,
+    pub tally: &'a Tally,
+    /// All clients.
+    pub clients: usize,
+    /// How many were checked now, and how long that took.
+    pub checked: usize,
+    pub took: Duration,
+    pub was_stopped: bool,
+}
+
+impl Ended<'_> {
+    /// In words.
+    pub fn table(&self) -> String {
+        let Self { name, tally, up_to, clients, .. } = self;
+        let done = tally.next - tally.undecided.len();
+        let mut out = match &tally.refuted {
+            Some((index, _)) => format!("{name}: refuted by client {} of {clients}\n", index + 1),
+            None if tally.compared() == 0 && done == *clients => {
+                format!("{name}: nothing to compare in clients of up to {up_to}\n")
+            }
+            None if done < *clients => {
+                format!("{name}: holds for {done} of {clients} clients of up to {up_to}\n")
+            }
+            None => format!("{name}: holds up to {up_to}\n"),
+        };
+        let seconds = self.took.as_secs_f64();
+        let rate = self.checked as f64 / seconds.max(0.001);
+        out.push_str(&format!(
+            "  {} clients up to symmetry, {} outcomes of their specifications; {seconds:.1} s, {rate:.0} clients per second\n",
+            tally.compared() + tally.nothing,
+            tally.outcomes,
+        ));
+        out.push_str(&self.left_open());
+        if let Some((_, found)) = &tally.refuted {
+            let part = |title: &str, text: &str| format!("\n{title}\n\n{}\n", text.trim_end());
+            out.push_str(&part(
+                "The client, with the outcome that it should not have:",
+                &found.program,
+            ));
+            out.push_str(&part("The implementation shows it:", &found.execution));
+            out.push_str(&part("The specification forbids it:", &found.forbidden));
+        }
+        out
+    }
+
+    /// What the answer does not speak of.
+    fn left_open(&self) -> String {
+        let tally = self.tally;
+        let mut out = String::new();
+        if tally.ill_formed > 0 {
+            out.push_str(&format!("  {} left out: not well formed\n", tally.ill_formed));
+        }
+        if tally.nothing > 0 {
+            let (count, of) = (tally.nothing, tally.compared() + tally.nothing);
+            out.push_str(&format!(
+                "  {count} of {of} clients showed nothing to compare: no execution of the implementation ends within {} rounds of its loops\n",
+                self.arguments.loops
+            ));
+        }
+        if tally.cut_off > 0 {
+            let (count, loops) = (tally.cut_off, self.arguments.loops);
+            out.push_str(&format!("  in {count}, a loop can go round more often than the {loops} times that were followed\n"));
+        }
+        if !tally.undecided.is_empty() {
+            let reason = tally.reason.as_deref().unwrap_or("a limit was reached");
+            out.push_str(&format!("  {} unknown: {reason}\n", tally.undecided.len()));
+        }
+        out
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Json {
+        let Self { name, arguments, tally, .. } = self;
+        let Bounds { threads, calls, nodes, values, plain, objects, size, .. } = arguments.bounds();
+        let done = tally.next - tally.undecided.len();
+        let verdict = match () {
+            () if tally.refuted.is_some() => "refuted",
+            () if self.was_stopped || done < self.clients || tally.compared() == 0 => "unknown",
+            () => "holds",
+        };
+        let value = |value: &Value| serde_json::to_value(value).unwrap_or(Json::Null);
+        let found = tally.refuted.as_ref().map(|(_, found)| {
+            let outcome: serde_json::Map<String, Json> =
+                found.outcome.iter().map(|(name, v)| (name.clone(), value(v))).collect();
+            json!({
+                "program": found.program, "outcome": outcome,
+                "execution": found.execution, "forbidden": found.forbidden,
+            })
+        });
+        json!({
+            "schema": "litmus-refine/1", "library": name, "verdict": verdict,
+            "bounds": {
+                "threads": threads, "calls": calls, "nodes": nodes, "values": values, "plain": plain,
+                "objects": objects, "size": size, "loops": arguments.loops,
+            },
+            "up_to": self.up_to,
+            "clients": self.clients, "checked": done, "ill_formed": tally.ill_formed,
+            "nothing_to_compare": tally.nothing, "outcomes": tally.outcomes,
+            "cut_off": tally.cut_off, "unknown": tally.undecided.len(),
+            "reason": tally.reason, "interrupted": self.was_stopped,
+            "seconds": self.took.as_secs_f64(), "counterexample": found,
+        })
+    }
+}

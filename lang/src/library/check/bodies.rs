@@ -1,0 +1,159 @@
+//! What bodies do as a whole: they end with what they return, do not call themselves, and fit into memory.
+
+use crate::diagnostic::Diagnostic;
+use crate::library::syntax::{
+    Body, Expr, Implementation, ParameterKind, Statement, StatementKind as Kind,
+};
+use crate::library::{Library, MOST_WORDS};
+use crate::source::Span;
+
+/// Adds what is wrong.
+pub fn check(library: &Library, errors: &mut Vec<Diagnostic>) {
+    let Some(implementation) = &library.implementation else { return };
+    for memory in library.memory.iter().chain(&implementation.memory) {
+        if let Some(Expr::Number(count)) = memory.count
+            && count > MOST_WORDS
+        {
+            let message = format!("expected at most {MOST_WORDS} words, found {count}");
+            errors.push(Diagnostic::error("too-much-memory", memory.span, message));
+        }
+    }
+    for body in &implementation.bodies {
+        let method = library.method(&body.method);
+        let gives = method.is_some_and(|(_, m)| m.cases.iter().all(|case| case.returns.is_some()));
+        if gives && !always_returns(&body.statements) {
+            let message = format!("expected `return` at the end of `{}`, found none", body.method);
+            let help = "each way through the body returns a value";
+            errors.push(Diagnostic::error("missing-return", body.span, message).help(help));
+        }
+        returns_last(&body.statements, errors);
+    }
+    recursion(library, implementation, errors);
+}
+
+fn always_returns(block: &[Statement]) -> bool {
+    match block.last().map(|statement| &statement.kind) {
+        Some(Kind::Return(value)) => value.is_some(),
+        Some(Kind::If(_, then, otherwise)) => always_returns(then) && always_returns(otherwise),
+        _ => false,
+    }
+}
+
+/// `return` does not leave: it gives the result, so that nothing may follow it.
+fn returns_last(block: &[Statement], errors: &mut Vec<Diagnostic>) {
+    for (index, statement) in block.iter().enumerate() {
+        let inner = match &statement.kind {
+            Kind::If(_, then, otherwise) if index + 1 == block.len() => {
+                returns_last(then, errors);
+                returns_last(otherwise, errors);
+                continue;
+            }
+            Kind::If(_, then, otherwise) => returned(then).or_else(|| returned(otherwise)),
+            Kind::Loop(body)
+            | Kind::While(_, body)
+            | Kind::For(_, _, body)
+            | Kind::Count(_, _, _, body) => returned(body),
+            _ => None,
+        };
+        if let Some(span) = inner {
+            let message = "expected `return` where the body ends, found it before other statements";
+            let help = "keep the value in a variable, or put what follows into `else`";
+            errors.push(Diagnostic::error("return-not-last", span, message).help(help));
+        }
+    }
+}
+
+fn returned(block: &[Statement]) -> Option<Span> {
+    block.iter().find_map(|statement| match &statement.kind {
+        Kind::Return(_) => Some(statement.span),
+        Kind::If(_, then, otherwise) => returned(then).or_else(|| returned(otherwise)),
+        Kind::Loop(body)
+        | Kind::While(_, body)
+        | Kind::For(_, _, body)
+        | Kind::Count(_, _, _, body) => returned(body),
+        _ => None,
+    })
+}
+
+/// Methods of the library that a body calls on objects of its own classes, or on none, and where.
+fn own_calls<'l>(
+    library: &'l Library,
+    body: &'l Body,
+    block: &'l [Statement],
+    found: &mut Vec<(&'l str, Span)>,
+) {
+    for statement in block {
+        match &statement.kind {
+            Kind::Call { name, arguments, .. }
+                if library.method(name).is_some() && is_own(library, body, arguments) =>
+            {
+                found.push((name, statement.span));
+            }
+            Kind::If(_, then, otherwise) => {
+                own_calls(library, body, then, found);
+                own_calls(library, body, otherwise, found);
+            }
+            Kind::Loop(inner)
+            | Kind::While(_, inner)
+            | Kind::For(_, _, inner)
+            | Kind::Count(_, _, _, inner) => own_calls(library, body, inner, found),
+            _ => {}
+        }
+    }
+}
+
+/// Whether the first argument is no object of another library.
+fn is_own(library: &Library, body: &Body, arguments: &[Expr]) -> bool {
+    let is_class = |class: &String| library.classes.contains(class);
+    match arguments.first() {
+        Some(Expr::Name(name, _)) => {
+            let parameter = body.parameters.iter().find(|parameter| parameter.name == *name);
+            match parameter.map(|parameter| &parameter.kind) {
+                Some(ParameterKind::Object(class)) => is_class(class),
+                _ => true,
+            }
+        }
+        Some(Expr::Place(place)) => {
+            let implementation = library.implementation.iter();
+            let mut memory = implementation.flat_map(|all| &all.memory);
+            let declared = memory.find(|memory| memory.name == place.name);
+            declared.and_then(|memory| memory.object.as_ref()).is_some_and(is_class)
+        }
+        _ => true,
+    }
+}
+
+fn recursion(library: &Library, implementation: &Implementation, errors: &mut Vec<Diagnostic>) {
+    // Methods of the base are its statements, which their own bodies may use.
+    if library.base.is_some() {
+        return;
+    }
+    let calls = |name: &str| -> Vec<(&str, Span)> {
+        let mut found = Vec::new();
+        for body in implementation.bodies.iter().filter(|body| body.method == name) {
+            own_calls(library, body, &body.statements, &mut found);
+        }
+        found
+    };
+    for body in &implementation.bodies {
+        for (first, span) in calls(&body.method) {
+            let mut reached = vec![first];
+            let mut next = 0;
+            while let Some(name) = reached.get(next).copied() {
+                next += 1;
+                for (called, _) in calls(name) {
+                    if !reached.contains(&called) {
+                        reached.push(called);
+                    }
+                }
+            }
+            if reached.contains(&body.method.as_str()) {
+                let message = format!("expected no call of `{}` by itself, found one", body.method);
+                let help = "implementations are put in the place of calls, so they must end";
+                let error = Diagnostic::error("recursive-implementation", span, message);
+                errors.push(error.help(help));
+                return;
+            }
+        }
+    }
+}

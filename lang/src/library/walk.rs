@@ -1,0 +1,116 @@
+//! Passes over a library's text.
+
+use std::collections::BTreeSet;
+
+use super::Library;
+use super::check::ATTRIBUTES;
+use super::syntax::{Expr, Item, Memory, Place, Shape, Statement, StatementKind};
+
+impl Library {
+    /// The attributes of objects that the text speaks of: `home`, `threads`, `writer`, `size`, `initial`.
+    pub fn attributes(&self) -> BTreeSet<&'static str> {
+        let mut found = BTreeSet::new();
+        let mut visit = |place: &Place| {
+            let known = ATTRIBUTES.iter().find(|known| **known == place.name);
+            if place.object.is_some() && place.node.is_none() && place.index.is_empty() {
+                found.extend(known.copied());
+            }
+        };
+        for method in &self.methods {
+            method.callers.iter().for_each(|expr| in_expr(expr, &mut visit));
+            for case in &method.cases {
+                let exprs = case.returns.iter().chain(&case.when);
+                exprs.for_each(|expr| in_expr(expr, &mut visit));
+                in_items(&case.items, &mut visit);
+            }
+        }
+        let implementation = self.implementation.iter();
+        for body in implementation.clone().flat_map(|all| &all.bodies) {
+            in_block(&body.statements, &mut visit);
+        }
+        let memory = self.memory.iter().chain(implementation.clone().flat_map(|all| &all.memory));
+        for memory in memory {
+            let exprs = memory.count.iter().chain(&memory.initial);
+            exprs.for_each(|expr| in_expr(expr, &mut visit));
+        }
+        let memory = self.memory.iter().chain(implementation.flat_map(|all| &all.memory));
+        let is_home = |memory: &Memory| {
+            let is_home = memory.shape == Shape::Home && memory.class.is_some();
+            is_home && (memory.object.is_none() || memory.says_home)
+        };
+        found.extend(memory.into_iter().any(is_home).then_some("home"));
+        found
+    }
+}
+
+fn in_items(items: &[Item], visit: &mut impl FnMut(&Place)) {
+    for item in items {
+        match item {
+            Item::For { over, items, .. } => {
+                in_expr(over, visit);
+                in_items(items, visit);
+            }
+            Item::Event(event) => {
+                event.node.iter().for_each(|node| in_expr(node, visit));
+                event.reads.iter().for_each(|(_, place)| in_place(place, visit));
+                if let Some((value, place)) = &event.writes {
+                    in_expr(value, visit);
+                    in_place(place, visit);
+                }
+                event.at.iter().for_each(|place| in_place(place, visit));
+            }
+        }
+    }
+}
+
+fn in_block(block: &[Statement], visit: &mut impl FnMut(&Place)) {
+    for statement in block {
+        match &statement.kind {
+            StatementKind::Assign { target, value, .. } => {
+                in_expr(target, visit);
+                in_expr(value, visit);
+            }
+            StatementKind::Call { arguments, .. } => {
+                arguments.iter().for_each(|argument| in_expr(argument, visit));
+            }
+            StatementKind::If(condition, then, otherwise) => {
+                in_expr(condition, visit);
+                in_block(then, visit);
+                in_block(otherwise, visit);
+            }
+            StatementKind::Loop(body) => in_block(body, visit),
+            StatementKind::While(expr, body) | StatementKind::For(_, expr, body) => {
+                in_expr(expr, visit);
+                in_block(body, visit);
+            }
+            StatementKind::Count(_, first, last, body) => {
+                in_expr(first, visit);
+                in_expr(last, visit);
+                in_block(body, visit);
+            }
+            StatementKind::Return(value) => value.iter().for_each(|value| in_expr(value, visit)),
+            StatementKind::Break => {}
+        }
+    }
+}
+
+fn in_place(place: &Place, visit: &mut impl FnMut(&Place)) {
+    visit(place);
+    place.node.iter().for_each(|node| in_expr(node, visit));
+    place.index.iter().for_each(|index| in_expr(index, visit));
+}
+
+fn in_expr(expr: &Expr, visit: &mut impl FnMut(&Place)) {
+    match expr {
+        Expr::Number(_) | Expr::Bottom | Expr::Name(..) => {}
+        Expr::Place(place) | Expr::Remote(place) => in_place(place, visit),
+        Expr::Set(all) | Expr::Function(_, all, _) => {
+            all.iter().for_each(|inner| in_expr(inner, visit));
+        }
+        Expr::Not(inner) => in_expr(inner, visit),
+        Expr::Binary(_, left, right) | Expr::Without(left, right) | Expr::Union(left, right) => {
+            in_expr(left, visit);
+            in_expr(right, visit);
+        }
+    }
+}

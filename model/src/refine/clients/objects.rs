@@ -1,0 +1,48 @@
+//! The objects that clients have.
+
+use lang::library::Library;
+
+use super::super::bounds::{Bounds, has_sizes, has_words};
+use super::ObjectText;
+
+/// The sets of objects: so many of each class, each with every node, writer and size that the library's text speaks of.
+pub fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
+    let attributes = library.attributes();
+    let homes: Vec<Option<u32>> = match attributes.contains("home") {
+        true => (1..=bounds.nodes).map(Some).collect(),
+        false => vec![None],
+    };
+    let writers: Vec<Option<usize>> = match attributes.contains("writer") {
+        true => (0..nodes.len()).map(Some).collect(),
+        false => vec![None],
+    };
+    let sizes: Vec<Option<u64>> = match () {
+        () if has_words(library) => vec![Some(2)],
+        () if has_sizes(library) => (1..=bounds.sizes).map(Some).collect(),
+        () => vec![None],
+    };
+    let mut all: Vec<Vec<ObjectText>> = vec![Vec::new()];
+    for class in library.classes.iter().flat_map(|class| vec![class; bounds.objects]) {
+        let mut extended = Vec::new();
+        for known in &all {
+            for (home, writer, size) in triples(&homes, &writers, &sizes) {
+                let object = ObjectText { class: class.clone(), home, writer, size };
+                extended.push([known.as_slice(), &[object]].concat());
+            }
+        }
+        all = extended;
+    }
+    all
+}
+
+type Triple = (Option<u32>, Option<usize>, Option<u64>);
+
+fn triples(a: &[Option<u32>], b: &[Option<usize>], c: &[Option<u64>]) -> Vec<Triple> {
+    let mut all = Vec::new();
+    for first in a {
+        for second in b {
+            all.extend(c.iter().map(|third| (*first, *second, *third)));
+        }
+    }
+    all
+}
