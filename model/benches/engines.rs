@@ -12,7 +12,7 @@ use lang::Test;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::machine::{self, FaultSet, Simulator, Variant};
-use model::refine::{Bounds, Refinement, clients};
+use model::refine::{Bounds, MOST, Refinement, clients};
 use model::smt::solver::SolverKind;
 use model::{library, models};
 
@@ -144,7 +144,8 @@ fn refinement(criterion: &mut Criterion) {
         let load = |name: &str| Some(shipped(name));
         let refinement = Refinement::new(library::shipped(), &library, None, &base, load);
         let refinement = refinement.expect("it has an implementation");
-        let mut all = clients(refinement.library(), &[Bounds::default()]).expect("there are few");
+        let mut all =
+            clients(refinement.library(), &[Bounds::default()], MOST).expect("there are few");
         all.truncate(200);
         group.throughput(Throughput::Elements(all.len() as u64));
         group.bench_function(name, |bencher| {

@@ -23,7 +23,7 @@ use crate::explain::explain;
 use crate::smt::Found;
 
 pub use bounds::Bounds;
-pub use clients::{Client, TooMany, clients};
+pub use clients::{Client, MOST, TooMany, clients};
 pub use text::text;
 
 /// A library and the implementation that is to be checked.
@@ -219,7 +219,7 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
     let number = libraries.all.len() - 1;
     let mut found: Vec<Diagnostic> = Vec::new();
     let bounds = Bounds { plain: 0, size: 2, ..Bounds::default() };
-    for client in clients(library, &[bounds]).unwrap_or_default() {
+    for client in clients(library, &[bounds], MOST).unwrap_or_default() {
         let source = Source::new("client", text(&client, library, None));
         let (Some(test), _) = lang::litmus::load(&source) else { continue };
         for (span, reason) in wrong_bodies(&test, &libraries, number) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use lang::library::Library;
 use lang::source::Source;
 use model::allowed::{Options, Question};
-use model::refine::{Answer, Bounds, Counterexample, Refinement, clients};
+use model::refine::{Answer, Bounds, Counterexample, MOST, Refinement, clients};
 use model::{library, models};
 
 const SMALL: Bounds = Bounds {
@@ -48,7 +48,7 @@ fn check(
         .expect("it can be checked");
     let options = Options { loop_bound: Some(2), ..Options::default() };
     let mut held = 0;
-    for client in clients(refinement.library(), families).expect("there are few") {
+    for client in clients(refinement.library(), families, MOST).expect("there are few") {
         match refinement.check(&client, &options).unwrap_or_else(|error| panic!("{error}")) {
             Answer::Holds { outcomes, .. } => {
                 assert!(outcomes > 0, "a client without outcome");

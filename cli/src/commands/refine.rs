@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use lang::library::Library;
 use model::allowed::Options;
-use model::refine::{Answer, Bounds, Client, Counterexample, Refinement, clients};
+use model::refine::{Answer, Bounds, Client, Counterexample, MOST, Refinement, clients};
 use model::smt::solver::{Limits, SolverKind};
 
 use crate::exit::Exit;
@@ -23,6 +24,9 @@ use crate::ordered::map_in_order;
 use crate::terminal::Terminal;
 use record::Record;
 use show::Ended;
+
+/// The most clients that default bounds make.
+const MOST_BY_DEFAULT: usize = 100_000;
 
 /// Check a library's implementation against its specification, for all small clients
 ///
@@ -48,9 +52,10 @@ pub struct Arguments {
     /// Values that are written
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=4))]
     values: u8,
-    /// Plain accesses in all: CPU reads and writes, puts and gets; one alone shows nothing, so 1 is 0
-    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=6))]
-    plain: u8,
+    /// Plain accesses in all: CPU reads and writes, puts and gets; one alone shows nothing, so 1 is 0 [default: 2, or 0
+    /// where that makes more than 100,000 clients, and then no more statements than make as many]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=6))]
+    plain: Option<u8>,
     /// Objects of the library
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=3))]
     objects: u8,
@@ -140,9 +145,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(refinement) => refinement,
         Err(exit) => return exit,
     };
-    let families = arguments.bounds().families(refinement.library());
     let began = Instant::now();
-    let Ok(all) = clients(refinement.library(), &families) else {
+    let Some((families, all)) = arguments.clients(refinement.library()) else {
         return terminal.usage_error("there are more than 4 million clients; lower the bounds");
     };
     if all.is_empty() {
@@ -215,6 +219,23 @@ fn prepare(arguments: &Arguments, terminal: &mut Terminal) -> Result<Refinement,
 }
 
 impl Arguments {
+    /// The clients, and the families that they are all of: the largest of the default ones that are not too many to be
+    /// checked in minutes, where the arguments leave it open.
+    fn clients(&self, library: &Library) -> Option<(Vec<Bounds>, Vec<Client>)> {
+        let asked = self.bounds();
+        let is_open = self.plain.is_none() && self.size.is_none();
+        let smaller = (2..=4).rev().map(|size| Bounds { plain: 0, size, ..asked });
+        let open = [asked, Bounds { plain: 0, ..asked }].into_iter().chain(smaller);
+        for bounds in open.filter(|_| is_open) {
+            let families = bounds.families(library);
+            if let Ok(all) = clients(library, &families, MOST_BY_DEFAULT) {
+                return Some((families, all));
+            }
+        }
+        let families = asked.families(library);
+        clients(library, &families, MOST).ok().map(|all| (families, all))
+    }
+
     /// The bounds that the arguments give.
     fn bounds(&self) -> Bounds {
         Bounds {
@@ -222,7 +243,7 @@ impl Arguments {
             calls: usize::from(self.calls),
             nodes: u32::from(self.nodes.unwrap_or(self.threads.max(2))),
             values: u64::from(self.values),
-            plain: usize::from(self.plain),
+            plain: usize::from(self.plain.unwrap_or(2)),
             objects: usize::from(self.objects),
             size: usize::from(self.size.unwrap_or(0)),
             ..Bounds::default()

@@ -17,12 +17,12 @@ use crate::library::mentions;
 use objects::object_sets;
 use usage::{shows, subsets};
 
-/// More clients than can be kept.
+/// More clients than were asked for at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
-/// How many clients are kept at most.
-const MOST: usize = 4_000_000;
+/// More clients than can be kept.
+pub const MOST: usize = 4_000_000;
 
 /// A client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,15 +78,19 @@ pub enum Op {
     Get(usize),
 }
 
-/// All clients of some families, the smallest first.
+/// All clients of some families, the smallest first, if they are at most so many.
 ///
 /// # Errors
 /// [`TooMany`]
-pub fn clients(library: &Library, families: &[Bounds]) -> Result<Vec<Client>, TooMany> {
+pub fn clients(
+    library: &Library,
+    families: &[Bounds],
+    most: usize,
+) -> Result<Vec<Client>, TooMany> {
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
     for bounds in families {
-        family(library, bounds, &mut found, &mut seen)?;
+        family(library, bounds, most, &mut found, &mut seen)?;
     }
     found.sort_by_key(|client: &Client| {
         let size: usize = client.threads.iter().map(|(_, ops)| ops.len()).sum();
@@ -99,17 +103,24 @@ pub fn clients(library: &Library, families: &[Bounds]) -> Result<Vec<Client>, To
 fn family(
     library: &Library,
     bounds: &Bounds,
+    most: usize,
     found: &mut Vec<Client>,
     seen: &mut FxHashSet<u128>,
 ) -> Result<(), TooMany> {
     for nodes in placements(bounds.threads, bounds.nodes) {
         for objects in object_sets(library, bounds, &nodes) {
             // A location shows something only if there are two accesses; methods of the base take two.
-            let most = if bounds.guarded { 1 } else { 2 };
-            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(most) };
+            let shown = if bounds.guarded { 1 } else { 2 };
+            let locations = if is_base(library) { 2 } else { (bounds.plain / 2).min(shown) };
             for homes in tuples(locations, bounds.nodes) {
-                let frame =
-                    Frame { library, bounds, nodes: &nodes, objects: &objects, homes: &homes };
+                let frame = Frame {
+                    library,
+                    bounds,
+                    most,
+                    nodes: &nodes,
+                    objects: &objects,
+                    homes: &homes,
+                };
                 frame.fill(found, seen)?;
             }
         }
@@ -149,6 +160,7 @@ fn tuples(length: usize, nodes: u32) -> Vec<Vec<u32>> {
 struct Frame<'a> {
     library: &'a Library,
     bounds: &'a Bounds,
+    most: usize,
     nodes: &'a [u32],
     objects: &'a [ObjectText],
     homes: &'a [u32],
@@ -172,7 +184,7 @@ impl Frame<'_> {
         let thread = chosen.len();
         if thread == sequences.len() {
             if self.is_sensible(chosen) && seen.insert(self.key(chosen)) {
-                if found.len() >= MOST {
+                if found.len() >= self.most {
                     return Err(TooMany);
                 }
                 let threads = self.nodes.iter().zip(chosen.iter());
