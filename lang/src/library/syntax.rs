@@ -297,3 +297,18 @@ pub enum StatementKind {
     /// `return e`.
     Return(Option<Expr>),
 }
+
+impl StatementKind {
+    /// The blocks in it, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = &[Statement]> {
+        let (first, second) = match self {
+            Self::If(_, then, otherwise) => (Some(then), Some(otherwise)),
+            Self::Loop(body)
+            | Self::While(_, body)
+            | Self::For(_, _, body)
+            | Self::Count(_, _, _, body) => (Some(body), None),
+            Self::Assign { .. } | Self::Call { .. } | Self::Break | Self::Return(_) => (None, None),
+        };
+        first.into_iter().chain(second).map(Vec::as_slice)
+    }
+}

@@ -28,12 +28,11 @@ impl Library {
         for body in implementation.clone().flat_map(|all| &all.bodies) {
             in_block(&body.statements, &mut visit);
         }
-        let memory = self.memory.iter().chain(implementation.clone().flat_map(|all| &all.memory));
-        for memory in memory {
+        let memory = self.memory.iter().chain(implementation.flat_map(|all| &all.memory));
+        for memory in memory.clone() {
             let exprs = memory.count.iter().chain(&memory.initial);
             exprs.for_each(|expr| in_expr(expr, &mut visit));
         }
-        let memory = self.memory.iter().chain(implementation.flat_map(|all| &all.memory));
         let is_home = |memory: &Memory| {
             let is_home = memory.shape == Shape::Home && memory.class.is_some();
             is_home && (memory.object.is_none() || memory.says_home)
@@ -73,24 +72,17 @@ fn in_block(block: &[Statement], visit: &mut impl FnMut(&Place)) {
             StatementKind::Call { arguments, .. } => {
                 arguments.iter().for_each(|argument| in_expr(argument, visit));
             }
-            StatementKind::If(condition, then, otherwise) => {
-                in_expr(condition, visit);
-                in_block(then, visit);
-                in_block(otherwise, visit);
-            }
-            StatementKind::Loop(body) => in_block(body, visit),
-            StatementKind::While(expr, body) | StatementKind::For(_, expr, body) => {
-                in_expr(expr, visit);
-                in_block(body, visit);
-            }
-            StatementKind::Count(_, first, last, body) => {
+            StatementKind::If(expr, ..)
+            | StatementKind::While(expr, _)
+            | StatementKind::For(_, expr, _) => in_expr(expr, visit),
+            StatementKind::Count(_, first, last, _) => {
                 in_expr(first, visit);
                 in_expr(last, visit);
-                in_block(body, visit);
             }
             StatementKind::Return(value) => value.iter().for_each(|value| in_expr(value, visit)),
-            StatementKind::Break => {}
+            StatementKind::Loop(_) | StatementKind::Break => {}
         }
+        statement.kind.blocks().for_each(|block| in_block(block, visit));
     }
 }
 

@@ -48,12 +48,7 @@ fn returns_last(block: &[Statement], errors: &mut Vec<Diagnostic>) {
                 returns_last(otherwise, errors);
                 continue;
             }
-            Kind::If(_, then, otherwise) => returned(then).or_else(|| returned(otherwise)),
-            Kind::Loop(body)
-            | Kind::While(_, body)
-            | Kind::For(_, _, body)
-            | Kind::Count(_, _, _, body) => returned(body),
-            _ => None,
+            kind => kind.blocks().find_map(returned),
         };
         if let Some(span) = inner {
             let message = "expected `return` where the body ends, found it before other statements";
@@ -66,12 +61,7 @@ fn returns_last(block: &[Statement], errors: &mut Vec<Diagnostic>) {
 fn returned(block: &[Statement]) -> Option<Span> {
     block.iter().find_map(|statement| match &statement.kind {
         Kind::Return(_) => Some(statement.span),
-        Kind::If(_, then, otherwise) => returned(then).or_else(|| returned(otherwise)),
-        Kind::Loop(body)
-        | Kind::While(_, body)
-        | Kind::For(_, _, body)
-        | Kind::Count(_, _, _, body) => returned(body),
-        _ => None,
+        kind => kind.blocks().find_map(returned),
     })
 }
 
@@ -83,22 +73,13 @@ fn own_calls<'l>(
     found: &mut Vec<(&'l str, Span)>,
 ) {
     for statement in block {
-        match &statement.kind {
-            Kind::Call { name, arguments, .. }
-                if library.method(name).is_some() && is_own(library, body, arguments) =>
-            {
-                found.push((name, statement.span));
-            }
-            Kind::If(_, then, otherwise) => {
-                own_calls(library, body, then, found);
-                own_calls(library, body, otherwise, found);
-            }
-            Kind::Loop(inner)
-            | Kind::While(_, inner)
-            | Kind::For(_, _, inner)
-            | Kind::Count(_, _, _, inner) => own_calls(library, body, inner, found),
-            _ => {}
+        if let Kind::Call { name, arguments, .. } = &statement.kind
+            && library.method(name).is_some()
+            && is_own(library, body, arguments)
+        {
+            found.push((name, statement.span));
         }
+        statement.kind.blocks().for_each(|inner| own_calls(library, body, inner, found));
     }
 }
 
