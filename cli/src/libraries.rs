@@ -14,6 +14,7 @@ use model::allowed::{MISUSES, Options, Question};
 use model::library::{SHIPPED, load, shipped};
 use model::refine;
 
+use crate::engine::Request;
 use crate::models::Models;
 use crate::problem::{Problem, problems};
 
@@ -112,10 +113,36 @@ pub fn inlined(
     inline(test, libraries, Depth::Full).map_err(|errors| problems(source, errors))
 }
 
+/// A test with its calls replaced, unless it misuses libraries; and what is wrong with it. Misuse that hangs on values is
+/// looked for under the first of the test's models.
+pub fn inlined_if_sound(
+    test: &Test,
+    source: &Arc<Source>,
+    libraries: &Libraries,
+    models: &Models,
+    request: &Request,
+) -> (Option<Test>, Vec<Problem>) {
+    let first = models.of_test(test, source).ok().and_then(|all| all.into_iter().next());
+    let mut wrong = first.map_or_else(Vec::new, |model| {
+        let how = (&request.options(), request.loops);
+        misuses(test, source, libraries, model.model(), how)
+    });
+    if wrong.iter().any(|problem| problem.diagnostic.is_error()) {
+        return (None, wrong);
+    }
+    match inlined(test, source, libraries) {
+        Ok(inlined) => (Some(inlined), wrong),
+        Err(errors) => {
+            wrong.extend(errors);
+            (None, wrong)
+        }
+    }
+}
+
 /// How a test misuses libraries, before its calls are replaced: errors, or warnings where it hangs on values.
 ///
 /// Whether the test fits the model, those say who ask about it.
-pub fn misuses(
+fn misuses(
     test: &Test,
     source: &Arc<Source>,
     libraries: &Libraries,

@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::engine::{self, Engine, Found, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
-use crate::libraries::{InlineOption, LibraryOption, inlined, misuses};
+use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;
@@ -129,23 +129,11 @@ fn ask_about(
     answer.problems = diagnostics;
     let Some((mut test, source)) = loaded else { return answer };
     if inline {
-        let first = models.of_test(&test, &source).ok().and_then(|all| all.into_iter().next());
-        if let Some(model) = first {
-            let how = (&request.options(), request.loops);
-            let wrong = misuses(&test, &source, request.libraries(), model.model(), how);
-            let is_wrong = wrong.iter().any(|problem| problem.diagnostic.is_error());
-            answer.problems.extend(wrong);
-            if is_wrong {
-                return answer;
-            }
-        }
-        match inlined(&test, &source, request.libraries()) {
-            Ok(inlined) => test = inlined,
-            Err(errors) => {
-                answer.problems.extend(errors);
-                return answer;
-            }
-        }
+        let libraries = request.libraries();
+        let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, models, request);
+        answer.problems.extend(wrong);
+        let Some(inlined) = inlined else { return answer };
+        test = inlined;
     }
     let asked = match models.of_test(&test, &source) {
         Ok(asked) => asked,

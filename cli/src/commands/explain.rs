@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{Input, load_test};
-use crate::libraries::{InlineOption, LibraryOption, inlined, misuses};
+use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::LoadedModel;
 use crate::options::{Format, FormatOption, SolverOptions, choose_models, show_problems};
 use crate::problem::problems;
@@ -74,26 +74,13 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    if arguments.inline.inline {
-        let request = arguments.solver.request();
-        let first = models.of_test(&test, &source).ok().and_then(|all| all.into_iter().next());
-        if let Some(model) = first {
-            let how = (&request.options(), request.loops);
-            let wrong = misuses(&test, &source, libraries, model.model(), how);
-            show_problems(&wrong, terminal);
-            if wrong.iter().any(|problem| problem.diagnostic.is_error()) {
-                return Exit::BadInput;
-            }
-        }
-        match inlined(&test, &source, libraries) {
-            Ok(inlined) => test = inlined,
-            Err(wrong) => {
-                show_problems(&wrong, terminal);
-                return Exit::BadInput;
-            }
-        }
-    }
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
+    if arguments.inline.inline {
+        let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, &models, &request);
+        show_problems(&wrong, terminal);
+        let Some(inlined) = inlined else { return Exit::BadInput };
+        test = inlined;
+    }
     let model = match models.of_test(&test, &source) {
         Ok(models) => models.into_iter().next(),
         Err(errors) => return refuse(&source, errors, terminal),
