@@ -31,7 +31,8 @@ const PLACES: [&str; 12] = ["x", "y", "z", "w", "u", "v", "s", "t", "p", "q", "r
 const RESULTS: [&str; 12] = ["a", "b", "c", "h", "i", "j", "k", "l", "m", "n", "aa", "bb"];
 const IDS: [&str; 4] = ["d", "e", "f", "g"];
 
-fn pick(names: &[&str], index: usize) -> String {
+/// The name of a place, register or id by its number; beyond the last, numbers follow the names.
+pub(super) fn pick(names: &[&str], index: usize) -> String {
     match names.get(index) {
         Some(name) => (*name).to_owned(),
         None => format!("{}{}", names[index % names.len()], index / names.len()),
@@ -270,7 +271,11 @@ pub fn test(shape: &Shape, completion: Completion) -> Test {
         let result = RESULTS.iter().position(|name| *name == observable.name);
         (result.unwrap_or(usize::MAX), observable.name.clone())
     });
-    let shown = observables.len();
+    generated(Dialect::Rdma, program, observables)
+}
+
+/// A program as a test that says nothing but what it observes.
+pub(super) fn generated(dialect: Dialect, program: Program, observables: Vec<Observable>) -> Test {
     Test {
         name: "generated".to_owned(),
         title: None,
@@ -278,10 +283,10 @@ pub fn test(shape: &Shape, completion: Completion) -> Test {
         models: Vec::new(),
         tags: Vec::new(),
         loop_bound: None,
-        dialect: Dialect::Rdma,
+        dialect,
         program,
+        shown: observables.len(),
         observables,
-        shown,
         expectations: Vec::new(),
     }
 }

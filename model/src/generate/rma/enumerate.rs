@@ -53,7 +53,6 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         if self.program.processes.last().is_some_and(|body| !body.is_empty()) {
             self.end_process();
         }
-        let process = self.process();
         for target in 0..self.bounds.processes as u8 {
             self.with(Statement::Flush { process: target });
         }
@@ -78,7 +77,6 @@ impl<F: FnMut(Program)> Growing<'_, F> {
                 });
             });
         });
-        debug_assert_eq!(process, self.process());
     }
 
     fn end_process(&mut self) {
@@ -166,7 +164,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
 }
 
 /// Whether a statement is there that can show or order nothing: a local read of what nobody writes, or a flush without
-/// an access to its process since the last one, or before the next.
+/// an access to its process since the last one, or, if it is the first, before the next.
 fn has_idle(program: &Program) -> bool {
     let is_written = |place: Place| {
         let actions = program.statements().flat_map(|(_, statement)| statement.actions());
@@ -179,14 +177,12 @@ fn has_idle(program: &Program) -> bool {
         body.iter().enumerate().any(|(index, statement)| match *statement {
             Statement::Read { at } => !is_written(at),
             Statement::Flush { process } => {
-                let is_end = |other: &&Statement| **other != Statement::Flush { process };
-                let before = body[..index].iter().rev().take_while(is_end);
-                let after = body[index + 1..].iter().take_while(is_end);
-                let is_alone = !body[..index].contains(statement)
-                    && !before.clone().chain(after).any(|other| goes_to(other, process));
-                let repeats = body[..index].contains(statement)
-                    && !before.clone().any(|other| goes_to(other, process));
-                is_alone || repeats
+                let (before, after) = (&body[..index], &body[index + 1..]);
+                let is_other = |other: &&Statement| *other != statement;
+                let goes_there = |other: &Statement| goes_to(other, process);
+                let orders_before = before.iter().rev().take_while(is_other).any(goes_there);
+                let orders_after = after.iter().take_while(is_other).any(goes_there);
+                !orders_before && (before.contains(statement) || !orders_after)
             }
             _ => false,
         })

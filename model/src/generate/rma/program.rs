@@ -11,6 +11,8 @@ use lang::program::{
 use lang::source::Span;
 use lang::{Dialect, Test};
 
+use crate::generate::program::{generated, pick};
+
 /// A location's number in its program.
 pub type Place = u8;
 
@@ -127,14 +129,6 @@ pub struct Program {
 
 const PLACES: [&str; 12] = ["X", "Y", "Z", "W", "U", "V", "S", "T", "P", "Q", "R", "O"];
 
-/// The name of a register or location, by its number.
-fn pick(names: &[&str], index: usize) -> String {
-    match names.get(index) {
-        Some(name) => (*name).to_owned(),
-        None => format!("{}{}", names[index % names.len()], index / names.len()),
-    }
-}
-
 fn place_name(place: Place) -> String {
     pick(&PLACES, usize::from(place))
 }
@@ -229,19 +223,7 @@ impl Program {
                 what: Observed::Register(RegisterId(index)),
             })
             .collect();
-        Test {
-            name: "generated".to_owned(),
-            title: None,
-            source: None,
-            models: Vec::new(),
-            tags: Vec::new(),
-            loop_bound: None,
-            dialect: Dialect::CoreRma,
-            program,
-            shown: observables.len(),
-            observables,
-            expectations: Vec::new(),
-        }
+        generated(Dialect::CoreRma, program, observables)
     }
 
     fn checked(
