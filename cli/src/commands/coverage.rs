@@ -13,7 +13,6 @@ use model::coverage::{IMPLIED, Implied, Suite, implied};
 use model::generate::draft::Draft;
 use model::generate::pivot::Pivot;
 use model::generate::search::{Bounds, Known, Vocabulary};
-use serde_json::json;
 
 use super::compare::{BoundsOptions, bounds_of, load};
 use super::generate::{make, suite};
@@ -196,20 +195,13 @@ fn write(
     suite: &Suite,
     bounds: Bounds,
 ) -> Result<(), String> {
-    let head = json!({
-        "schema": "litmus-suite/1",
-        "version": env!("CARGO_PKG_VERSION"),
-        "command": "coverage --missing",
-        "model": { "name": model.name(), "hash": model.identity.hash },
-        "bounds": format!("{bounds}"),
-    });
-    let source = format!(
-        "litmus coverage --missing, {} {}; at most {bounds}",
-        model.name(),
-        model.identity.hash
-    );
-    let model_text = (model.model(), !model.is_own);
-    let mut written = suite::Suite::open(folder, &head, model_text, source)?;
+    let origin = suite::Origin {
+        command: "coverage --missing".to_owned(),
+        choices: None,
+        bounds: bounds.to_string(),
+        model,
+    };
+    let mut written = suite::Suite::open(folder, &origin)?;
     if written.counts.units > 0 {
         return Err(format!("{}: expected a new or empty folder", folder.display()));
     }

@@ -13,7 +13,7 @@ use model::generate::shape::Completion;
 use serde_json::{Value as Json, json};
 
 use super::Common;
-use super::suite::{Made, Suite, Tried, Unit};
+use super::suite::{Made, Origin, Suite, Tried, Unit};
 use crate::exit::Exit;
 use crate::interrupt::stop_on_signal;
 use crate::models::LoadedModel;
@@ -47,18 +47,13 @@ impl<'m> Generation<'m> {
         model: &'m LoadedModel,
         vocabulary: &'m Vocabulary,
     ) -> Result<Self, String> {
-        let head = json!({
-            "schema": "litmus-suite/1",
-            "version": env!("CARGO_PKG_VERSION"),
-            "command": format!("gen {way}"),
-            "model": { "name": model.name(), "hash": model.identity.hash },
-            "choices": choices,
-            "bounds": format!("{bounds}"),
-        });
-        let (name, hash) = (model.name(), &model.identity.hash);
-        let source = format!("litmus gen {way}, {name} {hash}; at most {bounds}");
-        let is_shipped = !model.is_own;
-        let suite = Suite::open(&common.output, &head, (model.model(), is_shipped), source)?;
+        let origin = Origin {
+            command: format!("gen {way}"),
+            choices: Some(choices.clone()),
+            bounds: bounds.to_string(),
+            model,
+        };
+        let suite = Suite::open(&common.output, &origin)?;
         Ok(Self {
             model,
             vocabulary,

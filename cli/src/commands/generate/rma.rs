@@ -1,5 +1,6 @@
 //! `litmus gen pivot` for models of coreRMA: as the paper's authors made their tests.
 
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
 use lang::cat::model::DefinitionId;
@@ -51,9 +52,13 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),
     };
+    // All rules are looked for in the same programs.
+    let known: [OnceCell<Vec<Program>>; 2] = Default::default();
     generation.fill(parts.len(), terminal, |generation, index, terminal| {
         terminal.progress().set_message(names[index].clone());
-        unit(generation, &parts[index], terminal)
+        let part = &parts[index];
+        let all = known[part.bounds.processes - 1].get_or_init(|| by_size(part.bounds));
+        unit(generation, part, all, terminal)
     })
 }
 
@@ -87,17 +92,27 @@ fn parts(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Part>, String
     Ok(parts.collect())
 }
 
+/// The programs within the bounds, the smallest first.
+fn by_size(bounds: Bounds) -> Vec<Program> {
+    let mut all = Vec::new();
+    programs(bounds, &mut |program| all.push(program));
+    all.sort_by_key(Program::size);
+    all
+}
+
 /// All tests of a rule, by size.
-fn unit(generation: &Generation<'_>, part: &Part, terminal: &mut Terminal) -> Unit {
+fn unit(
+    generation: &Generation<'_>,
+    part: &Part,
+    all: &[Program],
+    terminal: &mut Terminal,
+) -> Unit {
     let model = generation.model.model();
     let mut unit = Unit {
         name: format!("{}, {}", part.rule, part.bounds),
         title: format!("{}: {}", model.name, part.rule),
         ..Unit::default()
     };
-    let mut all = Vec::new();
-    programs(part.bounds, &mut |program| all.push(program));
-    all.sort_by_key(Program::size);
     let pivot = Pivot::new(model, part.id);
     let work = |program: &Program| -> Result<Tried, Undecided> {
         let Some(instance) = pivot.instance(program, &|_| true) else { return Ok(Tried::Nothing) };
@@ -113,6 +128,6 @@ fn unit(generation: &Generation<'_>, part: &Part, terminal: &mut Terminal) -> Un
         terminal.progress().tick();
         ControlFlow::Continue(())
     };
-    map_in_order(&all, generation.jobs, &generation.stop, work, each);
+    map_in_order(all, generation.jobs, &generation.stop, work, each);
     unit
 }

@@ -16,6 +16,7 @@ use model::generate::text::{Content, Words};
 use model::verdict;
 use serde_json::{Value as Json, json};
 
+use crate::models::LoadedModel;
 use crate::ordered::Panic;
 
 /// The journal's name.
@@ -74,6 +75,41 @@ pub struct Counts {
     pub unlisted: u64,
 }
 
+/// What a suite is made by.
+pub struct Origin<'m> {
+    /// The command, as far as every test repeats it.
+    pub command: String,
+    /// What else its tests depend on.
+    pub choices: Option<Json>,
+    /// How large they are.
+    pub bounds: String,
+    /// The model that verdicts are of.
+    pub model: &'m LoadedModel,
+}
+
+impl Origin<'_> {
+    /// The first line of the journal.
+    fn head(&self) -> Json {
+        let mut head = json!({
+            "schema": "litmus-suite/1",
+            "version": env!("CARGO_PKG_VERSION"),
+            "command": self.command,
+            "model": { "name": self.model.name(), "hash": self.model.identity.hash },
+            "bounds": self.bounds,
+        });
+        if let Some(choices) = &self.choices {
+            head["choices"] = choices.clone();
+        }
+        head
+    }
+
+    /// What tests say of where they come from.
+    fn source(&self) -> String {
+        let (name, hash) = (self.model.name(), &self.model.identity.hash);
+        format!("litmus {}, {name} {hash}; at most {}", self.command, self.bounds)
+    }
+}
+
 /// A suite in a folder.
 pub struct Suite<'m> {
     folder: PathBuf,
@@ -104,16 +140,12 @@ impl Unit {
 }
 
 impl<'m> Suite<'m> {
-    /// Opens a folder for a suite that `head` describes: a new one, or one that the same command began.
+    /// Opens a folder for a suite: a new one, or one that the same command began.
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn open(
-        folder: &Path,
-        head: &Json,
-        (model, is_shipped): (&'m Model, bool),
-        source: String,
-    ) -> Result<Self, String> {
+    pub fn open(folder: &Path, origin: &Origin<'m>) -> Result<Self, String> {
+        let head = origin.head();
         let told =
             |what: &str, error: std::io::Error| format!("{}: {what}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(|error| told("cannot be made", error))?;
@@ -146,13 +178,13 @@ impl<'m> Suite<'m> {
             journal,
             names: BTreeMap::new(),
             used: BTreeSet::new(),
-            model,
-            is_shipped,
-            source,
+            model: origin.model.model(),
+            is_shipped: !origin.model.is_own,
+            source: origin.source(),
             counts: Counts::default(),
         };
         if whole == 0 {
-            suite.line(head)?;
+            suite.line(&head)?;
         }
         for line in lines {
             suite.remember(line)?;
