@@ -1,12 +1,27 @@
 //! Relations between events as bit matrices. A set is kept as the identity on it.
+//!
+//! Programs of up to 64 events have rows of one word: sequence and closure, half of the time of an evaluation, have loops of
+//! their own for those.
 
 /// A relation over `0..size`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Relation {
     size: usize,
     /// Words of 64 bits in each row.
     words: usize,
     bits: Vec<u64>,
+}
+
+impl Clone for Relation {
+    fn clone(&self) -> Self {
+        Self { bits: self.bits.clone(), ..*self }
+    }
+
+    // The memory is used again: most relations of an evaluation replace one of the same size.
+    fn clone_from(&mut self, other: &Self) {
+        (self.size, self.words) = (other.size, other.words);
+        self.bits.clone_from(&other.bits);
+    }
 }
 
 impl Relation {
@@ -90,37 +105,81 @@ impl Relation {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
     }
 
+    /// Makes it hold nowhere, over `0..size`.
+    pub fn clear(&mut self, size: usize) {
+        (self.size, self.words) = (size, size.div_ceil(64).max(1));
+        self.bits.clear();
+        self.bits.resize(self.words * size, 0);
+    }
+
     /// `self ; other`.
     pub fn then(&self, other: &Self) -> Self {
-        let mut result = Self::empty(self.size);
-        for (from, middle) in self.pairs() {
-            let row = other.row(middle);
-            result.row_mut(from).iter_mut().zip(row).for_each(|(word, other)| *word |= other);
-        }
+        let mut result = Self::default();
+        result.set_sequence(self, other);
         result
+    }
+
+    /// Makes it `first ; second`.
+    pub fn set_sequence(&mut self, first: &Self, second: &Self) {
+        self.clear(first.size);
+        if self.words == 1 {
+            for (row, from) in self.bits.iter_mut().zip(&first.bits) {
+                let mut middles = *from;
+                while middles != 0 {
+                    *row |= second.bits[middles.trailing_zeros() as usize];
+                    middles &= middles - 1;
+                }
+            }
+            return;
+        }
+        for (from, middle) in first.pairs() {
+            let row = second.row(middle);
+            self.row_mut(from).iter_mut().zip(row).for_each(|(word, other)| *word |= other);
+        }
     }
 
     /// `self^-1`.
     pub fn inverse(&self) -> Self {
-        let mut result = Self::empty(self.size);
-        self.pairs().for_each(|(from, to)| result.insert(to, from));
+        let mut result = Self::default();
+        result.set_inverse(self);
         result
     }
 
-    /// `self+` (Warshall).
+    /// Makes it `other^-1`.
+    pub fn set_inverse(&mut self, other: &Self) {
+        self.clear(other.size);
+        other.pairs().for_each(|(from, to)| self.insert(to, from));
+    }
+
+    /// `self+`.
     pub fn closure(&self) -> Self {
         let mut result = self.clone();
+        result.close();
+        result
+    }
+
+    /// Makes it `self+` (Warshall).
+    pub fn close(&mut self) {
+        if self.words == 1 {
+            for middle in 0..self.size {
+                let through = self.bits[middle];
+                if through != 0 {
+                    let reaching = self.bits.iter_mut().filter(|row| **row >> middle & 1 == 1);
+                    reaching.for_each(|row| *row |= through);
+                }
+            }
+            return;
+        }
         let mut through = vec![0; self.words];
         for middle in 0..self.size {
-            through.copy_from_slice(result.row(middle));
+            through.copy_from_slice(self.row(middle));
             for from in 0..self.size {
-                if result.contains(from, middle) {
-                    let row = result.row_mut(from);
+                if self.contains(from, middle) {
+                    let row = self.row_mut(from);
                     row.iter_mut().zip(&through).for_each(|(word, other)| *word |= other);
                 }
             }
         }
-        result
     }
 
     /// The restriction to pairs of which both elements are in the set (an identity relation).

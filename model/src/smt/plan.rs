@@ -54,6 +54,31 @@ pub enum Op {
     Range(NodeIndex),
 }
 
+impl Op {
+    /// The nodes that its value is computed from; a recursive name has none.
+    pub fn operands(&self) -> Vec<NodeIndex> {
+        match self {
+            Self::Union(all) => all.clone(),
+            Self::Intersection(a, b)
+            | Self::Difference(a, b)
+            | Self::Product(a, b)
+            | Self::Sequence(a, b) => vec![*a, *b],
+            Self::Complement(_, a)
+            | Self::Inverse(a)
+            | Self::Plus(a)
+            | Self::Domain(a)
+            | Self::Range(a) => vec![*a],
+            Self::Static(_)
+            | Self::ReadsFrom
+            | Self::PollsFrom
+            | Self::Choice(_)
+            | Self::Recursive(_)
+            | Self::Empty
+            | Self::Universe => Vec::new(),
+        }
+    }
+}
+
 /// One node of the plan.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -65,6 +90,8 @@ pub struct Node {
     pub is_recursive: bool,
     /// Static, and its restriction to the events that happen is its value: computed once.
     pub is_local: bool,
+    /// It is an order, or an axiom or ⊤ depends on it.
+    pub is_needed: bool,
 }
 
 /// A recursive group: nodes `first..last` are evaluated until the bodies are stable.
@@ -169,7 +196,30 @@ impl Plan {
         };
         plan.undefined_reads = undefined(&plan, UNDEFINED_READS);
         plan.undefined_writes = undefined(&plan, UNDEFINED_WRITES);
+        plan.mark_needed();
         Ok(plan)
+    }
+
+    /// Marks the orders, which are axioms of their own, and what the axioms and the sets of ⊤ depend on.
+    fn mark_needed(&mut self) {
+        let undefined = [self.undefined_reads.node, self.undefined_writes.node];
+        let mut needed = self.axioms.clone();
+        needed.extend(undefined.into_iter().flatten());
+        let is_order = |node: &NodeIndex| matches!(self.nodes[*node].op, Op::Choice(_));
+        needed.extend((0..self.nodes.len()).filter(is_order));
+        while let Some(node) = needed.pop() {
+            if std::mem::replace(&mut self.nodes[node].is_needed, true) {
+                continue;
+            }
+            match self.nodes[node].op {
+                Op::Recursive(_) => {
+                    let of_it = |group: &&Group| group.bodies.iter().any(|(name, _)| *name == node);
+                    let groups = self.groups.iter().filter(of_it);
+                    needed.extend(groups.flat_map(|group| &group.bodies).map(|(_, body)| *body));
+                }
+                ref op => needed.extend(op.operands()),
+            }
+        }
     }
 
     /// The body of a name of a recursive group.
@@ -249,24 +299,20 @@ impl Layout<'_> {
             let node: &Node = &self.plan.nodes[*node];
             (node.is_static, node.is_local)
         };
-        let operands: Vec<NodeIndex> = match &op {
-            Op::Union(all) => all.clone(),
-            Op::Intersection(a, b)
-            | Op::Difference(a, b)
-            | Op::Product(a, b)
-            | Op::Sequence(a, b) => vec![*a, *b],
-            Op::Complement(_, a) | Op::Inverse(a) | Op::Plus(a) | Op::Domain(a) | Op::Range(a) => {
-                vec![*a]
-            }
-            _ => Vec::new(),
-        };
+        let operands = op.operands();
         let chosen = matches!(op, Op::ReadsFrom | Op::PollsFrom | Op::Choice(_) | Op::Recursive(_));
         let is_static = !chosen && operands.iter().all(|node| flags(node).0);
         let pairwise = !matches!(op, Op::Sequence(..) | Op::Plus(_) | Op::Domain(_) | Op::Range(_));
         let is_local = is_static && pairwise && operands.iter().all(|node| flags(node).1);
         let is_recursive = matches!(op, Op::Recursive(_))
             || operands.iter().any(|operand| self.plan.nodes[*operand].is_recursive);
-        self.plan.nodes.push(Node { op: op.clone(), is_static, is_recursive, is_local });
+        self.plan.nodes.push(Node {
+            op: op.clone(),
+            is_static,
+            is_recursive,
+            is_local,
+            is_needed: false,
+        });
         self.known.insert(op, self.plan.nodes.len() - 1);
         self.plan.nodes.len() - 1
     }
@@ -376,7 +422,7 @@ impl Layout<'_> {
 }
 
 /// The set of the events of one stamp; `None` for bases that are no stamp's.
-fn stamp(base: Base) -> Option<Stamp> {
+pub(crate) fn stamp(base: Base) -> Option<Stamp> {
     Some(match base {
         Base::InitialWrites => Stamp::Init,
         Base::CpuRead => Stamp::CpuRead,

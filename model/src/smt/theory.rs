@@ -114,8 +114,8 @@ impl<'p> Evaluation<'p> {
                 node = group.last;
                 continue;
             }
-            if !self.plan.nodes[node].is_static {
-                self.values[node] = self.compute(node);
+            if self.is_to_compute(node) {
+                self.compute(node);
             }
             node += 1;
         }
@@ -126,28 +126,34 @@ impl<'p> Evaluation<'p> {
             if !self.plan.nodes[node].is_static {
                 continue;
             }
-            self.values[node] = match &self.unrestricted[node] {
-                Some(value) => value.restricted_to(&self.facts.executed),
+            match &self.unrestricted[node] {
+                Some(value) => self.values[node] = value.restricted_to(&self.facts.executed),
                 None => self.compute(node),
-            };
+            }
         }
+    }
+
+    /// What choices determine, and somebody asks for.
+    fn is_to_compute(&self, node: NodeIndex) -> bool {
+        let node = &self.plan.nodes[node];
+        !node.is_static && node.is_needed
     }
 
     fn fixpoint(&mut self, group: &super::plan::Group) {
         let size = self.plan.size;
         for (name, _) in &group.bodies {
-            self.values[*name] = Relation::empty(size);
+            self.values[*name].clear(size);
             if let Op::Recursive(index) = self.plan.nodes[*name].op {
-                self.stages[index] = vec![0; size * size];
+                self.stages[index].clear();
+                self.stages[index].resize(size * size, 0);
             }
         }
+        let is_recursive = |node: &NodeIndex| self.plan.nodes[*node].is_recursive;
+        let computed = (group.first..group.last).filter(|node| self.is_to_compute(*node));
+        let (growing, fixed): (Vec<NodeIndex>, Vec<NodeIndex>) = computed.partition(is_recursive);
+        fixed.into_iter().for_each(|node| self.compute(node));
         for stage in 1.. {
-            for node in group.first..group.last {
-                let names_itself = matches!(self.plan.nodes[node].op, Op::Recursive(_));
-                if !self.plan.nodes[node].is_static && !names_itself {
-                    self.values[node] = self.compute(node);
-                }
-            }
+            growing.iter().for_each(|node| self.compute(*node));
             let mut changed = false;
             for (name, body) in &group.bodies {
                 let Op::Recursive(index) = self.plan.nodes[*name].op else { continue };
@@ -165,64 +171,70 @@ impl<'p> Evaluation<'p> {
         }
     }
 
-    fn compute(&self, node: NodeIndex) -> Relation {
+    /// Computes a node's value from those of its operands, in the memory of the value before.
+    fn compute(&mut self, node: NodeIndex) {
+        // A recursive name is set by the iteration of its group.
+        if matches!(self.plan.nodes[node].op, Op::Recursive(_)) {
+            return;
+        }
+        let mut result = std::mem::take(&mut self.values[node]);
+        self.compute_into(&mut result, node);
+        self.values[node] = result;
+    }
+
+    fn compute_into(&self, result: &mut Relation, node: NodeIndex) {
         let value = |node: &NodeIndex| &self.values[*node];
         let size = self.plan.size;
         let executed = &self.facts.executed;
         match &self.plan.nodes[node].op {
-            Op::Static(base) => self.plan.base(*base).restricted_to(executed),
-            Op::ReadsFrom => self.facts.reads_from.clone(),
-            Op::PollsFrom => self.facts.polls_from.clone(),
-            Op::Choice(choice) => {
-                self.facts.choices.get(*choice).cloned().unwrap_or(Relation::empty(size))
-            }
-            // Set by the iteration of its group.
-            Op::Recursive(_) => self.values[node].clone(),
-            Op::Empty => Relation::empty(size),
-            Op::Universe => executed.clone(),
+            Op::Static(base) => *result = self.plan.base(*base).restricted_to(executed),
+            Op::ReadsFrom => result.clone_from(&self.facts.reads_from),
+            Op::PollsFrom => result.clone_from(&self.facts.polls_from),
+            Op::Choice(choice) => match self.facts.choices.get(*choice) {
+                Some(order) => result.clone_from(order),
+                None => result.clear(size),
+            },
+            Op::Empty | Op::Recursive(_) => result.clear(size),
+            Op::Universe => result.clone_from(executed),
             Op::Union(all) => {
-                let mut result = Relation::empty(size);
+                result.clear(size);
                 all.iter().for_each(|operand| result.unite(value(operand)));
-                result
             }
             Op::Intersection(a, b) => {
-                let mut result = value(a).clone();
+                result.clone_from(value(a));
                 result.intersect(value(b));
-                result
             }
             Op::Difference(a, b) => {
-                let mut result = value(a).clone();
+                result.clone_from(value(a));
                 result.subtract(value(b));
-                result
             }
             Op::Complement(ty, a) => {
-                let mut result = match ty {
+                *result = match ty {
                     Type::Set => executed.clone(),
                     Type::Relation => Relation::from_fn(size, |_, _| true).restricted_to(executed),
                 };
                 result.subtract(value(a));
-                result
             }
             Op::Product(a, b) => {
+                result.clear(size);
                 let (from, to) = (value(a), value(b));
-                let mut result = Relation::empty(size);
                 for (first, _) in from.pairs() {
                     to.pairs().for_each(|(second, _)| result.insert(first, second));
                 }
-                result
             }
-            Op::Sequence(a, b) => value(a).then(value(b)),
-            Op::Inverse(a) => value(a).inverse(),
-            Op::Plus(a) => value(a).closure(),
+            Op::Sequence(a, b) => result.set_sequence(value(a), value(b)),
+            Op::Inverse(a) => result.set_inverse(value(a)),
+            Op::Plus(a) => {
+                result.clone_from(value(a));
+                result.close();
+            }
             Op::Domain(a) => {
-                let mut result = Relation::empty(size);
+                result.clear(size);
                 value(a).pairs().for_each(|(from, _)| result.insert(from, from));
-                result
             }
             Op::Range(a) => {
-                let mut result = Relation::empty(size);
+                result.clear(size);
                 value(a).pairs().for_each(|(_, to)| result.insert(to, to));
-                result
             }
         }
     }
