@@ -5,5 +5,6 @@
 
 pub mod draft;
 pub mod enumerate;
+mod executions;
 pub mod pivot;
 pub mod program;

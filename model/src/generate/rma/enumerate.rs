@@ -56,17 +56,18 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         for target in 0..self.bounds.processes as u8 {
             self.with(Statement::Flush { process: target });
         }
-        self.local(&mut |this, at| {
+        // A read may be one that is counted already.
+        self.local(0, 0, &mut |this, at| {
             this.with(Statement::Read { at });
             this.with(Statement::Write { at });
         });
-        self.local(&mut |this, local| {
-            this.any(&mut |this, remote| {
+        self.local(2, 1, &mut |this, local| {
+            this.any(2, 1, &mut |this, remote| {
                 this.with(Statement::Put { to: remote, from: local });
                 this.with(Statement::Get { into: local, from: remote });
-                this.local(&mut |this, addend| {
+                this.local(3, 2, &mut |this, addend| {
                     this.with(Statement::Rga { into: local, at: remote, addend });
-                    this.local(&mut |this, desired| {
+                    this.local(4, 2, &mut |this, desired| {
                         this.with(Statement::Cas {
                             into: local,
                             at: remote,
@@ -77,6 +78,13 @@ impl<F: FnMut(Program)> Growing<'_, F> {
                 });
             });
         });
+    }
+
+    /// Whether a statement of so many actions and writes may fit, with the reads that its writes need.
+    fn fits(&self, actions: usize, writes: usize) -> bool {
+        let surplus = self.unseen.iter().map(|unseen| usize::from(unseen.min(&0).unsigned_abs()));
+        let reads = writes.saturating_sub(surplus.sum());
+        self.used + self.missing() + actions + reads <= self.bounds.size
     }
 
     fn end_process(&mut self) {
@@ -99,31 +107,38 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         }
     }
 
-    /// With each location of this process, known or new.
-    fn local(&mut self, then: &mut dyn FnMut(&mut Self, Place)) {
+    /// With each location of this process, known or new, if a statement of so many actions and writes may fit.
+    fn local(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Place)) {
+        if !self.fits(actions, writes) {
+            return;
+        }
         let process = self.process();
         for at in 0..self.program.homes.len() {
             if self.program.homes[at] == process {
                 then(self, at as Place);
             }
         }
-        self.new_place(process, then);
+        if self.fits(actions + 1, writes) {
+            self.new_place(process, then);
+        }
     }
 
-    /// With each location of any process, known or new.
-    fn any(&mut self, then: &mut dyn FnMut(&mut Self, Place)) {
+    /// With each location of any process, as [`Self::local`].
+    fn any(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Place)) {
+        if !self.fits(actions, writes) {
+            return;
+        }
         for at in 0..self.program.homes.len() {
             then(self, at as Place);
         }
         for home in 0..self.bounds.processes as u8 {
-            self.new_place(home, then);
+            if self.fits(actions + 1, writes) {
+                self.new_place(home, then);
+            }
         }
     }
 
     fn new_place(&mut self, home: u8, then: &mut dyn FnMut(&mut Self, Place)) {
-        if self.used + self.missing() + 2 > self.bounds.size {
-            return;
-        }
         self.used += 1;
         self.program.homes.push(home);
         self.unseen.push(0);

@@ -3,6 +3,7 @@
 //! As with [`super::super::shape`], the rest follows: locations begin with different values, local writes write different ones,
 //! every local read has a register of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1). All accesses are atomic.
 
+use compiler::skeleton::Stamp;
 use lang::outcome::{Observable, Observed};
 use lang::program::{
     Expr, Location, LocationId, NodeId, Origin, Program as Checked, Register, RegisterId, RmaKind,
@@ -68,6 +69,19 @@ impl Statement {
             }
         };
         actions.into_iter().flatten()
+    }
+
+    /// The kinds of its actions (Table 3).
+    pub fn stamps(self) -> &'static [Stamp] {
+        match self {
+            Self::Read { .. } => &[Stamp::CpuRead],
+            Self::Write { .. } => &[Stamp::CpuWrite],
+            Self::Flush { .. } => &[Stamp::Flush],
+            Self::Put { .. } => &[Stamp::NicLocalRead, Stamp::NicRemoteWrite],
+            Self::Get { .. } => &[Stamp::NicRemoteRead, Stamp::NicLocalWrite],
+            Self::Rga { .. } => &[Stamp::NicLocalRead, Stamp::NicFetchOp, Stamp::NicLocalWrite],
+            Self::Cas { .. } => &[Stamp::NicLocalRead, Stamp::NicCompareSwap, Stamp::NicLocalWrite],
+        }
     }
 
     /// How many actions it has.
