@@ -12,10 +12,11 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use lang::Test;
+use lang::diagnostic::Diagnostic;
 use lang::source::Source;
 use model::allowed::{Allowed, Question};
 use model::explain::explain;
-use model::verdict;
+use model::verdict::{self, Checked};
 use serde_json::json;
 
 use crate::engine::{self, Engine, Found, Refusal, Request};
@@ -55,6 +56,9 @@ pub struct Arguments {
     /// Show an execution for each outcome
     #[arg(long)]
     witness: bool,
+    /// Only check verdicts, without finding all outcomes; tests without verdicts are skipped
+    #[arg(long, conflicts_with = "witness")]
+    verdict_only: bool,
     #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
@@ -68,6 +72,10 @@ const FEW: usize = 4;
 
 /// Asks about all tests; wrong ones do not keep it from asking about the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.verdict_only && arguments.engine != Engine::Smt {
+        return terminal
+            .usage_error("--verdict-only is of the engine smt; others find all outcomes");
+    }
     let head = [("schema", json!("litmus-allowed/1"))];
     let mut report = Report::new(terminal, arguments.format.format, &head);
     if let Some(models) = arguments.models.load(&mut report) {
@@ -91,8 +99,7 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     let layout = Layout::new(report.look(), is_few || arguments.witness, &inputs, models);
     report.terminal.begin_progress(inputs.len());
 
-    let (witness, inline) = (arguments.witness, arguments.inline.inline);
-    let work = |input: &Input| ask_about(input, models, &request, witness, inline);
+    let work = |input: &Input| ask_about(input, models, &request, arguments);
     let each = |input: &Input, answer: Result<Answer, String>| {
         report.terminal.progress().inc(1);
         match answer {
@@ -113,6 +120,14 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
 }
 
+/// What an engine says of a test.
+enum Asked {
+    /// Everything.
+    Outcomes(Box<Found>),
+    /// Verdicts, and misuses of libraries.
+    Verdicts((Vec<Checked>, Vec<Diagnostic>)),
+}
+
 /// What came of a file.
 #[derive(Default)]
 struct Answer {
@@ -121,18 +136,12 @@ struct Answer {
     skips: Vec<Skip>,
 }
 
-fn ask_about(
-    input: &Input,
-    models: &Models,
-    request: &Request,
-    witness: bool,
-    inline: bool,
-) -> Answer {
+fn ask_about(input: &Input, models: &Models, request: &Request, arguments: &Arguments) -> Answer {
     let mut answer = Answer::default();
     let (loaded, diagnostics) = load_test(input);
     answer.problems = diagnostics;
     let Some((mut test, source)) = loaded else { return answer };
-    if inline {
+    if arguments.inline.inline {
         let libraries = request.libraries();
         let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, models, request);
         answer.problems.extend(wrong);
@@ -147,8 +156,27 @@ fn ask_about(
         }
     };
     for model in asked {
-        match engine::ask(&test, model.model(), request) {
-            Ok(found) => answer.add(&test, &source, &model, request, found),
+        let skip = |reason: String| Skip {
+            test: test.name.clone(),
+            file: input.name(),
+            model: model.name().to_owned(),
+            reason,
+        };
+        let asked = if arguments.verdict_only {
+            engine::verdicts(&test, &model, request).map(Asked::Verdicts)
+        } else {
+            engine::ask(&test, model.model(), request).map(|found| Asked::Outcomes(Box::new(found)))
+        };
+        match asked {
+            Ok(Asked::Outcomes(found)) => answer.add(&test, &source, &model, request, *found),
+            Ok(Asked::Verdicts((checked, _))) if checked.is_empty() => {
+                answer.skips.push(skip("no verdict of the test speaks of the model".to_owned()));
+                continue;
+            }
+            Ok(Asked::Verdicts((checked, misuses))) => {
+                answer.problems.extend(problems(&source, misuses));
+                answer.results.push(TestResult::of_verdicts(&test, &source, model.name(), checked));
+            }
             Err(Refusal::Unsupported(reason)) => {
                 let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };
                 let found = Found { allowed, unsupported: Some(reason), ..Found::default() };
@@ -157,12 +185,7 @@ fn ask_about(
             }
             // Of all tests below a folder, those are meant that the model speaks of.
             Err(Refusal::Undefined(undefined)) if !models.chosen.is_empty() && !input.is_named => {
-                answer.skips.push(Skip {
-                    test: test.name.clone(),
-                    file: input.name(),
-                    model: model.name().to_owned(),
-                    reason: undefined[0].message.clone(),
-                });
+                answer.skips.push(skip(undefined[0].message.clone()));
                 continue;
             }
             Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => {
@@ -170,7 +193,9 @@ fn ask_about(
                 continue;
             }
         }
-        if witness && let Some(result) = answer.results.last_mut() {
+        if arguments.witness
+            && let Some(result) = answer.results.last_mut()
+        {
             match witnesses(&test, &source, &model, request, result) {
                 Ok(found) => result.witnesses = found,
                 Err(errors) => answer.problems.extend(errors),
