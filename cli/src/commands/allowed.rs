@@ -19,6 +19,7 @@ use model::explain::explain;
 use model::verdict::{self, Checked};
 use serde_json::json;
 
+use crate::cache::{self, Cache};
 use crate::engine::{self, Engine, Found, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
@@ -59,12 +60,25 @@ pub struct Arguments {
     /// Only check verdicts, without finding all outcomes; tests without verdicts are skipped
     #[arg(long, conflicts_with = "witness")]
     verdict_only: bool,
+    /// Keep results in this folder, and take those that are there of the same program, model and engine
+    #[arg(long, value_name = "DIR", conflicts_with = "verdict_only")]
+    cache: Option<PathBuf>,
     #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
     #[command(flatten)]
     shard: ShardOption,
+}
+
+impl Arguments {
+    /// The files and folders that results depend on.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let models = self.models.models.iter().map(PathBuf::from);
+        let models = models.filter(|path| path.extension().is_some_and(|ending| ending == "cat"));
+        let libraries = self.libraries.paths().map(PathBuf::from);
+        self.paths.iter().cloned().chain(models).chain(libraries).collect()
+    }
 }
 
 /// How many files may be named for each to get a block of lines instead of one line.
@@ -99,7 +113,13 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     let layout = Layout::new(report.look(), is_few || arguments.witness, &inputs, models);
     report.terminal.begin_progress(inputs.len());
 
-    let work = |input: &Input| ask_about(input, models, &request, arguments);
+    let texts: Vec<String> = arguments.libraries.texts().into_iter().map(|one| one.text).collect();
+    let cache = match arguments.cache.as_ref().map(|folder| Cache::open(folder, &texts)).transpose()
+    {
+        Ok(cache) => cache,
+        Err(message) => return report.usage_error("unusable-cache", &message),
+    };
+    let work = |input: &Input| ask_about(input, models, &request, cache.as_ref(), arguments);
     let each = |input: &Input, answer: Result<Answer, String>| {
         report.terminal.progress().inc(1);
         match answer {
@@ -136,7 +156,13 @@ struct Answer {
     skips: Vec<Skip>,
 }
 
-fn ask_about(input: &Input, models: &Models, request: &Request, arguments: &Arguments) -> Answer {
+fn ask_about(
+    input: &Input,
+    models: &Models,
+    request: &Request,
+    cache: Option<&Cache>,
+    arguments: &Arguments,
+) -> Answer {
     let mut answer = Answer::default();
     let (loaded, diagnostics) = load_test(input);
     answer.problems = diagnostics;
@@ -165,7 +191,15 @@ fn ask_about(input: &Input, models: &Models, request: &Request, arguments: &Argu
         let asked = if arguments.verdict_only {
             engine::verdicts(&test, &model, request).map(Asked::Verdicts)
         } else {
-            engine::ask(&test, model.model(), request).map(|found| Asked::Outcomes(Box::new(found)))
+            let inline = arguments.inline.inline;
+            let asked = cache::Asked { source: &source, model: &model, request, inline };
+            let known = cache.and_then(|cache| cache.get(&asked, test.observables.len()));
+            let ask = || {
+                let found = engine::ask(&test, model.model(), request)?;
+                cache.iter().for_each(|cache| cache.put(&asked, &found));
+                Ok(found)
+            };
+            known.map_or_else(ask, Ok).map(|found| Asked::Outcomes(Box::new(found)))
         };
         match asked {
             Ok(Asked::Outcomes(found)) => answer.add(&test, &source, &model, request, *found),
