@@ -29,7 +29,7 @@ use crate::terminal::Terminal;
 
 use output::Output;
 
-/// Turn tests into programs that run them, or into herd's files; show how they would be run
+/// Turn tests into programs that run them, into files for herd7, or into plans
 ///
 /// A program in C needs libibverbs and nothing else; it says itself how it is built and run. herd7 and litmus7 get tests
 /// of one node without remote operations.
@@ -175,7 +175,7 @@ fn compile(input: &Input, target: Target, models: &Models, request: &Request) ->
     let (loaded, problems) = load_test(input);
     let mut answer = Answer { problems, ..Answer::default() };
     let Some((test, source)) = loaded else { return answer };
-    let plan = || Plan::new(&test).map_err(|error| error.diagnostic());
+    let plan = || Plan::new(&test).map_err(|error| Box::new(error.diagnostic()));
     let text = match target {
         Target::Plan => plan().map(|plan| Some(plan.describe(&test, &source).to_string())),
         Target::VerbsC => plan().map(|plan| match verdicts(&test, &source, models, request) {
@@ -195,7 +195,7 @@ fn compile(input: &Input, target: Target, models: &Models, request: &Request) ->
     match text {
         Ok(text) => answer.text = text,
         Err(diagnostic) => {
-            answer.skip = Some((diagnostic.message.clone(), Problem::at(&source, diagnostic)));
+            answer.skip = Some((diagnostic.message.clone(), Problem::at(&source, *diagnostic)));
         }
     }
     answer

@@ -37,7 +37,7 @@ pub struct Written {
 ///
 /// # Errors
 /// The program has something that there is no form for, with its place.
-pub fn write(test: &Test) -> Result<Written, Diagnostic> {
+pub fn write(test: &Test) -> Result<Written, Box<Diagnostic>> {
     on_one_cpu(test)?;
     let locations = names::locations(&test.program);
     let observed: Vec<RegisterId> = test
@@ -74,14 +74,15 @@ pub fn write(test: &Test) -> Result<Written, Diagnostic> {
 }
 
 /// Refuses something that there is no form for.
-fn refusal(span: Span, found: &str) -> Diagnostic {
+fn refusal(span: Span, found: &str) -> Box<Diagnostic> {
     let message = format!("expected what herd's X86_64 can say, found {found}");
-    Diagnostic::error("not-for-herd", span, message).label("no form in herd's files").help(
+    let error = Diagnostic::error("not-for-herd", span, message).label("no form in herd's files");
+    Box::new(error.help(
         "herd gets programs of reads, writes, sums, fences and locked instructions on one node",
-    )
+    ))
 }
 
-fn on_one_cpu(test: &Test) -> Result<(), Diagnostic> {
+fn on_one_cpu(test: &Test) -> Result<(), Box<Diagnostic>> {
     let first = |thread: usize| {
         let body = test.program.threads.get(thread).map(|thread| thread.body.as_slice());
         body.and_then(<[Stmt]>::first).map_or(Span::default(), |stmt| stmt.span)
@@ -148,7 +149,7 @@ fn initial_state(
     program: &Program,
     locations: &[String],
     columns: &[Column],
-) -> Result<String, Diagnostic> {
+) -> Result<String, Box<Diagnostic>> {
     let mut items = Vec::new();
     for (location, name) in program.locations.iter().zip(locations) {
         let value = code::checked(location.initial, location.span)?;

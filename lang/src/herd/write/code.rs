@@ -41,7 +41,7 @@ pub fn is_remote(kind: &StmtKind) -> bool {
 }
 
 /// A number that an instruction can hold, and that is the same in four bytes and in eight.
-pub fn checked(value: u64, span: Span) -> Result<u64, Diagnostic> {
+pub fn checked(value: u64, span: Span) -> Result<u64, Box<Diagnostic>> {
     if value > i32::MAX as u64 {
         return Err(refusal(span, "a number of more than 31 bits"));
     }
@@ -54,7 +54,7 @@ pub fn column(
     thread: ThreadId,
     locations: &[String],
     observed: &[RegisterId],
-) -> Result<Column, Diagnostic> {
+) -> Result<Column, Box<Diagnostic>> {
     let body = program.threads.get(thread.0).map_or(&[][..], |thread| &thread.body);
     let own = |id: &RegisterId| program.registers.get(id.0).is_some_and(|one| one.thread == thread);
     let observed: Vec<RegisterId> = observed.iter().copied().filter(own).collect();
@@ -129,12 +129,12 @@ impl Writer<'_> {
         self.lines.push(line);
     }
 
-    fn fresh(&mut self, span: Span) -> Result<&'static str, Diagnostic> {
+    fn fresh(&mut self, span: Span) -> Result<&'static str, Box<Diagnostic>> {
         let next = self.free.next().copied();
         next.ok_or_else(|| refusal(span, "a thread of more registers than x86 has"))
     }
 
-    fn register(&mut self, id: RegisterId, span: Span) -> Result<&'static str, Diagnostic> {
+    fn register(&mut self, id: RegisterId, span: Span) -> Result<&'static str, Box<Diagnostic>> {
         if let Some(name) = self.registers.get(&id) {
             return Ok(name);
         }
@@ -143,7 +143,7 @@ impl Writer<'_> {
         Ok(name)
     }
 
-    fn scratch(&mut self, span: Span) -> Result<&'static str, Diagnostic> {
+    fn scratch(&mut self, span: Span) -> Result<&'static str, Box<Diagnostic>> {
         if let Some(name) = self.scratch {
             return Ok(name);
         }
@@ -153,7 +153,7 @@ impl Writer<'_> {
     }
 
     /// A register that is read.
-    fn read(&mut self, id: RegisterId, span: Span) -> Result<&'static str, Diagnostic> {
+    fn read(&mut self, id: RegisterId, span: Span) -> Result<&'static str, Box<Diagnostic>> {
         let name = self.register(id, span)?;
         if !self.assigned.contains(&id) {
             self.declared.insert(name);
@@ -161,16 +161,16 @@ impl Writer<'_> {
         Ok(name)
     }
 
-    fn location(&self, id: LocationId, span: Span) -> Result<String, Diagnostic> {
+    fn location(&self, id: LocationId, span: Span) -> Result<String, Box<Diagnostic>> {
         let name = self.locations.get(id.0);
         name.map(|name| format!("({name})")).ok_or_else(|| refusal(span, "no location"))
     }
 
-    fn statements(&mut self, body: &[Stmt]) -> Result<(), Diagnostic> {
+    fn statements(&mut self, body: &[Stmt]) -> Result<(), Box<Diagnostic>> {
         body.iter().try_for_each(|stmt| self.statement(stmt))
     }
 
-    fn statement(&mut self, stmt: &Stmt) -> Result<(), Diagnostic> {
+    fn statement(&mut self, stmt: &Stmt) -> Result<(), Box<Diagnostic>> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign { register, value } => {
@@ -198,7 +198,7 @@ impl Writer<'_> {
                 if register.is_some_and(|register| self.wanted.contains(&register)) {
                     let found = "a fetch-and-add whose result is used";
                     let help = "herd has `lock add`, which forgets what was there, and no xadd";
-                    return Err(refusal(span, found).help(help));
+                    return Err(Box::new(refusal(span, found).help(help)));
                 }
                 let operand = self.operand(addend, span)?;
                 self.line(format!("lock addq {operand},{location}"));
@@ -234,7 +234,7 @@ impl Writer<'_> {
         expected: &Expr,
         desired: &Expr,
         span: Span,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Box<Diagnostic>> {
         self.value(expected, "rax", span)?;
         let desired = match desired {
             Expr::Register(id) => self.read(*id, span)?,
@@ -254,7 +254,7 @@ impl Writer<'_> {
     }
 
     /// A value as the operand of an instruction.
-    fn operand(&mut self, value: &Expr, span: Span) -> Result<String, Diagnostic> {
+    fn operand(&mut self, value: &Expr, span: Span) -> Result<String, Box<Diagnostic>> {
         let (registers, constant) = sum(value, span)?;
         Ok(match registers.as_slice() {
             [] => format!("${constant}"),
@@ -268,7 +268,12 @@ impl Writer<'_> {
     }
 
     /// Puts a value into a register.
-    fn value(&mut self, value: &Expr, target: &'static str, span: Span) -> Result<(), Diagnostic> {
+    fn value(
+        &mut self,
+        value: &Expr,
+        target: &'static str,
+        span: Span,
+    ) -> Result<(), Box<Diagnostic>> {
         let (registers, constant) = sum(value, span)?;
         let mut terms = Vec::new();
         for id in registers {
@@ -309,7 +314,7 @@ impl Writer<'_> {
         then: &[Stmt],
         otherwise: &[Stmt],
         span: Span,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Box<Diagnostic>> {
         let mut tests = Vec::new();
         conjuncts(condition, true, &mut tests);
         // Two jumps to one alternative are more than our reader takes.
@@ -353,7 +358,7 @@ impl Writer<'_> {
         wanted: bool,
         label: &str,
         span: Span,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Box<Diagnostic>> {
         let zero = Expr::Constant(0);
         let (left, right, is_equal) = match test {
             Expr::Binary(BinaryOp::Equal, left, right) => (&**left, &**right, wanted),
@@ -394,7 +399,7 @@ fn is_constant(value: &Expr) -> bool {
 }
 
 /// A value as registers and a number that are added up.
-fn sum(value: &Expr, span: Span) -> Result<(Vec<RegisterId>, u64), Diagnostic> {
+fn sum(value: &Expr, span: Span) -> Result<(Vec<RegisterId>, u64), Box<Diagnostic>> {
     if is_constant(value) {
         return Ok((Vec::new(), checked(value.evaluate(&|_| 0), span)?));
     }
