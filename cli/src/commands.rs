@@ -12,6 +12,7 @@ pub mod explain;
 pub mod fmt;
 pub mod generate;
 pub mod man;
+pub mod merge;
 pub mod models;
 pub mod refine;
 pub mod report;

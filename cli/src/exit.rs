@@ -31,6 +31,12 @@ impl Exit {
         }
     }
 
+    /// The one with this number; what no command exits with is a bug.
+    pub fn of_code(code: u64) -> Self {
+        let all = [Self::Fine, Self::Violation, Self::Unknown, Self::Usage, Self::BadInput];
+        all.into_iter().find(|exit| u64::from(exit.code()) == code).unwrap_or(Self::Internal)
+    }
+
     /// At least as heavy as another.
     pub fn raise(&mut self, other: Self) {
         *self = (*self).max(other);

@@ -16,6 +16,7 @@ mod ordered;
 mod pages;
 mod problem;
 mod report;
+mod shard;
 mod table;
 mod terminal;
 
@@ -48,12 +49,13 @@ struct Arguments {
 enum Command {
     Allowed(commands::allowed::Arguments),
     Explain(commands::explain::Arguments),
-    Run(commands::run::Arguments),
+    Run(Box<commands::run::Arguments>),
     Report(commands::report::Arguments),
     Gen(commands::generate::Arguments),
     Coverage(commands::coverage::Arguments),
     Compare(commands::compare::Arguments),
     Refine(commands::refine::Arguments),
+    Merge(commands::merge::Arguments),
     Agent(commands::agent::Arguments),
     Compile(commands::compile::Arguments),
     Check(commands::check::Arguments),
@@ -105,6 +107,7 @@ fn run(arguments: Arguments) -> Exit {
         Command::Coverage(arguments) => commands::coverage::run(&arguments, &mut terminal),
         Command::Compare(arguments) => commands::compare::run(&arguments, &mut terminal),
         Command::Refine(arguments) => commands::refine::run(&arguments, &mut terminal),
+        Command::Merge(arguments) => commands::merge::run(&arguments, &mut terminal),
         Command::Agent(arguments) => commands::agent::run(&arguments, &mut terminal),
         Command::Compile(arguments) => commands::compile::run(&arguments, &mut terminal),
         Command::Check(arguments) => commands::check::run(&arguments, &mut terminal),

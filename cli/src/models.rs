@@ -46,6 +46,14 @@ impl LoadedModel {
     }
 }
 
+impl Models {
+    /// Names and hashes of the models that the command line names.
+    pub fn identities(&self) -> String {
+        let one = |model: &Arc<LoadedModel>| format!("{} {}", model.name(), model.identity.hash);
+        self.chosen.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// The names of the shipped models.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| *name)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use executor::record::ShardOf;
 use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
@@ -48,6 +49,8 @@ pub struct Report<'t> {
     good: usize,
     open: usize,
     bad: usize,
+    /// Which part of a whole it is of.
+    pub shard: Option<ShardOf>,
 }
 
 impl<'t> Report<'t> {
@@ -69,6 +72,7 @@ impl<'t> Report<'t> {
             good: 0,
             open: 0,
             bad: 0,
+            shard: None,
         }
     }
 
@@ -169,6 +173,25 @@ impl<'t> Report<'t> {
         }
     }
 
+    /// Problems and skips of other reports, which have raised the exit code already.
+    pub fn known(&mut self, errors: Vec<Json>, warnings: Vec<Json>, skipped: Vec<Json>) {
+        let text = |json: &Json, name: &str| json[name].as_str().unwrap_or_default().to_owned();
+        for json in &skipped {
+            *self.skip_reasons.entry(text(json, "reason")).or_default() += 1;
+        }
+        if self.format == Format::Table {
+            for json in errors.iter().chain(&warnings) {
+                let [severity, code, message] =
+                    ["severity", "code", "message"].map(|name| text(json, name));
+                let (file, line) = (text(json, "file"), &json["line"]);
+                self.terminal.err(&format!("{file}:{line}: {severity}[{code}]: {message}\n"));
+            }
+        }
+        self.errors.extend(errors);
+        self.warnings.extend(warnings);
+        self.skipped.extend(skipped);
+    }
+
     /// Something to be read by people; not in JSON.
     pub fn tell(&mut self, text: &str) {
         if self.format == Format::Table {
@@ -184,6 +207,10 @@ impl<'t> Report<'t> {
     /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and open
     /// results are called in the summary.
     pub fn finish(self, tail: &[(&str, Json)], words: [&str; 3]) -> Exit {
+        let mut tail = tail.to_vec();
+        if let Some(shard) = &self.shard {
+            tail.extend([("exit", json!(self.exit.code())), ("shard", json!(shard))]);
+        }
         match self.format {
             Format::Json => {
                 let mut text = "\n]".to_owned();
@@ -195,7 +222,7 @@ impl<'t> Report<'t> {
                 for (name, list) in lists {
                     text.push_str(&format!(",\n\"{name}\":{}", Json::Array(list.clone())));
                 }
-                for (name, value) in tail {
+                for (name, value) in &tail {
                     text.push_str(&format!(",\n{}:{value}", json!(name)));
                 }
                 text.push_str("\n}\n");

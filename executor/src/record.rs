@@ -44,6 +44,22 @@ pub struct LibraryText {
     pub text: String,
 }
 
+/// Which part of a whole an output is, as `--shard` splits it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ShardOf {
+    /// Which part, from 1.
+    pub part: usize,
+    /// How many parts there are.
+    pub of: usize,
+    /// [`hash_text`] of all that parts of one whole have in common: the command, its inputs.
+    pub question: String,
+    /// How many inputs the whole has.
+    pub inputs: usize,
+    /// The number of each input of this part, from 0, and its name.
+    pub items: Vec<(usize, String)>,
+}
+
 /// The first line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -82,6 +98,9 @@ pub struct Header {
     /// When the run began, in UTC as ISO 8601.
     #[serde(default)]
     pub started: Option<String>,
+    /// Which part of a run it is, if it is not the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardOf>,
     /// When it ended; no line of its own, but that of the record's last `end` line.
     #[serde(skip)]
     pub ended: Option<String>,

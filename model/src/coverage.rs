@@ -1,7 +1,7 @@
 //! What a suite tests: which changes of a model make some verdict of it wrong.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use lang::Test;
 use lang::cat::model::{Axiom, AxiomKind, Model};
@@ -22,10 +22,9 @@ pub struct Suite {
     pub model: Model,
     /// Its changes, see [`changes::of`].
     pub changes: Vec<Change>,
+    /// The smallest first.
     cases: Vec<Case>,
     is_own: bool,
-    /// The cases, those first that noticed a change last: the next change is likely to be like it.
-    order: Mutex<Vec<usize>>,
 }
 
 /// A test under a model.
@@ -55,10 +54,13 @@ impl Suite {
             allowed: OnceLock::new(),
             concerned: OnceLock::new(),
         };
-        let cases: Vec<Case> =
+        let mut cases: Vec<Case> =
             (0..tests.len()).filter(|test| speaks(&tests[*test])).map(case).collect();
-        let order = Mutex::new((0..cases.len()).collect());
-        Self { changes: changes::of(&model), model, cases, is_own, order }
+        let size = |case: &Case| {
+            case.test().program.threads.iter().map(|thread| thread.body.len()).sum::<usize>()
+        };
+        cases.sort_by_key(size);
+        Self { changes: changes::of(&model), model, cases, is_own }
     }
 
     /// How many tests speak of the model.
@@ -66,17 +68,13 @@ impl Suite {
         self.cases.len()
     }
 
-    /// The name of a test of which some verdict does not hold after the change.
+    /// The name of the first of the smallest tests of which some verdict does not hold after the change.
     pub fn noticed(&self, change: usize) -> Option<String> {
-        let order = self.order().clone();
-        let case = order.into_iter().find(|case| self.notices(*case, change))?;
-        let mut order = self.order();
-        order.retain(|other| *other != case);
-        order.insert(0, case);
+        let case = (0..self.cases.len()).find(|case| self.notices(*case, change))?;
         Some(self.cases[case].test().name.clone())
     }
 
-    /// The names of all such tests, in the order of the suite.
+    /// The names of all such tests, the smallest first.
     pub fn all_that_notice(&self, change: usize) -> Vec<String> {
         let noticing = (0..self.cases.len()).filter(|case| self.notices(*case, change));
         noticing.map(|case| self.cases[case].test().name.clone()).collect()
@@ -86,10 +84,6 @@ impl Suite {
         let case = &self.cases[case];
         case.is_concerned(self, change)
             && case.notices(&self.model, &self.changes[change], self.is_own).unwrap_or(false)
-    }
-
-    fn order(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -27,6 +27,7 @@ use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip};
+use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 
 use result::{Layout, TestResult, Witness};
@@ -58,6 +59,8 @@ pub struct Arguments {
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
+    #[command(flatten)]
+    shard: ShardOption,
 }
 
 /// How many files may be named for each to get a block of lines instead of one line.
@@ -74,7 +77,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>) {
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    report.shard = arguments.shard.keep(&mut inputs, &models.identities());
     unreadable.into_iter().for_each(|problem| report.problem(problem));
     let max_states = arguments.max_states;
     let libraries = match arguments.libraries.load() {

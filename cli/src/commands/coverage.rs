@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use executor::record::hash_text;
 use lang::Test;
 use model::coverage::{IMPLIED, Implied, Suite, implied};
 use model::generate::draft::Draft;
@@ -21,6 +22,7 @@ use crate::input::{self, load_test};
 use crate::models::LoadedModel;
 use crate::options::{FormatOption, JobsOption, show_problems};
 use crate::ordered::map_in_order;
+use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 
 /// Show which axioms, rules and table cells of a model a suite tests
@@ -49,6 +51,8 @@ pub struct Arguments {
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
+    #[command(flatten)]
+    shard: ShardOption,
 }
 
 /// What is known of a rule.
@@ -64,6 +68,8 @@ pub enum Status {
     Missing(Box<(Draft, suite::Made)>),
     /// Nor does any program that was tried; how many were.
     Searched(u64),
+    /// It is of another part of the whole.
+    Elsewhere,
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
@@ -79,7 +85,15 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let suite = Suite::new(model.model().clone(), &tests, model.is_own);
     // A test checks that the list can be read.
     let implied = implied(IMPLIED).unwrap_or_default();
-    let mut found = statuses(arguments, &model, &suite, &implied, terminal);
+    let names: Vec<String> = suite.changes.iter().map(|change| change.name.clone()).collect();
+    // Every rule is asked of every test.
+    let settings = format!("{}\n{}", model.identity.hash, tests_hash(&tests));
+    let shard = arguments.shard.items(&names, &vec![1; names.len()], &settings);
+    let all = || (0..names.len()).collect();
+    let own = shard
+        .as_ref()
+        .map_or_else(all, |shard| shard.items.iter().map(|(item, _)| *item).collect::<Vec<_>>());
+    let mut found = statuses(arguments, &model, &suite, &implied, &own, terminal);
     let bounds = bounds_of(&arguments.bounds);
     if arguments.missing {
         search(&mut found, &model, &suite, bounds, arguments.jobs.count(), terminal);
@@ -95,7 +109,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     } else if has(|status| matches!(status, Status::Searched(_))) {
         exit.raise(Exit::Unknown);
     }
-    report::Report { suite: &suite, found: &found, bounds }.show(arguments.format.format, terminal);
+    let shard = shard.map(|shard| (shard, exit));
+    report::Report { suite: &suite, found: &found, bounds, shard }
+        .show(arguments.format.format, terminal);
     exit
 }
 
@@ -113,16 +129,21 @@ fn tests(arguments: &Arguments, terminal: &mut Terminal, exit: &mut Exit) -> Vec
     tests
 }
 
+/// One number for the tests, whatever their order of lines.
+fn tests_hash(tests: &[Test]) -> String {
+    hash_text(&tests.iter().map(|test| format!("{test:?}\n")).collect::<String>())
+}
+
 fn statuses(
     arguments: &Arguments,
     model: &LoadedModel,
     suite: &Suite,
     implied: &Implied,
+    own: &[usize],
     terminal: &mut Terminal,
 ) -> Vec<Status> {
-    let all: Vec<usize> = (0..suite.changes.len()).collect();
-    terminal.begin_progress(all.len());
-    let mut found = Vec::new();
+    terminal.begin_progress(own.len());
+    let mut found = vec![Status::Elsewhere; suite.changes.len()];
     let reason = |change: &usize| {
         let key = (model.name().to_owned(), suite.changes[*change].name.clone());
         // A file of the user's may have the name of a shipped model, and say something else.
@@ -133,12 +154,12 @@ fn statuses(
         (Some(reason), None) => Status::Implied(reason.clone()),
         (None, None) => Status::Hole,
     };
-    let each = |_: &usize, status: Result<Status, String>| {
+    let each = |change: &usize, status: Result<Status, String>| {
         terminal.progress().inc(1);
-        found.push(status.unwrap_or(Status::Hole));
+        found[*change] = status.unwrap_or(Status::Hole);
         ControlFlow::Continue(())
     };
-    map_in_order(&all, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+    map_in_order(own, arguments.jobs.count(), &AtomicBool::new(false), work, each);
     found
 }
 

@@ -5,6 +5,7 @@
 
 mod cycles;
 mod generation;
+pub mod part;
 mod pivot;
 mod random;
 mod rma;
@@ -19,6 +20,7 @@ use clap::{Args, Subcommand};
 use crate::commands::compare::{BoundsOptions, load};
 use crate::exit::Exit;
 use crate::options::{FormatOption, JobsOption};
+use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 
 /// Make tests by machine, with verdicts by the engine
@@ -54,6 +56,8 @@ pub struct Common {
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
+    #[command(flatten)]
+    shard: ShardOption,
 }
 
 /// Makes tests.

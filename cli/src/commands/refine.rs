@@ -21,6 +21,7 @@ use crate::libraries::{LibraryOption, by_name};
 use crate::models::Models;
 use crate::options::{Format, FormatOption, JobsOption, show_problems};
 use crate::ordered::map_in_order;
+use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 use record::Record;
 use show::Ended;
@@ -80,6 +81,8 @@ pub struct Arguments {
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
+    #[command(flatten)]
+    shard: ShardOption,
 }
 
 /// What has been found so far.
@@ -160,7 +163,17 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             "{path} exists already; go on with it by --resume {path}, or record in another file"
         ));
     }
-    let (mut record, mut tally) = match Record::open(arguments, &refinement, all.len()) {
+    if arguments.shard.shard.is_some() && arguments.record.is_none() && arguments.resume.is_none() {
+        return terminal.usage_error("--shard needs --record, which `litmus merge` reads");
+    }
+    let names: Vec<String> = (0..all.len()).map(|client| client.to_string()).collect();
+    let costs: Vec<u64> = all.iter().map(|client| client.size().pow(3) as u64).collect();
+    let shard = arguments.shard.items(&names, &costs, &refinement.texts().concat());
+    let own: Vec<&Client> = match &shard {
+        Some(shard) => shard.items.iter().map(|(item, _)| &all[*item]).collect(),
+        None => all.iter().collect(),
+    };
+    let (mut record, mut tally) = match Record::open(arguments, &refinement, all.len(), shard) {
         Ok(known) => known,
         Err(message) => {
             terminal.err(&format!("error: {message}\n"));
@@ -168,7 +181,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     };
     let stop = stop_on_signal();
-    let checked = check_all(arguments, &refinement, &all, &stop, terminal, &mut tally, &mut record);
+    let checked = check_all(arguments, &refinement, &own, &stop, terminal, &mut tally, &mut record);
     terminal.progress().finish_and_clear();
     let was_stopped = stop.load(Ordering::Relaxed);
     let took = began.elapsed();
@@ -183,7 +196,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return Exit::BadInput;
     }
     let up_to = Bounds::describe(&families, refinement.library());
-    let (name, clients) = (&refinement.library().name, all.len());
+    let (name, clients) = (&refinement.library().name, own.len());
     let (up_to, tally) = (up_to.as_str(), &tally);
     let ended = Ended { name, arguments, up_to, tally, clients, checked, took, was_stopped };
     let text = match arguments.format.format {
@@ -255,7 +268,7 @@ impl Arguments {
 fn check_all(
     arguments: &Arguments,
     refinement: &Refinement,
-    clients: &[Client],
+    clients: &[&Client],
     stop: &Arc<AtomicBool>,
     terminal: &mut Terminal,
     tally: &mut Tally,

@@ -26,6 +26,7 @@ use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
 use crate::ordered::map_in_order;
 use crate::report::Report;
+use crate::shard::ShardOption;
 use crate::table;
 use crate::terminal::Terminal;
 
@@ -75,6 +76,8 @@ pub struct Arguments {
     format: RecordFormatOption,
     #[command(flatten)]
     jobs: JobsOption,
+    #[command(flatten)]
+    shard: ShardOption,
     // Last, since its heading holds for all that follows.
     #[command(flatten)]
     verbs: VerbsOptions,
@@ -105,6 +108,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.verbs.is_tuning() {
         return tune::run(arguments, terminal);
     }
+    let is_simulated = arguments.backend == BackendName::Sim && arguments.resume.is_none();
+    if arguments.shard.shard.is_some() && is_simulated && arguments.seed.is_none() {
+        return terminal.usage_error("--shard needs --seed, which all parts must have in common");
+    }
     let mut plan = match Plan::new(arguments, terminal) {
         Ok(plan) => plan,
         Err(exit) => return exit,
@@ -122,8 +129,13 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let mut summary = Summary::default();
     if let Some(models) = arguments.models.load(&mut report) {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
+        let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+        plan.header.shard = arguments.shard.keep(&mut inputs, &models.identities());
+        report.shard.clone_from(&plan.header.shard);
         if plan.begin_record(&mut report) {
-            was_stopped = run_all(arguments, &mut plan, &models, &mut report, &mut summary);
+            unreadable.into_iter().for_each(|problem| report.problem(problem));
+            was_stopped =
+                run_all(arguments, &mut plan, &models, &inputs, &mut report, &mut summary);
         }
     }
     if was_stopped {
@@ -161,11 +173,10 @@ fn run_all(
     arguments: &Arguments,
     plan: &mut Plan,
     models: &Models,
+    inputs: &[Input],
     report: &mut Report<'_>,
     summary: &mut Summary,
 ) -> bool {
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-    unreadable.into_iter().for_each(|problem| report.problem(problem));
     let jobs = arguments.jobs.count();
     let pool = match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
         Ok(pool) => pool,
@@ -183,7 +194,7 @@ fn run_all(
     };
     let stop = stop_on_signal();
     let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
-    let layout = Layout::new(report.look(), is_few, &inputs);
+    let layout = Layout::new(report.look(), is_few, inputs);
     report.terminal.begin_progress(inputs.len());
     let progress = report.terminal.progress();
     let mut writer = plan.writer.take();
@@ -235,7 +246,7 @@ fn run_all(
         answer.failures.into_iter().for_each(|failure| report.failure(failure));
         if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    map_in_order(&inputs, jobs, &stop, |input| runner.run_test(input), each);
+    map_in_order(inputs, jobs, &stop, |input| runner.run_test(input), each);
     if let Some(writer) = &mut writer
         && let Err(error) = writer.end(plan::now().as_deref())
     {

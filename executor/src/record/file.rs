@@ -200,6 +200,7 @@ const HEADER_FIELDS: &[&str] = &[
     "host",
     "nodes",
     "started",
+    "shard",
 ];
 /// Fields of tests' lines that this version knows.
 const TEST_FIELDS: &[&str] = &[

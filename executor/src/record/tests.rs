@@ -19,6 +19,7 @@ fn header() -> Header {
         arguments: Vec::new(),
         libraries: Vec::new(),
         started: None,
+        shard: None,
         ended: None,
     }
 }

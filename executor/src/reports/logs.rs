@@ -177,6 +177,7 @@ pub fn to_record(
         arguments: Vec::new(),
         libraries: Vec::new(),
         started: None,
+        shard: None,
         ended: None,
     };
     let tests = tests.into_iter().map(|test| {

@@ -80,6 +80,7 @@ fn header(backend: &str, iterations: u64, faults: &[&str]) -> Header {
         arguments: Vec::new(),
         libraries: Vec::new(),
         started: None,
+        shard: None,
         ended: None,
     }
 }

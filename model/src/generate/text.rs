@@ -36,7 +36,7 @@ pub struct Content {
     /// Its name, to which a number is added where it is taken.
     pub name: String,
     /// The dialect, if it is not the default.
-    pub dialect: Option<&'static str>,
+    pub dialect: Option<String>,
     /// Declarations, the rule and the statements.
     pub body: String,
 }
@@ -65,7 +65,7 @@ impl Content {
         if !words.source.is_empty() {
             text += &format!("source \"{}\"\n", words.source);
         }
-        if let Some(dialect) = self.dialect {
+        if let Some(dialect) = &self.dialect {
             text += &format!("dialect {dialect}\n");
         }
         if !words.models.is_empty() {

@@ -37,6 +37,13 @@ pub struct Client {
     pub homes: Vec<u32>,
 }
 
+impl Client {
+    /// How many statements it has.
+    pub fn size(&self) -> usize {
+        self.threads.iter().map(|(_, body)| body.len()).sum()
+    }
+}
+
 /// An object of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectText {

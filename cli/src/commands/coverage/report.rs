@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use executor::record::ShardOf;
 use lang::cat::model::{DefinitionKind, Table};
 use model::changes::{CellOf, Change, Named};
 use model::coverage::Suite;
@@ -10,6 +11,7 @@ use model::generate::text::name;
 use serde_json::{Value as Json, json};
 
 use super::Status;
+use crate::exit::Exit;
 use crate::options::Format;
 use crate::table::{count, pad};
 use crate::terminal::{Terminal, Tint};
@@ -18,6 +20,8 @@ pub struct Report<'a> {
     pub suite: &'a Suite,
     pub found: &'a [Status],
     pub bounds: Bounds,
+    /// Which part of the whole it is, and what it comes to.
+    pub shard: Option<(ShardOf, Exit)>,
 }
 
 impl Status {
@@ -28,6 +32,7 @@ impl Status {
             Self::Implied(_) => "·",
             Self::Searched(_) => "-",
             Self::Hole | Self::Missing(_) => "?",
+            Self::Elsewhere => " ",
         }
     }
 
@@ -39,6 +44,7 @@ impl Status {
             Self::Searched(_) => "not found",
             Self::Hole => "hole",
             Self::Missing(_) => "missing",
+            Self::Elsewhere => "elsewhere",
         }
     }
 }
@@ -88,6 +94,9 @@ impl Report<'_> {
         }
         text += "\n  ■ tested   · implied by the rest   - no program found   ? hole\n\n";
         for (change, status) in self.suite.changes.iter().zip(self.found) {
+            if matches!(status, Status::Elsewhere) {
+                continue;
+            }
             let is_open = !matches!(status, Status::Tested(_) | Status::Implied(_));
             if change.cell().is_some() && !is_open && look.verbose == 0 {
                 continue;
@@ -95,7 +104,7 @@ impl Report<'_> {
             let words = match status {
                 Status::Tested(test) => format!("tested by {test}"),
                 Status::Implied(reason) => format!("implied: {reason}"),
-                Status::Hole => "hole".to_owned(),
+                Status::Hole | Status::Elsewhere => "hole".to_owned(),
                 Status::Missing(found) => {
                     let completion = Vocabulary::of(&[&self.suite.model]).completion;
                     format!("hole; {} would test it", name(&found.0.shape, completion))
@@ -129,7 +138,8 @@ impl Report<'_> {
 
     fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
-        self.found.iter().for_each(|status| *counts.entry(status.word()).or_default() += 1);
+        let own = self.found.iter().filter(|status| !matches!(status, Status::Elsewhere));
+        own.for_each(|status| *counts.entry(status.word()).or_default() += 1);
         counts
     }
 
@@ -165,7 +175,7 @@ impl Report<'_> {
                 Status::Tested(test) => json["test"] = json!(test),
                 Status::Implied(reason) => json["reason"] = json!(reason),
                 Status::Searched(tried) => json["tried"] = json!(tried),
-                Status::Hole | Status::Missing(_) => {}
+                Status::Hole | Status::Missing(_) | Status::Elsewhere => {}
             }
             if let Some(CellOf { tables, row, column }) = change.cell() {
                 json["cell"] =
@@ -180,7 +190,10 @@ impl Report<'_> {
                 let table = self.table(tables.first()?)?;
                 let heads: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
                 let row = |row: usize| -> Vec<Option<&str>> {
-                    let word = |column| Some(self.cell(tables, row, column)?.word());
+                    let word = |column| {
+                        let status = self.cell(tables, row, column)?;
+                        (!matches!(status, Status::Elsewhere)).then(|| status.word())
+                    };
                     (0..heads.len()).map(word).collect()
                 };
                 let rows: Vec<Json> = (table.rows.iter().enumerate())
@@ -189,15 +202,22 @@ impl Report<'_> {
                 Some(json!({ "tables": names(tables), "columns": heads, "rows": rows }))
             })
             .collect();
-        json!({
+        let own = self.suite.changes.iter().zip(self.found);
+        let own = own.filter(|(_, status)| !matches!(status, Status::Elsewhere));
+        let mut json = json!({
             "schema": "litmus-coverage/1",
             "model": self.suite.model.name,
             "tests": self.suite.size(),
             "counts": self.counts(),
             "tables": tables,
-            "changes": self.suite.changes.iter().zip(self.found).map(change).collect::<Vec<_>>(),
+            "changes": own.map(change).collect::<Vec<_>>(),
             "bounds": format!("{}", self.bounds),
-        })
+        });
+        if let Some((shard, exit)) = &self.shard {
+            json["exit"] = json!(exit.code());
+            json["shard"] = json!(shard);
+        }
+        json
     }
 }
 

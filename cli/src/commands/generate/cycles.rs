@@ -57,7 +57,8 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         }
     }
     let choices = json!({ "cycles": arguments.cycles });
-    let opened = Generation::open("cycles", &choices, common, &bounds, model, &vocabulary);
+    let opened =
+        Generation::open("cycles", &choices, common, (&bounds, cycles.len()), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),

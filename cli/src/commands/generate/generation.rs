@@ -13,7 +13,8 @@ use model::generate::shape::Completion;
 use serde_json::{Value as Json, json};
 
 use super::Common;
-use super::suite::{Made, Origin, Suite, Tried, Unit};
+use super::part::Part;
+use super::suite::{Counts, Made, Origin, Suite, Tried, Unit};
 use crate::exit::Exit;
 use crate::interrupt::stop_on_signal;
 use crate::models::LoadedModel;
@@ -28,14 +29,45 @@ pub struct Generation<'m> {
     pub jobs: usize,
     /// Set by Ctrl-C; a unit that sees it is not added, so it need not be whole.
     pub stop: Arc<AtomicBool>,
-    suite: Suite<'m>,
+    output: Output<'m>,
     began: Instant,
     format: Format,
 }
 
+/// Where units go.
+enum Output<'m> {
+    Suite(Box<Suite<'m>>),
+    /// A part of a suite.
+    Part(Box<Part<'m>>),
+}
+
+impl Output<'_> {
+    fn counts(&self) -> Counts {
+        match self {
+            Self::Suite(suite) => suite.counts,
+            Self::Part(part) => part.counts,
+        }
+    }
+
+    fn add(&mut self, index: usize, unit: &Unit) -> Result<(), String> {
+        match self {
+            Self::Suite(suite) => suite.add(unit),
+            Self::Part(part) => part.add(index, unit),
+        }
+    }
+
+    /// The units that are to be there at the end, of so many.
+    fn items(&self, units: usize) -> Vec<usize> {
+        match self {
+            Self::Suite(_) => (0..units).collect(),
+            Self::Part(part) => part.items.clone(),
+        }
+    }
+}
+
 impl<'m> Generation<'m> {
-    /// Opens the suite of a command: `way` is the command as far as every test repeats it, and `choices` what else its
-    /// tests depend on.
+    /// Opens the suite of a command, which has so many units: `way` is the command as far as every test repeats it, and
+    /// `choices` what else its tests depend on.
     ///
     /// # Errors
     /// Why the folder cannot be used.
@@ -43,7 +75,7 @@ impl<'m> Generation<'m> {
         way: &str,
         choices: &Json,
         common: &Common,
-        bounds: &dyn Display,
+        (bounds, units): (&dyn Display, usize),
         model: &'m LoadedModel,
         vocabulary: &'m Vocabulary,
     ) -> Result<Self, String> {
@@ -53,13 +85,19 @@ impl<'m> Generation<'m> {
             bounds: bounds.to_string(),
             model,
         };
-        let suite = Suite::open(&common.output, &origin)?;
+        // What units cost is not known before they are made.
+        let (names, costs): (Vec<String>, Vec<u64>) =
+            (0..units).map(|unit| (unit.to_string(), 1)).unzip();
+        let output = match common.shard.items(&names, &costs, &origin.head().to_string()) {
+            Some(shard) => Output::Part(Box::new(Part::open(&common.output, &origin, &shard)?)),
+            None => Output::Suite(Box::new(Suite::open(&common.output, &origin)?)),
+        };
         Ok(Self {
             model,
             vocabulary,
             jobs: common.jobs.count(),
             stop: stop_on_signal(),
-            suite,
+            output,
             began: Instant::now(),
             format: common.format.format,
         })
@@ -73,30 +111,32 @@ impl<'m> Generation<'m> {
         mut make: impl FnMut(&Self, usize, &mut Terminal) -> Unit,
     ) -> Exit {
         let mut exit = Exit::Fine;
-        terminal.begin_progress(units);
-        terminal.progress().inc(self.suite.counts.units as u64);
-        for index in self.suite.counts.units..units {
-            let unit = make(&self, index, terminal);
+        let items = self.output.items(units);
+        let done = self.output.counts().units;
+        terminal.begin_progress(items.len());
+        terminal.progress().inc(done as u64);
+        for index in items.iter().skip(done) {
+            let unit = make(&self, *index, terminal);
             if self.stop.load(Ordering::Relaxed) {
                 terminal.note("stopped; the same command goes on from here");
                 exit = Exit::Unknown;
                 break;
             }
-            if let Err(message) = self.suite.add(&unit) {
+            if let Err(message) = self.output.add(*index, &unit) {
                 terminal.err(&format!("error: {message}\n"));
                 return Exit::Internal;
             }
             terminal.progress().inc(1);
         }
-        if self.suite.counts.undecided > 0 {
+        if self.output.counts().undecided > 0 {
             exit.raise(Exit::Unknown);
         }
-        self.show(units, terminal);
+        self.show(items.len(), terminal);
         exit
     }
 
     fn show(&self, units: usize, terminal: &mut Terminal) {
-        let counts = self.suite.counts;
+        let counts = self.output.counts();
         match self.format {
             Format::Json => terminal.out(&format!(
                 "{}\n",

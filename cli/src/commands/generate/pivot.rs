@@ -51,7 +51,8 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let vocabulary = Vocabulary::of(&[model.model()]);
     let names: Vec<&String> = changes.iter().map(|change| &change.name).collect();
     let choices = json!({ "rules": names });
-    let opened = Generation::open("pivot", &choices, common, &bounds, model, &vocabulary);
+    let opened =
+        Generation::open("pivot", &choices, common, (&bounds, changes.len()), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),

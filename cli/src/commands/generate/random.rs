@@ -46,12 +46,12 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
     let vocabulary = Vocabulary::of(&[model.model()]);
-    let opened = Generation::open(&way, &choices, common, &bounds, model, &vocabulary);
+    let units = count.div_ceil(AT_ONCE) as usize;
+    let opened = Generation::open(&way, &choices, common, (&bounds, units), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),
     };
-    let units = count.div_ceil(AT_ONCE) as usize;
     generation.fill(units, terminal, |generation, index, _| {
         let first = index as u64 * AT_ONCE;
         let numbers: Vec<u64> = (first..(first + AT_ONCE).min(*count)).collect();

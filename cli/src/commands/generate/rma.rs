@@ -47,7 +47,8 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let vocabulary = Vocabulary::of(&[model.model()]);
     let most = parts.iter().map(|part| part.bounds).max_by_key(|bounds| bounds.processes);
     let bounds = most.unwrap_or(Bounds { processes: 1, size: 1 });
-    let opened = Generation::open("pivot", &choices, common, &bounds, model, &vocabulary);
+    let opened =
+        Generation::open("pivot", &choices, common, (&bounds, parts.len()), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
         Err(message) => return terminal.usage_error(&message),

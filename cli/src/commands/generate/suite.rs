@@ -8,7 +8,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use lang::cat::model::Model;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::generate::distinguish::Undecided;
@@ -75,6 +74,18 @@ pub struct Counts {
     pub unlisted: u64,
 }
 
+impl Counts {
+    /// Counts a unit, and its tests as files of their own.
+    pub fn take(&mut self, unit: &Unit) {
+        self.units += 1;
+        self.files +=
+            unit.made.iter().map(|made| 1 + usize::from(made.twin.is_some())).sum::<usize>();
+        self.tried += unit.tried;
+        self.undecided += unit.undecided;
+        self.unlisted += unit.unlisted;
+    }
+}
+
 /// What a suite is made by.
 pub struct Origin<'m> {
     /// The command, as far as every test repeats it.
@@ -89,7 +100,7 @@ pub struct Origin<'m> {
 
 impl Origin<'_> {
     /// The first line of the journal.
-    fn head(&self) -> Json {
+    pub fn head(&self) -> Json {
         let mut head = json!({
             "schema": "litmus-suite/1",
             "version": env!("CARGO_PKG_VERSION"),
@@ -103,8 +114,13 @@ impl Origin<'_> {
         head
     }
 
+    /// The model that headers name: a user's own has no name that they may.
+    pub fn models(&self) -> Vec<String> {
+        (!self.model.is_own).then(|| self.model.name().to_owned()).into_iter().collect()
+    }
+
     /// What tests say of where they come from.
-    fn source(&self) -> String {
+    pub fn source(&self) -> String {
         let (name, hash) = (self.model.name(), &self.model.identity.hash);
         format!("litmus {}, {name} {hash}; at most {}", self.command, self.bounds)
     }
@@ -118,9 +134,10 @@ pub struct Suite<'m> {
     names: BTreeMap<String, String>,
     /// All names in use.
     used: BTreeSet<String>,
-    model: &'m Model,
-    /// Whether headers may name the model.
-    is_shipped: bool,
+    /// The model that files are checked with once more, as they are read; those of a merged suite have been.
+    model: Option<&'m LoadedModel>,
+    /// What headers name.
+    models: Vec<String>,
     source: String,
     /// What is there.
     pub counts: Counts,
@@ -145,7 +162,21 @@ impl<'m> Suite<'m> {
     /// # Errors
     /// Why it cannot be used.
     pub fn open(folder: &Path, origin: &Origin<'m>) -> Result<Self, String> {
-        let head = origin.head();
+        let (models, source) = (origin.models(), origin.source());
+        Self::open_as(folder, &origin.head(), models, source, Some(origin.model))
+    }
+
+    /// The same for a suite of which all is said: its first line, the models and the source that headers name.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_as(
+        folder: &Path,
+        head: &Json,
+        models: Vec<String>,
+        source: String,
+        model: Option<&'m LoadedModel>,
+    ) -> Result<Self, String> {
         let told =
             |what: &str, error: std::io::Error| format!("{}: {what}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(|error| told("cannot be made", error))?;
@@ -178,13 +209,13 @@ impl<'m> Suite<'m> {
             journal,
             names: BTreeMap::new(),
             used: BTreeSet::new(),
-            model: origin.model.model(),
-            is_shipped: !origin.model.is_own,
-            source: origin.source(),
+            model,
+            models,
+            source,
             counts: Counts::default(),
         };
         if whole == 0 {
-            suite.line(&head)?;
+            suite.line(head)?;
         }
         for line in lines {
             suite.remember(line)?;
@@ -271,13 +302,15 @@ impl<'m> Suite<'m> {
             name: name.clone(),
             title: unit.title.clone(),
             source: self.source.clone(),
-            models: self.is_shipped.then(|| self.model.name.clone()).into_iter().collect(),
+            models: self.models.clone(),
             comments,
             verdicts: verdicts.to_vec(),
             twin,
         };
         let text = content.file(&words);
-        self.hold(&name, &text)?;
+        if let Some(model) = self.model {
+            hold(&name, &text, model)?;
+        }
         let path = self.folder.join(format!("{name}.litmus"));
         fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         tests.push(json!({ "name": name, "key": key }));
@@ -286,25 +319,27 @@ impl<'m> Suite<'m> {
         self.counts.files += 1;
         Ok(name)
     }
+}
 
-    /// Checks that a file's verdicts hold as the file is read.
-    fn hold(&self, name: &str, text: &str) -> Result<(), String> {
-        let source = Source::new(format!("{name}.litmus"), text);
-        let (test, diagnostics) = lang::litmus::load(&source);
-        let Some(test) = test else {
-            let report: String =
-                diagnostics.iter().map(|found| found.render(&source, false)).collect();
-            return Err(format!("{name}: a generated file cannot be read\n{report}"));
-        };
-        let allowed = Question::new(&test, self.model, model::library::shipped(), None)
-            .and_then(|question| question.allowed(&Options::default()))
-            .map_err(|found| format!("{name}: {}", found[0].message))?;
-        let checked = verdict::check(&test, &self.model.name, !self.is_shipped, &allowed);
-        if checked.is_empty() || checked.iter().any(|claim| claim.holds() != Some(true)) {
-            return Err(format!("{name}: a generated file's verdicts do not hold\n{text}"));
-        }
-        Ok(())
+/// Checks that a file's verdicts hold as the file is read.
+///
+/// # Errors
+/// That they do not, or cannot be checked.
+pub fn hold(name: &str, text: &str, model: &LoadedModel) -> Result<(), String> {
+    let source = Source::new(format!("{name}.litmus"), text);
+    let (test, diagnostics) = lang::litmus::load(&source);
+    let Some(test) = test else {
+        let report: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
+        return Err(format!("{name}: a generated file cannot be read\n{report}"));
+    };
+    let allowed = Question::new(&test, model.model(), model::library::shipped(), None)
+        .and_then(|question| question.allowed(&Options::default()))
+        .map_err(|found| format!("{name}: {}", found[0].message))?;
+    let checked = verdict::check(&test, model.name(), model.is_own, &allowed);
+    if checked.is_empty() || checked.iter().any(|claim| claim.holds() != Some(true)) {
+        return Err(format!("{name}: a generated file's verdicts do not hold\n{text}"));
     }
+    Ok(())
 }
 
 fn is_empty(folder: &Path) -> bool {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use executor::record::fnv1a;
+use executor::record::{ShardOf, fnv1a};
 use model::refine::{Bounds, Refinement};
 use serde_json::{Value as Json, json};
 
@@ -19,6 +19,8 @@ pub struct Record {
     path: PathBuf,
     identity: Json,
     clients: usize,
+    /// Which part of the check it is, if it is not the whole.
+    shard: Option<ShardOf>,
     written: Instant,
 }
 
@@ -42,16 +44,18 @@ impl Record {
         arguments: &Arguments,
         refinement: &Refinement,
         clients: usize,
+        shard: Option<ShardOf>,
     ) -> Result<(Option<Self>, Tally), String> {
         let identity = identity(arguments, refinement);
         let record = |path: &Path| Self {
             path: path.to_owned(),
             identity: identity.clone(),
             clients,
+            shard: shard.clone(),
             written: Instant::now(),
         };
         if let Some(path) = &arguments.resume {
-            let tally = read(path, &identity, clients);
+            let tally = read(path, &identity, clients, shard.as_ref());
             let tally = tally.map_err(|message| format!("{}: {message}", path.display()))?;
             return Ok((Some(record(path)), tally));
         }
@@ -87,12 +91,15 @@ impl Record {
     }
 
     fn save(&self, mut file: File, tally: &Tally) -> io::Result<()> {
-        let json = json!({
+        let mut json = json!({
             "schema": "litmus-refine-record/2", "of": self.identity, "clients": self.clients,
             "done": tally.next, "undecided": tally.undecided, "reason": tally.reason,
             "ill_formed": tally.ill_formed, "nothing": tally.nothing, "outcomes": tally.outcomes,
             "cut_off": tally.cut_off,
         });
+        if let Some(shard) = &self.shard {
+            json["shard"] = json!(shard);
+        }
         writeln!(file, "{json:#}")
     }
 
@@ -102,7 +109,12 @@ impl Record {
     }
 }
 
-fn read(path: &Path, identity: &Json, clients: usize) -> Result<Tally, String> {
+fn read(
+    path: &Path,
+    identity: &Json,
+    clients: usize,
+    shard: Option<&ShardOf>,
+) -> Result<Tally, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
     let json: Json =
         serde_json::from_str(&text).map_err(|error| format!("is no record: {error}"))?;
@@ -112,6 +124,10 @@ fn read(path: &Path, identity: &Json, clients: usize) -> Result<Tally, String> {
     if json["of"] != *identity {
         return Err("is of other libraries, another implementation or other bounds".to_owned());
     }
+    if json["shard"] != json!(shard) {
+        return Err("is of another part of the check".to_owned());
+    }
+    let clients = shard.map_or(clients, |shard| shard.items.len());
     let value = |json: &Json| json.as_u64().and_then(|number| usize::try_from(number).ok());
     let number = |name: &str| value(&json[name]).ok_or_else(|| format!("lacks `{name}`"));
     let undecided = json["undecided"].as_array();

@@ -72,6 +72,7 @@ impl Plan {
             nodes: backend.nodes(),
             host: Some(Host::here()),
             started: now(),
+            shard: None,
             ended: None,
         };
         if let (Some(old), Some(path)) = (old, &arguments.resume)

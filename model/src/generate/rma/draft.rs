@@ -25,7 +25,7 @@ impl Draft {
         Content {
             key: format!("{:?}", self.program.canonical()),
             name: self.program.name(),
-            dialect: Some("corerma"),
+            dialect: Some("corerma".to_owned()),
             body: self.program.text(),
         }
     }

@@ -1,0 +1,181 @@
+//! `litmus merge`: the outputs of all parts of a sharded command as the one that the whole command would have made.
+//!
+//! [`parts`] says whether the parts are those of one whole; each kind of output has a module that puts contents together.
+
+mod coverage;
+mod parts;
+mod records;
+mod refinements;
+mod reports;
+mod suites;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value as Json;
+
+use crate::exit::Exit;
+use crate::options::FormatOption;
+use crate::problem::Problem;
+use crate::report::Report;
+use crate::terminal::Terminal;
+
+/// Put the outputs of `--shard` together
+///
+/// JSON of `allowed`, `run` and `coverage`, records of `run` and `refine`, and folders of `gen`: what comes out is what the
+/// command without --shard would have written. A part that is there twice must be equal to its copy; a part that is
+/// missing, broken or of another command is named, and nothing is written.
+#[derive(Args)]
+pub struct Arguments {
+    /// The outputs of all parts, in any order
+    #[arg(required = true, value_name = "FILE|DIR")]
+    parts: Vec<PathBuf>,
+    /// Where records and suites are written
+    #[arg(short, long, value_name = "FILE|DIR")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatOption,
+}
+
+/// What cannot be merged, and why.
+#[derive(Debug)]
+pub struct Refused {
+    path: PathBuf,
+    code: &'static str,
+    message: String,
+}
+
+impl Refused {
+    fn new(path: &Path, code: &'static str, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), code, message: message.into() }
+    }
+}
+
+/// Merges.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    match merge(arguments, terminal) {
+        Ok(exit) => exit,
+        Err(Failure::Usage(message)) => terminal.usage_error(&message),
+        Err(Failure::Refused(refused)) => {
+            for Refused { path, code, message } in refused {
+                let problem = Problem::of_file(&path.to_string_lossy(), code, message);
+                let text = problem.render(terminal.look.error_color);
+                terminal.err(&text);
+            }
+            Exit::BadInput
+        }
+    }
+}
+
+/// Why nothing was merged.
+enum Failure {
+    Usage(String),
+    Refused(Vec<Refused>),
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(vec![refused])
+    }
+}
+
+/// What a part's file holds.
+enum Content {
+    /// One JSON object.
+    Object(Json),
+    /// A record of `run`.
+    Record(Vec<u8>),
+    /// A folder of `gen`.
+    Suite,
+}
+
+impl Content {
+    fn read(path: &Path) -> Result<Self, Refused> {
+        if path.is_dir() {
+            return Ok(Self::Suite);
+        }
+        let told = |error: std::io::Error| {
+            Refused::new(path, "unreadable-file", format!("cannot be read: {error}"))
+        };
+        let bytes = std::fs::read(path).map_err(told)?;
+        if let Ok(json @ Json::Object(_)) = serde_json::from_slice::<Json>(&bytes)
+            && json["schema"] != executor::record::SCHEMA
+        {
+            return Ok(Self::Object(json));
+        }
+        let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match serde_json::from_slice::<Json>(first) {
+            Ok(head) if head["schema"] == executor::record::SCHEMA => Ok(Self::Record(bytes)),
+            _ => Err(Refused::new(
+                path,
+                "not-a-part",
+                "expected an output of a command with --shard, found none or one that was cut off; run this part again",
+            )),
+        }
+    }
+}
+
+fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let mut refused = Vec::new();
+    let mut contents = Vec::new();
+    for path in &arguments.parts {
+        match Content::read(path) {
+            Ok(content) => contents.push((path.clone(), content)),
+            Err(one) => refused.push(one),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(Failure::Refused(refused));
+    }
+    let output = || {
+        let message = "expected -o with the file or folder to be written";
+        arguments.output.clone().ok_or_else(|| Failure::Usage(message.to_owned()))
+    };
+    match contents.first() {
+        Some((_, Content::Suite)) => suites::merge(&arguments.parts, &output()?, terminal),
+        Some((_, Content::Record(_))) => records::merge(contents, &output()?, terminal),
+        Some((path, Content::Object(json))) => match json["schema"].as_str() {
+            Some("litmus-allowed/1" | "litmus-run/1") => {
+                let parts = parts::whole(objects(contents)?, terminal)?;
+                let head = reports::head(&parts);
+                let mut report = Report::new(terminal, arguments.format.format, &head);
+                reports::fill(&parts, &mut report);
+                Ok(reports::finish(&parts, report))
+            }
+            Some("litmus-coverage/1") => coverage::merge(objects(contents)?, terminal),
+            Some("litmus-refine-record/2") => {
+                refinements::merge(objects(contents)?, &output()?, terminal)
+            }
+            _ => {
+                let message =
+                    "expected JSON of allowed, run or coverage, or a record, made with --shard";
+                Err(Refused::new(path, "not-a-part", message).into())
+            }
+        },
+        None => Ok(Exit::Fine),
+    }
+}
+
+/// The parts that are JSON objects, all with the schema of the first.
+fn objects(contents: Vec<(PathBuf, Content)>) -> Result<Vec<parts::Part<Json>>, Failure> {
+    let mut found = Vec::new();
+    let mut schema = None;
+    for (path, content) in contents {
+        let Content::Object(json) = content else {
+            return Err(
+                Refused::new(&path, "other-whole", "is no JSON, as the first part is").into()
+            );
+        };
+        let own = json["schema"].clone();
+        if *schema.get_or_insert(own.clone()) != own {
+            return Err(Refused::new(
+                &path,
+                "other-whole",
+                "has another schema than the first part",
+            )
+            .into());
+        }
+        found.push(parts::Part::of_json(path, json)?);
+    }
+    Ok(found)
+}

@@ -1,0 +1,53 @@
+//! Records of `refine`: numbers that add up, and clients that are to be asked again.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::parts::{self, Part};
+use super::{Failure, Refused};
+use crate::exit::Exit;
+use crate::terminal::Terminal;
+
+pub fn merge(
+    found: Vec<Part<Json>>,
+    output: &Path,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let parts = parts::whole(found, terminal)?;
+    let Some(mut merged) = parts.first().map(|part| part.content.clone()) else {
+        return Ok(Exit::Fine);
+    };
+    for name in ["ill_formed", "nothing", "outcomes", "cut_off"] {
+        let number = |part: &Part<Json>| part.content[name].as_u64().unwrap_or(0);
+        merged[name] = json!(parts.iter().map(number).sum::<u64>());
+    }
+    let mut undecided = Vec::new();
+    for Part { path, shard, content } in &parts {
+        let wrong = || Refused::new(path, "not-a-part", "speaks of clients that there are not");
+        let number = |json: &Json| json.as_u64().and_then(|number| usize::try_from(number).ok());
+        let done = number(&content["done"]).ok_or_else(wrong)?;
+        let open = content["undecided"].as_array().into_iter().flatten();
+        let open: Vec<usize> = open.filter_map(number).chain(done..shard.items.len()).collect();
+        for position in open {
+            undecided.push(shard.items.get(position).ok_or_else(wrong)?.0);
+        }
+    }
+    undecided.sort_unstable();
+    let open = undecided.len();
+    merged["reason"] = parts
+        .iter()
+        .map(|part| part.content["reason"].clone())
+        .find(|reason| !reason.is_null())
+        .unwrap_or_default();
+    merged["done"] = merged["clients"].clone();
+    merged["undecided"] = json!(undecided);
+    std::fs::write(output, format!("{merged:#}\n")).map_err(|error| {
+        Refused::new(output, "unwritable-record", format!("cannot be written: {error}"))
+    })?;
+    let path = output.display();
+    terminal.note(&format!(
+        "{path}: the same command with --resume {path} for --record and --shard says what it comes to"
+    ));
+    Ok(if open > 0 { Exit::Unknown } else { Exit::Fine })
+}

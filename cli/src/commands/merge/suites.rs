@@ -1,0 +1,75 @@
+//! Folders of `gen`: units in their order, whose tests get their names now.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::parts::{self, Part};
+use super::{Failure, Refused};
+use crate::commands::generate::part::{PART, read_line};
+use crate::commands::generate::suite::Suite;
+use crate::exit::Exit;
+use crate::table::count;
+use crate::terminal::Terminal;
+
+/// What all parts of a suite have in common, and the lines of this one.
+#[derive(PartialEq)]
+struct Lines {
+    head: Json,
+    lines: Vec<String>,
+}
+
+pub fn merge(folders: &[PathBuf], output: &Path, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let found = folders.iter().map(|folder| read(folder)).collect::<Result<Vec<_>, _>>()?;
+    let parts = parts::whole(found, terminal)?;
+    let Some(first) = parts.first() else { return Ok(Exit::Fine) };
+    let mut head = first.content.head.clone();
+    let mut field = |name: &str| {
+        head.as_object_mut().and_then(|fields| fields.shift_remove(name)).unwrap_or_default()
+    };
+    let texts = |json: &Json| -> Vec<String> {
+        let all = json.as_array().into_iter().flatten();
+        all.filter_map(Json::as_str).map(str::to_owned).collect()
+    };
+    let (models, source) = (texts(&field("models")), field("source"));
+    head["schema"] = json!("litmus-suite/1");
+    let source = source.as_str().unwrap_or_default().to_owned();
+    let refused = |path: &Path, message: String| Refused::new(path, "unusable-part", message);
+    let mut units = Vec::new();
+    for part in &parts {
+        for line in &part.content.lines {
+            units.push(read_line(line).map_err(|message| refused(&part.path, message))?);
+        }
+        let (done, of) = (part.content.lines.len(), part.shard.items.len());
+        if done < of {
+            let message = format!("was interrupted: {done} of {of} units; run this part again");
+            return Err(Refused::new(&part.path, "missing-parts", message).into());
+        }
+    }
+    units.sort_by_key(|(index, _)| *index);
+    let mut suite = Suite::open_as(output, &head, models, source, None)
+        .map_err(|message| refused(output, message))?;
+    if suite.counts.units > 0 {
+        return Err(refused(output, "expected a new or empty folder".to_owned()).into());
+    }
+    for (_, unit) in &units {
+        suite.add(unit).map_err(|message| refused(output, message))?;
+    }
+    let files = count(suite.counts.files, "test");
+    terminal.note(&format!("{}: {files} of {}", output.display(), count(parts.len(), "part")));
+    Ok(if suite.counts.undecided > 0 { Exit::Unknown } else { Exit::Fine })
+}
+
+fn read(folder: &Path) -> Result<Part<Lines>, Refused> {
+    let refuse = |message: String| Refused::new(folder, "not-a-part", message);
+    let text = std::fs::read_to_string(folder.join(PART)).map_err(|error| {
+        refuse(format!("expected a folder of `gen --shard`, with {PART}: {error}"))
+    })?;
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let mut lines = text[..whole].lines();
+    let head = lines.next().and_then(|line| serde_json::from_str::<Json>(line).ok());
+    let head = head.ok_or_else(|| refuse(format!("the first line of {PART} cannot be read")))?;
+    let part = Part::of_json(folder.to_owned(), head)?;
+    let content = Lines { head: part.content, lines: lines.map(str::to_owned).collect() };
+    Ok(Part { path: part.path, shard: part.shard, content })
+}
