@@ -158,7 +158,7 @@ pub fn comment_text(text: &str) -> String {
             letter => letter,
         })
         .collect();
-    text.replace("(*", "( *").replace("*)", "* )").replace("<<", "< <")
+    text.replace("(*", "( *").replace("*)", "* )")
 }
 
 /// The same above the initial state, which begins with the first brace.
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn texts_end_no_comments() {
-        assert_eq!(comment_text("a (* b *) \"c\" << d"), "a ( * b * ) 'c' < < d");
+        assert_eq!(comment_text("a (* b *) \"c\" (*)"), "a ( * b * ) 'c' ( * )");
         assert_eq!(header_text("{*a*}"), "( *a* )");
     }
 }
