@@ -1,5 +1,7 @@
 //! Tables in Markdown, which `docs/measure` puts into docs/performance.md.
 
+#![allow(dead_code, reason = "no benchmark needs all of it")]
+
 use std::time::Duration;
 
 /// Prints a table. Columns but the first are aligned to the right.
