@@ -88,6 +88,9 @@ pub fn ask(
 ) -> Result<Vec<Checked>, Vec<Diagnostic>> {
     let test: &Test = &question.test;
     let claims = || test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
+    if claims().any(|expectation| matches!(expectation.claim, Claim::Exactly { .. })) {
+        return by_outcomes(question, (model, is_own), options);
+    }
     let mut session = question.session(options, |_| true)?;
     // Asked only where it matters: whether there are executions beyond the bound on loops.
     let mut beyond = None;
@@ -97,7 +100,7 @@ pub fn ask(
             Claim::Allowed(condition) => (condition, true, Verdict::Allowed),
             Claim::Forbidden(condition) => (condition, true, Verdict::Forbidden),
             Claim::Always(condition) => (condition, false, Verdict::Always),
-            Claim::Exactly { .. } => return by_outcomes(question, (model, is_own), options),
+            Claim::Exactly { .. } => continue,
         };
         let Some(cases) = cases(&session, condition, wanted) else {
             return by_outcomes(question, (model, is_own), options);

@@ -292,7 +292,10 @@ impl Evaluation<'_> {
                 let reached = |event: usize| self.values[node].contains(a, event);
                 for from in (0..size).filter(|event| *event == a || reached(*event)) {
                     for to in (0..size).filter(|event| !reached(*event)) {
-                        self.absent(*x, from, to, trace);
+                        // Other pairs of the closure lack the same steps.
+                        if trace.lacking.insert((*x, from, to)) {
+                            self.absent(*x, from, to, trace);
+                        }
                     }
                 }
             }
@@ -304,46 +307,68 @@ impl Evaluation<'_> {
 
     /// Why one of two pairs is missing; the one that needs fewer words.
     fn one_absent(&self, pairs: [(NodeIndex, usize, usize); 2], trace: &mut Trace<'_>) {
-        let missing = pairs.into_iter().filter(|(node, a, b)| !self.values[*node].contains(*a, *b));
-        let missing: Vec<_> = missing.collect();
+        let is_missing =
+            |(node, a, b): &(NodeIndex, usize, usize)| !self.values[*node].contains(*a, *b);
+        let [first, second] = pairs;
+        let pair = match (is_missing(&first), is_missing(&second)) {
+            (true, true) => self.cheaper(first, second, trace),
+            (true, false) => Some(first),
+            (false, true) => Some(second),
+            (false, false) => None,
+        };
+        if let Some((node, a, b)) = pair {
+            self.absent(node, a, b, trace);
+        }
+    }
+
+    /// Which of two missing pairs is to be explained, if it is not done already.
+    fn cheaper(
+        &self,
+        first: (NodeIndex, usize, usize),
+        second: (NodeIndex, usize, usize),
+        trace: &mut Trace<'_>,
+    ) -> Option<(NodeIndex, usize, usize)> {
         // What only the program decides costs nothing; what is recursive is explained only if it must be, and not to be compared.
         let cost = |(node, ..): &(NodeIndex, usize, usize)| {
             let node = &self.plan.nodes[*node];
             u8::from(!node.is_local) + u8::from(node.is_recursive)
         };
-        let cheapest = missing.iter().min_by_key(|pair| cost(pair));
-        if let Some(pair @ (node, a, b)) = cheapest
-            && (missing.len() == 1 || cost(pair) == 0 || missing.iter().any(|pair| cost(pair) == 2))
-        {
-            return self.absent(*node, *a, *b, trace);
+        let (one, other) = (cost(&first), cost(&second));
+        let is_plain = one.min(other) == 0 || one.max(other) == 2;
+        // Comparisons within comparisons would double the work with each.
+        if is_plain || trace.depth == DEEPEST {
+            return Some(if other < one { second } else { first });
         }
-        let mut best: Option<Trace<'_>> = None;
-        for (node, a, b) in missing {
-            let lacking = trace.lacking.clone();
-            let mut attempt = Trace { lacking, ..Trace::new(trace.literals) };
+        let attempt = |(node, a, b): (NodeIndex, usize, usize)| {
+            let (lacking, depth) = (trace.lacking.clone(), trace.depth + 1);
+            let mut attempt = Trace { lacking, depth, ..Trace::new(trace.literals) };
             self.absent(node, a, b, &mut attempt);
-            if best.as_ref().is_none_or(|best| attempt.reason.len() < best.reason.len()) {
-                best = Some(attempt);
-            }
-        }
-        if let Some(best) = best {
-            trace.reason.extend(best.reason);
-            trace.lacking = best.lacking;
-        }
+            attempt
+        };
+        let (one, other) = (attempt(first), attempt(second));
+        let best = if other.reason.len() < one.reason.len() { other } else { one };
+        trace.reason.extend(best.reason);
+        trace.lacking = best.lacking;
+        None
     }
 }
+
+/// How deep comparisons of explanations go.
+const DEEPEST: usize = 1;
 
 /// The literals found so far.
 struct Trace<'a> {
     literals: &'a dyn Literals,
     reason: Vec<Lit>,
-    /// Pairs of recursive names whose absence is being explained.
+    /// Pairs whose absence is being explained, of recursive names and of what closures are of.
     lacking: FxHashSet<(NodeIndex, usize, usize)>,
+    /// How many comparisons it is an attempt of.
+    depth: usize,
 }
 
 impl<'a> Trace<'a> {
     fn new(literals: &'a dyn Literals) -> Self {
-        Self { literals, reason: Vec::new(), lacking: FxHashSet::default() }
+        Self { literals, reason: Vec::new(), lacking: FxHashSet::default(), depth: 0 }
     }
 
     fn finish(self) -> Vec<Lit> {
