@@ -38,7 +38,7 @@ cluster_start() {
   user=$(id -un) host=$(hostname -s)
   control=$(free_port) first=$(free_port "$control")
   second=$(free_port "$control" "$first")
-  # munged insists on a folder that others cannot write to, and on a key that others cannot read.
+  # munged insists on folders, up to the root, that others cannot write to (or that are sticky), and on a secret key.
   mkdir -m 755 "$folder" "$folder/munge"
   mkdir "$folder/state" "$folder/spool.node1" "$folder/spool.node2"
   (umask 077 && head -c 1024 /dev/urandom >"$folder/munge/key")
@@ -77,10 +77,12 @@ CONF
   daemon "$folder/munged.out" munged --foreground --key-file="$folder/munge/key" --socket="$folder/munge/socket" \
     --pid-file="$folder/munge/pid" --log-file="$folder/munge/log" --seed-file="$folder/munge/seed"
   for _ in {1..50}; do [ -S "$folder/munge/socket" ] || sleep 0.1; done
+  [ -S "$folder/munge/socket" ] || return 1
   daemon "$folder/slurmctld.out" slurmctld -D -c -f "$SLURM_CONF"
   daemon "$folder/node1.out" slurmd -D -N node1 -f "$SLURM_CONF"
   daemon "$folder/node2.out" slurmd -D -N node2 -f "$SLURM_CONF"
-  for _ in {1..60}; do
+  local until=$((SECONDS + 30))
+  while [ "$SECONDS" -lt "$until" ]; do
     if [ "$(timeout 5 sinfo -h -N -t idle -o %N 2>/dev/null | tr '\n' ' ')" = "node1 node2 " ]; then return; fi
     sleep 0.5
   done
