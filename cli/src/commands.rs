@@ -17,3 +17,4 @@ pub mod models;
 pub mod refine;
 pub mod report;
 pub mod run;
+pub mod watch;

@@ -12,6 +12,9 @@ use lang::outcome::Outcome;
 use model::allowed::{Allowed, Options, Question, undefined_calls};
 use model::machine::{self, Variant};
 use model::smt::solver::{Limits, SolverKind};
+use model::verdict::{self, Checked};
+
+use crate::models::LoadedModel;
 
 /// Which engine computes outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -144,6 +147,28 @@ pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
         Engine::Explore => explore(test, model, request),
         Engine::Both => both(by_smt(test, model, request), explore(test, model, request)),
     }
+}
+
+/// Asks the engine smt about verdicts alone: what it says of each, and how the program misuses libraries.
+///
+/// # Errors
+/// See [`Refusal`].
+pub fn verdicts(
+    test: &Test,
+    model: &LoadedModel,
+    request: &Request,
+) -> Result<(Vec<Checked>, Vec<Diagnostic>), Refusal> {
+    let undefined = undefined_calls(test, model.model(), request.libraries());
+    if !undefined.is_empty() {
+        return Err(Refusal::Undefined(undefined));
+    }
+    let options = request.options();
+    let question = Question::new(test, model.model(), request.libraries(), request.loops);
+    let question = question.map_err(Refusal::from_diagnostics)?;
+    let checked = verdict::ask(&question, (model.name(), model.is_own), &options);
+    let checked = checked.map_err(Refusal::from_diagnostics)?;
+    let misuses = question.misuses(&options).map_err(Refusal::from_diagnostics)?;
+    Ok((checked, misuses))
 }
 
 fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {

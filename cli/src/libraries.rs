@@ -36,6 +36,11 @@ impl LibraryOption {
         self.libraries.iter().filter_map(text).collect()
     }
 
+    /// The files.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.libraries.iter().map(String::as_str)
+    }
+
     /// The options once more, for commands that are proposed.
     pub fn options(&self) -> String {
         self.libraries.iter().map(|path| format!(" --library {}", quote(path))).collect()

@@ -3,6 +3,7 @@
 //! Exit codes are documented in [`exit`]; to follow a command, begin with its file in `commands`, say
 //! [`commands::allowed`].
 
+mod cache;
 mod commands;
 mod engine;
 mod exit;
@@ -48,6 +49,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Allowed(commands::allowed::Arguments),
+    Watch(Box<commands::watch::Arguments>),
     Explain(commands::explain::Arguments),
     Run(Box<commands::run::Arguments>),
     Report(commands::report::Arguments),
@@ -100,6 +102,7 @@ fn run(arguments: Arguments) -> Exit {
     let mut terminal = Terminal::new(arguments.color, arguments.quiet, arguments.verbose);
     let mut exit = match arguments.command {
         Command::Allowed(arguments) => commands::allowed::run(&arguments, &mut terminal),
+        Command::Watch(arguments) => commands::watch::run(&arguments, &mut terminal),
         Command::Explain(arguments) => commands::explain::run(&arguments, &mut terminal),
         Command::Run(arguments) => commands::run::run(&arguments, &mut terminal),
         Command::Report(arguments) => commands::report::run(&arguments, &mut terminal),

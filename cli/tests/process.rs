@@ -335,3 +335,96 @@ fn a_refinement_is_gone_on_with_from_what_it_found() {
     assert_eq!(code(&other), 65);
     assert!(stderr(&other).contains("other libraries"), "{}", stderr(&other));
 }
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_cache_changes_nothing_and_damage_is_as_if_it_were_empty() {
+    let scratch = Scratch::new("cache");
+    scratch.write("mp.litmus", MP);
+    let plain = stdout(&scratch.run("allowed mp.litmus --format json"));
+    let cached = || stdout(&scratch.run("allowed mp.litmus --format json --cache kept"));
+    assert_eq!(cached(), plain);
+    let kept = files(&scratch.0.join("kept"));
+    assert_eq!(kept.len(), 2, "one file for each model");
+    assert_eq!(cached(), plain);
+    // What is kept is what is shown: nobody computes it again.
+    for path in &kept {
+        let text = std::fs::read_to_string(path).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["answer"]["outcomes"].as_array().unwrap().len(), 3, "{text}");
+    }
+    for damage in ["", "{", "[]", "{\"question\":1}"] {
+        kept.iter().for_each(|path| std::fs::write(path, damage).unwrap());
+        assert_eq!(cached(), plain, "{damage}");
+    }
+    // A changed answer has another sum.
+    for path in &kept {
+        let text = std::fs::read_to_string(path).unwrap();
+        let changed = text.replacen("\"outcomes\":[[0,0],", "\"outcomes\":[[1,0],", 1);
+        assert_ne!(text, changed);
+        std::fs::write(path, changed).unwrap();
+    }
+    assert_eq!(cached(), plain);
+    // Another program of the same name is another question.
+    scratch.write("mp.litmus", &MP.replace("✗", "✓"));
+    assert_eq!(code(&scratch.run("allowed mp.litmus --cache kept")), 1);
+    scratch.write("file", "");
+    assert_eq!(code(&scratch.run("allowed mp.litmus --cache file")), 64);
+}
+
+#[test]
+fn many_may_use_a_cache_at_once() {
+    let scratch = Scratch::new("cache-many");
+    scratch.write("mp.litmus", MP);
+    let start = || {
+        let mut command = scratch.command("allowed mp.litmus --format json --cache kept");
+        command.stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let all: Vec<_> = (0..8).map(|_| start()).collect();
+    let outputs: Vec<String> =
+        all.into_iter().map(|one| stdout(&one.wait_with_output().unwrap())).collect();
+    assert!(outputs.iter().all(|output| *output == outputs[0] && output.contains("\"ok\"")));
+    assert_eq!(files(&scratch.0.join("kept")).len(), 2, "nothing is left beside");
+}
+
+#[test]
+#[cfg(unix)]
+fn watch_checks_again_when_a_file_is_saved() {
+    let scratch = Scratch::new("watch");
+    scratch.write("mp.litmus", MP);
+    let mut command = scratch.command("watch mp.litmus");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let mut seen = String::new();
+    let mut until = |word: &str| {
+        let mut buffer = [0; 4096];
+        while !seen.contains(word) {
+            let count = output.read(&mut buffer).unwrap();
+            assert!(count > 0, "it ended: {seen}");
+            seen += &String::from_utf8_lossy(&buffer[..count]);
+        }
+    };
+    until("— ok");
+    // Beside its place first, as editors do; again and again, for it may not watch yet.
+    let writer = std::thread::spawn({
+        let folder = scratch.0.clone();
+        move || {
+            for _ in 0..100 {
+                std::fs::write(folder.join("mp.new"), MP.replace("✗", "✓")).unwrap();
+                std::fs::rename(folder.join("mp.new"), folder.join("mp.litmus")).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+        }
+    });
+    until("FAIL");
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    drop(output);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    drop(writer);
+    assert_eq!(code(&scratch.run("watch nothing.litmus")), 64);
+}

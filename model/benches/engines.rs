@@ -1,52 +1,116 @@
-//! What the tool exists for: outcomes of tests, by each engine, and how time grows with the program.
+//! The suite's tests one by one: how long it takes to read one, and to know all its outcomes, by each engine.
 //!
-//! `cargo bench -p model` prints a table; docs/performance.md says what was measured.
+//! `cargo bench -p model --bench engines` prints a table in Markdown.
 
-use std::fmt::Write;
+#![allow(clippy::print_stdout, reason = "the table is the result")]
+
+#[path = "shared/markdown.rs"]
+mod markdown;
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lang::Test;
+use lang::cat::model::Model;
 use lang::source::Source;
 use model::allowed::{Options, Question};
-use model::machine::{self, FaultSet, Simulator, Variant};
-use model::refine::{Bounds, MOST, Refinement, clients};
+use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
 use model::{library, models};
 
-/// Store buffering with puts and polls: the yardstick of the simulator.
-const STORE_BUFFERING: &str = "litmus SB+put-polls\nmodel rdma-tso-rmw\n
-  y = 0      || x = 0
-  -----------------------
-  x^2 := 1   || y^1 := 1
-  Poll(2)    || Poll(1)
-  a := y     || b := x
+/// The model that tests are asked about.
+const MODEL: &str = "rdma-tso-rmw";
+/// Short runs are repeated so many times at most, and for so long in all.
+const REPEATS: usize = 15;
+const REPEATING: Duration = Duration::from_millis(15);
 
-  observe a, b
-";
-
-/// Node 1 puts to each of `nodes` other nodes `puts` times, whose CPUs read twice: the number of outcomes is
-/// polynomial in the puts and exponential in the nodes.
-fn puts_family(nodes: usize, puts: usize) -> String {
-    let mut text = String::from("litmus puts\nmodel rdma-tso-rmw\n\n");
-    let others = 2..nodes + 2;
-    let row = |first: &str, cell: &dyn Fn(usize) -> String| {
-        let cells: Vec<String> = others.clone().map(cell).collect();
-        format!("  {first} || {}\n", cells.join(" || "))
-    };
-    text += &row("", &|node| format!("x{node} = 0"));
-    text += "  -----\n";
-    text += &row("", &|node| format!("a{node} := x{node}; b{node} := x{node}"));
-    for node in others.clone() {
-        for value in 1..=puts {
-            text += &row(&format!("x{node}^{node} := {value}"), &|_| String::new());
-        }
+fn main() {
+    let suite = suite();
+    let model = models::load_shipped(MODEL).expect("a shipped model");
+    let model = model.unwrap_or_else(|_| panic!("a model without errors")).model;
+    let is_defined = |test: &Test| Question::new(test, &model, library::shipped(), None).is_ok();
+    let asked: Vec<&(String, Test)> = suite.iter().filter(|(_, test)| is_defined(test)).collect();
+    let all: Vec<&(String, Test)> = suite.iter().collect();
+    let mut rows = vec![
+        row("parse and check", &all, |(text, _)| {
+            black_box(load(text));
+            true
+        }),
+        row("event skeleton", &all, |(_, test)| {
+            compiler::skeleton::build(&test.program, 4).is_ok()
+        }),
+    ];
+    for solver in SolverKind::ALL {
+        let what = format!("all outcomes: smt, {}", solver.name());
+        rows.push(row(&what, &asked, |(_, test)| is_answered(test, &model, solver)));
     }
-    let names: Vec<String> = others.map(|node| format!("a{node}, b{node}")).collect();
-    let _ = writeln!(text, "\n  observe {}", names.join(", "));
-    text
+    rows.push(row("all outcomes: explore", &asked, |(_, test)| {
+        let variant = Variant::from_name(MODEL).expect("the model has a machine");
+        let explored = machine::explore(test, variant, machine::Limits::default());
+        explored.is_ok_and(|explored| explored.complete)
+    }));
+    markdown::print(
+        &[
+            "what",
+            "tests",
+            "tests per second",
+            "median, ms",
+            "99 of 100, ms",
+            "slowest, ms",
+            "which",
+        ],
+        &rows,
+    );
+    println!(
+        "\nOne core. Tests are those of `litmus-suite`, and outcomes those that `{MODEL}` allows. Tests whose statements are not \
+         defined there do not count, nor do, for the skeleton, those that call libraries."
+    );
+}
+
+/// What becomes of those tests of which `run` says that it did it.
+fn row(
+    what: &str,
+    tests: &[&(String, Test)],
+    run: impl Fn(&(String, Test)) -> bool,
+) -> Vec<String> {
+    let mut times: Vec<(Duration, &str)> = tests
+        .iter()
+        .filter(|test| run(test))
+        .map(|test| (median(|| run(test)), test.1.name.as_str()))
+        .collect();
+    times.sort_unstable();
+    let total: Duration = times.iter().map(|(time, _)| time).sum();
+    let Some((slowest, name)) = times.last() else { return vec![what.to_owned()] };
+    let at = |part: f64| markdown::milliseconds(times[(times.len() as f64 * part) as usize].0);
+    vec![
+        what.to_owned(),
+        markdown::count(times.len()),
+        markdown::count((times.len() as f64 / total.as_secs_f64()) as u64),
+        at(0.5),
+        at(0.99),
+        markdown::milliseconds(*slowest),
+        format!("`{name}`"),
+    ]
+}
+
+fn median(run: impl Fn() -> bool) -> Duration {
+    let began = Instant::now();
+    let mut times = Vec::new();
+    while times.is_empty() || (times.len() < REPEATS && began.elapsed() < REPEATING) {
+        let began = Instant::now();
+        black_box(run());
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn is_answered(test: &Test, model: &Model, solver: SolverKind) -> bool {
+    let question = Question::new(test, model, library::shipped(), None);
+    let question = question.expect("the model defines the test");
+    let options = Options { solver, ..Options::default() };
+    question.allowed(&options).expect("it can be encoded").complete
 }
 
 fn load(text: &str) -> Test {
@@ -73,146 +137,3 @@ fn suite() -> Vec<(String, Test)> {
     let read = |path: &PathBuf| std::fs::read_to_string(path).expect("the suite is readable");
     files.iter().map(read).map(|text| (text.clone(), load(&text))).collect()
 }
-
-fn outcomes(test: &Test, model: &lang::cat::model::Model, solver: SolverKind) -> usize {
-    let question =
-        Question::new(test, model, library::shipped(), None).expect("the model defines the test");
-    let options = Options { solver, ..Options::default() };
-    question.allowed(&options).expect("it can be encoded").outcomes.len()
-}
-
-fn shipped(name: &str) -> lang::cat::model::Model {
-    models::load_shipped(name).expect("shipped").expect("it loads").model
-}
-
-fn front(criterion: &mut Criterion) {
-    let suite = suite();
-    let mut group = criterion.benchmark_group("front");
-    group.throughput(Throughput::Elements(suite.len() as u64));
-    group.bench_function("parse-suite", |bencher| {
-        bencher.iter(|| suite.iter().for_each(|(text, _)| drop(black_box(load(text)))));
-    });
-    group.bench_function("skeleton-suite", |bencher| {
-        bencher.iter(|| {
-            for (_, test) in &suite {
-                black_box(compiler::skeleton::build(&test.program, 4).ok());
-            }
-        });
-    });
-    group.finish();
-}
-
-fn engines(criterion: &mut Criterion) {
-    let suite = suite();
-    let model = shipped("rdma-tso-rmw");
-    let tests: Vec<&Test> = suite
-        .iter()
-        .map(|(_, test)| test)
-        .filter(|test| Question::new(test, &model, library::shipped(), None).is_ok())
-        .collect();
-    print_extremes(&tests, &model);
-    let mut group = criterion.benchmark_group("suite-outcomes");
-    group.sample_size(10);
-    group.throughput(Throughput::Elements(tests.len() as u64));
-    for solver in SolverKind::ALL {
-        group.bench_function(format!("smt-{}", solver.name()), |bencher| {
-            bencher.iter(|| tests.iter().map(|test| outcomes(test, &model, solver)).sum::<usize>());
-        });
-    }
-    group.bench_function("explore", |bencher| {
-        let limits = machine::Limits::default();
-        bencher.iter(|| {
-            tests
-                .iter()
-                .map(|test| {
-                    machine::explore(test, Variant::RdmaTso, limits).map_or(0, |e| e.outcomes.len())
-                })
-                .sum::<usize>()
-        });
-    });
-    group.finish();
-}
-
-/// Clients per second of `litmus refine`: the first 200 of two libraries.
-fn refinement(criterion: &mut Criterion) {
-    let base = shipped("rdma-wait-rmw");
-    let mut group = criterion.benchmark_group("refine");
-    group.sample_size(10);
-    for name in ["bal", "sv"] {
-        let text = library::SHIPPED.iter().find(|(known, _)| *known == name).expect("shipped").1;
-        let library = library::load(&Source::new(name, text)).expect("it loads");
-        let load = |name: &str| Some(shipped(name));
-        let refinement = Refinement::new(library::shipped(), &library, None, &base, load);
-        let refinement = refinement.expect("it has an implementation");
-        let mut all =
-            clients(refinement.library(), &[Bounds::default()], MOST).expect("there are few");
-        all.truncate(200);
-        group.throughput(Throughput::Elements(all.len() as u64));
-        group.bench_function(name, |bencher| {
-            let options = Options { loop_bound: Some(2), ..Options::default() };
-            bencher.iter(|| {
-                all.iter().for_each(|client| drop(black_box(refinement.check(client, &options))));
-            });
-        });
-    }
-    group.finish();
-}
-
-/// What averages hide: the median test and the slowest.
-#[expect(clippy::print_stdout, reason = "a benchmark prints")]
-fn print_extremes(tests: &[&Test], model: &lang::cat::model::Model) {
-    for solver in SolverKind::ALL {
-        let mut times: Vec<_> = tests
-            .iter()
-            .map(|test| {
-                let start = Instant::now();
-                outcomes(test, model, solver);
-                (start.elapsed(), test.name.as_str())
-            })
-            .collect();
-        times.sort();
-        let (median, _) = times[times.len() / 2];
-        let (slowest, name) = times[times.len() - 1];
-        println!("suite by {}: median {median:?}, slowest {slowest:?} ({name})", solver.name());
-    }
-}
-
-fn growth(criterion: &mut Criterion) {
-    let model = shipped("rdma-tso-rmw");
-    let mut group = criterion.benchmark_group("growth");
-    group.sample_size(10);
-    for (nodes, puts) in [(1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (3, 2), (3, 3)] {
-        let test = load(&puts_family(nodes, puts));
-        let id = format!(
-            "{puts} puts to each of {nodes}, {} outcomes",
-            outcomes(&test, &model, SolverKind::Batsat)
-        );
-        group.bench_with_input(BenchmarkId::new("smt-batsat", &id), &test, |bencher, test| {
-            bencher.iter(|| outcomes(test, &model, SolverKind::Batsat));
-        });
-        group.bench_with_input(BenchmarkId::new("explore", &id), &test, |bencher, test| {
-            let limits = machine::Limits::default();
-            bencher.iter(|| {
-                machine::explore(test, Variant::RdmaTso, limits).map_or(0, |e| e.outcomes.len())
-            });
-        });
-    }
-    group.finish();
-}
-
-fn simulator(criterion: &mut Criterion) {
-    const ITERATIONS: u64 = 10_000;
-    let test = load(STORE_BUFFERING);
-    let mut group = criterion.benchmark_group("simulator");
-    group.throughput(Throughput::Elements(ITERATIONS));
-    group.bench_function("store-buffering-put-polls", |bencher| {
-        let mut simulator =
-            Simulator::new(&test, Variant::RdmaTso, FaultSet::default()).expect("it compiles");
-        let mut random = machine::Random::new(7);
-        bencher.iter(|| simulator.run(&mut random, ITERATIONS));
-    });
-    group.finish();
-}
-
-criterion_group!(benches, front, engines, growth, simulator, refinement);
-criterion_main!(benches);

@@ -226,6 +226,13 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// The values that an observable can have at most.
+    pub fn possible(&self, observable: usize) -> Vec<Value> {
+        let domain = &self.encoding.observables[observable];
+        let numbers = domain.values.iter().map(|(word, _)| Value::of_word(*word));
+        numbers.chain(domain.undefined.map(|_| Value::Undefined)).collect()
+    }
+
     /// The assumptions under which the observables have these values; `None` if one cannot have its value.
     pub fn showing(&self, values: &[(usize, Value)]) -> Option<Vec<Lit>> {
         let literal =

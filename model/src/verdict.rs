@@ -1,9 +1,13 @@
 //! Verdicts: what a set of allowed outcomes says of the claims in a test.
 
-use lang::Test;
-use lang::outcome::{Claim, Condition, Expectation, Outcome, Value};
+use std::collections::BTreeSet;
 
-use crate::allowed::Allowed;
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::{Claim, Condition, Expectation, Operand, Outcome, Value};
+
+use crate::allowed::{Allowed, Options, Question};
+use crate::smt::{Found, Session};
 
 /// What the engine says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +74,126 @@ pub fn applies(test: &Test, expectation: &Expectation, model: &str, is_own: bool
 pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<Checked> {
     let claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
     claims.map(|expectation| check_one(expectation, allowed)).collect()
+}
+
+/// Checks the claims of a test that speak of a model, one question to the solver after the other, without all
+/// outcomes. A claim that lists outcomes needs all of them: then they are found as ever.
+///
+/// # Errors
+/// As [`Question::session`].
+pub fn ask(
+    question: &Question<'_>,
+    (model, is_own): (&str, bool),
+    options: &Options,
+) -> Result<Vec<Checked>, Vec<Diagnostic>> {
+    let test: &Test = &question.test;
+    let claims = || test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
+    let mut session = question.session(options, |_| true)?;
+    // Asked only where it matters: whether there are executions beyond the bound on loops.
+    let mut beyond = None;
+    let mut checked = Vec::new();
+    for expectation in claims() {
+        let (condition, wanted, expected) = match &expectation.claim {
+            Claim::Allowed(condition) => (condition, true, Verdict::Allowed),
+            Claim::Forbidden(condition) => (condition, true, Verdict::Forbidden),
+            Claim::Always(condition) => (condition, false, Verdict::Always),
+            Claim::Exactly { .. } => return by_outcomes(question, (model, is_own), options),
+        };
+        let Some(cases) = cases(&session, condition, wanted) else {
+            return by_outcomes(question, (model, is_own), options);
+        };
+        let verdict = match some(&mut session, &cases) {
+            Found::Execution(_) if wanted => Verdict::Allowed,
+            Found::Execution(_) => Verdict::NotAlways,
+            Found::Unknown => Verdict::Unknown,
+            Found::Nothing => {
+                let beyond = beyond.get_or_insert_with(|| {
+                    let assumptions = session.beyond_bound();
+                    !matches!(session.find(&assumptions), Found::Nothing)
+                });
+                match (*beyond, wanted) {
+                    (true, _) => Verdict::Unknown,
+                    (false, true) => Verdict::Forbidden,
+                    (false, false) => Verdict::Always,
+                }
+            }
+        };
+        checked.push(Checked { condition: expectation.text.clone(), expected, verdict });
+    }
+    Ok(checked)
+}
+
+fn by_outcomes(
+    question: &Question<'_>,
+    (model, is_own): (&str, bool),
+    options: &Options,
+) -> Result<Vec<Checked>, Vec<Diagnostic>> {
+    Ok(check(&question.test, model, is_own, &question.allowed(options)?))
+}
+
+/// The most combinations of values that a condition is asked with; beyond, all outcomes are found.
+const MOST_CASES: usize = 64;
+
+/// What the observables of a condition may show for it to hold, or to fail; `None` if that is too much.
+fn cases(
+    session: &Session<'_>,
+    condition: &Condition,
+    wanted: bool,
+) -> Option<Vec<Vec<(usize, Value)>>> {
+    let mut named = BTreeSet::new();
+    mentioned(condition, &mut named);
+    let last = named.last().map_or(0, |last| last + 1);
+    let mut outcome = Outcome(vec![Value::Int(0); last]);
+    let mut combinations: Vec<Vec<(usize, Value)>> = vec![Vec::new()];
+    for index in named {
+        let values = session.possible(index);
+        if values.len().saturating_mul(combinations.len()) > MOST_CASES {
+            return None;
+        }
+        let with = |combination: &Vec<(usize, Value)>| {
+            let more = |value: &Value| [combination.as_slice(), &[(index, *value)]].concat();
+            values.iter().map(more).collect::<Vec<_>>()
+        };
+        combinations = combinations.iter().flat_map(with).collect();
+    }
+    combinations.retain(|combination| {
+        combination.iter().for_each(|(index, value)| outcome.0[*index] = *value);
+        if wanted { condition.holds(&outcome) } else { condition.fails(&outcome) }
+    });
+    Some(combinations)
+}
+
+/// An execution of one of the cases, if there is one.
+fn some(session: &mut Session<'_>, cases: &[Vec<(usize, Value)>]) -> Found {
+    let mut answer = Found::Nothing;
+    for case in cases {
+        let Some(mut assumptions) = session.showing(case) else { continue };
+        assumptions.extend(session.within_bound());
+        match session.find(&assumptions) {
+            Found::Nothing => {}
+            Found::Unknown => answer = Found::Unknown,
+            found @ Found::Execution(_) => return found,
+        }
+    }
+    answer
+}
+
+/// The observables that a condition names.
+fn mentioned(condition: &Condition, found: &mut BTreeSet<usize>) {
+    match condition {
+        Condition::Constant(_) => {}
+        Condition::Compare(_, left, right) => {
+            for operand in [left, right] {
+                if let Operand::Observable(index) = operand {
+                    found.insert(*index);
+                }
+            }
+        }
+        Condition::And(all) | Condition::Or(all) => {
+            all.iter().for_each(|inner| mentioned(inner, found));
+        }
+        Condition::Not(inner) => mentioned(inner, found),
+    }
 }
 
 fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {

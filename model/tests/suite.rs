@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use compiler::library::{Depth, inline};
 use lang::Test;
-use lang::outcome::Claim;
+use lang::outcome::{Claim, Condition, Expectation};
 use lang::program::{Stmt, StmtKind};
 use libtest_mimic::{Arguments, Failed, Trial};
 use model::allowed::{Allowed, Options, Question};
@@ -117,7 +117,40 @@ fn run(test: &Test, model: &str, engine: Engine) -> Result<(), Failed> {
             return Err(format!("{condition}: expected {expected}, found {found}").into());
         }
     }
-    Ok(())
+    match engine {
+        Engine::Smt(SolverKind::Batsat) => asked_alone(test, &model, &allowed),
+        _ => Ok(()),
+    }
+}
+
+/// Verdicts that are asked for alone are those that follow from all outcomes, whatever the file claims.
+fn asked_alone(
+    test: &Test,
+    model: &lang::cat::model::Model,
+    allowed: &Allowed,
+) -> Result<(), Failed> {
+    let mut every = test.clone();
+    every.expectations.retain(|one| !matches!(one.claim, Claim::Exactly { .. }));
+    let claims = std::mem::take(&mut every.expectations);
+    for one in claims {
+        let (Claim::Allowed(condition) | Claim::Forbidden(condition) | Claim::Always(condition)) =
+            one.claim.clone()
+        else {
+            continue;
+        };
+        let not = Condition::Not(Box::new(condition.clone()));
+        let claims = [Claim::Allowed(condition.clone()), Claim::Always(condition)];
+        for claim in claims.into_iter().chain([Claim::Forbidden(not)]) {
+            every.expectations.push(Expectation { claim, ..one.clone() });
+        }
+    }
+    let failed = |found: Vec<lang::diagnostic::Diagnostic>| found[0].message.clone();
+    let libraries = model::library::shipped();
+    let question = Question::new(&every, model, libraries, None).map_err(failed)?;
+    let own = (model.name.as_str(), false);
+    let asked = verdict::ask(&question, own, &Options::default()).map_err(failed)?;
+    let known = verdict::check(&every, own.0, own.1, allowed);
+    if asked == known { Ok(()) } else { Err(format!("{asked:?} is not {known:?}").into()) }
 }
 
 fn by_solver(

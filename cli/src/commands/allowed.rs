@@ -12,12 +12,14 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use lang::Test;
+use lang::diagnostic::Diagnostic;
 use lang::source::Source;
 use model::allowed::{Allowed, Question};
 use model::explain::explain;
-use model::verdict;
+use model::verdict::{self, Checked};
 use serde_json::json;
 
+use crate::cache::{self, Cache};
 use crate::engine::{self, Engine, Found, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
@@ -55,6 +57,12 @@ pub struct Arguments {
     /// Show an execution for each outcome
     #[arg(long)]
     witness: bool,
+    /// Only check verdicts, without finding all outcomes; tests without verdicts are skipped
+    #[arg(long, conflicts_with = "witness")]
+    verdict_only: bool,
+    /// Keep results in this folder, and take those that are there of the same program, model and engine
+    #[arg(long, value_name = "DIR", conflicts_with = "verdict_only")]
+    cache: Option<PathBuf>,
     #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
@@ -63,11 +71,25 @@ pub struct Arguments {
     shard: ShardOption,
 }
 
+impl Arguments {
+    /// The files and folders that results depend on.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let models = self.models.models.iter().map(PathBuf::from);
+        let models = models.filter(|path| path.extension().is_some_and(|ending| ending == "cat"));
+        let libraries = self.libraries.paths().map(PathBuf::from);
+        self.paths.iter().cloned().chain(models).chain(libraries).collect()
+    }
+}
+
 /// How many files may be named for each to get a block of lines instead of one line.
 const FEW: usize = 4;
 
 /// Asks about all tests; wrong ones do not keep it from asking about the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.verdict_only && arguments.engine != Engine::Smt {
+        return terminal
+            .usage_error("--verdict-only is of the engine smt; others find all outcomes");
+    }
     let head = [("schema", json!("litmus-allowed/1"))];
     let mut report = Report::new(terminal, arguments.format.format, &head);
     if let Some(models) = arguments.models.load(&mut report) {
@@ -91,8 +113,13 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     let layout = Layout::new(report.look(), is_few || arguments.witness, &inputs, models);
     report.terminal.begin_progress(inputs.len());
 
-    let (witness, inline) = (arguments.witness, arguments.inline.inline);
-    let work = |input: &Input| ask_about(input, models, &request, witness, inline);
+    let texts: Vec<String> = arguments.libraries.texts().into_iter().map(|one| one.text).collect();
+    let cache = match arguments.cache.as_ref().map(|folder| Cache::open(folder, &texts)).transpose()
+    {
+        Ok(cache) => cache,
+        Err(message) => return report.usage_error("unusable-cache", &message),
+    };
+    let work = |input: &Input| ask_about(input, models, &request, cache.as_ref(), arguments);
     let each = |input: &Input, answer: Result<Answer, String>| {
         report.terminal.progress().inc(1);
         match answer {
@@ -113,6 +140,14 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
 }
 
+/// What an engine says of a test.
+enum Asked {
+    /// Everything.
+    Outcomes(Box<Found>),
+    /// Verdicts, and misuses of libraries.
+    Verdicts((Vec<Checked>, Vec<Diagnostic>)),
+}
+
 /// What came of a file.
 #[derive(Default)]
 struct Answer {
@@ -125,14 +160,14 @@ fn ask_about(
     input: &Input,
     models: &Models,
     request: &Request,
-    witness: bool,
-    inline: bool,
+    cache: Option<&Cache>,
+    arguments: &Arguments,
 ) -> Answer {
     let mut answer = Answer::default();
     let (loaded, diagnostics) = load_test(input);
     answer.problems = diagnostics;
     let Some((mut test, source)) = loaded else { return answer };
-    if inline {
+    if arguments.inline.inline {
         let libraries = request.libraries();
         let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, models, request);
         answer.problems.extend(wrong);
@@ -147,8 +182,35 @@ fn ask_about(
         }
     };
     for model in asked {
-        match engine::ask(&test, model.model(), request) {
-            Ok(found) => answer.add(&test, &source, &model, request, found),
+        let skip = |reason: String| Skip {
+            test: test.name.clone(),
+            file: input.name(),
+            model: model.name().to_owned(),
+            reason,
+        };
+        let asked = if arguments.verdict_only {
+            engine::verdicts(&test, &model, request).map(Asked::Verdicts)
+        } else {
+            let inline = arguments.inline.inline;
+            let asked = cache::Asked { source: &source, model: &model, request, inline };
+            let known = cache.and_then(|cache| cache.get(&asked, test.observables.len()));
+            let ask = || {
+                let found = engine::ask(&test, model.model(), request)?;
+                cache.iter().for_each(|cache| cache.put(&asked, &found));
+                Ok(found)
+            };
+            known.map_or_else(ask, Ok).map(|found| Asked::Outcomes(Box::new(found)))
+        };
+        match asked {
+            Ok(Asked::Outcomes(found)) => answer.add(&test, &source, &model, request, *found),
+            Ok(Asked::Verdicts((checked, _))) if checked.is_empty() => {
+                answer.skips.push(skip("no verdict of the test speaks of the model".to_owned()));
+                continue;
+            }
+            Ok(Asked::Verdicts((checked, misuses))) => {
+                answer.problems.extend(problems(&source, misuses));
+                answer.results.push(TestResult::of_verdicts(&test, &source, model.name(), checked));
+            }
             Err(Refusal::Unsupported(reason)) => {
                 let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };
                 let found = Found { allowed, unsupported: Some(reason), ..Found::default() };
@@ -157,12 +219,7 @@ fn ask_about(
             }
             // Of all tests below a folder, those are meant that the model speaks of.
             Err(Refusal::Undefined(undefined)) if !models.chosen.is_empty() && !input.is_named => {
-                answer.skips.push(Skip {
-                    test: test.name.clone(),
-                    file: input.name(),
-                    model: model.name().to_owned(),
-                    reason: undefined[0].message.clone(),
-                });
+                answer.skips.push(skip(undefined[0].message.clone()));
                 continue;
             }
             Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => {
@@ -170,7 +227,9 @@ fn ask_about(
                 continue;
             }
         }
-        if witness && let Some(result) = answer.results.last_mut() {
+        if arguments.witness
+            && let Some(result) = answer.results.last_mut()
+        {
             match witnesses(&test, &source, &model, request, result) {
                 Ok(found) => result.witnesses = found,
                 Err(errors) => answer.problems.extend(errors),

@@ -1,7 +1,7 @@
 //! `litmus compile`: tests as something else, to be read or built by others.
 //!
 //! The way of a test is [`compile`]: load, plan, and for C, ask which outcomes a model allows, so that the program can
-//! judge what it sees.
+//! judge what it sees. herd's files need no plan: [`lang::herd::write()`] knows what fits into them.
 
 mod output;
 
@@ -14,8 +14,8 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 use compiler::c::{self, Verdicts};
 use compiler::plan::Plan;
-use lang::Test;
 use lang::source::Source;
+use lang::{Test, herd};
 
 use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
@@ -29,9 +29,10 @@ use crate::terminal::Terminal;
 
 use output::Output;
 
-/// Turn tests into programs that run them, or show how they would be run
+/// Turn tests into programs that run them, into files for herd7, or into plans
 ///
-/// A program in C needs libibverbs and nothing else; it says itself how it is built and run.
+/// A program in C needs libibverbs and nothing else; it says itself how it is built and run. herd7 and litmus7 get tests
+/// of one node without remote operations.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
@@ -62,6 +63,8 @@ enum Target {
     Plan,
     /// A program in C over libibverbs, in one file.
     VerbsC,
+    /// A file for herd7 and litmus7, of a test of one node: assembly of x86, and the test's first verdict on x86-TSO.
+    Herd,
 }
 
 impl Target {
@@ -70,14 +73,16 @@ impl Target {
         match self {
             Self::Plan => "plan",
             Self::VerbsC => "c",
+            Self::Herd => "litmus",
         }
     }
 
-    /// How the files begin.
-    fn mark(self) -> &'static str {
+    /// Whether a file that begins so was made by this command.
+    fn has_made(self, start: &str) -> bool {
         match self {
-            Self::Plan => "plan of ",
-            Self::VerbsC => c::MARK,
+            Self::Plan => start.starts_with("plan of "),
+            Self::VerbsC => start.starts_with(c::MARK),
+            Self::Herd => start.lines().any(|line| line == herd::MARK),
         }
     }
 }
@@ -170,25 +175,28 @@ fn compile(input: &Input, target: Target, models: &Models, request: &Request) ->
     let (loaded, problems) = load_test(input);
     let mut answer = Answer { problems, ..Answer::default() };
     let Some((test, source)) = loaded else { return answer };
-    let plan = match Plan::new(&test) {
-        Ok(plan) => plan,
-        Err(error) => {
-            let diagnostic = error.diagnostic();
-            answer.skip = Some((diagnostic.message.clone(), Problem::at(&source, diagnostic)));
-            return answer;
-        }
-    };
-    match target {
-        Target::Plan => answer.text = Some(plan.describe(&test, &source).to_string()),
-        Target::VerbsC => match verdicts(&test, &source, models, request) {
+    let plan = || Plan::new(&test).map_err(|error| Box::new(error.diagnostic()));
+    let text = match target {
+        Target::Plan => plan().map(|plan| Some(plan.describe(&test, &source).to_string())),
+        Target::VerbsC => plan().map(|plan| match verdicts(&test, &source, models, request) {
             Ok(verdicts) => {
                 answer.note = verdicts.incomplete.as_ref().map(|reason| {
                     format!("{}: the program will judge nothing: {reason}", input.name())
                 });
-                answer.text = Some(c::generate(&plan, &test, &source, Some(&verdicts)));
+                Some(c::generate(&plan, &test, &source, Some(&verdicts)))
             }
-            Err(problems) => answer.problems.extend(problems),
-        },
+            Err(problems) => {
+                answer.problems.extend(problems);
+                None
+            }
+        }),
+        Target::Herd => herd::write(&test).map(|written| Some(written.text)),
+    };
+    match text {
+        Ok(text) => answer.text = text,
+        Err(diagnostic) => {
+            answer.skip = Some((diagnostic.message.clone(), Problem::at(&source, *diagnostic)));
+        }
     }
     answer
 }

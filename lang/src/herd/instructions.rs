@@ -151,7 +151,11 @@ impl Step<'_, '_> {
                 let value = vec![named(name, place)];
                 self.out.push(rmw(Some(name), Method::Faa, location, value, place));
             }
-            ("cmpxchg", [from @ Side::Register(_), Side::Memory(location)]) if self.lock => {
+            // AT&T's order, and herd's own for X86_64: its parser takes the location first.
+            ("cmpxchg", [from @ Side::Register(_), Side::Memory(location)])
+            | ("cmpxchg", [Side::Memory(location), from @ Side::Register(_)])
+                if self.lock =>
+            {
                 return self.compare_and_exchange(from, location);
             }
             ("inc" | "dec", [target @ (Side::Register(_) | Side::Memory(_))]) => {

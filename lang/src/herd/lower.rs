@@ -39,6 +39,13 @@ fn is_temporary(name: &str) -> bool {
     })
 }
 
+/// Whether a location can have this name beside the names that registers get here.
+pub fn is_location_name(name: &str) -> bool {
+    let is_letter = name.chars().next().is_some_and(|first| first.is_ascii_alphabetic());
+    let is_ours = shown_name(name) != name || is_temporary(name);
+    is_letter && !is_ours && !KEYWORDS.contains(&name)
+}
+
 /// A file as one of ours.
 pub fn file(raw: &Raw, sink: &mut Sink) -> Option<File> {
     let mut lowerer = Lowerer {
@@ -142,9 +149,7 @@ impl Lowerer<'_> {
     /// Makes a location known. Those that nobody declares begin with 0.
     fn location(&mut self, (name, place): &Word) {
         if !self.locations.contains_key(name) {
-            let is_letter = name.chars().next().is_some_and(|first| first.is_ascii_alphabetic());
-            let is_ours = shown_name(name) != *name || is_temporary(name);
-            if !is_letter || is_ours || KEYWORDS.contains(&name.as_str()) {
+            if !is_location_name(name) {
                 let message = format!("a location of the name `{name}` is not supported");
                 self.refuse(*place, message);
             }

@@ -2,7 +2,7 @@
 //!
 //! [`convert`] turns such a text into the tree of a file of ours: `parse` reads it by the grammar `herd.pest`, `lower` finds
 //! statements for instructions and `jumps` for branches. What is not known is refused with its place: herd takes a
-//! misspelt register for a new one, and so answers another question than was asked.
+//! misspelt register for a new one, and so answers another question than was asked. [`write()`] is the other way.
 
 mod condition;
 mod instructions;
@@ -10,6 +10,7 @@ mod jumps;
 mod lower;
 mod parse;
 mod registers;
+mod write;
 
 use crate::Test;
 use crate::diagnostic::Diagnostic;
@@ -18,6 +19,7 @@ use crate::litmus::{self, Sink};
 use crate::source::Source;
 
 pub use registers::Architecture;
+pub use write::{MARK, Written, write};
 
 /// The format of a text, if its first word names one of herd's.
 pub fn architecture(text: &str) -> Option<Architecture> {

@@ -38,6 +38,8 @@ pub struct TestResult {
     names: Vec<String>,
     /// Sorted, without repetition.
     pub outcomes: Vec<Vec<Value>>,
+    /// Only verdicts were asked for.
+    is_partial: bool,
     complete: bool,
     reason: Option<String>,
     unsupported: Option<String>,
@@ -77,6 +79,7 @@ impl TestResult {
             engine,
             names: test.observables[..test.shown].iter().map(|shown| shown.name.clone()).collect(),
             outcomes: found.allowed.shown(test),
+            is_partial: false,
             complete: found.allowed.complete,
             reason: found.allowed.reason,
             unsupported: found.unsupported,
@@ -90,6 +93,13 @@ impl TestResult {
             disagreement_text: disagreement.map_or(String::new(), |both| contrast(test, both)),
             witnesses: Vec::new(),
         }
+    }
+
+    /// Puts together what is known if only verdicts were asked for.
+    pub fn of_verdicts(test: &Test, source: &Source, model: &str, checked: Vec<Checked>) -> Self {
+        let found = Found::default();
+        let result = Self::new(test, source, model, Engine::Smt, found, checked);
+        Self { is_partial: true, ..result }
     }
 
     /// How it came out. Verdicts that are known to hold are good even if not all outcomes are known.
@@ -138,18 +148,22 @@ impl TestResult {
             "model": self.model,
             "engine": self.engine.name(),
             "status": self.word().0.to_lowercase(),
-            "complete": self.complete,
         });
+        if !self.is_partial {
+            json["complete"] = json!(self.complete);
+        }
         if let Some(reason) = self.reason.as_ref().or(self.unsupported.as_ref()) {
             json["reason"] = json!(reason);
         }
-        json["outcomes"] = self.outcomes.iter().map(state).collect();
+        if !self.is_partial {
+            json["outcomes"] = self.outcomes.iter().map(state).collect();
+        }
         json["expectations"] = self.checked.iter().map(expectation).collect();
         if !self.blocked.is_empty() {
             let place = |(_, line, column): &(Span, usize, usize)| json!({ "line": line, "column": column });
             json["blocked"] = self.blocked.iter().map(place).collect();
         }
-        if self.engine != Engine::Explore {
+        if self.engine != Engine::Explore && !self.is_partial {
             let Statistics { solves, lemmas, .. } = self.statistics;
             json["statistics"] = json!({ "solves": solves, "lemmas": lemmas });
         }
@@ -284,6 +298,9 @@ impl Layout {
     }
 
     fn numbers(&self, result: &TestResult) -> String {
+        if result.is_partial {
+            return count(result.checked.len(), "verdict");
+        }
         let more = if result.complete { "" } else { " or more" };
         let outcomes = format!("{}{more}", count(result.outcomes.len(), "outcome"));
         match result.checked.len() {

@@ -76,7 +76,7 @@ impl Output {
             ));
             return Exit::BadInput;
         }
-        if !self.force && is_other(&path, target.mark()) {
+        if !self.force && is_other(&path, target) {
             return terminal.usage_error(&format!(
                 "{shown} exists already, and was not made by this command; --force replaces it"
             ));
@@ -90,8 +90,11 @@ impl Output {
     }
 }
 
-/// Whether a file is there that does not begin so. An empty one is nobody's loss.
-fn is_other(path: &Path, mark: &str) -> bool {
+/// How much of a file is looked at to tell whether it was made here.
+const START: u64 = 1 << 16;
+
+/// Whether a file is there that was not made here. An empty one is nobody's loss.
+fn is_other(path: &Path, target: Target) -> bool {
     if !path.exists() {
         return false;
     }
@@ -100,7 +103,6 @@ fn is_other(path: &Path, mark: &str) -> bool {
     if !path.is_file() {
         return false;
     }
-    let read =
-        File::open(path).and_then(|file| file.take(mark.len() as u64).read_to_end(&mut start));
-    read.is_err() || !(start.is_empty() || start == mark.as_bytes())
+    let read = File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
+    read.is_err() || !(start.is_empty() || target.has_made(&String::from_utf8_lossy(&start)))
 }

@@ -1,0 +1,175 @@
+//! What a user waits for: whole commands, with the start of the program.
+//!
+//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `suite`, `simulator` and `refine` restrict them.
+
+#![allow(clippy::print_stdout, reason = "the tables are the result")]
+
+#[path = "../../model/benches/shared/markdown.rs"]
+mod markdown;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a crate of a workspace");
+    std::env::set_current_dir(root).expect("the root is there");
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
+    let parts: [(&str, fn()); 3] =
+        [("suite", suite), ("simulator", simulator), ("refine", refinement)];
+    for (name, part) in parts {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            part();
+        }
+    }
+}
+
+/// What a command took.
+struct Took {
+    time: Duration,
+    /// The most memory, in KiB; what was seen while it ran.
+    peak: u64,
+    output: Value,
+}
+
+/// Runs `litmus` with JSON as its output.
+fn litmus(arguments: &[&str]) -> Took {
+    let began = Instant::now();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_litmus"))
+        .args(arguments)
+        .args(["--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("litmus starts");
+    let mut pipe = child.stdout.take().expect("it is piped");
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut peak = 0;
+    while !reader.is_finished() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let seen = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        peak = peak.max(seen.unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.wait().expect("litmus ends");
+    let time = began.elapsed();
+    let bytes = reader.join().expect("a reader").expect("its output can be read");
+    let output = serde_json::from_slice(&bytes);
+    let output = output.unwrap_or_else(|error| panic!("litmus {}: {error}", arguments.join(" ")));
+    Took { time, peak, output }
+}
+
+/// The median of three runs.
+fn thrice(arguments: &[&str]) -> Took {
+    let mut runs: Vec<Took> = (0..3).map(|_| litmus(arguments)).collect();
+    runs.sort_by_key(|run| run.time);
+    runs.swap_remove(1)
+}
+
+/// Complete outcomes of the suite's tests under each model of their headers.
+fn suite() {
+    let mut commands: Vec<String> = [
+        "litmus-suite -j 1",
+        "litmus-suite -j 2",
+        "litmus-suite -j 1 --solver z3",
+        "litmus-suite -j 1 --engine explore",
+    ]
+    .map(str::to_owned)
+    .into();
+    let entries = std::fs::read_dir("litmus-suite").expect("the suite can be read").flatten();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    commands.extend(folders.iter().map(|folder| format!("{} -j 1", folder.display())));
+    let mut rows = Vec::new();
+    for command in commands {
+        let words: Vec<&str> = ["allowed"].into_iter().chain(command.split(' ')).collect();
+        let took = thrice(&words);
+        let results = took.output["results"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_complete = |result: &&Value| result["complete"] == true;
+        let complete = results.iter().filter(is_complete).count();
+        rows.push(vec![
+            format!("`litmus allowed {command}`"),
+            markdown::count(results.len()),
+            markdown::count(complete),
+            format!("{:.2}", took.time.as_secs_f64()),
+            markdown::milliseconds(took.time.div_f64(results.len().max(1) as f64)),
+            markdown::count(took.peak.div_ceil(1024)),
+        ]);
+    }
+    markdown::print(
+        &["command", "questions", "answered in full", "seconds", "ms per question", "MiB"],
+        &rows,
+    );
+    println!(
+        "\nA question is a test under a model. Medians of three runs, with the start of the program."
+    );
+}
+
+/// Store buffering with puts and polls: the yardstick of the simulator.
+const STORE_BUFFERING: &str = "litmus SB+put-polls\nmodel rdma-tso-rmw
+
+  y = 0      || x = 0
+  -----------------------
+  x^2 := 1   || y^1 := 1
+  Poll(2)    || Poll(1)
+  a := y     || b := x
+
+  observe a, b
+";
+
+fn simulator() {
+    const ITERATIONS: u64 = 3_000_000;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join("SB+put-polls.litmus");
+    std::fs::write(&file, STORE_BUFFERING).expect("the folder can be written");
+    let file = file.display().to_string();
+    let mut rows = Vec::new();
+    for jobs in ["1", "2"] {
+        let iterations = ITERATIONS.to_string();
+        let took = thrice(&["run", &file, "-n", &iterations, "--seed", "7", "-j", jobs]);
+        assert_eq!(took.output["results"][0]["finished"], ITERATIONS, "every iteration ends");
+        rows.push(vec![
+            format!("`litmus run SB+put-polls.litmus -n {ITERATIONS} --seed 7 -j {jobs}`"),
+            format!("{:.2}", took.time.as_secs_f64()),
+            markdown::count((ITERATIONS as f64 / took.time.as_secs_f64()) as u64),
+            markdown::count(took.peak.div_ceil(1024)),
+        ]);
+    }
+    markdown::print(&["command", "seconds", "iterations per second", "MiB"], &rows);
+}
+
+/// Every shipped library at its default bounds.
+fn refinement() {
+    let mut rows = Vec::new();
+    for (name, _) in model::library::SHIPPED {
+        let took = litmus(&["refine", name, "-j", "2"]);
+        let clients = took.output["clients"].as_u64().unwrap_or(0);
+        rows.push((
+            clients,
+            vec![
+                format!("`{name}`"),
+                took.output["verdict"].as_str().unwrap_or("-").to_owned(),
+                markdown::count(clients),
+                format!("{:.1}", took.time.as_secs_f64()),
+                markdown::count((clients as f64 / took.time.as_secs_f64()) as u64),
+                markdown::count(took.peak.div_ceil(1024)),
+            ],
+        ));
+    }
+    rows.sort();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(_, row)| row).collect();
+    markdown::print(
+        &["library", "verdict", "clients up to symmetry", "seconds", "clients per second", "MiB"],
+        &rows,
+    );
+    println!("\n`litmus refine LIBRARY -j 2` at its default bounds.");
+}

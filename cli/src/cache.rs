@@ -1,0 +1,162 @@
+//! `--cache DIR`: what engines found before, a file per question.
+//!
+//! A file says the whole question, so that nothing hangs on hashes being different, and is written beside its place and
+//! renamed, so that others see all of it or nothing. What cannot be read, or answers another question, is as if it were not
+//! there. Only complete and undisputed answers are kept.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
+
+use executor::record::hash_text;
+use lang::outcome::{Outcome, Value};
+use lang::source::{Source, Span};
+use model::allowed::Allowed;
+use model::smt::Statistics;
+use serde_json::{Value as Json, json};
+
+use crate::engine::{Found, Request};
+use crate::models::LoadedModel;
+
+/// A folder of answers.
+pub struct Cache {
+    folder: PathBuf,
+    /// What answers depend on besides test, model and request: this very program.
+    engine: String,
+    libraries: String,
+}
+
+/// What is asked.
+pub struct Asked<'a> {
+    /// The test's text.
+    pub source: &'a Source,
+    /// The model.
+    pub model: &'a LoadedModel,
+    /// The engine, and what it may do.
+    pub request: &'a Request,
+    /// Whether implementations of libraries stand for their calls.
+    pub inline: bool,
+}
+
+/// Files that are being written by this process.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+impl Cache {
+    /// The cache in a folder, which is made if it is not there; `libraries` are the texts of those that tests may use.
+    ///
+    /// # Errors
+    /// Why the folder cannot be used.
+    pub fn open(folder: &Path, libraries: &[String]) -> Result<Self, String> {
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("{}: cannot be used as a cache: {error}", folder.display()))?;
+        // The version is not enough where litmus itself is changed.
+        let built = std::env::current_exe().and_then(fs::metadata).ok().map(|file| {
+            let time = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            format!("{} bytes of {:?}", file.len(), time.unwrap_or_default())
+        });
+        let engine = format!("{} {}", env!("CARGO_PKG_VERSION"), built.unwrap_or_default());
+        let libraries = hash_text(&libraries.join("\n"));
+        Ok(Self { folder: folder.to_owned(), engine, libraries })
+    }
+
+    fn question(&self, Asked { source, model, request, inline }: &Asked<'_>) -> Json {
+        json!({
+            "engine": self.engine, "libraries": self.libraries, "inline": inline,
+            "model": { "name": model.name(), "hash": model.identity.hash },
+            "request": [request.engine.name(), format!("{:?}", request.solver)],
+            "loops": request.loops, "program": source.text,
+        })
+    }
+
+    fn path(&self, question: &Json) -> PathBuf {
+        let name = hash_text(&question.to_string());
+        self.folder.join(&name[..2]).join(format!("{}.json", &name[2..]))
+    }
+
+    /// What was found of a test with so many observables, if this was asked before.
+    pub fn get(&self, asked: &Asked<'_>, observables: usize) -> Option<Found> {
+        let question = self.question(asked);
+        let text = fs::read(self.path(&question)).ok()?;
+        let json: Json = serde_json::from_slice(&text).ok()?;
+        let answer = &json["answer"];
+        if json["question"] != question || json["sum"] != hash_text(&answer.to_string()) {
+            return None;
+        }
+        let found = found(answer)?;
+        let fits = |outcome: &Outcome| outcome.0.len() == observables;
+        found.allowed.outcomes.keys().all(fits).then_some(found)
+    }
+
+    /// Keeps what was found, if it is final. That it cannot be written is no reason to fail.
+    pub fn put(&self, asked: &Asked<'_>, found: &Found) {
+        let allowed = &found.allowed;
+        let is_final = allowed.complete
+            && allowed.misuses.is_empty()
+            && found.disagreement.is_none()
+            && found.unsupported.is_none();
+        if !is_final {
+            return;
+        }
+        let question = self.question(asked);
+        let path = self.path(&question);
+        let answer = answer(found);
+        let sum = hash_text(&answer.to_string());
+        let text = json!({ "question": question, "answer": answer, "sum": sum }).to_string();
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_extension(format!("{}-{number}", std::process::id()));
+        let written = path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok())
+            && fs::write(&beside, text).is_ok()
+            && fs::rename(&beside, &path).is_ok();
+        if !written {
+            drop(fs::remove_file(beside));
+        }
+    }
+}
+
+fn answer(found: &Found) -> Json {
+    let value = |value: &Value| match value {
+        Value::Int(number) => json!(number),
+        other => json!(other),
+    };
+    let outcome = |outcome: &Outcome| outcome.0.iter().map(value).collect::<Json>();
+    let Statistics { solves, lemmas } = found.allowed.statistics;
+    json!({
+        "outcomes": found.allowed.outcomes.keys().map(outcome).collect::<Json>(),
+        "blocked": found.allowed.blocked.iter().map(|span| json!([span.start, span.end])).collect::<Json>(),
+        "statistics": [solves, lemmas],
+        "explored": found.explored,
+    })
+}
+
+/// `None` if it is not as [`answer`] makes it.
+fn found(json: &Json) -> Option<Found> {
+    let value = |json: &Json| match json {
+        Json::Null => Some(Value::Bottom),
+        Json::String(word) if word == "undefined" => Some(Value::Undefined),
+        number => number.as_u64().map(Value::Int),
+    };
+    let outcome = |json: &Json| {
+        let values: Option<Vec<Value>> = json.as_array()?.iter().map(value).collect();
+        values.map(|values| (Outcome(values), None))
+    };
+    let outcomes: Option<BTreeMap<_, _>> =
+        json["outcomes"].as_array()?.iter().map(outcome).collect();
+    let number = |json: &Json| json.as_u64();
+    let pair = |json: &Json| number(&json[0]).zip(number(&json[1]));
+    let span = |json: &Json| {
+        let (start, end) = pair(json)?;
+        Some(Span { start: usize::try_from(start).ok()?, end: usize::try_from(end).ok()? })
+    };
+    let blocked: Option<Vec<Span>> = json["blocked"].as_array()?.iter().map(span).collect();
+    let (solves, lemmas) = pair(&json["statistics"])?;
+    let allowed = Allowed {
+        outcomes: outcomes?,
+        complete: true,
+        blocked: blocked?,
+        statistics: Statistics { solves, lemmas },
+        ..Allowed::default()
+    };
+    Some(Found { allowed, explored: pair(&json["explored"]), ..Found::default() })
+}

@@ -1,0 +1,159 @@
+//! One program by one engine, in a process of its own: what a process takes at most is known of itself only.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lang::Test;
+use lang::cat::model::Model;
+use model::allowed::{Options, Question};
+use model::machine::{self, Variant};
+use model::smt::Found;
+use model::smt::solver::Limits;
+use model::{library, models};
+
+use crate::markdown;
+use crate::programs::{self, Program};
+
+/// The first argument of such a process.
+pub const WORD: &str = "cell";
+
+/// Short runs are repeated so many times at most, and for so long in all.
+const REPEATS: usize = 25;
+const REPEATING: Duration = Duration::from_millis(250);
+
+/// What is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// All outcomes, by the model's axioms.
+    Smt,
+    /// All outcomes, by the machine.
+    Explore,
+    /// How many executions are consistent: every choice of the model counts.
+    Count,
+}
+
+impl Engine {
+    const ALL: [Self; 3] = [Self::Smt, Self::Explore, Self::Count];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Smt => "smt",
+            Self::Explore => "explore",
+            Self::Count => "count",
+        }
+    }
+}
+
+/// What came of it.
+pub struct Cell {
+    /// Outcomes or executions.
+    pub found: u64,
+    /// Whether these are all.
+    pub complete: bool,
+    /// Without reading the program and the model; the median, if there was time for several runs.
+    pub time: Duration,
+    /// The most memory the process took, in KiB; 0 where the system does not say.
+    pub peak: u64,
+    /// Events of the program, without initial writes.
+    pub events: usize,
+}
+
+impl Cell {
+    /// The time, or that it was not enough.
+    pub fn shown(&self, limit: Duration) -> String {
+        if self.complete {
+            markdown::milliseconds(self.time)
+        } else {
+            format!("> {}", markdown::count(limit.as_millis() as u64))
+        }
+    }
+
+    pub fn mebibytes(&self) -> String {
+        markdown::count(self.peak.div_ceil(1024))
+    }
+}
+
+/// Asks in a new process.
+pub fn ask(engine: Engine, limit: Duration, program: &Program) -> Cell {
+    let itself = std::env::current_exe().expect("the benchmark is a file");
+    let mut child = Command::new(itself)
+        .args([WORD, engine.name(), &limit.as_secs().to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the benchmark can be started");
+    let mut input = child.stdin.take().expect("it is piped");
+    input.write_all(program.text().as_bytes()).expect("the process reads");
+    drop(input);
+    let output = child.wait_with_output().expect("the process ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let [found, complete, nanoseconds, peak, events] = numbers[..] else {
+        panic!("{}: expected five numbers, found `{text}`", program.text());
+    };
+    let time = Duration::from_nanos(nanoseconds);
+    Cell { found, complete: complete == 1, time, peak, events: events as usize }
+}
+
+/// Answers in that process.
+pub fn answer(engine: &str, limit: &str) {
+    let engine = Engine::ALL.into_iter().find(|known| known.name() == engine).expect("an engine");
+    let limit = Duration::from_secs(limit.parse().expect("seconds"));
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).expect("a program");
+    let (test, name) = programs::load(&text);
+    let model = models::load_shipped(name).expect("a shipped model");
+    let model = model.unwrap_or_else(|_| panic!("a model without errors")).model;
+    let began = Instant::now();
+    let mut times = Vec::new();
+    let mut last = (0, false);
+    while last == (0, false) || (began.elapsed() < REPEATING && times.len() < REPEATS) {
+        let began = Instant::now();
+        last = once(engine, limit, &test, &model, name);
+        times.push(began.elapsed());
+        if !last.1 {
+            break;
+        }
+    }
+    times.sort_unstable();
+    let events = programs::events(&test, &model);
+    let ((found, complete), time) = (last, times[times.len() / 2].as_nanos());
+    println!("{found} {} {time} {} {events}", u8::from(complete), peak());
+}
+
+fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str) -> (u64, bool) {
+    let deadline = Some(Instant::now() + limit);
+    if engine == Engine::Explore {
+        let variant = Variant::from_name(name).expect("the model has a machine");
+        let limits = machine::Limits { deadline, ..machine::Limits::default() };
+        let explored = machine::explore(test, variant, limits).expect("the machine runs it");
+        return (explored.outcomes.len() as u64, explored.complete);
+    }
+    let limits = Limits { deadline, ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let question = Question::new(test, model, library::shipped(), None);
+    let question = question.expect("the model defines the test");
+    if engine == Engine::Smt {
+        let allowed = question.allowed(&options).expect("it can be encoded");
+        return (allowed.outcomes.len() as u64, allowed.complete);
+    }
+    let mut session = question.session(&options, |_| true).expect("it can be encoded");
+    let within = session.within_bound();
+    let mut executions = 0;
+    loop {
+        match session.find(&within) {
+            Found::Execution(_) => executions += 1,
+            Found::Nothing => return (executions, true),
+            Found::Unknown => return (executions, false),
+        }
+        session.exclude_current();
+    }
+}
+
+/// The most memory that this process took, in KiB.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,221 @@
+//! How time grows with the program: families of programs by each engine, beside other tools' figures.
+//!
+//! `cargo bench -p model --bench families` prints tables in Markdown. Arguments restrict them to families, as in `-- CO puts`;
+//! `--limit SECONDS` is how long one engine may take for one program.
+
+#![allow(clippy::print_stdout, reason = "the tables are the result")]
+
+mod cell;
+mod growth;
+#[path = "../shared/markdown.rs"]
+mod markdown;
+mod programs;
+
+use std::time::Duration;
+
+use cell::{Cell, Engine};
+use growth::Point;
+use programs::{Family, Member, PROCESSES_OF_RANDOM, Program, families, random_programs};
+
+/// How long one engine may take for one program, if nothing else is said.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How long executions may be counted.
+const COUNTING: Duration = Duration::from_secs(3);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
+    if let [word, engine, limit] = arguments.as_slice()
+        && word == cell::WORD
+    {
+        return cell::answer(engine, limit);
+    }
+    let mut limit = LIMIT;
+    let mut wanted = Vec::new();
+    let mut rest = arguments.into_iter();
+    while let Some(argument) = rest.next() {
+        if argument == "--limit" {
+            let seconds = rest.next().and_then(|seconds| seconds.parse().ok());
+            limit = Duration::from_secs(seconds.expect("seconds after --limit"));
+        } else {
+            wanted.push(argument);
+        }
+    }
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|one| one == name);
+    let families: Vec<Family> =
+        families().into_iter().filter(|family| is_wanted(family.name)).collect();
+    let mut most = Most::default();
+    if !families.is_empty() {
+        tables(&families, limit, &mut most);
+    }
+    if is_wanted("random") {
+        random(limit, &mut most);
+    }
+    println!(
+        "\nThe most memory that a process took: {} MiB ({}). No engine had more than {} s for a program.",
+        most.peak.div_ceil(1024),
+        most.program,
+        limit.as_secs()
+    );
+}
+
+/// The program that took the most memory.
+#[derive(Default)]
+struct Most {
+    /// In KiB.
+    peak: u64,
+    program: String,
+}
+
+impl Most {
+    fn take(&mut self, cell: &Cell, program: &str, engine: &str) {
+        if cell.peak > self.peak {
+            *self = Self { peak: cell.peak, program: format!("{program} by {engine}") };
+        }
+    }
+}
+
+fn tables(families: &[Family], limit: Duration, most: &mut Most) {
+    let mut rows = Vec::new();
+    let mut exponents = Vec::new();
+    for family in families {
+        let mut points = Vec::new();
+        for member in &family.members {
+            rows.push(row(family, member, limit, most, &mut points));
+        }
+        let mut cells = vec![format!("{} ({} programs)", family.name, points.len())];
+        for engine in [|point: &Point| point.smt, |point: &Point| point.explore] {
+            cells.push(growth::exponent(&points, engine, |point| point.outcomes));
+            cells.push(growth::exponent(&points, engine, |point| point.executions));
+        }
+        exponents.push(cells);
+    }
+    markdown::print(
+        &[
+            "program",
+            "events",
+            "outcomes",
+            "executions",
+            "smt, ms",
+            "MiB",
+            "explore, ms",
+            "MiB",
+            "herd7, ms",
+            "herd7 -optace true, ms",
+            "GenMC, ms",
+        ],
+        &rows,
+    );
+    println!(
+        "\nHow time grows: the exponent b of time ~ size^b, by least squares over logarithms.\n"
+    );
+    markdown::print(
+        &["family", "smt: outcomes", "executions", "explore: outcomes", "executions"],
+        &exponents,
+    );
+}
+
+fn row(
+    family: &Family,
+    member: &Member,
+    limit: Duration,
+    most: &mut Most,
+    points: &mut Vec<Point>,
+) -> Vec<String> {
+    let program = Program::Text(member.text.clone());
+    let name = format!("{}{}", family.name, member.size);
+    let smt = cell::ask(Engine::Smt, limit, &program);
+    let explore = cell::ask(Engine::Explore, limit, &program);
+    let counted = cell::ask(Engine::Count, COUNTING.min(limit), &program);
+    most.take(&smt, &name, "smt");
+    most.take(&explore, &name, "explore");
+    if smt.complete && explore.complete {
+        assert_eq!(smt.found, explore.found, "{name}: the engines agree");
+    }
+    let known = [&smt, &explore].into_iter().find(|cell| cell.complete).map(|cell| cell.found);
+    let theirs = member.peers.and_then(|peers| peers.executions);
+    let ours = counted.complete.then_some(counted.found);
+    if let (Some(ours), Some(theirs)) = (ours, theirs) {
+        assert_eq!(ours, theirs, "{name}: as many executions as GenMC finds");
+    }
+    points.push(Point {
+        outcomes: known,
+        executions: ours.or(theirs),
+        smt: smt.complete.then_some(smt.time),
+        explore: explore.complete.then_some(explore.time),
+    });
+    let number = |number: Option<u64>| number.map_or("-".to_owned(), markdown::count);
+    let executions = match (ours, theirs) {
+        (None, Some(theirs)) => format!("{} (GenMC)", markdown::count(theirs)),
+        _ => number(ours),
+    };
+    let (herd, fast, genmc) = member.peers.map_or(("-", "-", "-"), |peers| peers.times);
+    vec![
+        name,
+        smt.events.to_string(),
+        number(known),
+        executions,
+        smt.shown(limit),
+        smt.mebibytes(),
+        explore.shown(limit),
+        explore.mebibytes(),
+        herd.to_owned(),
+        fast.to_owned(),
+        genmc.to_owned(),
+    ]
+}
+
+/// Programs drawn at random, of one size: the median and the worst.
+fn random(limit: Duration, most: &mut Most) {
+    let programs = random_programs();
+    let mut rows = Vec::new();
+    let mut found: Vec<Option<u64>> = vec![None; programs.len()];
+    for engine in [Engine::Smt, Engine::Explore] {
+        let mut cells = Vec::new();
+        for (number, known) in programs.iter().zip(&mut found) {
+            let cell = cell::ask(engine, limit, &Program::Random(*number));
+            most.take(&cell, &format!("random {number}"), engine.name());
+            if cell.complete {
+                let before = *known.get_or_insert(cell.found);
+                assert_eq!(cell.found, before, "random {number}: the engines agree");
+            }
+            cells.push((cell, *number));
+        }
+        cells.sort_by_key(|(cell, _)| (!cell.complete, cell.time));
+        let (median, _) = &cells[cells.len() / 2];
+        let (worst, number) = &cells[cells.len() - 1];
+        let late = cells.iter().filter(|(cell, _)| !cell.complete).count();
+        let second = Duration::from_secs(1);
+        let slow = cells.iter().filter(|(cell, _)| !cell.complete || cell.time > second).count();
+        let peak = cells.iter().map(|(cell, _)| cell.peak).max().unwrap_or(0);
+        rows.push(vec![
+            engine.name().to_owned(),
+            median.shown(limit),
+            worst.shown(limit),
+            format!("{number}, {} outcomes", markdown::count(worst.found)),
+            slow.to_string(),
+            late.to_string(),
+            markdown::count(peak.div_ceil(1024)),
+        ]);
+    }
+    let mut outcomes: Vec<u64> = found.into_iter().flatten().collect();
+    outcomes.sort_unstable();
+    let at = |index: usize| outcomes.get(index).map_or("-".to_owned(), |one| markdown::count(*one));
+    println!(
+        "\n{} random programs of {PROCESSES_OF_RANDOM}; the median one has {} outcomes, and none has more than {}.\n",
+        programs.len(),
+        at(outcomes.len() / 2),
+        at(outcomes.len().saturating_sub(1))
+    );
+    markdown::print(
+        &[
+            "engine",
+            "median, ms",
+            "slowest, ms",
+            "which",
+            "over 1 s",
+            "not answered",
+            "MiB, at most",
+        ],
+        &rows,
+    );
+}

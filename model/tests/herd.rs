@@ -1,0 +1,130 @@
+//! Every test of the suite that `litmus compile --target herd` writes, read again: under `tso` it has the outcomes of the
+//! original, and its question is answered as the test claims. One named test per file of the suite: the others must be refused.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use lang::Test;
+use lang::herd::{self, Written};
+use lang::outcome::Value;
+use lang::source::Source;
+use libtest_mimic::{Arguments, Failed, Trial};
+use model::allowed::{Allowed, Options, Question};
+use model::{models, verdict};
+
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// Tests of one node that have no form, and a part of the reason.
+const WITHOUT: &[(&str, &str)] = &[
+    ("control-flow/Lock+cas-loops.litmus", "a loop"),
+    ("cpu-classics/FAA+faas.litmus", "a fetch-and-add whose result is used"),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
+    let mut files = Vec::new();
+    litmus_files(&suite, &mut files);
+    files.sort();
+    assert!(!files.is_empty(), "no litmus files below {}", suite.display());
+    let mut names = BTreeSet::new();
+    let mut trials = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(&suite).unwrap_or(&file).display().to_string();
+        names.insert(name.clone());
+        trials.push(Trial::test(name.clone(), move || run(&name, &file)));
+    }
+    for (name, _) in WITHOUT {
+        assert!(names.contains(*name), "no test {name}, which has no form");
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn litmus_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            litmus_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "litmus") {
+            found.push(path);
+        }
+    }
+}
+
+fn run(name: &str, file: &Path) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(file)?;
+    let (test, _) = lang::litmus::load(&Source::new(name, text));
+    let test = test.ok_or("the test does not load")?;
+    let known = WITHOUT.iter().find(|(known, _)| *known == name).map(|(_, reason)| *reason);
+    match (herd::write(&test), known) {
+        (Ok(_), Some(reason)) => Err(format!("is written, in spite of {reason}").into()),
+        (Ok(_), None) if test.program.nodes > 1 => Err("is written, in spite of its nodes".into()),
+        (Ok(written), None) => round_trip(&test, &written),
+        (Err(error), Some(reason)) if error.message.contains(reason) => Ok(()),
+        (Err(_), None)
+            if test.program.nodes > 1 || test.models.iter().all(|name| name != "tso") =>
+        {
+            Ok(())
+        }
+        (Err(error), _) => Err(error.message.into()),
+    }
+}
+
+fn round_trip(test: &Test, written: &Written) -> Result<(), Failed> {
+    let source = Source::new("written.litmus", written.text.as_str());
+    let (again, diagnostics) = herd::load(&source);
+    let again = again.ok_or_else(|| {
+        let report: String = diagnostics.iter().map(|one| one.render(&source, false)).collect();
+        format!("{}\n{report}", written.text)
+    })?;
+    let (before, found) = (allowed(test)?, allowed(&again)?);
+    let mut places = Vec::new();
+    for (at, name) in written.names.iter().enumerate() {
+        match again.observables.iter().position(|observable| observable.name == *name) {
+            Some(found) => places.push((at, found)),
+            // A verdict that is left out may name what nothing else does.
+            None if at >= test.shown => {}
+            None => return Err(format!("{name} is not shown\n{}", written.text).into()),
+        }
+    }
+    let (mine, theirs): (Vec<usize>, Vec<usize>) = places.into_iter().unzip();
+    let (before, after) = (project(&before, &mine), project(&found, &theirs));
+    if before != after {
+        return Err(format!("{before:?} became {after:?}\n{}", written.text).into());
+    }
+    if again.expectations.len() != 1 {
+        return Err(format!("expected one question\n{}", written.text).into());
+    }
+    for claim in verdict::check(&again, "tso", false, &found) {
+        if claim.holds() != Some(true) {
+            return Err(format!("{}: found {}", claim.condition, claim.verdict.name()).into());
+        }
+    }
+    Ok(())
+}
+
+fn allowed(test: &Test) -> Result<Allowed, Failed> {
+    let model = models::load_shipped("tso").ok_or("no model `tso`")?;
+    let model = model.map_err(|_| "the model does not load")?.model;
+    let failed = |diagnostics: Vec<lang::diagnostic::Diagnostic>| {
+        Failed::from(diagnostics[0].message.clone())
+    };
+    let question = Question::new(test, &model, model::library::shipped(), None).map_err(failed)?;
+    let mut options = Options::default();
+    options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
+    let allowed = question.allowed(&options).map_err(failed)?;
+    if !allowed.complete {
+        return Err("a limit was hit".into());
+    }
+    Ok(allowed)
+}
+
+fn project(allowed: &Allowed, places: &[usize]) -> BTreeSet<Vec<Value>> {
+    allowed
+        .outcomes
+        .keys()
+        .map(|outcome| places.iter().map(|place| outcome.0[*place]).collect())
+        .collect()
+}
