@@ -136,10 +136,12 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
         Some((_, Content::Record(_))) => records::merge(contents, &output()?, terminal),
         Some((path, Content::Object(json))) => match json["schema"].as_str() {
             Some("litmus-allowed/1" | "litmus-run/1") => {
-                let parts = parts::whole(objects(contents)?, terminal)?;
+                let mut parts = parts::whole(objects(contents)?, terminal)?;
                 let head = reports::head(&parts);
+                let head: Vec<(&str, Json)> =
+                    head.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
                 let mut report = Report::new(terminal, arguments.format.format, &head);
-                reports::fill(&parts, &mut report);
+                reports::fill(&mut parts, &mut report);
                 Ok(reports::finish(&parts, report))
             }
             Some("litmus-coverage/1") => coverage::merge(objects(contents)?, terminal),

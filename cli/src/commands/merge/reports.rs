@@ -1,6 +1,6 @@
 //! Reports in JSON: of `allowed` and `run`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value as Json;
 
@@ -9,11 +9,11 @@ use crate::exit::Exit;
 use crate::report::{Report, Status};
 
 /// The fields before the results, which all parts have in common.
-pub fn head(parts: &[Part<Json>]) -> Vec<(&str, Json)> {
+pub fn head(parts: &[Part<Json>]) -> Vec<(String, Json)> {
     let fields = parts.first().and_then(|part| part.content.as_object());
     let fields = fields.into_iter().flatten();
     let head = fields.take_while(|(name, _)| *name != "results");
-    head.map(|(name, value)| (name.as_str(), value.clone())).collect()
+    head.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// What reports list; the first are the results.
@@ -22,22 +22,23 @@ const LISTS: [&str; 4] = ["results", "errors", "warnings", "skipped"];
 /// What an input came to, list by list.
 type Found = [Vec<Json>; LISTS.len()];
 
-/// Tells the report what the parts have, in the order of the inputs.
-pub fn fill(parts: &[Part<Json>], report: &mut Report<'_>) {
+/// Tells the report what the parts have, in the order of the inputs; of the parts remains what is not in these lists.
+pub fn fill(parts: &mut [Part<Json>], report: &mut Report<'_>) {
     let mut inputs: BTreeMap<usize, Found> = BTreeMap::new();
     // What is of no input is in every part, and counts once.
     let mut general = Found::default();
     for part in parts {
-        let number = |json: &Json| {
-            let mut items = part.shard.items.iter();
-            items.find(|(_, name)| json["file"] == name.as_str()).map(|(number, _)| *number)
-        };
+        let names = part.shard.items.iter().map(|(number, name)| (name.as_str(), *number));
+        let numbers: HashMap<&str, usize> = names.collect();
         for (index, name) in LISTS.into_iter().enumerate() {
-            for json in part.content[name].as_array().into_iter().flatten() {
-                match number(json) {
-                    Some(number) => inputs.entry(number).or_default()[index].push(json.clone()),
-                    None if general[index].contains(json) => {}
-                    None => general[index].push(json.clone()),
+            // Taken, not copied: a million tests are gigabytes.
+            let Json::Array(list) = part.content[name].take() else { continue };
+            for json in list {
+                let file = json["file"].as_str().unwrap_or_default();
+                match numbers.get(file) {
+                    Some(number) => inputs.entry(*number).or_default()[index].push(json),
+                    None if general[index].contains(&json) => {}
+                    None => general[index].push(json),
                 }
             }
         }
