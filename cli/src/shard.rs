@@ -1,7 +1,7 @@
 //! A part of the work: `--shard I/N`, split by what each item costs. `litmus merge` puts the parts together.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
 use clap::Args;
 use executor::record::{ShardOf, hash_text};
@@ -61,16 +61,37 @@ impl Shard {
 impl ShardOption {
     /// Keeps the inputs of this part, if there is one, and says which these are; `settings` is what else the results hang on,
     /// as far as the command line does not say it.
-    pub fn keep(&self, inputs: &mut Vec<Input>, settings: &str) -> Option<ShardOf> {
-        let shard = self.shard?;
-        let sizes: Vec<u64> = inputs.iter().map(size).collect();
-        // A larger file has more events, and time grows faster than their number.
-        let costs: Vec<u64> = sizes.iter().map(|size| size.saturating_mul(*size)).collect();
-        let items = shard.items(&costs);
-        let mut question = question(settings);
-        for (input, size) in inputs.iter().zip(&sizes) {
-            question += &format!("\n{size} {}", input.name());
+    ///
+    /// # Errors
+    /// Inputs that cannot be split: standard input, which each part would read for itself, and one that is named twice.
+    pub fn keep(&self, inputs: &mut Vec<Input>, settings: &str) -> Result<Option<ShardOf>, String> {
+        let Some(shard) = self.shard else { return Ok(None) };
+        let mut names = HashSet::new();
+        for input in &*inputs {
+            if input.is_stdin() {
+                return Err(
+                    "--shard needs files; standard input is not the same for all parts".to_owned()
+                );
+            }
+            if !names.insert(&input.path) {
+                return Err(format!(
+                    "--shard needs each input once, and {} is named twice",
+                    input.name()
+                ));
+            }
         }
+        let mut question = question(settings);
+        let mut costs = Vec::new();
+        for input in &*inputs {
+            // What cannot be read will be said later.
+            let content = std::fs::read(&input.path).unwrap_or_default();
+            let size = content.len() as u64;
+            // A larger file has more events, and time grows faster than their number.
+            costs.push(size.saturating_mul(size));
+            let hash = hash_text(&String::from_utf8_lossy(&content));
+            question += &format!("\n{hash} {}", input.name());
+        }
+        let items = shard.items(&costs);
         let of = ShardOf {
             part: shard.part,
             of: shard.of,
@@ -79,7 +100,7 @@ impl ShardOption {
             items: items.iter().map(|item| (*item, inputs[*item].name())).collect(),
         };
         *inputs = items.iter().map(|item| inputs[*item].clone()).collect();
-        Some(of)
+        Ok(Some(of))
     }
 
     /// As [`Self::keep`] for other things than files: which of them are this part's.
@@ -95,11 +116,6 @@ impl ShardOption {
             items: shard.items(costs).iter().map(named).collect(),
         })
     }
-}
-
-/// How large a file is, in bytes; what cannot be read will be said later.
-fn size(input: &Input) -> u64 {
-    if input.is_stdin() { 0 } else { std::fs::metadata(&input.path).map_or(0, |found| found.len()) }
 }
 
 /// Options that results do not depend on; each has a value.

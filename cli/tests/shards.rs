@@ -55,6 +55,55 @@ fn reports_are_byte_for_byte_the_whole() {
         parts.reverse();
         let output = merged(&parts, &["--format", "json"]);
         assert_eq!(output.stdout, whole, "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), litmus(&command).status.code(), "{name}");
+    }
+}
+
+/// A violation in one part is one of the whole, by name, in reports and records.
+#[test]
+fn what_is_wrong_in_a_part_is_wrong_in_the_whole() {
+    let fault = ["run", "litmus-suite/rmw-paper", "--seed", "7", "-n", "500", "--fault"];
+    let command = [&fault[..], &["completion-at-issue", "--format", "json"]].concat();
+    let (whole, parts) = printed("violation", &command);
+    let output = merged(&parts, &["--format", "json"]);
+    assert_eq!((output.stdout, output.status.code()), (whole, Some(1)));
+    let table = String::from_utf8_lossy(&merged(&parts, &[]).stdout).into_owned();
+    assert!(table.contains("violation  CoRW+put-poll-w") && table.contains(" BAD"), "{table}");
+    let folder = folder("violation-record");
+    let record = |number: usize| {
+        let path = folder.join(format!("{number}.jsonl"));
+        let shard = format!("{number}/2");
+        litmus(&[&command[..], &["--record", text(&path), "--shard", &shard]].concat());
+        path
+    };
+    let parts = [record(1), record(2)];
+    assert_eq!(merged(&parts, &["-o", text(&folder.join("all"))]).status.code(), Some(1));
+    assert_eq!(merged(&parts, &["-o", text(&folder.join("all"))]).status.code(), Some(65));
+}
+
+/// Parts must have read the same.
+#[test]
+fn parts_of_other_inputs_are_refused() {
+    let folder = folder("edited");
+    let path = folder.join("a.litmus");
+    let program = "litmus A\nmodel tso\n\n  x = 0\n  ---\n  x := 1\n\n  x = 1 ✓\n";
+    fs::write(&path, program).expect("");
+    let part = |number: &str| {
+        let output = litmus(&["allowed", text(&folder), "--format", "json", "--shard", number]);
+        let path = folder.join(number.replace('/', "-"));
+        fs::write(&path, output.stdout).expect("");
+        path
+    };
+    let first = part("1/2");
+    // As long as before.
+    fs::write(&path, program.replace('✓', "✗")).expect("");
+    let output = merged(&[first, part("2/2")], &["--format", "json"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("other-whole"));
+    assert_eq!(output.status.code(), Some(65));
+    let file = text(&path);
+    for inputs in [vec![file, file], vec!["-"]] {
+        let command = [&["allowed"], &inputs[..], &["--shard", "1/2"]].concat();
+        assert_eq!(litmus(&command).status.code(), Some(64), "{inputs:?}");
     }
 }
 

@@ -104,6 +104,9 @@ pub struct Header {
     /// When it ended; no line of its own, but that of the record's last `end` line.
     #[serde(skip)]
     pub ended: Option<String>,
+    /// What the process exited with, of a part of a run; of that line too.
+    #[serde(skip)]
+    pub exit: Option<u8>,
 }
 
 impl Header {

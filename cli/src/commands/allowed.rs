@@ -100,7 +100,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>) {
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-    report.shard = arguments.shard.keep(&mut inputs, &models.identities());
+    let texts: Vec<String> = arguments.libraries.texts().into_iter().map(|one| one.text).collect();
+    let settings = format!("{}\n{}", models.identities(), texts.concat());
+    match arguments.shard.keep(&mut inputs, &settings) {
+        Ok(shard) => report.shard = shard,
+        Err(message) => return report.usage_error("cannot-split", &message),
+    }
     unreadable.into_iter().for_each(|problem| report.problem(problem));
     let max_states = arguments.max_states;
     let libraries = match arguments.libraries.load() {
@@ -113,7 +118,6 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     let layout = Layout::new(report.look(), is_few || arguments.witness, &inputs, models);
     report.terminal.begin_progress(inputs.len());
 
-    let texts: Vec<String> = arguments.libraries.texts().into_iter().map(|one| one.text).collect();
     let cache = match arguments.cache.as_ref().map(|folder| Cache::open(folder, &texts)).transpose()
     {
         Ok(cache) => cache,

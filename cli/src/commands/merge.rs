@@ -134,6 +134,12 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
     match contents.first() {
         Some((_, Content::Suite)) => suites::merge(&arguments.parts, &output()?, terminal),
         Some((_, Content::Record(_))) => records::merge(contents, &output()?, terminal),
+        Some((_, Content::Object(json)))
+            if arguments.output.is_some() && json["schema"] != "litmus-refine-record/2" =>
+        {
+            let message = "-o is for records and suites; reports go to standard output";
+            Err(Failure::Usage(message.to_owned()))
+        }
         Some((path, Content::Object(json))) => match json["schema"].as_str() {
             Some("litmus-allowed/1" | "litmus-run/1") => {
                 let mut parts = parts::whole(objects(contents)?, terminal)?;

@@ -210,6 +210,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     match () {
         () if tally.refuted.is_some() => Exit::Violation,
+        // A part may have nothing to do.
+        () if own.is_empty() => Exit::Fine,
         () if was_stopped || !tally.undecided.is_empty() || tally.compared() == 0 => Exit::Unknown,
         () => Exit::Fine,
     }

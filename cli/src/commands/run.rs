@@ -130,9 +130,15 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if let Some(models) = arguments.models.load(&mut report) {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
         let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-        plan.header.shard = arguments.shard.keep(&mut inputs, &models.identities());
+        let texts = plan.header.libraries.iter().map(|one| one.text.as_str()).collect::<String>();
+        let settings = format!("{}\n{texts}", models.identities());
+        let shard = arguments.shard.keep(&mut inputs, &settings);
+        let is_whole =
+            shard.as_ref().map_err(|message| report.usage_error("cannot-split", message));
+        let can_begin = is_whole.is_ok();
+        plan.header.shard = shard.ok().flatten();
         report.shard.clone_from(&plan.header.shard);
-        if plan.begin_record(&mut report) {
+        if can_begin && plan.begin_record(&mut report) {
             unreadable.into_iter().for_each(|problem| report.problem(problem));
             was_stopped =
                 run_all(arguments, &mut plan, &models, &inputs, &mut report, &mut summary);
@@ -248,7 +254,8 @@ fn run_all(
     };
     map_in_order(inputs, jobs, &stop, |input| runner.run_test(input), each);
     if let Some(writer) = &mut writer
-        && let Err(error) = writer.end(plan::now().as_deref())
+        && let Err(error) =
+            writer.end(plan::now().as_deref(), report.shard.as_ref().map(|_| report.exit.code()))
     {
         report.internal_error("", &format!("the record cannot be written: {error}"));
     }

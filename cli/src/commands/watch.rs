@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let stop = stop_on_signal();
     let paths = arguments.allowed.files();
+    if paths.iter().any(|path| path.as_os_str() == "-") {
+        return terminal.usage_error("standard input cannot be watched; name a file or folder");
+    }
     if let Some(missing) = paths.iter().find(|path| !path.exists()) {
         return terminal.usage_error(&format!("{}: expected a file or folder", missing.display()));
     }
@@ -45,7 +48,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Err(error) => return terminal.usage_error(&format!("files cannot be watched: {error}")),
     };
     while !stop.load(Ordering::Relaxed) && !terminal.is_closed() {
-        allowed::run(&arguments.allowed, terminal);
+        // No change of a file mends the command line.
+        if allowed::run(&arguments.allowed, terminal) == Exit::Usage {
+            return Exit::Usage;
+        }
         terminal.note("waiting for changes; Ctrl-C ends");
         if !wait(&changes, &paths, &stop) {
             break;

@@ -78,7 +78,9 @@ impl Record {
                     oddities.unknown_fields(line, TEST_FIELDS);
                     record.put(*test, &mut oddities);
                 }
-                Ok(Line::End(ended)) => record.header.ended = ended,
+                Ok(Line::End(ended, exit)) => {
+                    (record.header.ended, record.header.exit) = (ended, exit);
+                }
                 Ok(Line::Unknown(kind)) => drop(oddities.kinds.insert(kind)),
                 Err(LineError::CutOff) if start + line.len() == end => {
                     oddities.cut_off = Some((index + 1, line.len()));
@@ -225,7 +227,8 @@ const TEST_FIELDS: &[&str] = &[
 /// A line after the header.
 enum Line {
     Test(Box<TestRecord>),
-    End(Option<String>),
+    /// When the run ended, and what a part of a run exited with.
+    End(Option<String>, Option<u8>),
     /// A kind of line that a later version may write.
     Unknown(String),
 }
@@ -263,7 +266,11 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
             }
             Ok(Line::Test(Box::new(test)))
         }
-        Some("end") => Ok(Line::End(json.get("ended").and_then(Json::as_str).map(str::to_owned))),
+        Some("end") => {
+            let ended = json.get("ended").and_then(Json::as_str).map(str::to_owned);
+            let exit = json.get("exit").and_then(Json::as_u64);
+            Ok(Line::End(ended, exit.and_then(|exit| u8::try_from(exit).ok())))
+        }
         Some(other) => Ok(Line::Unknown(other.to_owned())),
         None => Err(wrong("expected a line with a `kind`, found none".to_owned())),
     }
@@ -382,12 +389,16 @@ impl RecordWriter {
         self.line(&TestLine { kind: "test", test })
     }
 
-    /// Says that the run is over, and when.
+    /// Says that the run is over, and when; of a part of a run, also what it exits with.
     ///
     /// # Errors
     /// What the file system says.
-    pub fn end(&mut self, ended: Option<&str>) -> io::Result<()> {
-        self.line(&serde_json::json!({ "kind": "end", "ended": ended }))
+    pub fn end(&mut self, ended: Option<&str>, exit: Option<u8>) -> io::Result<()> {
+        let mut line = serde_json::json!({ "kind": "end", "ended": ended });
+        if let Some(exit) = exit {
+            line["exit"] = exit.into();
+        }
+        self.line(&line)
     }
 
     /// Whole lines in one write, so that what is on disk is whole lines but for the last.

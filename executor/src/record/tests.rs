@@ -21,6 +21,7 @@ fn header() -> Header {
         started: None,
         shard: None,
         ended: None,
+        exit: None,
     }
 }
 

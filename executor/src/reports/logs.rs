@@ -179,6 +179,7 @@ pub fn to_record(
         started: None,
         shard: None,
         ended: None,
+        exit: None,
     };
     let tests = tests.into_iter().map(|test| {
         let found = find(&test.name);

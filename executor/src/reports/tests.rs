@@ -82,6 +82,7 @@ fn header(backend: &str, iterations: u64, faults: &[&str]) -> Header {
         started: None,
         shard: None,
         ended: None,
+        exit: None,
     }
 }
 

@@ -67,19 +67,23 @@ pub fn merge(
     let write = || {
         let mut writer = RecordWriter::create(output, &header)?;
         lines.iter().try_for_each(|(_, test)| writer.append(test))?;
-        writer.end(ended.as_deref())
+        writer.end(ended.as_deref(), None)
     };
     write().map_err(|error| {
         Refused::new(output, "unwritable-record", format!("cannot be written: {error}"))
     })?;
     let of = count(parts.len(), "part");
     terminal.note(&format!("{}: {} of {of}", output.display(), count(lines.len(), "line")));
+    let mut exit = Exit::Fine;
+    for code in found.iter().filter_map(|part| part.content.header.exit) {
+        exit.raise(Exit::of_code(code.into()));
+    }
     if !lacking.is_empty() {
         terminal.note(&format!(
             "without a whole line, because they were interrupted or could not be read: {}",
             lacking.join(", ")
         ));
-        return Ok(Exit::Unknown);
+        exit.raise(Exit::Unknown);
     }
-    Ok(Exit::Fine)
+    Ok(exit)
 }

@@ -40,6 +40,9 @@ pub fn merge(
         .map(|part| part.content["reason"].clone())
         .find(|reason| !reason.is_null())
         .unwrap_or_default();
+    if let Some(fields) = merged.as_object_mut() {
+        fields.shift_remove("refuted");
+    }
     merged["done"] = merged["clients"].clone();
     merged["undecided"] = json!(undecided);
     std::fs::write(output, format!("{merged:#}\n")).map_err(|error| {
@@ -49,5 +52,10 @@ pub fn merge(
     terminal.note(&format!(
         "{path}: the same command with --resume {path} for --record and --shard says what it comes to"
     ));
-    Ok(if open > 0 { Exit::Unknown } else { Exit::Fine })
+    let is_refuted = parts.iter().any(|part| part.content["refuted"] == true);
+    Ok(match () {
+        () if is_refuted => Exit::Violation,
+        () if open > 0 => Exit::Unknown,
+        () => Exit::Fine,
+    })
 }

@@ -49,12 +49,14 @@ pub fn fill(parts: &mut [Part<Json>], report: &mut Report<'_>) {
     for [results, errors, warnings, skipped] in std::iter::once(general).chain(inputs.into_values())
     {
         for json in results {
-            let status = match json["status"].as_str() {
-                Some("ok" | "as allowed") => Status::Good,
-                Some("fail" | "violation") => Status::Bad,
+            // Results of `allowed` have a status, those of `run` a judgement.
+            let word = json["status"].as_str().or_else(|| json["judgement"].as_str());
+            let word = word.unwrap_or("unknown").to_owned();
+            let status = match word.as_str() {
+                "ok" | "conforms" | "unseen" => Status::Good,
+                "fail" | "violation" => Status::Bad,
                 _ => Status::Open,
             };
-            let word = json["status"].as_str().unwrap_or("unknown").to_owned();
             let line = || {
                 let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
                 let of = if text("machine").is_empty() { text("model") } else { text("machine") };

@@ -98,6 +98,7 @@ impl Record {
             "cut_off": tally.cut_off,
         });
         if let Some(shard) = &self.shard {
+            json["refuted"] = json!(tally.refuted.is_some());
             json["shard"] = json!(shard);
         }
         writeln!(file, "{json:#}")

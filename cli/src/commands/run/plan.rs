@@ -74,6 +74,7 @@ impl Plan {
             started: now(),
             shard: None,
             ended: None,
+            exit: None,
         };
         if let (Some(old), Some(path)) = (old, &arguments.resume)
             && let Err(reason) = old.compatible(&header)
