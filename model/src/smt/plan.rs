@@ -2,15 +2,17 @@
 //!
 //! Sets are kept as identities, so that `[S]` is S itself and one set of operators serves both types.
 
+mod base;
 mod bounds;
 
-use compiler::skeleton::{Skeleton, Stamp};
+use compiler::skeleton::Skeleton;
 use lang::cat::model::{
     Base, Cell, DefinitionKind, Expr, Model, Table, Type, UNDEFINED_READS, UNDEFINED_WRITES,
 };
 use rustc_hash::FxHashMap;
 
 use crate::relation::Relation;
+pub(crate) use base::stamp;
 
 /// Index into [`Plan::nodes`].
 pub type NodeIndex = usize;
@@ -95,7 +97,7 @@ pub struct Node {
 }
 
 /// A recursive group: nodes `first..last` are evaluated until the bodies are stable.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Group {
     /// The first node of the group.
     pub first: NodeIndex,
@@ -103,6 +105,10 @@ pub struct Group {
     pub last: NodeIndex,
     /// For each name of the group: its [`Op::Recursive`] node and its body's node.
     pub bodies: Vec<(NodeIndex, NodeIndex)>,
+    /// Its needed nodes that choices determine and no name is in: they are computed once.
+    pub fixed: Vec<NodeIndex>,
+    /// Those that a name is in, but for the names.
+    pub growing: Vec<NodeIndex>,
 }
 
 /// An existential order of the model.
@@ -220,6 +226,15 @@ impl Plan {
                 ref op => needed.extend(op.operands()),
             }
         }
+        for group in &mut self.groups {
+            let nodes = &self.nodes;
+            let is_computed = |node: &NodeIndex| {
+                let is_name = matches!(nodes[*node].op, Op::Recursive(_));
+                nodes[*node].is_needed && !nodes[*node].is_static && !is_name
+            };
+            let computed = (group.first..group.last).filter(is_computed);
+            (group.growing, group.fixed) = computed.partition(|node| nodes[*node].is_recursive);
+        }
     }
 
     /// The body of a name of a recursive group.
@@ -273,7 +288,7 @@ impl Layout<'_> {
                 self.definitions.pop();
                 let bodies = names.iter().copied().zip(body_nodes).collect();
                 let last = self.plan.nodes.len();
-                self.plan.groups.push(Group { first, last, bodies });
+                self.plan.groups.push(Group { first, last, bodies, ..Group::default() });
                 names
             }
         })
@@ -394,7 +409,7 @@ impl Layout<'_> {
 
     fn base(&mut self, base: Base) -> NodeIndex {
         let skeleton = self.skeleton;
-        self.plan.bases.entry(base).or_insert_with(|| base_relation(skeleton, base));
+        self.plan.bases.entry(base).or_insert_with(|| base::relation(skeleton, base));
         self.node(Op::Static(base))
     }
 
@@ -419,76 +434,4 @@ impl Layout<'_> {
         }
         self.node(Op::Union(cells))
     }
-}
-
-/// The set of the events of one stamp; `None` for bases that are no stamp's.
-pub(crate) fn stamp(base: Base) -> Option<Stamp> {
-    Some(match base {
-        Base::InitialWrites => Stamp::Init,
-        Base::CpuRead => Stamp::CpuRead,
-        Base::CpuWrite => Stamp::CpuWrite,
-        Base::CpuRmw => Stamp::CpuRmw,
-        Base::Fence => Stamp::Fence,
-        Base::Wait => Stamp::Wait,
-        Base::NicLocalRead => Stamp::NicLocalRead,
-        Base::NicRemoteWrite => Stamp::NicRemoteWrite,
-        Base::NicAtomicRead => Stamp::NicAtomicRead,
-        Base::NicRemoteRead => Stamp::NicRemoteRead,
-        Base::NicLocalWrite => Stamp::NicLocalWrite,
-        Base::RemoteFence => Stamp::RemoteFence,
-        Base::GlobalFence => Stamp::GlobalFence,
-        Base::NicFetchOp => Stamp::NicFetchOp,
-        Base::NicCompareSwap => Stamp::NicCompareSwap,
-        Base::Flush => Stamp::Flush,
-        _ => return None,
-    })
-}
-
-/// A base set or relation as if all events happened; rf and pf are no such.
-fn base_relation(skeleton: &Skeleton, base: Base) -> Relation {
-    let events = &skeleton.events;
-    let size = events.len();
-    if let Some(stamp) = stamp(base) {
-        return Relation::from_fn(size, |a, b| a == b && events[a].stamp == stamp);
-    }
-    Relation::from_fn(size, |a, b| {
-        let (left, right) = (&events[a], &events[b]);
-        let same_thread = left.thread.is_some() && left.thread == right.thread;
-        match base {
-            Base::Reads => a == b && left.reads(),
-            Base::Writes => a == b && left.writes(),
-            Base::Memory => a == b && (left.reads() || left.writes()),
-            Base::Atomic => a == b && left.atomic && (left.reads() || left.writes()),
-            Base::Loopback => a == b && left.loopback,
-            Base::Library(number) => a == b && left.origin.libraries >> number & 1 == 1,
-            Base::Method(library, number) => {
-                a == b && left.origin.method == Some((library, number))
-            }
-            Base::SameObject => {
-                left.origin.object.is_some()
-                    && (left.origin.object, left.origin.libraries)
-                        == (right.origin.object, right.origin.libraries)
-            }
-            Base::Identity => a == b,
-            Base::ProgramOrder => same_thread && a < b,
-            Base::SameLocation => left.location.is_some() && left.location == right.location,
-            Base::SameThread => same_thread,
-            Base::OtherThread => !same_thread,
-            Base::Rmw => {
-                left.operation == right.operation
-                    && left.stamp == Stamp::NicAtomicRead
-                    && right.stamp == Stamp::NicRemoteWrite
-            }
-            Base::SameOperation => left.operation == right.operation,
-            Base::SameNode => left.node.is_some() && left.node == right.node,
-            Base::SameId => {
-                same_thread
-                    && left.id.is_some()
-                    && left.id == right.id
-                    && left.stamp != Stamp::Wait
-                    && right.stamp == Stamp::Wait
-            }
-            _ => false,
-        }
-    })
 }

@@ -114,7 +114,8 @@ impl<'p> Evaluation<'p> {
                 node = group.last;
                 continue;
             }
-            if self.is_to_compute(node) {
+            // What choices determine, and somebody asks for.
+            if !self.plan.nodes[node].is_static && self.plan.nodes[node].is_needed {
                 self.compute(node);
             }
             node += 1;
@@ -133,12 +134,6 @@ impl<'p> Evaluation<'p> {
         }
     }
 
-    /// What choices determine, and somebody asks for.
-    fn is_to_compute(&self, node: NodeIndex) -> bool {
-        let node = &self.plan.nodes[node];
-        !node.is_static && node.is_needed
-    }
-
     fn fixpoint(&mut self, group: &super::plan::Group) {
         let size = self.plan.size;
         for (name, _) in &group.bodies {
@@ -148,12 +143,9 @@ impl<'p> Evaluation<'p> {
                 self.stages[index].resize(size * size, 0);
             }
         }
-        let is_recursive = |node: &NodeIndex| self.plan.nodes[*node].is_recursive;
-        let computed = (group.first..group.last).filter(|node| self.is_to_compute(*node));
-        let (growing, fixed): (Vec<NodeIndex>, Vec<NodeIndex>) = computed.partition(is_recursive);
-        fixed.into_iter().for_each(|node| self.compute(node));
+        group.fixed.iter().for_each(|node| self.compute(*node));
         for stage in 1.. {
-            growing.iter().for_each(|node| self.compute(*node));
+            group.growing.iter().for_each(|node| self.compute(*node));
             let mut changed = false;
             for (name, body) in &group.bodies {
                 let Op::Recursive(index) = self.plan.nodes[*name].op else { continue };
@@ -173,10 +165,6 @@ impl<'p> Evaluation<'p> {
 
     /// Computes a node's value from those of its operands, in the memory of the value before.
     fn compute(&mut self, node: NodeIndex) {
-        // A recursive name is set by the iteration of its group.
-        if matches!(self.plan.nodes[node].op, Op::Recursive(_)) {
-            return;
-        }
         let mut result = std::mem::take(&mut self.values[node]);
         self.compute_into(&mut result, node);
         self.values[node] = result;
@@ -194,6 +182,7 @@ impl<'p> Evaluation<'p> {
                 Some(order) => result.clone_from(order),
                 None => result.clear(size),
             },
+            // Names are set by the iteration of their group.
             Op::Empty | Op::Recursive(_) => result.clear(size),
             Op::Universe => result.clone_from(executed),
             Op::Union(all) => {
