@@ -96,31 +96,23 @@ pub fn ask(
     let mut beyond = None;
     let mut checked = Vec::new();
     for expectation in claims() {
-        let (condition, wanted, expected) = match &expectation.claim {
-            Claim::Allowed(condition) => (condition, true, Verdict::Allowed),
-            Claim::Forbidden(condition) => (condition, true, Verdict::Forbidden),
-            Claim::Always(condition) => (condition, false, Verdict::Always),
-            Claim::Exactly { .. } => continue,
-        };
+        let (expected, looked_for) = looked_for(&expectation.claim);
+        let Some((condition, wanted)) = looked_for else { continue };
         let Some(cases) = cases(&session, condition, wanted) else {
             return by_outcomes(question, (model, is_own), options);
         };
-        let verdict = match some(&mut session, &cases) {
-            Found::Execution(_) if wanted => Verdict::Allowed,
-            Found::Execution(_) => Verdict::NotAlways,
-            Found::Unknown => Verdict::Unknown,
+        let found = match some(&mut session, &cases) {
+            Found::Execution(_) => Some(true),
+            Found::Unknown => None,
             Found::Nothing => {
                 let beyond = beyond.get_or_insert_with(|| {
                     let assumptions = session.beyond_bound();
                     !matches!(session.find(&assumptions), Found::Nothing)
                 });
-                match (*beyond, wanted) {
-                    (true, _) => Verdict::Unknown,
-                    (false, true) => Verdict::Forbidden,
-                    (false, false) => Verdict::Always,
-                }
+                (!*beyond).then_some(false)
             }
         };
+        let verdict = answer(wanted, found);
         checked.push(Checked { condition: expectation.text.clone(), expected, verdict });
     }
     Ok(checked)
@@ -199,30 +191,40 @@ fn mentioned(condition: &Condition, found: &mut BTreeSet<usize>) {
     }
 }
 
+/// What a claim expects, and the condition of which an outcome is looked for that meets it, or fails it; a list of
+/// outcomes asks for all.
+fn looked_for(claim: &Claim) -> (Verdict, Option<(&Condition, bool)>) {
+    match claim {
+        Claim::Allowed(condition) => (Verdict::Allowed, Some((condition, true))),
+        Claim::Forbidden(condition) => (Verdict::Forbidden, Some((condition, true))),
+        Claim::Always(condition) => (Verdict::Always, Some((condition, false))),
+        Claim::Exactly { .. } => (Verdict::Exactly, None),
+    }
+}
+
+/// What follows from whether an outcome was found that meets a condition (`wanted`), or fails it; `None` if that is
+/// not known.
+fn answer(wanted: bool, found: Option<bool>) -> Verdict {
+    match (found, wanted) {
+        (Some(true), true) => Verdict::Allowed,
+        (Some(true), false) => Verdict::NotAlways,
+        (Some(false), true) => Verdict::Forbidden,
+        (Some(false), false) => Verdict::Always,
+        (None, _) => Verdict::Unknown,
+    }
+}
+
 fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {
-    let some = |condition: &Condition, wanted: bool| {
-        let meets =
-            |outcome| if wanted { condition.holds(outcome) } else { condition.fails(outcome) };
-        allowed.outcomes.keys().any(meets)
-    };
-    let if_complete = |verdict| if allowed.complete { verdict } else { Verdict::Unknown };
-    let (expected, verdict) = match &expectation.claim {
-        Claim::Allowed(condition) | Claim::Forbidden(condition) => {
-            let expected = match expectation.claim {
-                Claim::Allowed(_) => Verdict::Allowed,
-                _ => Verdict::Forbidden,
-            };
-            let found = some(condition, true);
-            (expected, if found { Verdict::Allowed } else { if_complete(Verdict::Forbidden) })
+    let (expected, looked_for) = looked_for(&expectation.claim);
+    let verdict = match (&expectation.claim, looked_for) {
+        (Claim::Exactly { observables, outcomes }, _) => exactly(observables, outcomes, allowed),
+        (_, Some((condition, wanted))) => {
+            let meets =
+                |outcome| if wanted { condition.holds(outcome) } else { condition.fails(outcome) };
+            let found = allowed.outcomes.keys().any(meets);
+            answer(wanted, (found || allowed.complete).then_some(found))
         }
-        Claim::Always(condition) => {
-            let broken = some(condition, false);
-            let verdict = if broken { Verdict::NotAlways } else { if_complete(Verdict::Always) };
-            (Verdict::Always, verdict)
-        }
-        Claim::Exactly { observables, outcomes } => {
-            (Verdict::Exactly, exactly(observables, outcomes, allowed))
-        }
+        (_, None) => Verdict::Unknown,
     };
     Checked { condition: expectation.text.clone(), expected, verdict }
 }
