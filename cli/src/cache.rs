@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
-use executor::record::hash_text;
+use executor::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
 use model::allowed::Allowed;
@@ -44,11 +44,11 @@ pub struct Asked<'a> {
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 impl Cache {
-    /// The cache in a folder, which is made if it is not there; `libraries` are the texts of those that tests may use.
+    /// The cache in a folder, which is made if it is not there; `libraries` are those of files that tests may use.
     ///
     /// # Errors
     /// Why the folder cannot be used.
-    pub fn open(folder: &Path, libraries: &[String]) -> Result<Self, String> {
+    pub fn open(folder: &Path, libraries: &[LibraryText]) -> Result<Self, String> {
         fs::create_dir_all(folder)
             .map_err(|error| format!("{}: cannot be used as a cache: {error}", folder.display()))?;
         // The version is not enough where litmus itself is changed.
@@ -57,7 +57,8 @@ impl Cache {
             format!("{} bytes of {:?}", file.len(), time.unwrap_or_default())
         });
         let engine = format!("{} {}", env!("CARGO_PKG_VERSION"), built.unwrap_or_default());
-        let libraries = hash_text(&libraries.join("\n"));
+        let libraries: Vec<&str> = libraries.iter().map(|one| one.hash.as_str()).collect();
+        let libraries = libraries.join(" ");
         Ok(Self { folder: folder.to_owned(), engine, libraries })
     }
 
@@ -116,11 +117,8 @@ impl Cache {
 }
 
 fn answer(found: &Found) -> Json {
-    let value = |value: &Value| match value {
-        Value::Int(number) => json!(number),
-        other => json!(other),
-    };
-    let outcome = |outcome: &Outcome| outcome.0.iter().map(value).collect::<Json>();
+    let outcome =
+        |outcome: &Outcome| outcome.0.iter().map(|value| value_to_json(*value)).collect::<Json>();
     let Statistics { solves, lemmas } = found.allowed.statistics;
     json!({
         "outcomes": found.allowed.outcomes.keys().map(outcome).collect::<Json>(),
@@ -132,13 +130,8 @@ fn answer(found: &Found) -> Json {
 
 /// `None` if it is not as [`answer`] makes it.
 fn found(json: &Json) -> Option<Found> {
-    let value = |json: &Json| match json {
-        Json::Null => Some(Value::Bottom),
-        Json::String(word) if word == "undefined" => Some(Value::Undefined),
-        number => number.as_u64().map(Value::Int),
-    };
     let outcome = |json: &Json| {
-        let values: Option<Vec<Value>> = json.as_array()?.iter().map(value).collect();
+        let values: Option<Vec<Value>> = json.as_array()?.iter().map(value_from_json).collect();
         values.map(|values| (Outcome(values), None))
     };
     let outcomes: Option<BTreeMap<_, _>> =

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use clap::Args;
-use executor::record::{ShardOf, hash_text};
+use executor::record::{LibraryText, ShardOf, hash_text};
 
 use crate::input::Input;
+use crate::models::Models;
 
 /// Which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,51 +60,50 @@ impl Shard {
 }
 
 impl ShardOption {
-    /// Keeps the inputs of this part, if there is one, and says which these are; `settings` is what else the results hang on,
-    /// as far as the command line does not say it.
+    /// Keeps the inputs of this part, if there is one, and says which these are. Results hang on `models` and `libraries` too, whose
+    /// texts the command line does not say.
     ///
     /// # Errors
     /// Inputs that cannot be split: standard input, which each part would read for itself, and one that is named twice.
-    pub fn keep(&self, inputs: &mut Vec<Input>, settings: &str) -> Result<Option<ShardOf>, String> {
-        let Some(shard) = self.shard else { return Ok(None) };
-        let mut names = HashSet::new();
+    pub fn keep(
+        &self,
+        inputs: &mut Vec<Input>,
+        models: &Models,
+        libraries: &[LibraryText],
+    ) -> Result<Option<ShardOf>, String> {
+        if self.shard.is_none() {
+            return Ok(None);
+        }
+        let mut known = HashSet::new();
+        let mut settings = models.identities();
+        libraries.iter().for_each(|library| settings += &format!("\n{}", library.hash));
+        let (mut names, mut costs) = (Vec::new(), Vec::new());
         for input in &*inputs {
+            let name = input.name();
             if input.is_stdin() {
                 return Err(
                     "--shard needs files; standard input is not the same for all parts".to_owned()
                 );
             }
-            if !names.insert(&input.path) {
-                return Err(format!(
-                    "--shard needs each input once, and {} is named twice",
-                    input.name()
-                ));
+            if !known.insert(&input.path) {
+                return Err(format!("--shard needs each input once, and {name} is named twice"));
             }
-        }
-        let mut question = question(settings);
-        let mut costs = Vec::new();
-        for input in &*inputs {
             // What cannot be read will be said later.
             let content = std::fs::read(&input.path).unwrap_or_default();
+            settings += &format!("\n{}", hash_text(&String::from_utf8_lossy(&content)));
             let size = content.len() as u64;
             // A larger file has more events, and time grows faster than their number.
             costs.push(size.saturating_mul(size));
-            let hash = hash_text(&String::from_utf8_lossy(&content));
-            question += &format!("\n{hash} {}", input.name());
+            names.push(name);
         }
-        let items = shard.items(&costs);
-        let of = ShardOf {
-            part: shard.part,
-            of: shard.of,
-            question: hash_text(&question),
-            inputs: inputs.len(),
-            items: items.iter().map(|item| (*item, inputs[*item].name())).collect(),
-        };
-        *inputs = items.iter().map(|item| inputs[*item].clone()).collect();
-        Ok(Some(of))
+        let shard = self.items(&names, &costs, &settings);
+        let own = shard.iter().flat_map(|shard| &shard.items);
+        *inputs = own.map(|(item, _)| inputs[*item].clone()).collect();
+        Ok(shard)
     }
 
-    /// As [`Self::keep`] for other things than files: which of them are this part's.
+    /// Which of the items of these names and costs are this part's, if there is one; `settings` is what else the results hang
+    /// on, as far as the command line does not say it.
     pub fn items(&self, names: &[String], costs: &[u64], settings: &str) -> Option<ShardOf> {
         let shard = self.shard?;
         let question = question(settings) + "\n" + &names.join("\n");

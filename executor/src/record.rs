@@ -338,7 +338,8 @@ pub fn value_to_json(value: Value) -> Json {
     }
 }
 
-fn value_from_json(json: &Json) -> Option<Value> {
+/// The value of [`value_to_json`]'s JSON; `None` if it is not one.
+pub fn value_from_json(json: &Json) -> Option<Value> {
     match json {
         Json::Null => Some(Value::Bottom),
         Json::String(text) if text == "undefined" => Some(Value::Undefined),

@@ -100,9 +100,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>) {
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-    let texts: Vec<String> = arguments.libraries.texts().into_iter().map(|one| one.text).collect();
-    let settings = format!("{}\n{}", models.identities(), texts.concat());
-    match arguments.shard.keep(&mut inputs, &settings) {
+    let texts = arguments.libraries.texts();
+    match arguments.shard.keep(&mut inputs, models, &texts) {
         Ok(shard) => report.shard = shard,
         Err(message) => return report.usage_error("cannot-split", &message),
     }

@@ -130,15 +130,19 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if let Some(models) = arguments.models.load(&mut report) {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
         let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-        let texts = plan.header.libraries.iter().map(|one| one.text.as_str()).collect::<String>();
-        let settings = format!("{}\n{texts}", models.identities());
-        let shard = arguments.shard.keep(&mut inputs, &settings);
-        let is_whole =
-            shard.as_ref().map_err(|message| report.usage_error("cannot-split", message));
-        let can_begin = is_whole.is_ok();
-        plan.header.shard = shard.ok().flatten();
-        report.shard.clone_from(&plan.header.shard);
-        if can_begin && plan.begin_record(&mut report) {
+        let shard = arguments.shard.keep(&mut inputs, &models, &plan.header.libraries);
+        let is_split = match shard {
+            Ok(shard) => {
+                report.shard.clone_from(&shard);
+                plan.header.shard = shard;
+                true
+            }
+            Err(message) => {
+                report.usage_error("cannot-split", &message);
+                false
+            }
+        };
+        if is_split && plan.begin_record(&mut report) {
             unreadable.into_iter().for_each(|problem| report.problem(problem));
             was_stopped =
                 run_all(arguments, &mut plan, &models, &inputs, &mut report, &mut summary);
