@@ -5,6 +5,7 @@
 
 mod cycles;
 mod generation;
+pub mod journal;
 pub mod part;
 mod pivot;
 mod random;

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value as Json;
 
+use super::refine;
 use crate::exit::Exit;
 use crate::options::FormatOption;
 use crate::problem::Problem;
-use crate::report::Report;
 use crate::terminal::Terminal;
 
 /// Put the outputs of `--shard` together
@@ -135,25 +135,17 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
         Some((_, Content::Suite)) => suites::merge(&arguments.parts, &output()?, terminal),
         Some((_, Content::Record(_))) => records::merge(contents, &output()?, terminal),
         Some((_, Content::Object(json)))
-            if arguments.output.is_some() && json["schema"] != "litmus-refine-record/2" =>
+            if arguments.output.is_some() && json["schema"] != refine::SCHEMA =>
         {
             let message = "-o is for records and suites; reports go to standard output";
             Err(Failure::Usage(message.to_owned()))
         }
         Some((path, Content::Object(json))) => match json["schema"].as_str() {
             Some("litmus-allowed/1" | "litmus-run/1") => {
-                let mut parts = parts::whole(objects(contents)?, terminal)?;
-                let head = reports::head(&parts);
-                let head: Vec<(&str, Json)> =
-                    head.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-                let mut report = Report::new(terminal, arguments.format.format, &head);
-                reports::fill(&mut parts, &mut report);
-                Ok(reports::finish(&parts, report))
+                reports::merge(objects(contents)?, arguments.format.format, terminal)
             }
             Some("litmus-coverage/1") => coverage::merge(objects(contents)?, terminal),
-            Some("litmus-refine-record/2") => {
-                refinements::merge(objects(contents)?, &output()?, terminal)
-            }
+            Some(refine::SCHEMA) => refinements::merge(objects(contents)?, &output()?, terminal),
             _ => {
                 let message =
                     "expected JSON of allowed, run or coverage, or a record, made with --shard";

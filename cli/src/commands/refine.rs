@@ -24,6 +24,7 @@ use crate::ordered::map_in_order;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 use record::Record;
+pub use record::SCHEMA;
 use show::Ended;
 
 /// The most clients that default bounds make.

@@ -1,13 +1,12 @@
 //! A part of a suite, as `--shard` makes it: units with their tests before they have names. `litmus merge` gives these.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::path::Path;
 
 use executor::record::ShardOf;
 use model::generate::text::{Content, Words};
 use serde_json::{Value as Json, json};
 
+use super::journal::Journal;
 use super::suite::{Counts, Made, Origin, Unit, hold};
 use crate::models::LoadedModel;
 
@@ -16,7 +15,7 @@ pub const PART: &str = "part.jsonl";
 
 /// A part that is being made.
 pub struct Part<'m> {
-    file: File,
+    journal: Journal,
     model: &'m LoadedModel,
     models: Vec<String>,
     source: String,
@@ -37,34 +36,16 @@ impl<'m> Part<'m> {
         head["models"] = json!(origin.models());
         head["source"] = json!(origin.source());
         head["shard"] = json!(shard);
-        let told = |error: std::io::Error| format!("{}: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(told)?;
-        let path = folder.join(PART);
-        if !path.exists() && fs::read_dir(folder).is_ok_and(|mut found| found.next().is_some()) {
-            return Err(format!("{}: expected a new or empty folder", folder.display()));
-        }
-        let text =
-            if path.exists() { fs::read_to_string(&path).map_err(told)? } else { String::new() };
-        // A line that was not finished is of a unit that was not.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let mut lines = text[..whole].lines();
-        if lines.next().is_some_and(|first| first != format!("{head}")) {
-            return Err(format!("{}: expected a part made by the same command", folder.display()));
-        }
+        let (journal, lines) = Journal::open(folder, PART, &head)?;
         let mut counts = Counts::default();
         for line in lines {
-            let (_, unit) =
-                read_line(line).map_err(|error| format!("{}: {error}", path.display()))?;
-            counts.take(&unit);
-        }
-        let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(told)?;
-        file.set_len(whole as u64).map_err(told)?;
-        if whole == 0 {
-            writeln!(file, "{head}").map_err(told)?;
+            let (_, unit) = read_line(&line)
+                .map_err(|error| format!("{}: {error}", journal.path().display()))?;
+            take(&mut counts, &unit);
         }
         let items = shard.items.iter().map(|(item, _)| *item).collect();
         let (model, models, source) = (origin.model, origin.models(), origin.source());
-        Ok(Self { file, model, models, source, items, counts })
+        Ok(Self { journal, model, models, source, items, counts })
     }
 
     /// Adds what a unit came to.
@@ -87,9 +68,16 @@ impl<'m> Part<'m> {
                 hold(&content.name, &content.file(&words), self.model)?;
             }
         }
-        self.counts.take(unit);
-        writeln!(self.file, "{}", line(index, unit)).map_err(|error| format!("{PART}: {error}"))
+        take(&mut self.counts, unit);
+        self.journal.line(&line(index, unit))
     }
+}
+
+/// Counts a unit, and its tests as files of their own: which are equal is seen when parts are merged.
+fn take(counts: &mut Counts, unit: &Unit) {
+    counts.take(unit);
+    counts.files +=
+        unit.made.iter().map(|made| 1 + usize::from(made.twin.is_some())).sum::<usize>();
 }
 
 fn line(index: usize, unit: &Unit) -> Json {

@@ -4,8 +4,7 @@
 //! written before its line, so what has a line is whole; the rest is made again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use lang::source::Source;
@@ -15,6 +14,7 @@ use model::generate::text::{Content, Words};
 use model::verdict;
 use serde_json::{Value as Json, json};
 
+use super::journal::Journal;
 use crate::models::LoadedModel;
 use crate::ordered::Panic;
 
@@ -75,11 +75,9 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts a unit, and its tests as files of their own.
+    /// Counts a unit; its files are for the caller to count.
     pub fn take(&mut self, unit: &Unit) {
         self.units += 1;
-        self.files +=
-            unit.made.iter().map(|made| 1 + usize::from(made.twin.is_some())).sum::<usize>();
         self.tried += unit.tried;
         self.undecided += unit.undecided;
         self.unlisted += unit.unlisted;
@@ -129,7 +127,7 @@ impl Origin<'_> {
 /// A suite in a folder.
 pub struct Suite<'m> {
     folder: PathBuf,
-    journal: File,
+    journal: Journal,
     /// The names of tests by their keys.
     names: BTreeMap<String, String>,
     /// All names in use.
@@ -177,33 +175,7 @@ impl<'m> Suite<'m> {
         source: String,
         model: Option<&'m LoadedModel>,
     ) -> Result<Self, String> {
-        let told =
-            |what: &str, error: std::io::Error| format!("{}: {what}: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(|error| told("cannot be made", error))?;
-        let path = folder.join(JOURNAL);
-        let known = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(_) if is_empty(folder) => String::new(),
-            Err(_) => {
-                return Err(format!(
-                    "{}: expected a new or empty folder, or a suite that the same command began",
-                    folder.display()
-                ));
-            }
-        };
-        // A line that was not finished is of a unit that was not.
-        let whole = known.rfind('\n').map_or(0, |end| end + 1);
-        let mut lines = known[..whole].lines();
-        let first = format!("{head}");
-        if lines.next().is_some_and(|line| line != first) {
-            return Err(format!(
-                "{}: expected a suite made by the same command, model and version, found another",
-                folder.display()
-            ));
-        }
-        let open = OpenOptions::new().create(true).append(true).open(&path);
-        let journal = open.map_err(|error| told(JOURNAL, error))?;
-        journal.set_len(whole as u64).map_err(|error| told(JOURNAL, error))?;
+        let (journal, lines) = Journal::open(folder, JOURNAL, head)?;
         let mut suite = Self {
             folder: folder.to_owned(),
             journal,
@@ -214,17 +186,14 @@ impl<'m> Suite<'m> {
             source,
             counts: Counts::default(),
         };
-        if whole == 0 {
-            suite.line(head)?;
-        }
         for line in lines {
-            suite.remember(line)?;
+            suite.remember(&line)?;
         }
         Ok(suite)
     }
 
     fn remember(&mut self, line: &str) -> Result<(), String> {
-        let wrong = || format!("{}: a line cannot be read", self.folder.join(JOURNAL).display());
+        let wrong = || format!("{}: a line cannot be read", self.journal.path().display());
         let json: Json = serde_json::from_str(line).map_err(|_| wrong())?;
         let tests = json["tests"].as_array().ok_or_else(wrong)?;
         for test in tests {
@@ -243,13 +212,6 @@ impl<'m> Suite<'m> {
         Ok(())
     }
 
-    fn line(&mut self, json: &Json) -> Result<(), String> {
-        let text = format!("{json}\n");
-        self.journal
-            .write_all(text.as_bytes())
-            .map_err(|error| format!("{}: {error}", self.folder.join(JOURNAL).display()))
-    }
-
     /// Writes what a unit came to.
     ///
     /// # Errors
@@ -266,11 +228,8 @@ impl<'m> Suite<'m> {
             };
             self.write(&made.content, &made.verdicts, unit, Vec::new(), twin, &mut tests)?;
         }
-        self.counts.units += 1;
-        self.counts.tried += unit.tried;
-        self.counts.undecided += unit.undecided;
-        self.counts.unlisted += unit.unlisted;
-        self.line(&json!({
+        self.counts.take(unit);
+        self.journal.line(&json!({
             "unit": unit.name,
             "tests": tests,
             "tried": unit.tried,
@@ -340,8 +299,4 @@ pub fn hold(name: &str, text: &str, model: &LoadedModel) -> Result<(), String> {
         return Err(format!("{name}: a generated file's verdicts do not hold\n{text}"));
     }
     Ok(())
-}
-
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::parts::{self, Part};
 use super::{Failure, Refused};
+use crate::commands::generate::journal::whole_lines;
 use crate::commands::generate::part::{PART, read_line};
 use crate::commands::generate::suite::Suite;
 use crate::exit::Exit;
@@ -65,8 +66,7 @@ fn read(folder: &Path) -> Result<Part<Lines>, Refused> {
     let text = std::fs::read_to_string(folder.join(PART)).map_err(|error| {
         refuse(format!("expected a folder of `gen --shard`, with {PART}: {error}"))
     })?;
-    let whole = text.rfind('\n').map_or(0, |end| end + 1);
-    let mut lines = text[..whole].lines();
+    let mut lines = whole_lines(&text);
     let head = lines.next().and_then(|line| serde_json::from_str::<Json>(line).ok());
     let head = head.ok_or_else(|| refuse(format!("the first line of {PART} cannot be read")))?;
     let part = Part::of_json(folder.to_owned(), head)?;

@@ -11,6 +11,9 @@ use serde_json::{Value as Json, json};
 
 use super::{Arguments, Tally};
 
+/// The format of records that this version writes and reads.
+pub const SCHEMA: &str = "litmus-refine-record/2";
+
 /// How often the file is written while the check runs.
 const EVERY: Duration = Duration::from_secs(5);
 
@@ -92,7 +95,7 @@ impl Record {
 
     fn save(&self, mut file: File, tally: &Tally) -> io::Result<()> {
         let mut json = json!({
-            "schema": "litmus-refine-record/2", "of": self.identity, "clients": self.clients,
+            "schema": SCHEMA, "of": self.identity, "clients": self.clients,
             "done": tally.next, "undecided": tally.undecided, "reason": tally.reason,
             "ill_formed": tally.ill_formed, "nothing": tally.nothing, "outcomes": tally.outcomes,
             "cut_off": tally.cut_off,
@@ -119,7 +122,7 @@ fn read(
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
     let json: Json =
         serde_json::from_str(&text).map_err(|error| format!("is no record: {error}"))?;
-    if json["schema"] != "litmus-refine-record/2" {
+    if json["schema"] != SCHEMA {
         return Err("is no record of `litmus refine`".to_owned());
     }
     if json["of"] != *identity {
