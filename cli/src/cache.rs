@@ -4,7 +4,7 @@
 //! renamed, so that others see all of it or nothing. What cannot be read, or answers another question, is as if it were not
 //! there. Only complete and undisputed answers are kept.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,7 +87,7 @@ impl Cache {
         }
         let found = found(answer)?;
         let fits = |outcome: &Outcome| outcome.0.len() == observables;
-        found.allowed.outcomes.keys().all(fits).then_some(found)
+        found.allowed.outcomes.iter().all(fits).then_some(found)
     }
 
     /// Keeps what was found, if it is final. That it cannot be written is no reason to fail.
@@ -121,7 +121,7 @@ fn answer(found: &Found) -> Json {
         |outcome: &Outcome| outcome.0.iter().map(|value| value_to_json(*value)).collect::<Json>();
     let Statistics { solves, lemmas } = found.allowed.statistics;
     json!({
-        "outcomes": found.allowed.outcomes.keys().map(outcome).collect::<Json>(),
+        "outcomes": found.allowed.outcomes.iter().map(outcome).collect::<Json>(),
         "blocked": found.allowed.blocked.iter().map(|span| json!([span.start, span.end])).collect::<Json>(),
         "statistics": [solves, lemmas],
         "explored": found.explored,
@@ -132,10 +132,9 @@ fn answer(found: &Found) -> Json {
 fn found(json: &Json) -> Option<Found> {
     let outcome = |json: &Json| {
         let values: Option<Vec<Value>> = json.as_array()?.iter().map(value_from_json).collect();
-        values.map(|values| (Outcome(values), None))
+        values.map(Outcome)
     };
-    let outcomes: Option<BTreeMap<_, _>> =
-        json["outcomes"].as_array()?.iter().map(outcome).collect();
+    let outcomes: Option<BTreeSet<_>> = json["outcomes"].as_array()?.iter().map(outcome).collect();
     let number = |json: &Json| json.as_u64();
     let pair = |json: &Json| number(&json[0]).zip(number(&json[1]));
     let span = |json: &Json| {

@@ -204,7 +204,7 @@ fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
         blocked = found.blocked.iter().map(|blocked| blocked.span).collect();
     }
     let allowed = Allowed {
-        outcomes: found.outcomes.into_iter().map(|outcome| (outcome, None)).collect(),
+        outcomes: found.outcomes.into_iter().collect(),
         complete: found.complete,
         reason: found.reason,
         blocked,
@@ -224,14 +224,14 @@ fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<
         }
         (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
     };
-    let set = |found: &Found| found.allowed.outcomes.keys().cloned().collect::<BTreeSet<_>>();
+    let set = |found: &Found| found.allowed.outcomes.clone();
     let (by_axioms, by_machine) = (set(&smt), set(&explore));
     let agree = (!smt.allowed.complete || by_machine.is_subset(&by_axioms))
         && (!explore.allowed.complete || by_axioms.is_subset(&by_machine));
     let explored = explore.explored;
     let mut allowed = smt.allowed;
     for outcome in &by_machine {
-        allowed.outcomes.entry(outcome.clone()).or_insert(None);
+        allowed.outcomes.insert(outcome.clone());
     }
     if explore.allowed.complete {
         allowed.complete = true;
@@ -255,7 +255,7 @@ mod tests {
     use lang::outcome::Value;
 
     fn found(values: &[u64], complete: bool) -> Result<Found, Refusal> {
-        let outcome = |value: &u64| (Outcome(vec![Value::Int(*value)]), None);
+        let outcome = |value: &u64| Outcome(vec![Value::Int(*value)]);
         let outcomes = values.iter().map(outcome).collect();
         let allowed = Allowed { outcomes, complete, ..Allowed::default() };
         Ok(Found { allowed, ..Found::default() })

@@ -1,7 +1,7 @@
 //! The allowed outcomes of a test under a model, by the engine `smt`, and what follows for its verdicts.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use compiler::library::{Libraries, each_call, prepare};
 use compiler::skeleton::{self, Guard, Misuse, Skeleton, calls::calls};
@@ -15,7 +15,7 @@ use crate::execution::Execution;
 use crate::smt::encode::EncodeError;
 use crate::smt::plan::Plan;
 use crate::smt::solver::{Limits, SolverKind};
-use crate::smt::{Enumeration, Session, Statistics, enumerate};
+use crate::smt::{Consistent, Enumeration, Session, Statistics, enumerate};
 
 /// How often loops are unrolled where the test does not say.
 pub const DEFAULT_LOOP_BOUND: u32 = 4;
@@ -34,8 +34,8 @@ pub struct Options {
 /// What an engine found.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
-    /// Outcomes over all observables of the test, each with a witness if the engine gives any.
-    pub outcomes: BTreeMap<Outcome, Option<Execution>>,
+    /// Outcomes over all observables of the test.
+    pub outcomes: BTreeSet<Outcome>,
     /// Whether there are no others.
     pub complete: bool,
     /// Why not, if not.
@@ -52,7 +52,7 @@ impl Allowed {
     /// The outcomes over what the test shows: sorted, without repetition.
     pub fn shown(&self, test: &Test) -> Vec<Vec<Value>> {
         let mut shown: Vec<Vec<Value>> =
-            self.outcomes.keys().map(|outcome| outcome.0[..test.shown].to_vec()).collect();
+            self.outcomes.iter().map(|outcome| outcome.0[..test.shown].to_vec()).collect();
         shown.sort();
         shown.dedup();
         shown
@@ -163,23 +163,43 @@ impl<'a> Question<'a> {
         misuse_warning(&self.skeleton.misuses[index])
     }
 
-    /// All allowed outcomes, each with a witness.
+    /// All allowed outcomes.
     ///
     /// # Errors
     /// As [`Question::session`].
     pub fn allowed(&self, options: &Options) -> Result<Allowed, Vec<Diagnostic>> {
+        self.allowed_by(options, &mut |_| {})
+    }
+
+    /// The same, and an execution that shows it for each of them, in any order.
+    ///
+    /// # Errors
+    /// As [`Question::session`].
+    pub fn witnessed(
+        &self,
+        options: &Options,
+    ) -> Result<(Allowed, Vec<Execution>), Vec<Diagnostic>> {
+        let mut witnesses = Vec::new();
+        let allowed = self.allowed_by(options, &mut |at| witnesses.push(at.execution()))?;
+        Ok((allowed, witnesses))
+    }
+
+    fn allowed_by(
+        &self,
+        options: &Options,
+        witness: &mut dyn FnMut(&Consistent<'_>),
+    ) -> Result<Allowed, Vec<Diagnostic>> {
         let mut session = self.session(options, |_| true)?;
         // Asked first: blocking outcomes would hide them.
         let misuses = session.misuses();
-        let Enumeration { outcomes, complete, reason } = enumerate(&mut session);
+        let Enumeration { outcomes, complete, reason } = enumerate(&mut session, witness);
         let mut blocked = Vec::new();
         if outcomes.is_empty() && complete {
             let unanswered = session.unanswered().iter();
             blocked = unanswered.map(|poll| self.skeleton.event(*poll).span).collect();
         }
-        let outcomes = outcomes.into_iter().map(|(outcome, witness)| (outcome, Some(witness)));
         Ok(Allowed {
-            outcomes: outcomes.collect(),
+            outcomes,
             complete,
             reason,
             blocked,

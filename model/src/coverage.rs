@@ -133,12 +133,12 @@ impl Case {
         let mut allowed = self.allowed.get_or_init(before).clone()?;
         let mut session = changed.session(&options, |_| true).ok()?;
         let within = session.within_bound();
-        for outcome in allowed.outcomes.keys() {
+        for outcome in &allowed.outcomes {
             session.block(outcome);
         }
         while let Found::Execution(execution) = session.find(&within) {
             session.block(&execution.outcome);
-            allowed.outcomes.insert(execution.outcome.clone(), None);
+            allowed.outcomes.insert(execution.outcome);
             if fails(&allowed) {
                 return Some(true);
             }

@@ -18,7 +18,7 @@ use lang::source::Span;
 use crate::allowed::{Options, Question};
 use crate::check::{broken_axioms, well_formed};
 use crate::execution::Execution;
-use crate::smt::{Found, Session};
+use crate::smt::{Found, Next, Session};
 
 pub use cycle::Step;
 pub use picture::STYLE;
@@ -188,9 +188,12 @@ fn candidates(
 ) -> Result<(), Vec<Diagnostic>> {
     let mut session = question.session(options, keep)?;
     let Some(assumptions) = assumptions(&session, wanted) else { return Ok(()) };
-    for _ in 0..CANDIDATES {
-        let Found::Execution(execution) = session.find(&assumptions) else { break };
-        session.exclude_current();
+    let mut found = Vec::new();
+    session.each(&assumptions, &mut |at| {
+        found.push(at.execution());
+        if found.len() < CANDIDATES { Next::OtherExecution } else { Next::Stop }
+    });
+    for execution in found {
         check(question, &execution)?;
         let broken = cycle::shortest(question, &execution)
             .ok_or_else(|| unsound("a candidate that the engine excludes breaks no axiom"))?;

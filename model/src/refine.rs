@@ -167,7 +167,7 @@ impl Refinement {
         if matches!(session.find(&within), Found::Nothing) {
             return Ok(Answer::Nothing);
         }
-        for outcome in allowed.outcomes.keys() {
+        for outcome in &allowed.outcomes {
             session.block(outcome);
         }
         Ok(match session.find(&within) {

@@ -5,20 +5,22 @@
 
 pub mod batsat;
 pub mod cnf;
+mod consistent;
 pub mod encode;
 pub mod plan;
 pub mod solver;
 pub mod theory;
 pub mod z3;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use compiler::skeleton::{EventId, Skeleton};
 use lang::cat::model::{AxiomKind, Model};
 use lang::outcome::{Observable, Outcome, Value};
 
-use crate::execution::{Execution, Happening};
+use crate::execution::Execution;
 use cnf::Lit;
+pub use consistent::Consistent;
 use encode::values::Extra;
 use encode::{Candidate, EncodeError, Encoding};
 use plan::{NodeIndex, Op, Plan, PlanError};
@@ -72,6 +74,16 @@ pub enum Found {
     Unknown,
 }
 
+/// What follows after an execution was found.
+pub enum Next {
+    /// Nothing.
+    Stop,
+    /// One with another outcome.
+    OtherOutcome,
+    /// Another one.
+    OtherExecution,
+}
+
 impl<'a> Session<'a> {
     /// A session in which the axioms of the model hold for which `keep` says so, and what it says of ⊤ if `keep` says so of the number
     /// after the last axiom's.
@@ -121,19 +133,20 @@ impl<'a> Session<'a> {
         while self.encoding.values.other != Lit::FALSE {
             let mut other = self.within_bound();
             other.push(self.encoding.values.other);
-            match self.find_any(&other) {
-                Found::Execution(_) => {}
-                Found::Nothing => break,
-                Found::Unknown => {
+            let skeleton = self.skeleton;
+            let mut missing = Extra::new();
+            let answer = self.search(&other, &mut |at| {
+                let Candidate { encoding, is_true } = at.candidate;
+                missing = encoding.values.missing(skeleton, is_true);
+                if missing.is_empty() { vec![at.candidate.apart()] } else { Vec::new() }
+            });
+            match answer {
+                Answer::Satisfiable => {}
+                Answer::Unsatisfiable => break,
+                Answer::Unknown => {
                     self.incomplete = true;
                     break;
                 }
-            }
-            let is_true = |literal| self.solver.is_true(literal);
-            let missing = self.encoding.values.missing(self.skeleton, &is_true);
-            if missing.is_empty() {
-                self.exclude_current();
-                continue;
             }
             for (value, values) in missing {
                 self.extra.entry(value).or_default().extend(values);
@@ -146,51 +159,74 @@ impl<'a> Session<'a> {
 
     /// Looks for a consistent execution in which the assumptions hold.
     pub fn find(&mut self, assumptions: &[Lit]) -> Found {
-        let mut assumptions = assumptions.to_vec();
-        assumptions.push(!self.encoding.values.other);
-        match self.find_any(&assumptions) {
-            Found::Nothing if self.incomplete => Found::Unknown,
-            found => found,
+        let mut found = None;
+        let answer = self.each(assumptions, &mut |at| {
+            found = Some(Box::new(at.execution()));
+            Next::Stop
+        });
+        match (answer, found) {
+            (Answer::Satisfiable, Some(execution)) => Found::Execution(execution),
+            (Answer::Unsatisfiable, _) => Found::Nothing,
+            _ => Found::Unknown,
         }
     }
 
-    /// The same, be all its values listed or not.
-    fn find_any(&mut self, assumptions: &[Lit]) -> Found {
-        loop {
-            self.statistics.solves += 1;
-            match self.solver.solve(assumptions) {
-                Answer::Unsatisfiable => return Found::Nothing,
-                Answer::Unknown => return Found::Unknown,
-                Answer::Satisfiable => {}
-            }
-            let lemmas = {
-                let is_true = |literal| self.solver.is_true(literal);
-                self.evaluation.update(self.encoding.facts(is_true));
-                let candidate = Candidate { encoding: &self.encoding, is_true };
-                let mut lemmas = self.evaluation.violations(&self.axioms, &candidate);
-                let encoding = &self.encoding;
-                for (set, said) in [
-                    (&self.plan.undefined_reads, &encoding.values.undefined_reads),
-                    (&self.plan.undefined_writes, &encoding.undefined_writes),
-                ] {
-                    if self.judges_undefined {
-                        lemmas.extend(self.evaluation.misjudged(set, said, &is_true, &candidate));
-                    }
-                }
-                if lemmas.is_empty() {
-                    lemmas.extend(self.encoding.values.circle(self.skeleton, &is_true));
-                }
-                lemmas
-            };
-            if lemmas.is_empty() {
-                return Found::Execution(Box::new(self.execution()));
-            }
-            for lemma in lemmas {
-                self.statistics.lemmas += 1;
-                let clause: Vec<Lit> = lemma.into_iter().map(|literal| !literal).collect();
-                self.solver.add_clause(&clause);
-            }
+    /// Looks for consistent executions in which the assumptions hold, one after the other, as long as the caller goes on. What the
+    /// caller does not want again is excluded for good. Unsatisfiable if there are no others: proved.
+    pub fn each(
+        &mut self,
+        assumptions: &[Lit],
+        take: &mut dyn FnMut(&Consistent<'_>) -> Next,
+    ) -> Answer {
+        let mut assumptions = assumptions.to_vec();
+        assumptions.push(!self.encoding.values.other);
+        let answer = self.search(&assumptions, &mut |at| match take(at) {
+            Next::Stop => Vec::new(),
+            Next::OtherOutcome => vec![at.candidate.encoding.other_than(&at.outcome())],
+            Next::OtherExecution => vec![at.candidate.apart()],
+        });
+        match answer {
+            Answer::Unsatisfiable if self.incomplete => Answer::Unknown,
+            answer => answer,
         }
+    }
+
+    /// The same for executions whose values may not be listed; `take` gives clauses that exclude the one it is given, or none
+    /// to stop.
+    fn search(
+        &mut self,
+        assumptions: &[Lit],
+        take: &mut dyn FnMut(&Consistent<'_>) -> Vec<Vec<Lit>>,
+    ) -> Answer {
+        let statistics = &mut self.statistics;
+        statistics.solves += 1;
+        self.solver.solve(assumptions, &mut |is_true| {
+            let candidate = Candidate { encoding: &self.encoding, is_true };
+            self.evaluation.update(candidate.encoding.facts(is_true));
+            let (plan, evaluation) = (self.plan, &self.evaluation);
+            let mut lemmas = evaluation.violations(&self.axioms, &candidate);
+            if self.judges_undefined {
+                let values = &candidate.encoding.values;
+                let reads = (&plan.undefined_reads, &values.undefined_reads);
+                let writes = (&plan.undefined_writes, &candidate.encoding.undefined_writes);
+                for (set, said) in [reads, writes] {
+                    lemmas.extend(evaluation.misjudged(set, said, is_true, &candidate));
+                }
+            }
+            if lemmas.is_empty() {
+                lemmas.extend(candidate.encoding.values.circle(self.skeleton, is_true));
+            }
+            if lemmas.is_empty() {
+                let (skeleton, facts) = (self.skeleton, evaluation.facts());
+                let excluding = take(&Consistent { skeleton, plan, candidate, facts });
+                statistics.solves += u64::from(!excluding.is_empty());
+                return excluding;
+            }
+            statistics.solves += 1;
+            statistics.lemmas += lemmas.len() as u64;
+            let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
+            lemmas.into_iter().map(negated).collect()
+        })
     }
 
     /// The assumptions under which no loop is left by the bound, and no library misused.
@@ -242,72 +278,18 @@ impl<'a> Session<'a> {
 
     /// Excludes all executions with this outcome.
     pub fn block(&mut self, outcome: &Outcome) {
-        let mut clause = Vec::new();
-        for (domain, value) in self.encoding.observables.iter().zip(&outcome.0) {
-            clause.extend(domain.showing(*value).map(|lit| !lit).filter(|lit| *lit != Lit::FALSE));
-        }
-        self.solver.add_clause(&clause);
-    }
-
-    /// Excludes the execution found last, and no other.
-    pub fn exclude_current(&mut self) {
-        let is_true = |literal| self.solver.is_true(literal);
-        let candidate = Candidate { encoding: &self.encoding, is_true };
-        let all = theory::Literals::everything(&candidate);
-        let clause: Vec<Lit> = all.into_iter().map(|literal| !literal).collect();
-        self.solver.add_clause(&clause);
+        self.solver.add_clause(&self.encoding.other_than(outcome));
     }
 
     /// Polls that no operation can answer, whatever happens.
     pub fn unanswered(&self) -> &[EventId] {
         &self.encoding.unanswered
     }
-
-    fn execution(&self) -> Execution {
-        let is_true = |literal| self.solver.is_true(literal);
-        let facts = self.evaluation.facts();
-        let values = &self.encoding.values;
-        let value = |id: compiler::skeleton::ValueId| values.domains[id.0].chosen(is_true);
-        let those = |said: &[Lit]| -> Vec<EventId> {
-            let true_ones = said.iter().enumerate().filter(|(_, literal)| is_true(**literal));
-            true_ones.map(|(event, _)| EventId(event)).collect()
-        };
-        let events = self
-            .skeleton
-            .event_ids()
-            .filter(|id| facts.executed.contains(id.0, id.0))
-            .map(|id| {
-                let event = self.skeleton.event(id);
-                Happening {
-                    event: id,
-                    read: event.read.and_then(value),
-                    written: event.written.and_then(value),
-                }
-            })
-            .collect();
-        let pairs = |relation: &crate::relation::Relation| {
-            relation.pairs().map(|(a, b)| (EventId(a), EventId(b))).collect::<Vec<_>>()
-        };
-        let names = self.plan.choices.iter().map(|choice| choice.name.clone());
-        let domains = self.encoding.observables.iter();
-        let shown = domains.map(|domain| domain.chosen(is_true).unwrap_or(Value::Int(0)));
-        Execution {
-            events,
-            reads_from: pairs(&facts.reads_from),
-            polls_from: pairs(&facts.polls_from),
-            orders: names.zip(facts.choices.iter().map(pairs)).collect(),
-            undefined_reads: those(&values.undefined_reads),
-            undefined_writes: those(&self.encoding.undefined_writes),
-            guesses: values.guesses(self.skeleton, &is_true),
-            outcome: Outcome(shown.collect()),
-        }
-    }
 }
 
 fn start(encoding: &Encoding, kind: SolverKind, limits: &Limits) -> Box<dyn Solver> {
     let mut solver = kind.start(limits);
-    solver.reserve(encoding.cnf.variables);
-    encoding.cnf.clauses.iter().for_each(|clause| solver.add_clause(clause));
+    solver.add(&encoding.cnf);
     solver
 }
 
@@ -330,19 +312,22 @@ fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
     axioms
 }
 
-/// The outcomes that a session finds, each with an execution that shows it.
+/// The outcomes that a session finds.
 pub struct Enumeration {
     /// Outcomes over all observables.
-    pub outcomes: BTreeMap<Outcome, Execution>,
+    pub outcomes: BTreeSet<Outcome>,
     /// Whether the solver proved that there is no other.
     pub complete: bool,
     /// Why not, if not.
     pub reason: Option<String>,
 }
 
-/// Enumerates all outcomes of a session.
-pub fn enumerate(session: &mut Session<'_>) -> Enumeration {
-    let mut outcomes = BTreeMap::new();
+/// Enumerates all outcomes of a session; `witness` is given an execution that shows it for each.
+pub fn enumerate(
+    session: &mut Session<'_>,
+    witness: &mut dyn FnMut(&Consistent<'_>),
+) -> Enumeration {
+    let mut outcomes = BTreeSet::new();
     let within = session.within_bound();
     let stopped = |outcomes| Enumeration {
         outcomes,
@@ -356,15 +341,13 @@ pub fn enumerate(session: &mut Session<'_>) -> Enumeration {
         Found::Nothing => false,
         Found::Unknown => return stopped(outcomes),
     };
-    loop {
-        match session.find(&within) {
-            Found::Execution(execution) => {
-                session.block(&execution.outcome);
-                outcomes.insert(execution.outcome.clone(), *execution);
-            }
-            Found::Nothing => break,
-            Found::Unknown => return stopped(outcomes),
-        }
+    let answer = session.each(&within, &mut |at| {
+        outcomes.insert(at.outcome());
+        witness(at);
+        Next::OtherOutcome
+    });
+    if answer != Answer::Unsatisfiable {
+        return stopped(outcomes);
     }
     let bound = session.skeleton.loop_bound;
     let reason = exceeded.then(|| format!("a loop can run more than {bound} times"));

@@ -221,7 +221,7 @@ fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {
         (_, Some((condition, wanted))) => {
             let meets =
                 |outcome| if wanted { condition.holds(outcome) } else { condition.fails(outcome) };
-            let found = allowed.outcomes.keys().any(meets);
+            let found = allowed.outcomes.iter().any(meets);
             answer(wanted, (found || allowed.complete).then_some(found))
         }
         (_, None) => Verdict::Unknown,
@@ -233,7 +233,7 @@ fn exactly(observables: &[usize], outcomes: &[Vec<Value>], allowed: &Allowed) ->
     let project = |outcome: &Outcome| -> Vec<Value> {
         observables.iter().map(|index| outcome.0[*index]).collect()
     };
-    let mut found: Vec<Vec<Value>> = allowed.outcomes.keys().map(project).collect();
+    let mut found: Vec<Vec<Value>> = allowed.outcomes.iter().map(project).collect();
     found.sort();
     found.dedup();
     if found.iter().any(|outcome| !outcomes.contains(outcome)) {

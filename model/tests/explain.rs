@@ -125,7 +125,7 @@ fn every_outcome(test: &Test, model: &Model, counts: &mut Counts) -> Result<(), 
     let allowed = question.allowed(&options).map_err(message)?;
     counts.questions += 1;
     let most = number("LITMUS_EXPLAIN", OUTCOMES) as usize;
-    let (forbidden, all) = candidates(&question, &allowed.outcomes.into_keys().collect())?;
+    let (forbidden, all) = candidates(&question, &allowed.outcomes)?;
     counts.cut_short += usize::from(!all);
     counts.left_out += forbidden.len().saturating_sub(most);
     for outcome in forbidden.into_iter().take(most) {

@@ -124,7 +124,7 @@ fn allowed(test: &Test) -> Result<Allowed, Failed> {
 fn project(allowed: &Allowed, places: &[usize]) -> BTreeSet<Vec<Value>> {
     allowed
         .outcomes
-        .keys()
+        .iter()
         .map(|outcome| places.iter().map(|place| outcome.0[*place]).collect())
         .collect()
 }

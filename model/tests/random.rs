@@ -47,11 +47,7 @@ struct Answer {
 
 impl Answer {
     fn new(engine: String, allowed: &Allowed) -> Self {
-        Self {
-            engine,
-            outcomes: allowed.outcomes.keys().cloned().collect(),
-            complete: allowed.complete,
-        }
+        Self { engine, outcomes: allowed.outcomes.clone(), complete: allowed.complete }
     }
 }
 
@@ -119,13 +115,13 @@ fn solve(
     let question = Question::new(test, model, model::library::shipped(), None).map_err(message)?;
     let mut options = Options { solver, ..Options::default() };
     options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
-    let allowed = question.allowed(&options).map_err(message)?;
-    for (outcome, witness) in &allowed.outcomes {
+    let (allowed, witnesses) = question.witnessed(&options).map_err(message)?;
+    let shown: BTreeSet<_> = witnesses.iter().map(|witness| witness.outcome.clone()).collect();
+    if shown != allowed.outcomes {
+        return Err(format!("{}: witnesses show other outcomes", model.name));
+    }
+    for witness in &witnesses {
         counts.witnesses += 1;
-        let witness = witness.as_ref().ok_or("an outcome without witness")?;
-        if witness.outcome != *outcome {
-            return Err(format!("{}: a witness shows another outcome", model.name));
-        }
         well_formed(&question.skeleton, &test.observables, witness)?;
         let broken = broken_axioms(&question.skeleton, model, witness);
         if !broken.is_empty() {

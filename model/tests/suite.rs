@@ -165,11 +165,11 @@ fn by_solver(
     let question = Question::new(test, model, libraries, None).map_err(failed)?;
     let mut options = Options { solver, ..Options::default() };
     options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
-    let allowed = question.allowed(&options).map_err(failed)?;
+    let (allowed, witnesses) = question.witnessed(&options).map_err(failed)?;
     if solver != SolverKind::default() {
         return Ok(allowed);
     }
-    for witness in allowed.outcomes.values().flatten() {
+    for witness in &witnesses {
         check::well_formed(&question.skeleton, &question.test.observables, witness)?;
         let broken = check::broken_axioms(&question.skeleton, &question.model, witness);
         if !broken.is_empty() {
@@ -219,7 +219,7 @@ fn by_exploration(test: &Test, model: &lang::cat::model::Model) -> Result<Allowe
     let exploration = machine::explore(test, variant, limits)
         .map_err(|error| Failed::from(format!("{error:?}")))?;
     Ok(Allowed {
-        outcomes: exploration.outcomes.into_iter().map(|outcome| (outcome, None)).collect(),
+        outcomes: exploration.outcomes,
         complete: exploration.complete,
         reason: exploration.reason,
         ..Allowed::default()

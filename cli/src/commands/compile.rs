@@ -226,7 +226,7 @@ fn verdicts(
     match engine::ask(test, model.model(), request) {
         Ok(found) if found.allowed.complete => Ok(Verdicts {
             model: model.name().to_owned(),
-            allowed: found.allowed.outcomes.into_keys().collect(),
+            allowed: found.allowed.outcomes,
             incomplete: None,
         }),
         Ok(found) => {

@@ -285,8 +285,7 @@ fn ask(
             let misuse = found.misuses.into_iter().next();
             let complete = found.complete && misuse.is_none();
             let reason = misuse.map(|misuse| misuse.message).or(found.reason);
-            let outcomes = found.outcomes.into_keys().collect();
-            Ok((Some(Arc::new(AllowedSet { outcomes, complete })), reason))
+            Ok((Some(Arc::new(AllowedSet { outcomes: found.outcomes, complete })), reason))
         }
         Err(errors) => Ok((None, Some(message(errors)))),
     }

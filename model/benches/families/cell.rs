@@ -8,8 +8,8 @@ use lang::Test;
 use lang::cat::model::Model;
 use model::allowed::{Options, Question};
 use model::machine::{self, Variant};
-use model::smt::Found;
-use model::smt::solver::Limits;
+use model::smt::Next;
+use model::smt::solver::{Answer, Limits};
 use model::{library, models};
 
 use crate::markdown;
@@ -141,14 +141,11 @@ fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str)
     let mut session = question.session(&options, |_| true).expect("it can be encoded");
     let within = session.within_bound();
     let mut executions = 0;
-    loop {
-        match session.find(&within) {
-            Found::Execution(_) => executions += 1,
-            Found::Nothing => return (executions, true),
-            Found::Unknown => return (executions, false),
-        }
-        session.exclude_current();
-    }
+    let answer = session.each(&within, &mut |_| {
+        executions += 1;
+        Next::OtherExecution
+    });
+    (executions, answer == Answer::Unsatisfiable)
 }
 
 /// The most memory that this process took, in KiB.

@@ -32,7 +32,7 @@ pub fn outcomes(test: &Test, model: &Model) -> Result<BTreeSet<Outcome>, Undecid
     if !allowed.complete {
         return Err(Undecided(allowed.reason.unwrap_or_default()));
     }
-    Ok(allowed.outcomes.into_keys().collect())
+    Ok(allowed.outcomes)
 }
 
 /// The outcomes that a model allows beside known ones; only the first of them, if so asked.

@@ -1,9 +1,11 @@
 //! The solver batsat.
 
-use batsat::{Callbacks, Solver as Engine, SolverInterface, SolverOpts, Var, lbool};
+use batsat::{
+    Callbacks, Solver as Engine, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool,
+};
 
 use super::cnf::Lit;
-use super::solver::{Answer, Limits, Solver};
+use super::solver::{Answer, Check, Limits, Solver};
 
 /// A batsat solver that gives up at its limits.
 pub struct Batsat {
@@ -26,32 +28,37 @@ impl Batsat {
         let engine = Engine::new(SolverOpts::default(), Stop(limits.clone()));
         Self { engine, variables: Vec::new(), limits }
     }
+}
 
-    fn literal(&self, literal: Lit) -> batsat::Lit {
-        batsat::Lit::new(self.variables[literal.variable() as usize], !literal.is_negated())
-    }
+fn translated(variables: &[Var], literal: Lit) -> batsat::Lit {
+    batsat::Lit::new(variables[literal.variable() as usize], !literal.is_negated())
 }
 
 impl Solver for Batsat {
-    fn reserve(&mut self, count: u32) {
-        while self.variables.len() < count as usize {
-            self.variables.push(self.engine.new_var_default());
-        }
+    fn reserve(&mut self, is_gate: &[bool]) {
+        let variables = is_gate.iter().map(|is_gate| self.engine.new_var(lbool::UNDEF, !is_gate));
+        self.variables = variables.collect();
     }
 
     fn add_clause(&mut self, clause: &[Lit]) {
-        let mut literals: Vec<batsat::Lit> = clause.iter().map(|lit| self.literal(*lit)).collect();
-        self.engine.add_clause_reuse(&mut literals);
+        let literals = clause.iter().map(|lit| translated(&self.variables, *lit));
+        self.engine.add_clause_reuse(&mut literals.collect());
     }
 
-    fn solve(&mut self, assumptions: &[Lit]) -> Answer {
+    fn solve(&mut self, assumptions: &[Lit], check: &mut Check<'_>) -> Answer {
         if self.limits.reached() {
             return Answer::Unknown;
         }
+        let variables = &self.variables;
         let assumptions: Vec<batsat::Lit> =
-            assumptions.iter().map(|lit| self.literal(*lit)).collect();
-        let answer = self.engine.solve_limited(&assumptions);
-        if answer == lbool::TRUE {
+            assumptions.iter().map(|lit| translated(variables, *lit)).collect();
+        let mut checked =
+            Checked { variables, check, waiting: Vec::new(), refuted: false, levels: 0 };
+        let answer = self.engine.solve_limited_th(&mut checked, &assumptions);
+        if checked.refuted {
+            self.engine.add_clause_reuse(&mut Vec::new());
+            Answer::Unsatisfiable
+        } else if answer == lbool::TRUE {
             Answer::Satisfiable
         } else if answer == lbool::FALSE {
             Answer::Unsatisfiable
@@ -59,8 +66,76 @@ impl Solver for Batsat {
             Answer::Unknown
         }
     }
+}
 
-    fn is_true(&self, literal: Lit) -> bool {
-        self.engine.value_lit(self.literal(literal)) == lbool::TRUE
+/// The check as a theory of batsat: what an assignment breaks is a conflict in the midst of the search, which goes on from
+/// there instead of from its begin.
+struct Checked<'a, 'c> {
+    variables: &'a [Var],
+    check: &'a mut Check<'c>,
+    /// Clauses that were broken together with the one of the last conflict.
+    waiting: Vec<Vec<batsat::Lit>>,
+    /// No assignment is left.
+    refuted: bool,
+    levels: usize,
+}
+
+impl Theory for Checked<'_, '_> {
+    fn final_check(&mut self, acts: &mut TheoryArg<'_>) {
+        let variables = self.variables;
+        let is_true = |literal: Lit| {
+            let value = acts.value(variables[literal.variable() as usize]);
+            (value == lbool::TRUE) != literal.is_negated()
+        };
+        let broken = (self.check)(&is_true);
+        self.refuted = false;
+        self.waiting.clear();
+        for mut clause in broken {
+            clause.retain(|literal| *literal != Lit::FALSE);
+            clause.sort_unstable();
+            clause.dedup();
+            // batsat cannot learn from a conflict without literals, and from one with a single literal only if it is not fixed.
+            match *clause {
+                [] => self.refuted = true,
+                [_] => clause.push(Lit::FALSE),
+                _ => {}
+            }
+            self.waiting.push(clause.iter().map(|lit| translated(variables, *lit)).collect());
+        }
+        if self.refuted {
+            return self.waiting.clear();
+        }
+        // The shortest is first.
+        self.waiting.sort_by_key(|clause| std::cmp::Reverse(clause.len()));
+        if let Some(clause) = self.waiting.pop() {
+            acts.raise_conflict(&clause, true);
+        }
+    }
+
+    /// What is not broken any more is let go: batsat adds clauses in the midst of a search only if they are.
+    fn partial_check(&mut self, acts: &mut TheoryArg<'_>) {
+        while let Some(clause) = self.waiting.pop() {
+            let is_false = |lit: &batsat::Lit| acts.value(lit.var()) == lbool::new(!lit.sign());
+            if clause.iter().all(is_false) {
+                return acts.raise_conflict(&clause, true);
+            }
+        }
+    }
+
+    fn create_level(&mut self) {
+        self.levels += 1;
+    }
+
+    fn pop_levels(&mut self, n: usize) {
+        self.levels -= n;
+    }
+
+    fn n_levels(&self) -> usize {
+        self.levels
+    }
+
+    fn explain_propagation(&mut self, _: batsat::Lit) -> &[batsat::Lit] {
+        // Nothing is propagated.
+        &[]
     }
 }

@@ -37,23 +37,28 @@ impl std::ops::Not for Lit {
 /// A formula in conjunctive normal form under construction.
 #[derive(Clone, Debug)]
 pub struct Cnf {
-    /// How many variables there are.
-    pub variables: u32,
+    /// By variable: it is a gate's, so propagation sets it once the gate's inputs are set, and no solver need guess it.
+    pub is_gate: Vec<bool>,
     /// The clauses; none is trivially true.
     pub clauses: Vec<Vec<Lit>>,
 }
 
 impl Default for Cnf {
     fn default() -> Self {
-        Self { variables: 1, clauses: vec![vec![Lit::TRUE]] }
+        Self { is_gate: vec![false], clauses: vec![vec![Lit::TRUE]] }
     }
 }
 
 impl Cnf {
     /// A new variable.
     pub fn variable(&mut self) -> Lit {
-        self.variables += 1;
-        Lit((self.variables - 1) << 1)
+        self.is_gate.push(false);
+        Lit((self.is_gate.len() as u32 - 1) << 1)
+    }
+
+    fn gate(&mut self) -> Lit {
+        self.is_gate.push(true);
+        Lit((self.is_gate.len() as u32 - 1) << 1)
     }
 
     /// Adds a clause, without literals that cannot help.
@@ -81,7 +86,7 @@ impl Cnf {
             _ if left == right => left,
             _ if left == Lit::FALSE || right == Lit::FALSE || left == !right => Lit::FALSE,
             _ => {
-                let both = self.variable();
+                let both = self.gate();
                 self.implies(&[both], &[left]);
                 self.implies(&[both], &[right]);
                 self.implies(&[left, right], &[both]);
@@ -99,7 +104,7 @@ impl Cnf {
             [one] => one,
             _ if possible.contains(&Lit::TRUE) => Lit::TRUE,
             _ => {
-                let any = self.variable();
+                let any = self.gate();
                 possible.iter().for_each(|literal| self.implies(&[*literal], &[any]));
                 self.implies(&[any], &possible);
                 any

@@ -6,11 +6,12 @@ mod polls;
 pub mod values;
 
 use compiler::skeleton::{EventId, Skeleton};
-use lang::outcome::Observable;
+use lang::outcome::{Observable, Outcome};
 use rustc_hash::FxHashMap;
 
 use super::cnf::{Cnf, Lit};
 use super::plan::Plan;
+use super::solver::Assignment;
 use super::theory::{Facts, Literals};
 use crate::relation::Relation;
 use values::{Domain, Extra, Values};
@@ -102,6 +103,13 @@ impl Encoding {
         })
     }
 
+    /// The clause that excludes all executions with an outcome.
+    pub fn other_than(&self, outcome: &Outcome) -> Vec<Lit> {
+        let shown = self.observables.iter().zip(&outcome.0);
+        let literals = shown.filter_map(|(domain, value)| domain.showing(*value));
+        literals.map(|literal| !literal).filter(|literal| *literal != Lit::FALSE).collect()
+    }
+
     /// The candidate that an assignment stands for.
     pub fn facts(&self, is_true: impl Fn(Lit) -> bool) -> Facts {
         let happens: Vec<bool> = self.executed.iter().map(|literal| is_true(*literal)).collect();
@@ -139,14 +147,29 @@ fn modification_order(
 }
 
 /// An assignment of the encoding's variables, as the theory sees it.
-pub struct Candidate<'a, F> {
+#[derive(Clone, Copy)]
+pub struct Candidate<'a> {
     /// The encoding.
     pub encoding: &'a Encoding,
     /// The assignment.
-    pub is_true: F,
+    pub is_true: Assignment<'a>,
 }
 
-impl<F: Fn(Lit) -> bool> Literals for Candidate<'_, F> {
+impl Candidate<'_> {
+    /// The clause that excludes this candidate and no other.
+    pub fn apart(&self) -> Vec<Lit> {
+        let encoding = self.encoding;
+        let maps = [&encoding.values.reads_from, &encoding.polls_from];
+        let chosen = maps.into_iter().chain(&encoding.choices);
+        let chosen = chosen.flat_map(|map| map.values().copied());
+        let all = encoding.executed.iter().copied().chain(chosen);
+        let damaged = encoding.undefined_writes.iter().copied();
+        let all = all.chain(encoding.values.undefined()).chain(damaged);
+        all.map(|literal| literal.negate_if((self.is_true)(literal))).collect()
+    }
+}
+
+impl Literals for Candidate<'_> {
     fn executed(&self, event: usize) -> Lit {
         self.encoding.executed[event]
     }
@@ -161,17 +184,6 @@ impl<F: Fn(Lit) -> bool> Literals for Candidate<'_, F> {
 
     fn choice(&self, choice: usize, from: usize, to: usize) -> Lit {
         self.encoding.choices[choice].get(&(from, to)).copied().unwrap_or(Lit::FALSE)
-    }
-
-    fn everything(&self) -> Vec<Lit> {
-        let encoding = self.encoding;
-        let maps = [&encoding.values.reads_from, &encoding.polls_from];
-        let chosen = maps.into_iter().chain(&encoding.choices);
-        let chosen = chosen.flat_map(|map| map.values().copied());
-        let all = encoding.executed.iter().copied().chain(chosen);
-        let damaged = encoding.undefined_writes.iter().copied();
-        let all = all.chain(encoding.values.undefined()).chain(damaged);
-        all.map(|literal| literal.negate_if(!(self.is_true)(literal))).collect()
     }
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::cnf::Lit;
+use super::cnf::{Cnf, Lit};
 
 /// What a solver can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// There is an assignment, which [`Solver::is_true`] shows.
+    /// There is an assignment that was accepted.
     Satisfiable,
     /// The solver proved that there is none.
     Unsatisfiable,
@@ -36,18 +36,27 @@ impl Limits {
 
 /// An incremental solver of propositional clauses.
 pub trait Solver {
-    /// Makes the variables `0..count` known.
-    fn reserve(&mut self, count: u32);
+    /// Makes a formula's variables known, and adds its clauses.
+    fn add(&mut self, formula: &Cnf) {
+        self.reserve(&formula.is_gate);
+        formula.clauses.iter().for_each(|clause| self.add_clause(clause));
+    }
+
+    /// Makes a variable known for each entry, in their order: whether it is a gate's (see [`Cnf::is_gate`]).
+    fn reserve(&mut self, is_gate: &[bool]);
 
     /// Adds a clause for good.
     fn add_clause(&mut self, clause: &[Lit]);
 
-    /// Looks for an assignment in which the assumptions hold too.
-    fn solve(&mut self, assumptions: &[Lit]) -> Answer;
-
-    /// The value of a literal in the assignment found last; a variable that it leaves open is false.
-    fn is_true(&self, literal: Lit) -> bool;
+    /// Looks for an assignment in which the assumptions hold too, and which `check` accepts.
+    fn solve(&mut self, assumptions: &[Lit], check: &mut Check<'_>) -> Answer;
 }
+
+/// What is asked about each assignment that a solver comes to: clauses that it breaks, which hold from then on. None accepts it.
+pub type Check<'c> = dyn FnMut(Assignment<'_>) -> Vec<Vec<Lit>> + 'c;
+
+/// Which literals are true; a variable that is left open is false.
+pub type Assignment<'a> = &'a dyn Fn(Lit) -> bool;
 
 /// Which solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,6 +85,72 @@ impl SolverKind {
         match self {
             Self::Batsat => Box::new(super::batsat::Batsat::new(limits.clone())),
             Self::Z3 => Box::new(super::z3::Z3::new(limits.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All assignments of three variables that satisfy a clause and what `also` breaks.
+    fn all(
+        kind: SolverKind,
+        assumptions: &[usize],
+        also: &dyn Fn(&[Lit]) -> Vec<Vec<Lit>>,
+    ) -> usize {
+        let mut formula = Cnf::default();
+        let variables: Vec<Lit> = (0..3).map(|_| formula.variable()).collect();
+        let any = formula.or_all(&variables);
+        formula.clause([any]);
+        let mut solver = kind.start(&Limits::default());
+        solver.add(&formula);
+        let mut found = 0;
+        let assumptions: Vec<Lit> = assumptions.iter().map(|index| variables[*index]).collect();
+        let answer = solver.solve(&assumptions, &mut |is_true| {
+            let broken = also(&variables);
+            let is_broken = |clause: &Vec<Lit>| clause.iter().all(|literal| !is_true(*literal));
+            let broken: Vec<Vec<Lit>> = broken.into_iter().filter(is_broken).collect();
+            if !broken.is_empty() {
+                return broken;
+            }
+            found += 1;
+            vec![variables.iter().map(|literal| literal.negate_if(is_true(*literal))).collect()]
+        });
+        assert_eq!(answer, Answer::Unsatisfiable);
+        // What was refuted without assumptions stays so.
+        let mut rest = 0;
+        solver.solve(&[], &mut |is_true| {
+            rest += 1;
+            vec![variables.iter().map(|literal| literal.negate_if(is_true(*literal))).collect()]
+        });
+        assert!(found + rest <= 7, "an assignment was found twice");
+        found
+    }
+
+    #[test]
+    fn every_assignment_is_found_once() {
+        for kind in SolverKind::ALL {
+            assert_eq!(all(kind, &[], &|_| Vec::new()), 7);
+            assert_eq!(all(kind, &[1], &|_| Vec::new()), 4);
+            assert_eq!(all(kind, &[0, 2], &|_| Vec::new()), 2);
+        }
+    }
+
+    #[test]
+    fn clauses_of_any_length_are_kept() {
+        for kind in SolverKind::ALL {
+            let name = kind.name();
+            assert_eq!(all(kind, &[], &|_| vec![vec![]]), 0, "{name}: the empty one");
+            assert_eq!(all(kind, &[], &|all| vec![vec![all[0]]]), 4, "{name}: one literal");
+            assert_eq!(all(kind, &[], &|all| vec![vec![all[0]], vec![!all[0]]]), 0, "{name}");
+            assert_eq!(all(kind, &[], &|_| vec![vec![Lit::FALSE]]), 0, "{name}: a fixed one");
+            let fixed = |all: &[Lit]| vec![vec![!all[1], Lit::FALSE], vec![all[0], all[1], all[2]]];
+            assert_eq!(all(kind, &[], &fixed), 3, "{name}: with a fixed one");
+            assert_eq!(all(kind, &[1], &fixed), 0, "{name}: against an assumption");
+            let pairs =
+                |all: &[Lit]| vec![vec![all[0], all[1]], vec![all[1], all[2]], vec![!all[1]]];
+            assert_eq!(all(kind, &[], &pairs), 1, "{name}: several at once");
         }
     }
 }

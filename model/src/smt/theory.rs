@@ -47,8 +47,6 @@ pub trait Literals {
     fn polls_from(&self, completion: usize, poll: usize) -> Lit;
     /// The order relates the two.
     fn choice(&self, choice: usize, from: usize, to: usize) -> Lit;
-    /// Every literal that distinguishes this candidate from others, each true in it.
-    fn everything(&self) -> Vec<Lit>;
 }
 
 /// The values of all nodes of a plan for one candidate.

@@ -6,13 +6,12 @@ use z3::ast::Bool;
 use z3::{Model, Params, SatResult, Solver as Engine};
 
 use super::cnf::Lit;
-use super::solver::{Answer, Limits, Solver};
+use super::solver::{Answer, Check, Limits, Solver};
 
 /// A Z3 solver that gives up at its limits.
 pub struct Z3 {
     engine: Engine,
     variables: Vec<Bool>,
-    model: Option<Model>,
     limits: Limits,
 }
 
@@ -20,12 +19,20 @@ impl Z3 {
     /// A solver without variables or clauses, in the calling thread's context.
     pub fn new(limits: Limits) -> Self {
         let engine = Engine::new_for_logic("QF_FD").unwrap_or_default();
-        Self { engine, variables: Vec::new(), model: None, limits }
+        Self { engine, variables: Vec::new(), limits }
     }
 
     fn literal(&self, literal: Lit) -> Bool {
         let variable = &self.variables[literal.variable() as usize];
         if literal.is_negated() { !variable } else { variable.clone() }
+    }
+
+    fn is_true(&self, model: Option<&Model>, literal: Lit) -> bool {
+        let value = model
+            .and_then(|model| model.eval(&self.variables[literal.variable() as usize], false))
+            .and_then(|value| value.as_bool());
+        // A variable that the model leaves open may be either: false, and its negation true.
+        value.unwrap_or(false) != literal.is_negated()
     }
 
     /// Z3 asks no callback, so it is given slices of time between which the limits are looked at.
@@ -50,10 +57,8 @@ impl Z3 {
 }
 
 impl Solver for Z3 {
-    fn reserve(&mut self, count: u32) {
-        while self.variables.len() < count as usize {
-            self.variables.push(Bool::new_const(self.variables.len() as u32));
-        }
+    fn reserve(&mut self, is_gate: &[bool]) {
+        self.variables = (0..is_gate.len() as u32).map(Bool::new_const).collect();
     }
 
     fn add_clause(&mut self, clause: &[Lit]) {
@@ -61,28 +66,23 @@ impl Solver for Z3 {
         self.engine.assert(Bool::or(&literals));
     }
 
-    fn solve(&mut self, assumptions: &[Lit]) -> Answer {
-        if self.limits.reached() {
-            return Answer::Unknown;
-        }
+    fn solve(&mut self, assumptions: &[Lit], check: &mut Check<'_>) -> Answer {
         let assumptions: Vec<Bool> = assumptions.iter().map(|lit| self.literal(*lit)).collect();
-        match self.check(&assumptions) {
-            SatResult::Sat => {
-                self.model = self.engine.get_model();
-                Answer::Satisfiable
+        loop {
+            if self.limits.reached() {
+                return Answer::Unknown;
             }
-            SatResult::Unsat => Answer::Unsatisfiable,
-            SatResult::Unknown => Answer::Unknown,
+            match self.check(&assumptions) {
+                SatResult::Sat => {}
+                SatResult::Unsat => return Answer::Unsatisfiable,
+                SatResult::Unknown => return Answer::Unknown,
+            }
+            let model = self.engine.get_model();
+            let broken = check(&|literal| self.is_true(model.as_ref(), literal));
+            if broken.is_empty() {
+                return Answer::Satisfiable;
+            }
+            broken.iter().for_each(|clause| self.add_clause(clause));
         }
-    }
-
-    fn is_true(&self, literal: Lit) -> bool {
-        let value = self
-            .model
-            .as_ref()
-            .and_then(|model| model.eval(&self.variables[literal.variable() as usize], false))
-            .and_then(|value| value.as_bool());
-        // A variable that the model leaves open may be either: false, and its negation true.
-        value.unwrap_or(false) != literal.is_negated()
     }
 }

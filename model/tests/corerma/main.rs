@@ -139,17 +139,16 @@ fn solve(
     let question =
         Question::new(&test, &model, model::library::shipped(), None).map_err(message)?;
     let options = Options { solver, ..Options::default() };
-    let allowed = question.allowed(&options).map_err(message)?;
+    let (allowed, witnesses) = question.witnessed(&options).map_err(message)?;
     if !allowed.complete {
         return Err("incomplete".to_owned());
     }
-    for (outcome, witness) in &allowed.outcomes {
-        let witness = witness.as_ref().ok_or("an outcome without witness")?;
+    for witness in &witnesses {
         well_formed(&question.skeleton, &test.observables, witness)?;
         let broken = broken_axioms(&question.skeleton, &model, witness);
         if !broken.is_empty() {
-            return Err(format!("the witness of {outcome:?} breaks {broken:?}"));
+            return Err(format!("the witness of {:?} breaks {broken:?}", witness.outcome));
         }
     }
-    Ok(allowed.outcomes.keys().map(plain).collect())
+    Ok(allowed.outcomes.iter().map(plain).collect())
 }

@@ -296,7 +296,7 @@ pub fn allowed(
 ) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
     match engine::ask(test, model.model(), request) {
         Ok(found) => {
-            let outcomes = found.allowed.outcomes.into_keys().collect();
+            let outcomes = found.allowed.outcomes;
             // Of programs that misuse a library in some execution, nothing can be said to be forbidden.
             let misuse = found.allowed.misuses.into_iter().next();
             let complete = found.allowed.complete && misuse.is_none();
