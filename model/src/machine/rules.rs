@@ -167,6 +167,7 @@ impl Machine {
     }
 
     /// The slots at which an agent can move, one bit each.
+    #[inline(always)]
     pub fn slots(&self, state: &State, agent: Agent) -> u64 {
         match agent {
             Agent::Cpu(thread) => u64::from(self.cpu_enabled(state, thread)),

@@ -5,7 +5,6 @@
 //! and the next runs it eagerly: long delays are what makes weak outcomes.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use compiler::code::{CompileError, Instruction};
 use lang::Test;
@@ -63,10 +62,12 @@ struct Queues {
     machine: Machine,
     state: State,
     agents: Vec<AgentState>,
-    /// By thread, its agents.
-    threads: Vec<Range<usize>>,
+    /// The weights of agents that can move.
+    total: u32,
     /// Whether a step of one thread can enable or disable another's agent: RMWs lock nodes.
     coupled: bool,
+    /// Whether a step of a thread may enable or disable any of its agents, not only those next to the one that moves.
+    entangled: bool,
     /// Observed values, to look up without allocating.
     key: Vec<u64>,
     numbers: FxHashMap<Box<[u64]>, usize>,
@@ -77,7 +78,13 @@ struct AgentState {
     agent: Agent,
     /// Where it can move.
     slots: u64,
+    /// The same at the begin.
+    initial: u64,
     weight: u32,
+    /// The weight if it can move, else 0.
+    live: u32,
+    /// The agents of its thread, from first to past the last: its CPU and store buffer, then three for each queue pair.
+    thread: (usize, usize),
 }
 
 /// Weights go from 1 to 2 to the power of this, less one.
@@ -155,10 +162,14 @@ impl Queues {
     fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
         let machine = Machine::new(test, variant, faults)?;
         let mut agents = Vec::new();
-        let mut threads = Vec::new();
         for (thread, code) in machine.code.threads.iter().enumerate() {
             let first = agents.len();
-            let mut add = |agent| agents.push(AgentState { agent, slots: 0, weight: 1 });
+            let last = first + 2 + 3 * code.queue_pairs.len();
+            let mut add = |agent| {
+                let initial = machine.slots(machine.initial(), agent);
+                let (slots, thread) = (initial, (first, last));
+                agents.push(AgentState { agent, slots, initial, weight: 1, live: 0, thread });
+            };
             add(Agent::Cpu(thread));
             add(Agent::StoreBuffer(thread));
             for pair in code.queue_pairs.clone() {
@@ -166,14 +177,14 @@ impl Queues {
                 add(Agent::RemoteBuffer(pair));
                 add(Agent::LocalBuffer(pair));
             }
-            threads.push(first..agents.len());
         }
         Ok(Self {
             state: machine.initial().clone(),
             coupled: machine.has_remote_rmw(),
+            entangled: variant == Variant::Sc || faults != FaultSet::NONE,
             machine,
             agents,
-            threads,
+            total: 0,
             key: Vec::new(),
             numbers: FxHashMap::default(),
         })
@@ -181,12 +192,10 @@ impl Queues {
 
     fn run_once(&mut self, random: &mut Random, step_bound: u32) -> Run {
         self.state.assign(self.machine.initial());
+        self.agents.iter_mut().for_each(|agent| agent.slots = agent.initial);
         self.draw_weights(random);
-        for thread in 0..self.threads.len() {
-            self.refresh(thread);
-        }
         let mut steps = 0;
-        while let Some(transition) = self.pick(random) {
+        while let Some((index, slot)) = self.pick(random) {
             steps += 1;
             if steps >= step_bound {
                 return Run::Unfinished;
@@ -194,7 +203,7 @@ impl Queues {
             if steps % REDRAW == 0 {
                 self.draw_weights(random);
             }
-            match self.step(transition, &mut steps, step_bound) {
+            match self.step(index, slot, &mut steps, step_bound) {
                 Effect::Continue => {}
                 Effect::AssumeFailed => return Run::AssumeFailed,
                 Effect::QueueFull => return Run::Unfinished,
@@ -220,67 +229,83 @@ impl Queues {
 
     /// One run in four is fair; in the others weights differ by up to three orders of magnitude.
     fn draw_weights(&mut self, random: &mut Random) {
-        if random.below(4) == 0 {
-            for agent in &mut self.agents {
-                agent.weight = 1;
-            }
-            return;
-        }
+        let is_fair = random.below(4) == 0;
+        self.total = 0;
         for agent in &mut self.agents {
-            agent.weight = 1 << random.below(WEIGHTS);
+            agent.weight = if is_fair { 1 } else { 1 << random.below(WEIGHTS) };
+            agent.live = if agent.slots == 0 { 0 } else { agent.weight };
+            self.total += agent.live;
         }
     }
 
-    /// An enabled transition by weight, `None` if there is none.
+    /// An agent that can move, by weight, and where; `None` if there is none.
     #[inline]
-    fn pick(&self, random: &mut Random) -> Option<Transition> {
-        let mut total = 0;
-        for agent in &self.agents {
-            total += if agent.slots == 0 { 0 } else { agent.weight };
-        }
-        if total == 0 {
+    fn pick(&self, random: &mut Random) -> Option<(usize, usize)> {
+        if self.total == 0 {
             return None;
         }
-        let mut point = random.below(total);
-        for agent in &self.agents {
-            if agent.slots == 0 {
-                continue;
+        let mut point = random.below(self.total);
+        for (index, agent) in self.agents.iter().enumerate() {
+            if point < agent.live {
+                return Some((index, pick_slot(agent.slots, random)));
             }
-            if point < agent.weight {
-                let slot = pick_slot(agent.slots, random);
-                return Some(Transition { agent: agent.agent, slot });
-            }
-            point -= agent.weight;
+            point -= agent.live;
         }
         None
     }
 
-    /// Takes a transition, and the thread's instructions after it that only compute.
-    fn step(&mut self, transition: Transition, steps: &mut u32, step_bound: u32) -> Effect {
+    /// Lets an agent move, and its thread compute what only computes after it.
+    fn step(&mut self, index: usize, slot: usize, steps: &mut u32, step_bound: u32) -> Effect {
+        let AgentState { agent, thread: (first, last), .. } = self.agents[index];
+        let transition = Transition { agent, slot };
         let mut effect = self.machine.apply(&mut self.state, transition);
-        let thread = match transition.agent {
+        if let Agent::Cpu(thread) = agent {
+            while effect == Effect::Continue && *steps < step_bound && self.only_computes(thread) {
+                *steps += 1;
+                effect = self.machine.apply(&mut self.state, transition);
+            }
+        }
+        let is_of_pair = !matches!(agent, Agent::Cpu(_) | Agent::StoreBuffer(_));
+        match agent {
+            _ if self.coupled && is_of_pair => self.refresh(0, self.agents.len()),
+            _ if self.entangled => self.refresh(first, last),
             Agent::Cpu(thread) => {
-                while effect == Effect::Continue
-                    && *steps < step_bound
-                    && self.only_computes(thread)
-                {
-                    *steps += 1;
-                    effect = self.machine.apply(&mut self.state, transition);
-                }
-                thread
+                self.look(first, Agent::Cpu(thread));
+                self.look(first + 1, Agent::StoreBuffer(thread));
             }
-            Agent::StoreBuffer(thread) => thread,
-            Agent::Pipe(pair) | Agent::RemoteBuffer(pair) | Agent::LocalBuffer(pair) => {
-                if self.coupled {
-                    for thread in 0..self.threads.len() {
-                        self.refresh(thread);
-                    }
-                    return effect;
+            // Operations go to their pipes.
+            Agent::StoreBuffer(thread) => {
+                self.look(first, Agent::Cpu(thread));
+                self.look(first + 1, Agent::StoreBuffer(thread));
+                let pairs = self.machine.code.threads[thread].queue_pairs.clone();
+                for (place, pair) in pairs.enumerate() {
+                    self.look(first + 2 + 3 * place, Agent::Pipe(pair));
                 }
-                self.machine.code.queue_pairs[pair].thread.0
             }
-        };
-        self.refresh(thread);
+            // Its buffers, and polls and waits.
+            Agent::Pipe(pair) => {
+                self.look(index, Agent::Pipe(pair));
+                self.look(index + 1, Agent::RemoteBuffer(pair));
+                self.look(index + 2, Agent::LocalBuffer(pair));
+                self.look(first, Agent::Cpu(self.machine.code.queue_pairs[pair].thread.0));
+            }
+            // Gets wait until it is empty.
+            Agent::RemoteBuffer(pair) => {
+                self.look(index - 1, Agent::Pipe(pair));
+                self.look(index, Agent::RemoteBuffer(pair));
+            }
+            // Puts wait until it is empty; polls and waits.
+            Agent::LocalBuffer(pair) => {
+                self.look(index - 2, Agent::Pipe(pair));
+                self.look(index, Agent::LocalBuffer(pair));
+                self.look(first, Agent::Cpu(self.machine.code.queue_pairs[pair].thread.0));
+            }
+        }
+        debug_assert!(
+            self.agents
+                .iter()
+                .all(|known| { known.slots == self.machine.slots(&self.state, known.agent) })
+        );
         effect
     }
 
@@ -296,11 +321,20 @@ impl Queues {
         )
     }
 
-    /// Looks again at where a thread's agents can move.
-    fn refresh(&mut self, thread: usize) {
-        for agent in &mut self.agents[self.threads[thread].clone()] {
-            agent.slots = self.machine.slots(&self.state, agent.agent);
-        }
+    /// Looks again at where these agents can move.
+    fn refresh(&mut self, first: usize, last: usize) {
+        (first..last).for_each(|index| self.look(index, self.agents[index].agent));
+    }
+
+    /// Looks again at where the agent of this index can move; told which it is, the compiler need not ask.
+    #[inline(always)]
+    fn look(&mut self, index: usize, agent: Agent) {
+        let slots = self.machine.slots(&self.state, agent);
+        let known = &mut self.agents[index];
+        self.total -= known.live;
+        known.slots = slots;
+        known.live = if slots == 0 { 0 } else { known.weight };
+        self.total += known.live;
     }
 }
 
