@@ -49,6 +49,12 @@ impl Cache {
     /// # Errors
     /// Why the folder cannot be used.
     pub fn open(folder: &Path, libraries: &[LibraryText]) -> Result<Self, String> {
+        if folder.is_file() {
+            return Err(format!(
+                "{}: expected a folder for the cache, found a file",
+                folder.display()
+            ));
+        }
         fs::create_dir_all(folder)
             .map_err(|error| format!("{}: cannot be used as a cache: {error}", folder.display()))?;
         // The version is not enough where litmus itself is changed.

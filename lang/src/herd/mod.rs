@@ -30,6 +30,17 @@ pub fn architecture(text: &str) -> Option<Architecture> {
     }
 }
 
+/// Architectures of herd's whose files are not read.
+const OTHER_ARCHITECTURES: [&str; 10] =
+    ["AArch64", "ARM", "ASL", "BPF", "C", "CPP", "LISA", "MIPS", "PPC", "RISCV"];
+
+/// The first word of a text, if it names an architecture of herd's whose files are not read.
+pub fn other_architecture(text: &str) -> Option<&'static str> {
+    let text = parse::without_comments(text);
+    let first = text.split_whitespace().next()?;
+    OTHER_ARCHITECTURES.into_iter().find(|known| *known == first)
+}
+
 /// The file as one of ours. There is a tree iff there is no error.
 pub fn convert(source: &Source) -> (Option<File>, Vec<Diagnostic>) {
     let mut sink = Sink::default();

@@ -140,5 +140,9 @@ fn only_herds_first_words_are_herds() {
     assert_eq!(architecture("(* c *) X86 SB\n{}"), Some(Architecture::X86));
     assert_eq!(architecture("litmus X86"), None);
     assert_eq!(architecture("AArch64 SB"), None);
+    let (test, diagnostics) = litmus::load(&Source::new("t.litmus", "AArch64 SB\n{}\n P0 ;\n"));
+    assert!(test.is_none());
+    let [error] = &diagnostics[..] else { panic!("{diagnostics:?}") };
+    assert_eq!(error.message, "expected a program for X86 or X86_64, found one for AArch64");
     assert_eq!(architecture(""), None);
 }

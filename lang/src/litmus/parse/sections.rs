@@ -1,6 +1,7 @@
 //! Which lines are header, declarations, statements, verdicts.
 
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::herd;
 use crate::source::Span;
 
 use super::super::ast::{Form, Place};
@@ -44,6 +45,13 @@ pub fn find(context: &mut Context<'_>) -> Option<Sections> {
         }
         first => {
             let span = first.copied().unwrap_or_default();
+            if let Some(other) = herd::other_architecture(context.text.slice(span)) {
+                let message =
+                    format!("expected a program for X86 or X86_64, found one for {other}");
+                let error = Diagnostic::error("unknown-architecture", span, message);
+                context.sink.push(error.help("of herd's files, those for x86 are read"));
+                return None;
+            }
             let message = format!("expected `litmus NAME`, found {}", found(context, span));
             context.sink.push(Diagnostic::error("missing-name", span, message));
         }
