@@ -52,10 +52,20 @@ impl Solver for Batsat {
         let variables = &self.variables;
         let assumptions: Vec<batsat::Lit> =
             assumptions.iter().map(|lit| translated(variables, *lit)).collect();
-        let mut checked =
-            Checked { variables, check, waiting: Vec::new(), refuted: false, levels: 0 };
+        let mut checked = Checked {
+            variables,
+            check,
+            waiting: Vec::new(),
+            kept: Vec::new(),
+            refuted: false,
+            levels: 0,
+        };
         let answer = self.engine.solve_limited_th(&mut checked, &assumptions);
-        if checked.refuted {
+        let Checked { mut kept, refuted, .. } = checked;
+        for clause in &mut kept {
+            self.engine.add_clause_reuse(clause);
+        }
+        if refuted {
             self.engine.add_clause_reuse(&mut Vec::new());
             Answer::Unsatisfiable
         } else if answer == lbool::TRUE {
@@ -75,13 +85,22 @@ struct Checked<'a, 'c> {
     check: &'a mut Check<'c>,
     /// Clauses that were broken together with the one of the last conflict.
     waiting: Vec<Vec<batsat::Lit>>,
+    /// Those of them that were not broken any more where the search went on.
+    kept: Vec<Vec<batsat::Lit>>,
     /// No assignment is left.
     refuted: bool,
     levels: usize,
 }
 
+fn is_broken(clause: &[batsat::Lit], acts: &TheoryArg<'_>) -> bool {
+    clause.iter().all(|literal| acts.value(literal.var()) == lbool::new(!literal.sign()))
+}
+
 impl Theory for Checked<'_, '_> {
     fn final_check(&mut self, acts: &mut TheoryArg<'_>) {
+        if let Some(index) = self.kept.iter().position(|clause| is_broken(clause, acts)) {
+            return acts.raise_conflict(&self.kept.swap_remove(index), true);
+        }
         let variables = self.variables;
         let is_true = |literal: Lit| {
             let value = acts.value(variables[literal.variable() as usize]);
@@ -112,13 +131,13 @@ impl Theory for Checked<'_, '_> {
         }
     }
 
-    /// What is not broken any more is let go: batsat adds clauses in the midst of a search only if they are.
+    /// batsat can add clauses in the midst of a search only if they are broken; the others are kept apart.
     fn partial_check(&mut self, acts: &mut TheoryArg<'_>) {
         while let Some(clause) = self.waiting.pop() {
-            let is_false = |lit: &batsat::Lit| acts.value(lit.var()) == lbool::new(!lit.sign());
-            if clause.iter().all(is_false) {
+            if is_broken(&clause, acts) {
                 return acts.raise_conflict(&clause, true);
             }
+            self.kept.push(clause);
         }
     }
 
