@@ -39,7 +39,7 @@ pub enum Refusal {
 /// What was asked and found on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Calls of the solver.
+    /// Candidates that a solver came to and that were judged, and its proofs that there is none.
     pub solves: u64,
     /// Clauses learned from violated axioms.
     pub lemmas: u64,

@@ -117,8 +117,8 @@ fn solve(
     options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
     let (allowed, witnesses) = question.witnessed(&options).map_err(message)?;
     let shown: BTreeSet<_> = witnesses.iter().map(|witness| witness.outcome.clone()).collect();
-    if shown != allowed.outcomes {
-        return Err(format!("{}: witnesses show other outcomes", model.name));
+    if shown != allowed.outcomes || witnesses.len() != shown.len() {
+        return Err(format!("{}: expected one witness for each outcome", model.name));
     }
     for witness in &witnesses {
         counts.witnesses += 1;

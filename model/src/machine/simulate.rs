@@ -64,10 +64,10 @@ struct Queues {
     agents: Vec<AgentState>,
     /// The weights of agents that can move.
     total: u32,
-    /// Whether a step of one thread can enable or disable another's agent: RMWs lock nodes.
-    coupled: bool,
+    /// Whether a step of one thread can enable or disable another's agent.
+    locks_nodes: bool,
     /// Whether a step of a thread may enable or disable any of its agents, not only those next to the one that moves.
-    entangled: bool,
+    looks_at_all: bool,
     /// Observed values, to look up without allocating.
     key: Vec<u64>,
     numbers: FxHashMap<Box<[u64]>, usize>,
@@ -83,8 +83,8 @@ struct AgentState {
     weight: u32,
     /// The weight if it can move, else 0.
     live: u32,
-    /// The agents of its thread, from first to past the last: its CPU and store buffer, then three for each queue pair.
-    thread: (usize, usize),
+    /// Where the agents of its thread begin and end: CPU and store buffer, then three for each queue pair.
+    siblings: (usize, usize),
 }
 
 /// Weights go from 1 to 2 to the power of this, less one.
@@ -167,8 +167,8 @@ impl Queues {
             let last = first + 2 + 3 * code.queue_pairs.len();
             let mut add = |agent| {
                 let initial = machine.slots(machine.initial(), agent);
-                let (slots, thread) = (initial, (first, last));
-                agents.push(AgentState { agent, slots, initial, weight: 1, live: 0, thread });
+                let (slots, siblings) = (initial, (first, last));
+                agents.push(AgentState { agent, slots, initial, weight: 1, live: 0, siblings });
             };
             add(Agent::Cpu(thread));
             add(Agent::StoreBuffer(thread));
@@ -180,8 +180,8 @@ impl Queues {
         }
         Ok(Self {
             state: machine.initial().clone(),
-            coupled: machine.has_remote_rmw(),
-            entangled: variant == Variant::Sc || faults != FaultSet::NONE,
+            locks_nodes: machine.has_remote_rmw(),
+            looks_at_all: variant == Variant::Sc || faults != FaultSet::NONE,
             machine,
             agents,
             total: 0,
@@ -256,7 +256,7 @@ impl Queues {
 
     /// Lets an agent move, and its thread compute what only computes after it.
     fn step(&mut self, index: usize, slot: usize, steps: &mut u32, step_bound: u32) -> Effect {
-        let AgentState { agent, thread: (first, last), .. } = self.agents[index];
+        let AgentState { agent, siblings: (first, last), .. } = self.agents[index];
         let transition = Transition { agent, slot };
         let mut effect = self.machine.apply(&mut self.state, transition);
         if let Agent::Cpu(thread) = agent {
@@ -267,8 +267,8 @@ impl Queues {
         }
         let is_of_pair = !matches!(agent, Agent::Cpu(_) | Agent::StoreBuffer(_));
         match agent {
-            _ if self.coupled && is_of_pair => self.refresh(0, self.agents.len()),
-            _ if self.entangled => self.refresh(first, last),
+            _ if self.locks_nodes && is_of_pair => self.refresh(0, self.agents.len()),
+            _ if self.looks_at_all => self.refresh(first, last),
             Agent::Cpu(thread) => {
                 self.look(first, Agent::Cpu(thread));
                 self.look(first + 1, Agent::StoreBuffer(thread));

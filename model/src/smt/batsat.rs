@@ -52,16 +52,17 @@ impl Solver for Batsat {
         let variables = &self.variables;
         let assumptions: Vec<batsat::Lit> =
             assumptions.iter().map(|lit| translated(variables, *lit)).collect();
-        let mut checked = Checked {
+        let mut judge = Judge {
             variables,
             check,
             waiting: Vec::new(),
             kept: Vec::new(),
             refuted: false,
             levels: 0,
+            fixed: 0,
         };
-        let answer = self.engine.solve_limited_th(&mut checked, &assumptions);
-        let Checked { mut kept, refuted, .. } = checked;
+        let answer = self.engine.solve_limited_th(&mut judge, &assumptions);
+        let Judge { mut kept, refuted, .. } = judge;
         for clause in &mut kept {
             self.engine.add_clause_reuse(clause);
         }
@@ -80,62 +81,74 @@ impl Solver for Batsat {
 
 /// The check as a theory of batsat: what an assignment breaks is a conflict in the midst of the search, which goes on from
 /// there instead of from its begin.
-struct Checked<'a, 'c> {
+struct Judge<'a, 'c> {
     variables: &'a [Var],
     check: &'a mut Check<'c>,
     /// Clauses that were broken together with the one of the last conflict.
     waiting: Vec<Vec<batsat::Lit>>,
-    /// Those of them that were not broken any more where the search went on.
+    /// Those of them that were not broken any more where the search went on: looked at until it is over.
     kept: Vec<Vec<batsat::Lit>>,
     /// No assignment is left.
     refuted: bool,
     levels: usize,
+    /// How many literals of the trail are fixed, as far as is known.
+    fixed: usize,
 }
 
 fn is_broken(clause: &[batsat::Lit], acts: &TheoryArg<'_>) -> bool {
     clause.iter().all(|literal| acts.value(literal.var()) == lbool::new(!literal.sign()))
 }
 
-impl Theory for Checked<'_, '_> {
+impl Judge<'_, '_> {
+    /// batsat's literals, and one more that is never true: with it, batsat keeps the clause besides what it learns from it, which it
+    /// may forget, and takes a clause of one literal for no decision of its own, which might be made already.
+    fn clause(&self, clause: &[Lit]) -> Vec<batsat::Lit> {
+        let literals = clause.iter().filter(|literal| **literal != Lit::FALSE);
+        literals.chain([&Lit::FALSE]).map(|lit| translated(self.variables, *lit)).collect()
+    }
+
+    fn raise(&mut self, clause: &[batsat::Lit], acts: &mut TheoryArg<'_>) {
+        debug_assert!(is_broken(clause, acts), "the check gives clauses that are broken");
+        // Conflicts in what is fixed are the end, which batsat would see only later.
+        let fixed = &acts.model()[..self.fixed.min(acts.model().len())];
+        self.refuted = clause.iter().all(|literal| fixed.contains(&!*literal));
+        if !self.refuted {
+            acts.raise_conflict(clause, true);
+        }
+    }
+}
+
+impl Theory for Judge<'_, '_> {
     fn final_check(&mut self, acts: &mut TheoryArg<'_>) {
+        if self.refuted {
+            return;
+        }
         if let Some(index) = self.kept.iter().position(|clause| is_broken(clause, acts)) {
-            return acts.raise_conflict(&self.kept.swap_remove(index), true);
+            let clause = self.kept.swap_remove(index);
+            return self.raise(&clause, acts);
         }
         let variables = self.variables;
         let is_true = |literal: Lit| {
             let value = acts.value(variables[literal.variable() as usize]);
             (value == lbool::TRUE) != literal.is_negated()
         };
-        let broken = (self.check)(&is_true);
-        self.refuted = false;
-        self.waiting.clear();
-        for mut clause in broken {
-            clause.retain(|literal| *literal != Lit::FALSE);
-            clause.sort_unstable();
-            clause.dedup();
-            // batsat cannot learn from a conflict without literals, and from one with a single literal only if it is not fixed.
-            match *clause {
-                [] => self.refuted = true,
-                [_] => clause.push(Lit::FALSE),
-                _ => {}
-            }
-            self.waiting.push(clause.iter().map(|lit| translated(variables, *lit)).collect());
-        }
-        if self.refuted {
-            return self.waiting.clear();
-        }
-        // The shortest is first.
-        self.waiting.sort_by_key(|clause| std::cmp::Reverse(clause.len()));
+        let mut broken = (self.check)(&is_true);
+        // The shortest is popped first.
+        broken.sort_by_key(|clause| std::cmp::Reverse(clause.len()));
+        self.waiting = broken.iter().map(|clause| self.clause(clause)).collect();
         if let Some(clause) = self.waiting.pop() {
-            acts.raise_conflict(&clause, true);
+            self.raise(&clause, acts);
         }
     }
 
     /// batsat can add clauses in the midst of a search only if they are broken; the others are kept apart.
     fn partial_check(&mut self, acts: &mut TheoryArg<'_>) {
+        if self.levels == 0 {
+            self.fixed = acts.model().len();
+        }
         while let Some(clause) = self.waiting.pop() {
             if is_broken(&clause, acts) {
-                return acts.raise_conflict(&clause, true);
+                return self.raise(&clause, acts);
             }
             self.kept.push(clause);
         }
