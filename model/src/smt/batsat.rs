@@ -146,6 +146,9 @@ impl Theory for Judge<'_, '_> {
         if self.levels == 0 {
             self.fixed = acts.model().len();
         }
+        if self.refuted {
+            return;
+        }
         while let Some(clause) = self.waiting.pop() {
             if is_broken(&clause, acts) {
                 return self.raise(&clause, acts);
