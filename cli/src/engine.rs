@@ -204,7 +204,7 @@ fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
         blocked = found.blocked.iter().map(|blocked| blocked.span).collect();
     }
     let allowed = Allowed {
-        outcomes: found.outcomes.into_iter().collect(),
+        outcomes: found.outcomes,
         complete: found.complete,
         reason: found.reason,
         blocked,
@@ -224,15 +224,13 @@ fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<
         }
         (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
     };
-    let set = |found: &Found| found.allowed.outcomes.clone();
-    let (by_axioms, by_machine) = (set(&smt), set(&explore));
+    let by_axioms = smt.allowed.outcomes.clone();
+    let by_machine = explore.allowed.outcomes;
     let agree = (!smt.allowed.complete || by_machine.is_subset(&by_axioms))
         && (!explore.allowed.complete || by_axioms.is_subset(&by_machine));
     let explored = explore.explored;
     let mut allowed = smt.allowed;
-    for outcome in &by_machine {
-        allowed.outcomes.insert(outcome.clone());
-    }
+    allowed.outcomes.extend(by_machine.iter().cloned());
     if explore.allowed.complete {
         allowed.complete = true;
         allowed.reason = None;

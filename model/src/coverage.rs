@@ -9,7 +9,7 @@ use lang::source::Span;
 
 use crate::allowed::{Allowed, Options, Question, undefined_calls};
 use crate::changes::{self, Change};
-use crate::smt::Found;
+use crate::smt::Next;
 use crate::smt::theory::{Evaluation, Facts};
 use crate::verdict;
 
@@ -136,14 +136,13 @@ impl Case {
         for outcome in &allowed.outcomes {
             session.block(outcome);
         }
-        while let Found::Execution(execution) = session.find(&within) {
-            session.block(&execution.outcome);
-            allowed.outcomes.insert(execution.outcome);
-            if fails(&allowed) {
-                return Some(true);
-            }
-        }
-        Some(false)
+        let mut is_noticed = false;
+        session.each(&within, &mut |at| {
+            allowed.outcomes.insert(at.outcome());
+            is_noticed = fails(&allowed);
+            if is_noticed { Next::Stop } else { Next::OtherOutcome }
+        });
+        Some(is_noticed)
     }
 }
 

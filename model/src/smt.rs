@@ -133,11 +133,10 @@ impl<'a> Session<'a> {
         while self.encoding.values.other != Lit::FALSE {
             let mut other = self.within_bound();
             other.push(self.encoding.values.other);
-            let skeleton = self.skeleton;
             let mut missing = Extra::new();
             let answer = self.search(&other, &mut |at| {
                 let Candidate { encoding, is_true } = at.candidate;
-                missing = encoding.values.missing(skeleton, is_true);
+                missing = encoding.values.missing(at.skeleton, is_true);
                 if missing.is_empty() { vec![at.candidate.apart()] } else { Vec::new() }
             });
             match answer {
@@ -199,8 +198,8 @@ impl<'a> Session<'a> {
         take: &mut dyn FnMut(&Consistent<'_>) -> Vec<Vec<Lit>>,
     ) -> Answer {
         let statistics = &mut self.statistics;
-        statistics.solves += 1;
-        self.solver.solve(assumptions, &mut |is_true| {
+        let answer = self.solver.solve(assumptions, &mut |is_true| {
+            statistics.solves += 1;
             let candidate = Candidate { encoding: &self.encoding, is_true };
             self.evaluation.update(candidate.encoding.facts(is_true));
             let (plan, evaluation) = (self.plan, &self.evaluation);
@@ -218,15 +217,14 @@ impl<'a> Session<'a> {
             }
             if lemmas.is_empty() {
                 let (skeleton, facts) = (self.skeleton, evaluation.facts());
-                let excluding = take(&Consistent { skeleton, plan, candidate, facts });
-                statistics.solves += u64::from(!excluding.is_empty());
-                return excluding;
+                return take(&Consistent { skeleton, plan, candidate, facts });
             }
-            statistics.solves += 1;
             statistics.lemmas += lemmas.len() as u64;
             let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
             lemmas.into_iter().map(negated).collect()
-        })
+        });
+        self.statistics.solves += u64::from(answer != Answer::Satisfiable);
+        answer
     }
 
     /// The assumptions under which no loop is left by the bound, and no library misused.

@@ -7,7 +7,8 @@ use lang::cat::model::Model;
 use lang::outcome::{Outcome, Value};
 
 use crate::allowed::{Options, Question};
-use crate::smt::Found;
+use crate::smt::Next;
+use crate::smt::solver::Answer;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,22 +52,15 @@ pub fn others(
     known.iter().for_each(|outcome| session.block(outcome));
     let within = session.within_bound();
     let mut found = BTreeSet::new();
-    loop {
-        match session.find(&within) {
-            Found::Nothing => return Ok(found),
-            Found::Unknown => return Err(Undecided("a limit was reached".to_owned())),
-            Found::Execution(execution) => {
-                // What is known and yet found cannot be blocked; it shows nothing new.
-                session.block(&execution.outcome);
-                let is_new = !known.contains(&execution.outcome);
-                if !is_new || !found.insert(execution.outcome) {
-                    return Ok(found);
-                }
-                if only_first {
-                    return Ok(found);
-                }
-            }
-        }
+    let answer = session.each(&within, &mut |at| {
+        let outcome = at.outcome();
+        // What is known and yet found cannot be blocked; it shows nothing new.
+        let is_new = !known.contains(&outcome) && found.insert(outcome);
+        if is_new && !only_first { Next::OtherOutcome } else { Next::Stop }
+    });
+    match answer {
+        Answer::Unknown => Err(Undecided("a limit was reached".to_owned())),
+        Answer::Satisfiable | Answer::Unsatisfiable => Ok(found),
     }
 }
 

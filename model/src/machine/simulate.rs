@@ -87,6 +87,13 @@ struct AgentState {
     siblings: (usize, usize),
 }
 
+impl AgentState {
+    #[inline]
+    fn weigh(&mut self) {
+        self.live = if self.slots == 0 { 0 } else { self.weight };
+    }
+}
+
 /// Weights go from 1 to 2 to the power of this, less one.
 const WEIGHTS: u32 = 11;
 /// How many steps it takes until weights are drawn again; spinning on what a starved agent has must end.
@@ -233,7 +240,7 @@ impl Queues {
         self.total = 0;
         for agent in &mut self.agents {
             agent.weight = if is_fair { 1 } else { 1 << random.below(WEIGHTS) };
-            agent.live = if agent.slots == 0 { 0 } else { agent.weight };
+            agent.weigh();
             self.total += agent.live;
         }
     }
@@ -333,7 +340,7 @@ impl Queues {
         let known = &mut self.agents[index];
         self.total -= known.live;
         known.slots = slots;
-        known.live = if slots == 0 { 0 } else { known.weight };
+        known.weigh();
         self.total += known.live;
     }
 }

@@ -12,9 +12,9 @@ pub struct Journal {
     path: PathBuf,
 }
 
-/// The lines that were written to their end: one that was not is of a unit that was not.
-pub fn whole_lines(text: &str) -> std::str::Lines<'_> {
-    text[..text.rfind('\n').map_or(0, |end| end + 1)].lines()
+/// The lines of a journal that were written to their end: one that was not is of a unit that was not.
+pub fn whole(text: &str) -> &str {
+    &text[..text.rfind('\n').map_or(0, |end| end + 1)]
 }
 
 impl Journal {
@@ -38,7 +38,8 @@ impl Journal {
                 ));
             }
         };
-        let mut lines = whole_lines(&known);
+        let whole = whole(&known);
+        let mut lines = whole.lines();
         let first = lines.next();
         if first.is_some_and(|line| line != format!("{head}")) {
             return Err(format!(
@@ -48,8 +49,7 @@ impl Journal {
         }
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|error| told(name, error))?;
-        let whole = known.rfind('\n').map_or(0, |end| end + 1);
-        file.set_len(whole as u64).map_err(|error| told(name, error))?;
+        file.set_len(whole.len() as u64).map_err(|error| told(name, error))?;
         let mut journal = Self { file, path };
         if first.is_none() {
             journal.line(head)?;

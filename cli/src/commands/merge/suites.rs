@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::parts::{self, Part};
 use super::{Failure, Refused};
-use crate::commands::generate::journal::whole_lines;
+use crate::commands::generate::journal::whole;
 use crate::commands::generate::part::{PART, read_line};
 use crate::commands::generate::suite::Suite;
 use crate::exit::Exit;
@@ -66,7 +66,7 @@ fn read(folder: &Path) -> Result<Part<Lines>, Refused> {
     let text = std::fs::read_to_string(folder.join(PART)).map_err(|error| {
         refuse(format!("expected a folder of `gen --shard`, with {PART}: {error}"))
     })?;
-    let mut lines = whole_lines(&text);
+    let mut lines = whole(&text).lines();
     let head = lines.next().and_then(|line| serde_json::from_str::<Json>(line).ok());
     let head = head.ok_or_else(|| refuse(format!("the first line of {PART} cannot be read")))?;
     let part = Part::of_json(folder.to_owned(), head)?;
