@@ -42,6 +42,16 @@ pub struct Test {
     pub expectations: Vec<outcome::Expectation>,
 }
 
+impl Test {
+    /// Whether the header names a model, by its name or as a file `NAME.cat`.
+    pub fn lists(&self, model: &str) -> bool {
+        self.models.iter().any(|listed| {
+            let file = listed.rsplit('/').next().unwrap_or(listed);
+            listed == model || file.strip_suffix(".cat") == Some(model)
+        })
+    }
+}
+
 /// The dialect of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {

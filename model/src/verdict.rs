@@ -66,7 +66,7 @@ impl Checked {
 pub fn applies(test: &Test, expectation: &Expectation, model: &str, is_own: bool) -> bool {
     match &expectation.model {
         Some(named) => named == model,
-        None => is_own || test.models.iter().any(|listed| listed == model),
+        None => is_own || test.lists(model),
     }
 }
 

@@ -145,6 +145,17 @@ pub enum Cells {
     Columns(Vec<Vec<Declaration>>),
 }
 
+impl Cells {
+    /// What they declare, from left to right.
+    pub fn all(&self) -> impl Iterator<Item = &Declaration> {
+        let (shared, columns) = match self {
+            Self::Shared(all) => (all.as_slice(), [].as_slice()),
+            Self::Columns(columns) => ([].as_slice(), columns.as_slice()),
+        };
+        shared.iter().chain(columns.iter().flatten())
+    }
+}
+
 /// One declared name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {

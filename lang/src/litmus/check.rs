@@ -23,6 +23,8 @@ use crate::source::{Source, Span};
 use super::Sink;
 use super::ast::{File, HeaderKind, Name, Number, Place};
 
+pub use names::assigned;
+
 /// What a name means; one name means one thing in the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {

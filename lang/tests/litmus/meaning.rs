@@ -235,9 +235,21 @@ fn observables_come_in_order() {
 }
 
 #[test]
+fn registers_may_be_named_with_their_threads() {
+    let texts = |results: &str| {
+        let test = test(&format!("x = 0 || y = 0\n---\na := x || b := y\n\n{results}"));
+        test.expectations.into_iter().map(|it| it.text).collect::<Vec<_>>()
+    };
+    let plain = texts("(a, b) = (0, 1) ✓\nexactly {0} for b");
+    assert_eq!(texts("(1:a, 2:b) = (0, 1) ✓\nexactly {0} for 2:b"), plain);
+    // As herd counts them, and names them.
+    assert_eq!(texts("(0:a, 1:b) = (0, 1) ✓\nexactly {0} for P1:b"), plain);
+}
+
+#[test]
 fn conditions_bind_as_documented() {
     let test = test(
-        "x = 0\n---\na := x\nb := x\n\na = 1 or b = 1 and not a = 2 ✓\n(a, b) ≠ (0, 1) ✗\n\
+        "model m\nx = 0\n---\na := x\nb := x\n\na = 1 or b = 1 and not a = 2 ✓\n(a, b) ≠ (0, 1) ✗\n\
          m: exactly {(1, 0), (0, 0), (1, 0)} for (a, b)\nforall true",
     );
     let texts: Vec<String> = test.expectations.iter().map(|it| it.text.clone()).collect();

@@ -7,7 +7,8 @@ use crate::diagnostic::Diagnostic;
 use crate::program::{Location, NodeId, Origin, ThreadId};
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, StatementKind, Target, Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Name, StatementKind, Target, Value,
+    Via,
 };
 use super::super::methods::Method;
 use super::{Checker, Meaning};
@@ -28,15 +29,32 @@ struct Candidate<'a> {
     thread: usize,
 }
 
-/// Gives every undeclared name its meaning.
-pub fn introduce(checker: &mut Checker<'_>) {
-    let file = checker.file;
+fn candidates(file: &File) -> Vec<Candidate<'_>> {
     let mut candidates = Vec::new();
     for (index, thread) in file.threads.iter().enumerate() {
         let mut collector =
             Collector { thread: index, dialect: file.dialect(), out: &mut candidates };
         collector.block(&thread.body);
     }
+    candidates
+}
+
+/// The names that no declaration gives, each with the index of the thread that assigns it first.
+pub fn assigned(file: &File) -> HashMap<&str, usize> {
+    let mut assigned = HashMap::new();
+    for Candidate { name, thread, .. } in candidates(file) {
+        assigned.entry(name.text.as_str()).or_insert(thread);
+    }
+    for declaration in file.declarations.iter().flat_map(|row| row.cells.all()) {
+        assigned.remove(declaration.name.text.as_str());
+    }
+    assigned
+}
+
+/// Gives every undeclared name its meaning.
+pub fn introduce(checker: &mut Checker<'_>) {
+    let file = checker.file;
+    let mut candidates = candidates(file);
     candidates.retain(|candidate| !checker.introduced.contains_key(&candidate.name.text));
     let mut fresh: HashMap<&str, usize> = HashMap::new();
     for candidate in candidates.iter().filter(|candidate| candidate.role == Role::Fresh) {

@@ -26,6 +26,9 @@ pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
     let mut shown = list.observables.len();
     for line in &file.results {
         let ResultKind::Verdicts(model, verdicts) = &line.kind else { continue };
+        if let Some(name) = model {
+            listed(list.checker, test, name);
+        }
         for verdict in verdicts {
             let Some(claim) = list.verdict(&verdict.kind) else { continue };
             test.expectations.push(Expectation {
@@ -44,6 +47,25 @@ pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
     }
     test.observables = list.observables;
     test.shown = shown;
+}
+
+/// Reports a verdict on a model that the header does not name: without `--model`, nobody would ask about it.
+fn listed(checker: &mut Checker<'_>, test: &Test, name: &ast::Name) {
+    if test.lists(&name.text) {
+        return;
+    }
+    let message = format!("expected a model of the header, found `{}`", name.text);
+    let models = test.models.iter().map(String::as_str);
+    let help = match checker.sink.suggest(&name.text, models) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "verdicts hold for {}; `model {} {}` in the header adds this one",
+            test.models.join(", "),
+            test.models.join(" "),
+            name.text
+        ),
+    };
+    checker.error("unlisted-model", name.place, message, help);
 }
 
 struct List<'c, 'a> {

@@ -155,11 +155,7 @@ fn breaks(body: &[Stmt]) -> bool {
 
 /// Declared names that nothing uses.
 fn unused(checker: &Checker<'_>, found: &mut Vec<Diagnostic>) {
-    let declared = checker.file.declarations.iter().flat_map(|row| match &row.cells {
-        super::super::ast::Cells::Shared(all) => all.iter().collect::<Vec<_>>(),
-        super::super::ast::Cells::Columns(cells) => cells.iter().flatten().collect(),
-    });
-    for declaration in declared {
+    for declaration in checker.file.declarations.iter().flat_map(|row| row.cells.all()) {
         let name = &declaration.name;
         if !checker.used.contains(&name.text) {
             let message = format!("`{}` is declared, and nothing uses it", name.text);

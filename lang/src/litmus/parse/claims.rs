@@ -5,7 +5,9 @@ use pest::iterators::Pair;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-use super::super::ast::{Atom, Claim, Constant, Name, Observed, ResultKind, Verdict, VerdictKind};
+use super::super::ast::{
+    Atom, Claim, Constant, Name, Number, Observed, ResultKind, Verdict, VerdictKind,
+};
 use super::{Context, Piece, Rule, expressions};
 
 /// One line, which may span several lines of the text.
@@ -125,9 +127,21 @@ fn constant(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
 }
 
 fn observed(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Observed> {
-    let mut parts = pair.into_inner();
-    let name = context.name(piece, &parts.next()?);
-    let copy = parts.next().and_then(|copy| copy.into_inner().next());
+    let (mut owner, mut name, mut copy) = (None, None, None);
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::owner => owner = part.into_inner().next(),
+            Rule::name => name = Some(context.name(piece, &part)),
+            _ => copy = part.into_inner().next(),
+        }
+    }
+    let name = name?;
+    if let Some(owner) = owner {
+        let place = context.place(piece, &owner);
+        // A number too large for any thread is none of the file's.
+        let value = owner.as_str().trim_start_matches('P').parse().unwrap_or(u64::MAX);
+        context.owned.push((Number { value, place }, name.clone()));
+    }
     let copy = copy.map(|number| context.number(piece, &number));
     Some(Observed { name, copy })
 }

@@ -10,6 +10,7 @@ mod declarations;
 mod expected;
 mod expressions;
 mod header;
+mod owners;
 mod sections;
 mod statements;
 
@@ -53,6 +54,8 @@ struct Context<'a> {
     has_other_classes: bool,
     /// Those objects: what words mean for them, their libraries say.
     other_objects: Vec<String>,
+    /// Registers that verdicts name with their thread, as `1:r`: the thread, and the name.
+    owned: Vec<(Number, Name)>,
 }
 
 /// A piece of text given to the grammar, and where its parts stand in the file.
@@ -182,6 +185,7 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
         ragged: false,
         has_other_classes: false,
         other_objects: Vec::new(),
+        owned: Vec::new(),
     };
     let sections = sections::find(&mut context)?;
     let mut file = File { rule: sections.rule, form: sections.form, ..File::default() };
@@ -201,6 +205,7 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
             file.results.push(ResultLine { kind, place, end });
         }
     }
+    owners::check(&mut context, &file);
     file.comments = comments(&text, &file);
     Some(file)
 }
