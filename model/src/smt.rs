@@ -181,7 +181,7 @@ impl<'a> Session<'a> {
         assumptions.push(!self.encoding.values.other);
         let answer = self.search(&assumptions, &mut |at| match take(at) {
             Next::Stop => Vec::new(),
-            Next::OtherOutcome => vec![at.candidate.encoding.other_than(&at.outcome())],
+            Next::OtherOutcome => vec![at.candidate.other_outcome()],
             Next::OtherExecution => vec![at.candidate.apart()],
         });
         match answer {
@@ -274,9 +274,11 @@ impl<'a> Session<'a> {
         values.iter().map(literal).collect()
     }
 
-    /// Excludes all executions with this outcome.
+    /// Excludes all executions with this outcome, where ⊤ stands for every value.
     pub fn block(&mut self, outcome: &Outcome) {
-        self.solver.add_clause(&self.encoding.other_than(outcome));
+        if let Some(clause) = self.encoding.other_than(outcome) {
+            self.solver.add_clause(&clause);
+        }
     }
 
     /// Polls that no operation can answer, whatever happens.

@@ -201,3 +201,34 @@ fn a_lone_access_is_not_claimed() {
     let families = Bounds { plain: 1, ..Bounds::default() }.families(&lock);
     assert!(Bounds::describe(&families, &lock).contains(" 0 plain accesses"));
 }
+
+/// A shipped library's implementation with one thing changed.
+fn changed(name: &str, from: &str, to: &str) -> Library {
+    let text = library::SHIPPED.iter().find(|(known, _)| *known == name).expect("it is shipped").1;
+    let body = text.find("implementation over").expect("it has an implementation");
+    let at = body + text[body..].find(from).unwrap_or_else(|| panic!("no `{from}` in {name}"));
+    let text = format!("{}{to}{}", &text[..at], &text[at + from.len()..]);
+    library::load(&Source::new(format!("{name}.lib"), text)).unwrap_or_else(|errors| {
+        panic!("{}", errors.iter().map(|(s, e)| e.render(s, false)).collect::<String>())
+    })
+}
+
+/// Values that no specification has are looked at like others.
+#[test]
+fn what_calls_return_is_looked_at() {
+    for (name, from, to) in [
+        ("sv", "return v", "return 5"),
+        ("sv", "return v", "return v * 2"),
+        ("sv", "return v", "return v * 0 + 1"),
+        ("sc", "return r", "return 7"),
+        ("msw", "if h = all_words { return h } else { return bot }", "return all_words"),
+        ("rbl", "return v", "return 7"),
+        ("rbl", "return v", "return v + 1"),
+    ] {
+        let library = shipped(name);
+        let families = Bounds { plain: 0, ..Bounds::default() }.families(&library);
+        let (found, _) = check(&library, Some(&changed(name, from, to)), &families);
+        let found = found.unwrap_or_else(|| panic!("{name} with `{to}` is not refuted"));
+        confirm(&found);
+    }
+}

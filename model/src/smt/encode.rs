@@ -6,7 +6,7 @@ mod polls;
 pub mod values;
 
 use compiler::skeleton::{EventId, Skeleton};
-use lang::outcome::{Observable, Outcome};
+use lang::outcome::{Observable, Outcome, Value};
 use rustc_hash::FxHashMap;
 
 use super::cnf::{Cnf, Lit};
@@ -103,11 +103,14 @@ impl Encoding {
         })
     }
 
-    /// The clause that excludes all executions with an outcome.
-    pub fn other_than(&self, outcome: &Outcome) -> Vec<Lit> {
-        let shown = self.observables.iter().zip(&outcome.0);
-        let literals = shown.filter_map(|(domain, value)| domain.showing(*value));
-        literals.map(|literal| !literal).filter(|literal| *literal != Lit::FALSE).collect()
+    /// The clause that excludes all executions whose outcome is a known one, where ⊤ in what is known stands for every value.
+    /// `None` if no execution shows it, so that there is nothing to exclude: some observable cannot have its value.
+    pub fn other_than(&self, known: &Outcome) -> Option<Vec<Lit>> {
+        let shown = self.observables.iter().zip(&known.0);
+        let shown = shown.filter(|(_, value)| **value != Value::Undefined);
+        let literals = shown.map(|(domain, value)| Some(!domain.showing(*value)?));
+        let literals: Option<Vec<Lit>> = literals.collect();
+        literals.map(|all| all.into_iter().filter(|literal| *literal != Lit::FALSE).collect())
     }
 
     /// The candidate that an assignment stands for.
@@ -167,6 +170,20 @@ impl Candidate<'_> {
         let all = all.chain(encoding.values.undefined()).chain(damaged);
         all.map(|literal| literal.negate_if((self.is_true)(literal))).collect()
     }
+
+    /// The clause that excludes the executions with just this candidate's outcome.
+    pub fn other_outcome(&self) -> Vec<Lit> {
+        let mut clause = Vec::new();
+        for domain in &self.encoding.observables {
+            let literals = domain.literals();
+            match literals.iter().find(|literal| (self.is_true)(**literal)) {
+                Some(shown) => clause.push(!*shown),
+                None => clause.extend(literals),
+            }
+        }
+        clause.retain(|literal| *literal != Lit::FALSE);
+        clause
+    }
 }
 
 impl Literals for Candidate<'_> {
@@ -194,3 +211,6 @@ struct Encoder<'a> {
     undefined_writes: Vec<Lit>,
     unanswered: Vec<EventId>,
 }
+
+#[cfg(test)]
+mod tests;

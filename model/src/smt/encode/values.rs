@@ -57,7 +57,7 @@ impl Domain {
     }
 
     /// All its literals; one at most is true.
-    fn literals(&self) -> Vec<Lit> {
+    pub fn literals(&self) -> Vec<Lit> {
         let values = self.values.iter().map(|(_, literal)| *literal);
         values.chain(self.other).chain(self.undefined).collect()
     }

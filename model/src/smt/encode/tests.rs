@@ -1,0 +1,82 @@
+//! What is excluded is what is known, and nothing else.
+
+use std::collections::BTreeSet;
+
+use lang::Test;
+use lang::outcome::{Outcome, Value};
+use lang::source::Source;
+
+use crate::allowed::{Options, Question};
+use crate::smt::Next;
+
+const ONE_READ: &str = "litmus t\nmodel sc\n\n  x = 0  |\n  ------\n  x := 1 | a := x\n";
+
+/// The first of several writes that conflict: ⊤ in all that is shown.
+const CONFLICT: &str = "litmus t\ndialect corerma\nmodel corerma\n
+  X = 0     || Y = 1\n  ----------------\n  put(Y^2, X) || a = Y.n\n";
+
+/// What a program still shows under a model when some outcomes are known.
+fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>> {
+    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    let loaded = crate::models::load_shipped(model).expect("it is shipped").expect("it loads");
+    let libraries = crate::library::shipped();
+    let question = Question::new(&test, &loaded.model, libraries, None).expect("it fits");
+    let mut session = question.session(&Options::default(), |_| true).expect("it is encoded");
+    known.iter().for_each(|outcome| session.block(&Outcome(outcome.clone())));
+    let within = session.within_bound();
+    let mut found = BTreeSet::new();
+    session.each(&within, &mut |at| {
+        assert!(found.insert(at.outcome().0), "an outcome is found twice");
+        Next::OtherOutcome
+    });
+    found
+}
+
+fn numbers(values: &[u64]) -> Vec<Value> {
+    values.iter().map(|value| Value::Int(*value)).collect()
+}
+
+/// Observables are `a` and `x`.
+#[test]
+fn what_is_known_is_excluded() {
+    let all = beside(ONE_READ, "sc", &[]);
+    assert_eq!(all, BTreeSet::from([numbers(&[0, 1]), numbers(&[1, 1])]));
+    let rest = beside(ONE_READ, "sc", &[numbers(&[0, 1])]);
+    assert_eq!(rest, BTreeSet::from([numbers(&[1, 1])]));
+}
+
+/// Known of another program, or of another model: nothing here shows it.
+#[test]
+fn what_cannot_be_shown_excludes_nothing() {
+    for known in [numbers(&[5, 1]), numbers(&[0, 7]), numbers(&[5, 7])] {
+        assert_eq!(beside(ONE_READ, "sc", &[known]).len(), 2);
+    }
+    let failed = vec![Value::Bottom, Value::Int(1)];
+    assert_eq!(beside(ONE_READ, "sc", &[failed]).len(), 2);
+}
+
+/// ⊤ in what is known stands for every value, also where nothing can be ⊤.
+#[test]
+fn any_value_excludes_all_values() {
+    let rest = beside(ONE_READ, "sc", &[vec![Value::Undefined, Value::Int(1)]]);
+    assert!(rest.is_empty(), "{rest:?}");
+    let rest = beside(ONE_READ, "sc", &[vec![Value::Undefined, Value::Int(7)]]);
+    assert_eq!(rest.len(), 2);
+}
+
+/// A number that is known does not exclude ⊤, and ⊤ is one outcome beside others.
+#[test]
+fn a_number_does_not_exclude_any_value() {
+    let all = beside(CONFLICT, "corerma", &[]);
+    let undefined = all.iter().find(|outcome| outcome.contains(&Value::Undefined));
+    let undefined = undefined.unwrap_or_else(|| panic!("no conflict: {all:?}"));
+    let number = |value: &Value| match value {
+        Value::Undefined => Value::Int(0),
+        known => *known,
+    };
+    let known = undefined.iter().map(number).collect();
+    let rest = beside(CONFLICT, "corerma", &[known]);
+    assert!(rest.contains(undefined), "{rest:?}");
+    assert!(!beside(CONFLICT, "corerma", &[undefined.clone()]).contains(undefined));
+}
