@@ -100,6 +100,7 @@ impl Case {
                 name: change.name.clone(),
                 kind: AxiomKind::Empty,
                 body: change.about.clone(),
+                comment: None,
                 span: Span::default(),
             };
             model.axioms = suite.changes.iter().map(about).collect();

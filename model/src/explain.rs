@@ -3,6 +3,7 @@
 //! Everything shown here has been checked by the plain evaluator ([`crate::check`]); cycles are taken
 //! from its relations, not from the solver's.
 
+mod axiom;
 mod cycle;
 mod dot;
 mod picture;
@@ -20,9 +21,10 @@ use crate::check::{broken_axioms, well_formed};
 use crate::execution::Execution;
 use crate::smt::{Found, Next, Session};
 
+pub use axiom::Shape;
 pub use cycle::Step;
 pub use picture::STYLE;
-pub use steps::{Chain, StepWords};
+pub use steps::{Chain, EndWords, StepWords};
 
 /// An edge between events.
 type Edge = (compiler::skeleton::EventId, compiler::skeleton::EventId);

@@ -67,7 +67,8 @@ fn steps_of_other_models_hold() {
     let text = "calls Write Read Put Get Poll Rfence\nexists mo total on W * W & loc extends IW * (W \\ IW) & loc
         let rb = (rf^-1; mo) \\ id\nlet far = po; (rf | rb)\nlet near = po & loc | mo; po?
         let rec back = rb | back; near\nacyclic far | near^-1; far | back | mo as one
-        empty [R]; (po; rf^-1)+; [W] & ext as two\nirreflexive (po | rf)+; rb* as three";
+        empty [R]; (po; rf^-1)+; [W] & ext as two\nirreflexive (po | rf)+; rb* as three
+        empty R & W as four\nirreflexive [aMF] as five";
     let source = lang::source::Source::new("other.cat", text);
     let loaded = lang::cat::load(&source, &|_, _| None).expect("the model is right");
     let (_, counts) = explain_programs(&[loaded.model]);
@@ -196,7 +197,10 @@ fn holds(question: &Question<'_>, broken: &Broken) -> Result<(), String> {
         return broken.steps.iter().all(is_there).then_some(()).ok_or("no such step".to_owned());
     }
     let axiom = model.axioms.iter().find(|axiom| axiom.name == broken.axiom);
-    let body = evaluator.pairs(&axiom.ok_or("no such axiom")?.body);
+    let body = match evaluator.value(&axiom.ok_or("no such axiom")?.body) {
+        check::Value::Relation(pairs) => pairs,
+        check::Value::Set(set) => set.into_iter().map(|event| (event, event)).collect(),
+    };
     let ends = (first.from.0, last.to.0);
     let there = match broken.kind {
         AxiomKind::Empty => body.contains(&ends),

@@ -251,6 +251,7 @@ pub fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Opti
         name: String::new(),
         kind: AxiomKind::Empty,
         body: change.about.clone(),
+        comment: None,
         span: Span::default(),
     };
     model.axioms = changes.iter().map(about).collect();

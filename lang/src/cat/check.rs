@@ -270,7 +270,8 @@ impl<'a> Checker<'a> {
                 self.value_of_type(&axiom.body, Type::Relation, &scope)?.expr
             }
         };
-        Some(Axiom { name: axiom.name.clone(), kind: axiom.kind, body, span: axiom.span })
+        let (name, comment) = (axiom.name.clone(), axiom.comment.clone());
+        Some(Axiom { name, kind: axiom.kind, body, comment, span: axiom.span })
     }
 
     /// Adds a definition and makes its names known. One that was replaced is left out if its replacement does

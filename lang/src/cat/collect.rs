@@ -5,6 +5,7 @@ mod tables;
 
 use std::collections::HashMap;
 
+use super::comments::comment_on;
 use super::model::{AxiomKind, Base, CALLS};
 use super::sink::Sink;
 use super::syntax::{
@@ -102,6 +103,7 @@ pub(super) struct AxiomEntry {
     pub(super) name: String,
     pub(super) kind: AxiomKind,
     pub(super) body: Expr,
+    pub(super) comment: Option<String>,
     pub(super) file: usize,
     pub(super) span: Span,
     /// The number of its statement.
@@ -249,6 +251,7 @@ impl Collector<'_> {
             name: name.text,
             kind: axiom.kind,
             body: axiom.body,
+            comment: comment_on(&self.sources[self.file].text, span),
             file: self.file,
             span,
             written: self.position,

@@ -9,6 +9,7 @@
 mod check;
 mod codes;
 mod collect;
+mod comments;
 mod files;
 mod lexer;
 pub mod model;

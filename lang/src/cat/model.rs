@@ -149,6 +149,8 @@ pub struct Axiom {
     pub kind: AxiomKind,
     /// Of what relation (or set, for `empty`).
     pub body: Expr,
+    /// What the text says of it: the comment behind it on its line, or directly above it.
+    pub comment: Option<String>,
     /// Its place in its file.
     pub span: Span,
 }

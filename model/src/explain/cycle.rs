@@ -77,19 +77,23 @@ impl Finder<'_> {
         if kind == AxiomKind::Empty {
             return match self.evaluator.value(body) {
                 Value::Relation(pairs) => {
-                    pairs.iter().filter_map(|(a, b)| self.steps(body, *a, *b, None)).collect()
+                    let steps = |(a, b): &(usize, usize)| {
+                        Some(or_alone(self.steps(body, *a, *b, None)?, *a))
+                    };
+                    pairs.iter().filter_map(steps).collect()
                 }
-                Value::Set(set) => {
-                    set.iter().map(|event| vec![step(*event, *event, "in")]).collect()
-                }
+                Value::Set(set) => set.iter().map(|event| or_alone(Vec::new(), *event)).collect(),
             };
         }
         let pairs = self.evaluator.pairs(body);
         let events: BTreeSet<usize> = pairs.iter().map(|(a, _)| *a).collect();
-        let cycle = |event: usize| match kind {
-            AxiomKind::Acyclic => self.path(body, &pairs, event, event),
-            _ if pairs.contains(&(event, event)) => self.steps(body, event, event, None),
-            _ => None,
+        let cycle = |event: usize| {
+            let steps = match kind {
+                AxiomKind::Acyclic => self.path(body, &pairs, event, event),
+                _ if pairs.contains(&(event, event)) => self.steps(body, event, event, None),
+                _ => None,
+            };
+            Some(or_alone(steps?, event))
         };
         events.into_iter().filter_map(cycle).collect()
     }
@@ -279,6 +283,11 @@ impl Step {
         };
         Self { from: self.to, to: self.from, relation }
     }
+}
+
+/// The steps, or where there are none the event alone.
+fn or_alone(steps: Vec<Step>, event: usize) -> Vec<Step> {
+    if steps.is_empty() { vec![step(event, event, Base::Identity.name())] } else { steps }
 }
 
 fn step(from: usize, to: usize, relation: &str) -> Step {

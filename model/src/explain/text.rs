@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use lang::cat::model::{AxiomKind, UNDEFINED_READS, UNDEFINED_WRITES};
 use lang::source::Source;
 
 use super::words::Words;
-use super::{Broken, Explanation, Reason};
+use super::{Broken, Explanation, Reason, Shape};
 use crate::execution::Execution;
 
 impl Explanation<'_> {
@@ -63,37 +62,31 @@ impl Explanation<'_> {
     fn broken(&self, source: &Source, broken: &Broken, out: &mut String) -> std::fmt::Result {
         let model = &self.question.model.name;
         let execution = &broken.execution;
-        let shape = match broken.kind {
-            AxiomKind::Acyclic | AxiomKind::Irreflexive => "a cycle",
-            AxiomKind::Empty => "a chain that must not exist",
-        };
         writeln!(out, "forbidden under {model}: {}\n", self.outcome(execution))?;
         writeln!(out, "The solver proved that no consistent execution gives this outcome.")?;
-        if broken.axiom == UNDEFINED_READS || broken.axiom == UNDEFINED_WRITES {
-            let set = &broken.axiom;
-            writeln!(out, "In the nearest execution, ⊤ is not where the model says, `{set}`:\n")?;
+        let Some(chain) = self.chain(source) else { return Ok(()) };
+        let (axiom, by) = (&chain.axiom, chain.shape.words());
+        if broken.is_about_undefined() {
+            writeln!(out, "In the nearest execution, ⊤ is not where the model says, `{axiom}`:")?;
         } else {
-            let axiom = &broken.axiom;
-            writeln!(out, "The nearest execution breaks the axiom `{axiom}`, by {shape}:\n")?;
+            writeln!(out, "The nearest execution breaks the axiom `{axiom}`, by {by}:")?;
         }
-        let words = self.words(source, execution);
-        for step in &broken.steps {
-            writeln!(out, "  {:<14} {}", words.label(step.from), words.action(step.from))?;
-            writeln!(out, "  {:<14}   ({})", "", words.statement(step.from))?;
-            writeln!(out, "    → {}: {}", step.relation, words.because(step))?;
+        if let Some(says) = &chain.says {
+            writeln!(out, "\n  \"{says}\"")?;
         }
-        match (broken.kind, broken.steps.last()) {
-            (AxiomKind::Empty, Some(last)) => {
-                writeln!(out, "  {:<14} {}", words.label(last.to), words.action(last.to))?;
-            }
-            (_, Some(last)) => {
-                writeln!(
-                    out,
-                    "  {:<14} which is where it began: it would come before itself",
-                    words.label(last.to)
-                )?;
-            }
-            (_, None) => {}
+        writeln!(out)?;
+        for step in &chain.steps {
+            writeln!(out, "  {:<14} {}", step.event, step.action)?;
+            writeln!(out, "  {:<14}   ({})", "", step.statement)?;
+            writeln!(out, "    → {}: {}", step.relation, step.because)?;
+        }
+        let end = &chain.end;
+        if chain.shape == Shape::Cycle {
+            writeln!(out, "  {:<14} {}", end.event, end.ending)?;
+        } else {
+            writeln!(out, "  {:<14} {},", end.event, end.action)?;
+            writeln!(out, "  {:<14}   ({})", "", end.statement)?;
+            writeln!(out, "  {:<14} {}", "", end.ending)?;
         }
         writeln!(out, "\nAll events of that execution:")?;
         self.events(source, execution, out)?;
@@ -157,28 +150,7 @@ impl Explanation<'_> {
                 "line": source.line_column(misuse.span.start).0,
             }),
             Reason::Unknown => json!({ "verdict": "unknown" }),
-            Reason::Broken(broken) => {
-                let words = self.words(source, &broken.execution);
-                let steps: Vec<_> = broken
-                    .steps
-                    .iter()
-                    .map(|step| {
-                        json!({
-                            "from": step.from.0,
-                            "to": step.to.0,
-                            "relation": step.relation,
-                            "because": words.because(step),
-                        })
-                    })
-                    .collect();
-                json!({
-                    "verdict": "forbidden",
-                    "reason": "axiom",
-                    "axiom": broken.axiom,
-                    "axioms": broken.all_axioms,
-                    "cycle": steps,
-                })
-            }
+            Reason::Broken(broken) => self.broken_json(source, broken),
         };
         value["test"] = json!(self.question.test.name);
         value["model"] = json!(self.question.model.name);
@@ -187,6 +159,34 @@ impl Explanation<'_> {
             value["execution"] = self.execution_json(source, execution);
         }
         value
+    }
+
+    fn broken_json(&self, source: &Source, broken: &Broken) -> serde_json::Value {
+        use serde_json::json;
+        let words = self.words(source, &broken.execution);
+        let shape = broken.shape();
+        let steps = broken.steps.iter().filter(|_| shape != Shape::Event);
+        let steps: Vec<_> = steps
+            .map(|step| {
+                json!({
+                    "from": step.from.0,
+                    "to": step.to.0,
+                    "relation": step.relation,
+                    "because": words.because(step),
+                })
+            })
+            .collect();
+        json!({
+            "verdict": "forbidden",
+            "reason": "axiom",
+            "axiom": broken.axiom,
+            "axioms": broken.all_axioms,
+            "says": self.comment(broken),
+            "shape": shape,
+            "steps": steps,
+            "end": broken.steps.last().map(|step| step.to.0),
+            "ending": self.ending(broken),
+        })
     }
 
     fn execution_json(&self, source: &Source, execution: &Execution) -> serde_json::Value {

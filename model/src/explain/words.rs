@@ -119,6 +119,13 @@ impl Words<'_> {
     pub fn because(&self, step: &Step) -> String {
         let (from, to) = (self.event(step.from), self.event(step.to));
         let place = self.location(to);
+        if let Some(forward) = step.relation.strip_suffix("^-1")
+            && !matches!(forward, "rmw" | "ar")
+        {
+            let relation = forward.to_owned();
+            let forward = Step { from: step.to, to: step.from, relation };
+            return format!("the other way round: {}", self.because(&forward));
+        }
         let name = step.relation.as_str();
         if let Some((table, cell)) = name.split_once('[') {
             let (row, column) = cell.trim_end_matches(']').split_once(", ").unwrap_or_default();
@@ -128,12 +135,14 @@ impl Words<'_> {
             };
             return format!("{table} keeps the program order of {row} and {column}{queue_pair}");
         }
-        match name {
+        // A library's relations mean what the models' of the same names do.
+        match name.rsplit('.').next().unwrap_or(name) {
             "rf" | "rfe" | "rfi" => "the value read is the one written".to_owned(),
             "rb" | "fr" | "rbi" | "fre" | "rbe" => {
                 format!("what is read of {place} is older than what is written")
             }
             "mo" | "co" => format!("the first write of {place} takes effect before the second"),
+            "id" => "this event itself".to_owned(),
             "nfo" => "the NIC's read on a queue pair flushes the writes before it, so they are ordered this way or the other; in this execution, this way".to_owned(),
             "rao" => "remote RMWs towards a node are done one at a time; in this execution, in this order".to_owned(),
             "pf" => "the poll answers for this operation".to_owned(),
@@ -142,7 +151,8 @@ impl Words<'_> {
             "rmw" | "ar" => "the RMW reads before it writes".to_owned(),
             "rmw^-1" | "ar^-1" => "both are of one RMW, which nothing divides".to_owned(),
             "iso" => "both are of one operation, in this order".to_owned(),
-            "po" | "ppo" | "ippo" | "oppo" => format!("{name} keeps this much of program order"),
+            "po" => "program order".to_owned(),
+            "ppo" | "ippo" | "oppo" => format!("{name} keeps this much of program order"),
             "LO" => "what a thread does itself comes before all that follows in its program".to_owned(),
             "PG" | "GA" | "CAS" => "both are of one statement, in this order".to_owned(),
             "F1" => "what a thread does itself waits for the flush before it".to_owned(),

@@ -74,6 +74,7 @@ impl Pivot {
             name: String::new(),
             kind: AxiomKind::Empty,
             body: Expr::Defined(rule),
+            comment: None,
             span: Span::default(),
         };
         model.axioms.push(observed);

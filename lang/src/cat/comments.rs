@@ -1,0 +1,129 @@
+//! What a text says of a statement: the comment behind it on its line, or directly above it.
+
+use crate::source::Span;
+
+/// The most characters of a comment that are kept.
+const LONGEST: usize = 400;
+
+/// The comment on a statement, as one line of plain text.
+pub(super) fn comment_on(text: &str, statement: Span) -> Option<String> {
+    let after = text.get(statement.end..).unwrap_or_default();
+    let before = text.get(..statement.start).unwrap_or_default();
+    let found = behind(after).or_else(|| above(before))?;
+    let mut words = found.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = words.char_indices().nth(LONGEST) {
+        words.truncate(end);
+        words.push('…');
+    }
+    (!words.is_empty()).then_some(words)
+}
+
+/// The comment that begins on the line on which a statement ends.
+fn behind(after: &str) -> Option<String> {
+    let line = after.lines().next().unwrap_or_default().trim_start();
+    if let Some(comment) = line.strip_prefix("//") {
+        return Some(comment.to_owned());
+    }
+    if !line.starts_with("(*") {
+        return None;
+    }
+    let comment = after.trim_start();
+    comment.get(2..end_of(comment)?).map(str::to_owned)
+}
+
+/// The comment that ends on the line before the one on which a statement begins; nothing else stands on its lines.
+fn above(before: &str) -> Option<String> {
+    let (lines, indentation) = before.rsplit_once('\n')?;
+    if !indentation.trim().is_empty() {
+        return None;
+    }
+    if lines.trim_end_matches(['\r', ' ', '\t']).ends_with("*)") {
+        return block_above(lines);
+    }
+    let comments = lines.split('\n').rev().map_while(|line| line.trim().strip_prefix("//"));
+    Some(last_paragraph(comments))
+}
+
+/// The last lines up to an empty one, from lines in the other direction.
+fn last_paragraph<'t>(from_below: impl Iterator<Item = &'t str>) -> String {
+    let is_empty = |line: &&str| line.trim().is_empty();
+    let lines = from_below.skip_while(is_empty).take_while(|line| !is_empty(line));
+    let mut lines: Vec<&str> = lines.collect();
+    lines.reverse();
+    lines.join("\n")
+}
+
+/// The last paragraph of the `(* … *)` at the end of a text, if it begins its line.
+fn block_above(text: &str) -> Option<String> {
+    let text = text.trim_end();
+    let mut depth = 0_usize;
+    let mut at = text.len();
+    while at >= 2 {
+        match text.as_bytes()[at - 2..at] {
+            [b'*', b')'] => (depth, at) = (depth + 1, at - 2),
+            [b'(', b'*'] => (depth, at) = (depth - 1, at - 2),
+            _ => at -= 1,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    let inside = text.get(at..)?.strip_prefix("(*")?.strip_suffix("*)")?;
+    let line = text[..at].rsplit('\n').next().unwrap_or_default();
+    line.trim().is_empty().then(|| last_paragraph(inside.lines().rev()))
+}
+
+/// Where the comment with which a text begins has its `*)`.
+fn end_of(comment: &str) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(two) = comment.as_bytes().get(at..at + 2) {
+        match two {
+            b"(*" => (depth, at) = (depth + 1, at + 2),
+            b"*)" => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return Some(at - 2);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comment(text: &str) -> Option<String> {
+        let start = text.find("empty").expect("an axiom");
+        let end = start + text[start..].find(" as x").expect("its name") + 5;
+        comment_on(text, Span::new(start, end))
+    }
+
+    #[test]
+    fn comments_of_a_statement() {
+        let cases = [
+            ("empty r as x", None),
+            ("// one\nempty r as x", Some("one")),
+            ("// one\n//  two\n  empty r as x", Some("one two")),
+            ("// zero\n//\n// one\nempty r as x", Some("one")),
+            ("// other\n\nempty r as x", None),
+            ("let r = rf // other\nempty r as x", None),
+            ("(* one\n   two\n*)\r\nempty r as x", Some("one two")),
+            ("(* zero\n\n one (* 1 *) *)\nempty r as x", Some("one (* 1 *)")),
+            ("let r = rf (* other *)\nempty r as x", None),
+            ("(* other *) empty r as x", None),
+            ("// above\nempty r as x // behind\n// below", Some("behind")),
+            ("empty r as x (* be (* h *)\nind *) let s = r", Some("be (* h *) ind")),
+            ("empty r as x\n// below", None),
+            ("empty r as x (* open", None),
+            ("(**)\nempty r as x", None),
+            ("*)\nempty r as x", None),
+            ("(*)\nempty r as x", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(comment(text).as_deref(), expected, "{text:?}");
+        }
+        let long = format!("// {}\nempty r as x", "é".repeat(1000));
+        assert_eq!(comment(&long).expect("cut").chars().count(), LONGEST + 1);
+    }
+}
