@@ -32,7 +32,7 @@ pub struct MachineOptions {
     #[arg(short = 'i', long = "ib-port", value_name = "PORT")]
     port: Option<u8>,
     /// Index into the port's table of GIDs
-    #[arg(short = 'x', long = "gid-index", value_name = "INDEX")]
+    #[arg(long = "gid-index", value_name = "INDEX")]
     gid: Option<u32>,
 }
 

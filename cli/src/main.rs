@@ -7,6 +7,7 @@ mod cache;
 mod commands;
 mod engine;
 mod exit;
+mod groups;
 mod input;
 mod interrupt;
 mod libraries;
@@ -17,6 +18,7 @@ mod ordered;
 mod pages;
 mod problem;
 mod report;
+mod select;
 mod shard;
 mod table;
 mod terminal;
@@ -124,6 +126,7 @@ fn run(arguments: Arguments) -> Exit {
             commands::man::run(&arguments, Arguments::command(), &mut terminal)
         }
     };
+    terminal.tell_time();
     exit.raise(terminal.finish());
     exit
 }

@@ -6,13 +6,14 @@ use executor::record::ShardOf;
 use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
+use crate::input::Input;
 use crate::options::Format;
 use crate::problem::Problem;
 use crate::table::count;
 use crate::terminal::{Look, Terminal, Tint};
 
 /// How one test under one model came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// As expected.
     Good,
@@ -35,11 +36,29 @@ pub struct Skip {
     pub reason: String,
 }
 
+/// What failed, to be told at the end: the smallest programs first.
+#[derive(Default)]
+pub struct Failures(Vec<(usize, String)>);
+
+impl Failures {
+    /// One more, of a program of so many statements.
+    pub fn add(&mut self, size: usize, text: String) {
+        self.0.push((size, text));
+    }
+
+    /// All of them.
+    pub fn into_text(mut self) -> String {
+        self.0.sort_by_key(|(size, _)| *size);
+        self.0.into_iter().map(|(_, text)| text).collect()
+    }
+}
+
 /// Prints results one by one and keeps what is said at the end.
 pub struct Report<'t> {
     /// Where it goes.
     pub terminal: &'t mut Terminal,
-    format: Format,
+    /// What it is printed as.
+    pub format: Format,
     /// What the report comes to so far.
     pub exit: Exit,
     errors: Vec<Json>,
@@ -49,6 +68,7 @@ pub struct Report<'t> {
     good: usize,
     open: usize,
     bad: usize,
+    printed: usize,
     /// Which part of a whole it is of.
     pub shard: Option<ShardOf>,
 }
@@ -72,6 +92,7 @@ impl<'t> Report<'t> {
             good: 0,
             open: 0,
             bad: 0,
+            printed: 0,
             shard: None,
         }
     }
@@ -88,7 +109,12 @@ impl<'t> Report<'t> {
         json: impl FnOnce() -> Json,
         table: impl FnOnce() -> String,
     ) {
-        let is_first = self.good + self.open + self.bad == 0;
+        self.count(status);
+        self.print(json, table);
+    }
+
+    /// Counts a result.
+    pub fn count(&mut self, status: Status) {
         let (counter, exit) = match status {
             Status::Good => (&mut self.good, Exit::Fine),
             Status::Open => (&mut self.open, Exit::Unknown),
@@ -96,9 +122,14 @@ impl<'t> Report<'t> {
         };
         *counter += 1;
         self.exit.raise(exit);
+    }
+
+    /// Prints a result that was counted.
+    pub fn print(&mut self, json: impl FnOnce() -> Json, table: impl FnOnce() -> String) {
+        self.printed += 1;
         match self.format {
             Format::Json => {
-                let separator = if is_first { "\n" } else { ",\n" };
+                let separator = if self.printed == 1 { "\n" } else { ",\n" };
                 self.terminal.out(&format!("{separator}{}", json()));
             }
             Format::Table => self.terminal.show(&table()),
@@ -173,6 +204,18 @@ impl<'t> Report<'t> {
         }
     }
 
+    /// Skips what is left of the inputs after a failure.
+    pub fn skip_rest(&mut self, inputs: &[Input]) {
+        for input in inputs {
+            self.skip(Skip {
+                test: input.stem(),
+                file: input.name(),
+                model: "any".to_owned(),
+                reason: "after the first failure".to_owned(),
+            });
+        }
+    }
+
     /// Problems and skips of other reports, which have raised the exit code already.
     pub fn known(&mut self, errors: Vec<Json>, warnings: Vec<Json>, skipped: Vec<Json>) {
         let text = |json: &Json, name: &str| json[name].as_str().unwrap_or_default().to_owned();
@@ -205,8 +248,8 @@ impl<'t> Report<'t> {
     }
 
     /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and open
-    /// results are called in the summary.
-    pub fn finish(self, tail: &[(&str, Json)], words: [&str; 3]) -> Exit {
+    /// results are called in the summary; without, it only says what was skipped.
+    pub fn finish(self, tail: &[(&str, Json)], words: Option<[&str; 3]>) -> Exit {
         let mut tail = tail.to_vec();
         if let Some(shard) = &self.shard {
             tail.extend([("exit", json!(self.exit.code())), ("shard", json!(shard))]);
@@ -236,26 +279,29 @@ impl<'t> Report<'t> {
         self.exit
     }
 
-    fn summary(&self, [good, bad, open]: [&str; 3]) -> String {
+    fn summary(&self, words: Option<[&str; 3]>) -> String {
         let (skipped, results) = self.counts();
         if results + skipped < 2 || (self.look().quiet && self.exit == Exit::Fine) {
             return String::new();
         }
         let look = self.look();
-        let mut parts = vec![look.paint(Tint::Good, &format!("{} {good}", self.good))];
-        if self.bad > 0 {
-            parts.push(look.paint(Tint::Bad, &format!("{} {bad}", self.bad)));
+        let mut text = String::new();
+        if let Some([good, bad, open]) = words {
+            let mut parts = vec![look.paint(Tint::Good, &format!("{} {good}", self.good))];
+            if self.bad > 0 {
+                parts.push(look.paint(Tint::Bad, &format!("{} {bad}", self.bad)));
+            }
+            if self.open > 0 {
+                parts.push(look.paint(Tint::Open, &format!("{} {open}", self.open)));
+            }
+            text = format!("{}: {}", count(results, "result"), parts.join(", "));
+            if skipped > 0 {
+                text.push_str(&format!("; {skipped} skipped"));
+            }
+            text.push('\n');
         }
-        if self.open > 0 {
-            parts.push(look.paint(Tint::Open, &format!("{} {open}", self.open)));
-        }
-        let mut text = format!("{}: {}", count(results, "result"), parts.join(", "));
-        if skipped > 0 {
-            text.push_str(&format!("; {skipped} skipped"));
-        }
-        text.push('\n');
         for (reason, number) in &self.skip_reasons {
-            text.push_str(&format!("  skipped {number}: {reason}\n"));
+            text.push_str(&look.fit(&format!("  skipped {number}: {reason}")));
         }
         text
     }

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::exit::Exit;
+use crate::table;
 
 /// When to use color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -58,7 +60,7 @@ pub struct Look {
     pub quiet: bool,
     /// How many `-v`.
     pub verbose: u8,
-    /// How wide lines may be, if stdout is a terminal that says so.
+    /// How wide lines may be: as COLUMNS says, or stdout if it is a terminal.
     pub width: Option<usize>,
 }
 
@@ -77,13 +79,28 @@ impl Look {
 
     /// A line of text as lines that fit the terminal, the later ones indented.
     pub fn fit(self, line: &str) -> String {
-        let width = self.width.unwrap_or(usize::MAX).max(20);
+        self.lines(line, line.trim().split(' '), "")
+    }
+
+    /// A command as lines that fit the terminal, and that a shell reads as one.
+    pub fn fit_command(self, line: &str) -> String {
+        let mut is_quoted = false;
+        let is_end = |letter: char| {
+            is_quoted ^= letter == '\'';
+            letter == ' ' && !is_quoted
+        };
+        self.lines(line, line.trim().split(is_end), " \\")
+    }
+
+    fn lines<'w>(self, line: &str, words: impl Iterator<Item = &'w str>, end: &str) -> String {
+        let width = self.width.unwrap_or(usize::MAX).max(20) - end.len();
         let indent = line.len() - line.trim_start_matches(' ').len();
         let mut text = " ".repeat(indent);
         let mut used = indent;
-        for (index, word) in line.trim().split(' ').enumerate() {
-            let length = word.chars().count();
+        for (index, word) in words.enumerate() {
+            let length = table::width(word);
             if index > 0 && used + 1 + length > width {
+                text.push_str(end);
                 text.push('\n');
                 text.push_str(&" ".repeat(indent + 2));
                 used = indent + 2;
@@ -97,6 +114,14 @@ impl Look {
         text.push('\n');
         text
     }
+}
+
+/// How wide lines may be, if anybody says so.
+fn width() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || terminal_size::terminal_size_of(io::stdout());
+    let width = columns.or_else(|| terminal().map(|size| usize::from(size.0.0)));
+    width.filter(|width| *width > 0)
 }
 
 /// Text without control characters, which a terminal would obey: they are shown instead. Colors stay, where there are
@@ -139,7 +164,11 @@ pub struct Terminal {
     closed: bool,
     failure: Option<io::Error>,
     progress: ProgressBar,
+    began: Instant,
 }
+
+/// From which time on a person is told how long it took.
+const LONG: Duration = Duration::from_secs(1);
 
 impl Terminal {
     /// The process's own.
@@ -149,7 +178,7 @@ impl Terminal {
             error_color: color.decide(io::stderr().is_terminal()),
             quiet,
             verbose,
-            width: terminal_size::terminal_size_of(io::stdout()).map(|size| usize::from(size.0.0)),
+            width: width(),
         };
         Self {
             look,
@@ -157,6 +186,7 @@ impl Terminal {
             closed: false,
             failure: None,
             progress: ProgressBar::hidden(),
+            began: Instant::now(),
         }
     }
 
@@ -225,6 +255,16 @@ impl Terminal {
     /// The progress bar, which workers may tell of their work; hidden if there is none.
     pub fn progress(&self) -> ProgressBar {
         self.progress.clone()
+    }
+
+    /// Says on stderr how long it took, to a person who had to wait or who asks: output itself is always the same.
+    pub fn tell_time(&mut self) {
+        let took = self.began.elapsed();
+        let is_seen = io::stderr().is_terminal() && took >= LONG;
+        if is_seen || self.look.verbose > 0 {
+            self.progress.finish_and_clear();
+            self.note(&format!("{:.1} s", took.as_secs_f64()));
+        }
     }
 
     /// Ends output. What could not be written is an error.

@@ -59,6 +59,26 @@ pub struct Program {
     pub objects: Vec<Object>,
 }
 
+impl Program {
+    /// How many statements it has, those in blocks included.
+    pub fn size(&self) -> usize {
+        fn inner(stmt: &Stmt) -> Vec<&[Stmt]> {
+            match &stmt.kind {
+                StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
+                StmtKind::Loop(body) => vec![body],
+                _ => Vec::new(),
+            }
+        }
+        let mut blocks: Vec<&[Stmt]> = self.threads.iter().map(|thread| &*thread.body).collect();
+        let mut size = 0;
+        while let Some(block) = blocks.pop() {
+            size += block.len();
+            blocks.extend(block.iter().flat_map(inner));
+        }
+        size
+    }
+}
+
 /// One thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {

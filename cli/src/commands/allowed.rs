@@ -22,13 +22,15 @@ use serde_json::json;
 use crate::cache::{self, Cache};
 use crate::engine::{self, Engine, Found, Refusal, Request};
 use crate::exit::Exit;
+use crate::groups::Groups;
 use crate::input::{self, Input, load_test};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
-use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
+use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
-use crate::report::{Report, Skip};
+use crate::report::{Failures, Report, Skip, Status};
+use crate::select::{OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 
@@ -64,6 +66,12 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", conflicts_with = "verdict_only")]
     cache: Option<PathBuf>,
     #[command(flatten)]
+    select: SelectOption,
+    #[command(flatten)]
+    stop: StopOption,
+    #[command(flatten)]
+    only: OnlyOption,
+    #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
@@ -90,16 +98,26 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return terminal
             .usage_error("--verdict-only is of the engine smt; others find all outcomes");
     }
+    if arguments.select.list {
+        let (models, format) = (&arguments.models.models, arguments.format.format);
+        return arguments.select.list(&arguments.paths, models, format, terminal);
+    }
+    if let Err(message) = arguments.only.refuse_in(&arguments.shard) {
+        return terminal.usage_error(message);
+    }
     let head = [("schema", json!("litmus-allowed/1"))];
     let mut report = Report::new(terminal, arguments.format.format, &head);
     if let Some(models) = arguments.models.load(&mut report) {
         ask_about_all(arguments, &models, &mut report);
     }
-    report.finish(&[], ["ok", "FAIL", "unknown"])
+    report.finish(&[], Some(["ok", "FAIL", "unknown"]))
 }
 
 fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>) {
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    if let Err(message) = arguments.select.keep(&mut inputs, models) {
+        return report.usage_error("no-test-matches", &message);
+    }
     let texts = arguments.libraries.texts();
     match arguments.shard.keep(&mut inputs, models, &texts) {
         Ok(shard) => report.shard = shard,
@@ -113,8 +131,10 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     };
     let engine = arguments.engine;
     let request = Request { engine, max_states, libraries, ..arguments.solver.request() };
+    let look = report.look();
     let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
-    let layout = Layout::new(report.look(), is_few || arguments.witness, &inputs, models);
+    let in_full = !look.quiet && (is_few || arguments.witness || look.verbose > 0);
+    let layout = Layout::new(look, in_full, &inputs);
     report.terminal.begin_progress(inputs.len());
 
     let cache = match arguments.cache.as_ref().map(|folder| Cache::open(folder, &texts)).transpose()
@@ -123,24 +143,67 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
         Err(message) => return report.usage_error("unusable-cache", &message),
     };
     let work = |input: &Input| ask_about(input, models, &request, cache.as_ref(), arguments);
+    let mut told = Told::default();
     let each = |input: &Input, answer: Result<Answer, String>| {
         report.terminal.progress().inc(1);
+        told.files += 1;
         match answer {
             Err(panic) => report.internal_error(&input.name(), &panic),
-            Ok(answer) => {
-                for problem in answer.problems {
-                    report.problem(problem);
-                }
-                for (index, result) in answer.results.iter().enumerate() {
-                    let draw = || layout.draw(&answer.results, index);
-                    report.result(result.status(), || result.json(), draw);
-                }
-                answer.skips.into_iter().for_each(|skip| report.skip(skip));
-            }
+            Ok(answer) => told.answer(answer, &arguments.only, &layout, report),
         }
-        if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if report.terminal.is_closed() || arguments.stop.ends(report.exit) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     };
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+    if arguments.stop.ends(report.exit) {
+        report.skip_rest(&inputs[told.files..]);
+    }
+    report.tell(&told.failures.into_text());
+    if !look.quiet {
+        report.tell(&told.groups.draw(look, &["ok", "unknown", "FAIL"]));
+    }
+}
+
+/// What is told at the end.
+#[derive(Default)]
+struct Told {
+    /// Files that were asked about.
+    files: usize,
+    failures: Failures,
+    groups: Groups,
+}
+
+impl Told {
+    /// Prints what came of a file, or keeps it for the end.
+    fn answer(
+        &mut self,
+        answer: Answer,
+        options: &OnlyOption,
+        layout: &Layout,
+        report: &mut Report<'_>,
+    ) {
+        answer.problems.into_iter().for_each(|problem| report.problem(problem));
+        for result in &answer.results {
+            report.count(result.status());
+            self.groups.add(&result.file, "", result.status() as usize);
+        }
+        let is_shown = |result: &&TestResult| options.shows(result.kind(), report, layout.in_full);
+        let shown: Vec<&TestResult> = answer.results.iter().filter(is_shown).collect();
+        for (index, result) in shown.iter().enumerate() {
+            let mut text = String::new();
+            if report.format == Format::Table {
+                text = layout.draw(&shown, index);
+            }
+            if result.status() == Status::Bad && !layout.in_full && report.format == Format::Table {
+                self.failures.add(result.size, text);
+            } else {
+                report.print(|| result.json(), || text);
+            }
+        }
+        answer.skips.into_iter().for_each(|skip| report.skip(skip));
+    }
 }
 
 /// What an engine says of a test.
@@ -178,7 +241,7 @@ fn ask_about(
         test = inlined;
     }
     let asked = match models.of_test(&test, &source) {
-        Ok(asked) => asked,
+        Ok(asked) => arguments.select.models(&test, input, asked),
         Err(unknown) => {
             answer.problems.extend(problems(&source, unknown));
             return answer;

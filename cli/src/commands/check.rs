@@ -17,6 +17,7 @@ use crate::models::{self, Models};
 use crate::options::{Format, FormatOption, JobsOption};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
+use crate::select::SelectOption;
 use crate::table::count;
 use crate::terminal::Terminal;
 
@@ -30,6 +31,8 @@ pub struct Arguments {
     #[arg(long)]
     deny_warnings: bool,
     #[command(flatten)]
+    select: SelectOption,
+    #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
     jobs: JobsOption,
@@ -37,11 +40,18 @@ pub struct Arguments {
 
 /// Checks all files.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat", "lib"]);
+    if arguments.select.list {
+        let format = arguments.format.format;
+        return arguments.select.list(&arguments.paths, &[], format, terminal);
+    }
+    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat", "lib"]);
+    let shipped = Models::default();
+    if let Err(message) = arguments.select.keep(&mut inputs, &shipped) {
+        return terminal.usage_error(&message);
+    }
     let mut tally = Tally::default();
     let format = arguments.format.format;
     unreadable.into_iter().for_each(|problem| tally.add(problem, format, terminal));
-    let shipped = Models::default();
     let work = |input: &Input| check(input, &shipped);
     let each = |input: &Input, result: Result<Vec<Problem>, String>| {
         let problems = result.unwrap_or_else(|panic| {

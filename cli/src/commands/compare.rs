@@ -11,6 +11,7 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::models::LoadedModel;
 use crate::options::{FormatOption, JobsOption, choose_models};
+use crate::select::SelectOption;
 use crate::terminal::Terminal;
 
 pub(crate) use search::bounds_of;
@@ -32,6 +33,8 @@ pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    select: SelectOption,
     #[command(flatten)]
     bounds: BoundsOptions,
     /// How many programs to show in each direction
@@ -65,6 +68,10 @@ pub struct BoundsOptions {
 
 /// Compares.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.select.list {
+        let (paths, format) = (&arguments.paths, arguments.format.format);
+        return arguments.select.list(paths, &[], format, terminal);
+    }
     let one = match load(&arguments.one, terminal) {
         Ok(model) => model,
         Err(exit) => return exit,

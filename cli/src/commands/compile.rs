@@ -21,9 +21,10 @@ use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
 use crate::models::{LoadedModel, Models};
-use crate::options::{JobsOption, SolverOptions, choose_models, show_problems};
+use crate::options::{Format, JobsOption, SolverOptions, choose_models, show_problems};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
+use crate::select::SelectOption;
 use crate::table::count;
 use crate::terminal::Terminal;
 
@@ -50,6 +51,8 @@ pub struct Arguments {
     /// The model by which a program judges what it sees, instead of the first of the test's header that is made for NICs
     #[arg(long, value_name = "NAME|FILE.cat")]
     model: Option<String>,
+    #[command(flatten)]
+    select: SelectOption,
     #[command(flatten)]
     solver: SolverOptions,
     #[command(flatten)]
@@ -89,14 +92,21 @@ impl Target {
 
 /// Compiles all tests; wrong ones do not keep it from compiling the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.select.list {
+        let models = arguments.model.as_slice();
+        return arguments.select.list(&arguments.paths, models, Format::Table, terminal);
+    }
     let models = match choose_models(arguments.model.as_slice(), terminal) {
         Ok(models) => models,
         Err(exit) => return exit,
     };
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     let mut exit = Exit::Fine;
     if show_problems(&unreadable, terminal) {
         exit.raise(Exit::BadInput);
+    }
+    if let Err(message) = arguments.select.keep(&mut inputs, &models) {
+        return terminal.usage_error(&message);
     }
     let is_many = inputs.len() > 1 || arguments.paths.iter().any(|path| path.is_dir());
     let output = match Output::new(arguments.output.as_deref(), is_many, arguments.force) {

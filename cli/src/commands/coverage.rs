@@ -19,9 +19,10 @@ use super::compare::{BoundsOptions, bounds_of, load};
 use super::generate::{make, suite};
 use crate::exit::Exit;
 use crate::input::{self, load_test};
-use crate::models::LoadedModel;
+use crate::models::{LoadedModel, Models};
 use crate::options::{FormatOption, JobsOption, show_problems};
 use crate::ordered::map_in_order;
+use crate::select::SelectOption;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 
@@ -45,6 +46,8 @@ pub struct Arguments {
     /// Write those tests into this folder
     #[arg(short, long, value_name = "DIR", requires = "missing")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    select: SelectOption,
     #[command(flatten)]
     bounds: BoundsOptions,
     #[command(flatten)]
@@ -73,6 +76,10 @@ pub enum Status {
 }
 
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.select.list {
+        let (paths, format) = (&arguments.paths, arguments.format.format);
+        return arguments.select.list(paths, &[], format, terminal);
+    }
     let model = match load(&arguments.model, terminal) {
         Ok(model) => model,
         Err(exit) => return exit,
@@ -116,7 +123,11 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn tests(arguments: &Arguments, terminal: &mut Terminal, exit: &mut Exit) -> Vec<Test> {
-    let (inputs, mut problems) = input::collect(&arguments.paths, &["litmus"]);
+    let (mut inputs, mut problems) = input::collect(&arguments.paths, &["litmus"]);
+    if let Err(message) = arguments.select.keep(&mut inputs, &Models::default()) {
+        exit.raise(terminal.usage_error(&message));
+        return Vec::new();
+    }
     let mut tests = Vec::new();
     for input in inputs {
         let (loaded, more) = load_test(&input);

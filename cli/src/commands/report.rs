@@ -1,5 +1,6 @@
 //! `litmus report`: records judged again, without the machines that made them, and reports made of them.
 
+mod chosen;
 mod junit;
 
 use std::collections::BTreeSet;
@@ -25,6 +26,7 @@ use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
 use crate::pages::Pages;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip};
+use crate::select::{OnlyOption, SelectOption};
 use crate::terminal::Terminal;
 
 /// Judge recorded runs again, and make reports of them: by the models that they were judged by, or by others
@@ -56,11 +58,18 @@ pub struct Arguments {
     #[command(flatten)]
     solver: SolverOptions,
     #[command(flatten)]
+    select: SelectOption,
+    #[command(flatten)]
+    only: OnlyOption,
+    #[command(flatten)]
     format: RecordFormatOption,
 }
 
 /// Judges all tests of all records.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.select.list {
+        return chosen::list(arguments, terminal);
+    }
     let head = [("schema", json!("litmus-run/1"))];
     let format = arguments.format.report();
     let mut report = Report::new(terminal, format, &head);
@@ -69,6 +78,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         // The baseline comes first: the others are compared with it.
         for path in arguments.baseline.iter().chain(&arguments.records) {
             sources.extend(read(path, arguments, &models, &mut report));
+        }
+        if let Err(message) = chosen::keep(&mut sources, &arguments.select, &models) {
+            report.usage_error("no-test-matches", &message);
+            return report.finish(&[], None);
         }
         let is_reported = arguments.output.is_some() || arguments.baseline.is_some();
         let is_complete =
@@ -85,7 +98,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             let baseline = arguments.baseline.iter().count();
             for source in sources.iter().skip(baseline) {
                 let request = Request { libraries: Some(source.libraries), ..request };
-                one(&source.record, &models, &request, &mut changed, &mut report);
+                one(&source.record, &models, &request, &arguments.only, &mut changed, &mut report);
             }
             if report.counts().1 == 0 {
                 report.exit.raise(Exit::Unknown);
@@ -107,7 +120,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             return report.exit;
         }
     }
-    report.finish(&[], ["as allowed", "VIOLATION", "inconclusive"])
+    report.finish(&[], Some(["as allowed", "VIOLATION", "inconclusive"]))
 }
 
 /// What is odd about a record.
@@ -350,12 +363,13 @@ fn one(
     record: &Record,
     models: &Models,
     request: &Request,
+    only: &OnlyOption,
     changed: &mut BTreeSet<String>,
     report: &mut Report<'_>,
 ) {
     let input = |test: &TestRecord| Input { path: PathBuf::from(&test.file), is_named: true };
     let inputs: Vec<Input> = record.tests.iter().map(input).collect();
-    let layout = Layout::new(report.look(), inputs.len() <= 4, &inputs);
+    let mut layout = Layout::new(report.look(), inputs.len() <= 4, &inputs);
     for test in &record.tests {
         let reason = test.reason.clone().unwrap_or_default();
         if test.status == Status::Failed {
@@ -377,7 +391,7 @@ fn one(
                     changed.insert(identity.name.clone());
                 }
             }
-            judge_again(record, test, models, request, &layout, report);
+            judge_again(record, test, models, request, (&mut layout, only), report);
         }
     }
 }
@@ -387,7 +401,7 @@ fn judge_again(
     recorded: &TestRecord,
     models: &Models,
     request: &Request,
-    layout: &Layout,
+    (layout, only): (&mut Layout, &OnlyOption),
     report: &mut Report<'_>,
 ) {
     let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
@@ -421,9 +435,8 @@ fn judge_again(
             }
         }
     }
-    for (index, result) in results.iter().enumerate() {
-        report.result(result.status(), || result.json(), || layout.draw(&results, index));
-    }
+    results.iter().for_each(|result| report.count(result.status()));
+    layout.print(&results, only, report);
 }
 
 /// The models of the command line, or those that judged it when it was recorded.

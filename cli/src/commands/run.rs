@@ -26,6 +26,7 @@ use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
 use crate::ordered::map_in_order;
 use crate::report::Report;
+use crate::select::{Kind, OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
 use crate::table;
 use crate::terminal::Terminal;
@@ -73,6 +74,12 @@ pub struct Arguments {
     #[arg(long, value_name = "RECORD")]
     resume: Option<PathBuf>,
     #[command(flatten)]
+    select: SelectOption,
+    #[command(flatten)]
+    stop: StopOption,
+    #[command(flatten)]
+    only: OnlyOption,
+    #[command(flatten)]
     format: RecordFormatOption,
     #[command(flatten)]
     jobs: JobsOption,
@@ -102,8 +109,15 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             vec![fault.name.to_owned(), fault.description.to_owned()]
         };
         let rows: Vec<_> = Sim::faults_known().iter().map(row).collect();
-        terminal.out(&table::draw(&["fault", "what goes wrong"], &rows, true));
+        terminal.out(&table::draw(terminal.look, &["fault", "what goes wrong"], &rows, true));
         return Exit::Fine;
+    }
+    if arguments.select.list {
+        let (models, format) = (&arguments.models.models, arguments.format.report());
+        return arguments.select.list(&arguments.paths, models, format, terminal);
+    }
+    if let Err(message) = arguments.only.refuse_in(&arguments.shard) {
+        return terminal.usage_error(message);
     }
     if arguments.verbs.is_tuning() {
         return tune::run(arguments, terminal);
@@ -130,19 +144,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if let Some(models) = arguments.models.load(&mut report) {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
         let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-        let shard = arguments.shard.keep(&mut inputs, &models, &plan.header.libraries);
-        let is_split = match shard {
-            Ok(shard) => {
-                report.shard.clone_from(&shard);
-                plan.header.shard = shard;
-                true
-            }
-            Err(message) => {
-                report.usage_error("cannot-split", &message);
-                false
-            }
-        };
-        if is_split && plan.begin_record(&mut report) {
+        let is_chosen = choose(arguments, &models, &mut inputs, &mut plan, &mut report);
+        if is_chosen && plan.begin_record(&mut report) {
             unreadable.into_iter().for_each(|problem| report.problem(problem));
             was_stopped =
                 run_all(arguments, &mut plan, &models, &inputs, &mut report, &mut summary);
@@ -163,19 +166,49 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let is_told =
         results > 0 && format == Format::Table && !(look.quiet && report.exit == Exit::Fine);
     if is_told {
-        let mut text = if look.quiet { String::new() } else { summary.groups(look) };
-        text.push_str(&summary.violations(look, &arguments.solver.request()));
+        let mut text = String::new();
+        if arguments.only.shows(Kind::Violation, &report, false) {
+            text.push_str(&summary.violations(look, &arguments.solver.request()));
+        }
+        if !look.quiet {
+            text.push_str(&summary.groups(look));
+        }
         text.push_str(&look.fit(&plan.describe()));
         report.terminal.show(&text);
     }
-    let words = ["as allowed", "VIOLATION", "inconclusive"];
-    let exit = report.finish(&[("interrupted", json!(was_stopped))], words);
+    // The verdict says what results come to.
+    let exit = report.finish(&[("interrupted", json!(was_stopped))], None);
     if is_told {
         let record = plan.where_recorded();
         let record = if record.is_empty() { record } else { look.fit(&record) };
         terminal.show(&(record + &summary.verdict(look, was_stopped)));
     }
     exit
+}
+
+/// Keeps the inputs that are asked for, of this part if there are some; if there are none, it has been said why.
+fn choose(
+    arguments: &Arguments,
+    models: &Models,
+    inputs: &mut Vec<Input>,
+    plan: &mut Plan,
+    report: &mut Report<'_>,
+) -> bool {
+    if let Err(message) = arguments.select.keep(inputs, models) {
+        report.usage_error("no-test-matches", &message);
+        return false;
+    }
+    match arguments.shard.keep(inputs, models, &plan.header.libraries) {
+        Ok(shard) => {
+            report.shard.clone_from(&shard);
+            plan.header.shard = shard;
+            true
+        }
+        Err(message) => {
+            report.usage_error("cannot-split", &message);
+            false
+        }
+    }
 }
 
 /// Runs; whether it was stopped by a signal.
@@ -204,21 +237,24 @@ fn run_all(
     };
     let stop = stop_on_signal();
     let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
-    let layout = Layout::new(report.look(), is_few, inputs);
+    let mut layout = Layout::new(report.look(), is_few, inputs);
     report.terminal.begin_progress(inputs.len());
     let progress = report.terminal.progress();
     let mut writer = plan.writer.take();
     let runner = Runner {
         plan,
         models,
+        select: &arguments.select,
         pool: &pool,
         request: Request { libraries, ..arguments.solver.request() },
         library_options: arguments.libraries.options(),
         stop: &stop,
         progress: &|_| progress.tick(),
     };
+    let mut done = 0;
     let each = |input: &Input, answer: Result<Answer, String>| {
         report.terminal.progress().inc(1);
+        done += 1;
         let answer = match answer {
             Ok(answer) => answer,
             Err(panic) => {
@@ -241,23 +277,37 @@ fn run_all(
             report.exit.raise(Exit::Unknown);
         }
         answer.problems.into_iter().for_each(|problem| report.problem(problem));
-        for (index, result) in answer.results.iter().enumerate() {
-            let is_log = arguments.format.is_log();
-            let draw = || if is_log { String::new() } else { layout.draw(&answer.results, index) };
-            report.result(result.status(), || result.json(), draw);
+        for result in &answer.results {
+            report.count(result.status());
             summary.add(result);
         }
         if arguments.format.is_log() {
             answer.logs.iter().for_each(|block| report.terminal.out(block));
+        } else {
+            layout.print(&answer.results, &arguments.only, report);
+        }
+        if summary.violating() > 0 {
+            let words = table::count(summary.violating(), "violating test");
+            report.terminal.progress().set_message(words);
         }
         summary.failed += answer.failures.len();
         summary.skipped += usize::from(answer.results.is_empty() && !answer.skips.is_empty());
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         answer.failures.into_iter().for_each(|failure| report.failure(failure));
-        if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if report.terminal.is_closed() || arguments.stop.ends(report.exit) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     };
     map_in_order(inputs, jobs, &stop, |input| runner.run_test(input), each);
-    if let Some(writer) = &mut writer
+    report.tell(&layout.left_out());
+    let is_cut = arguments.stop.ends(report.exit) && done < inputs.len();
+    if is_cut {
+        summary.skipped += inputs.len() - done;
+        report.skip_rest(&inputs[done..]);
+    }
+    // A record without its end can be gone on with, and is not taken for a whole one.
+    if let Some(writer) = writer.as_mut().filter(|_| !is_cut)
         && let Err(error) =
             writer.end(plan::now().as_deref(), report.shard.as_ref().map(|_| report.exit.code()))
     {

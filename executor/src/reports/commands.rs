@@ -147,7 +147,7 @@ pub fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
         if header.nodes.iter().all(is_same) {
             words.push(format!("-d {} -i {}", quote(&device.name), device.port));
             if let Some((gid, _)) = device.gid {
-                words.push(format!("-x {gid}"));
+                words.push(format!("--gid-index {gid}"));
             }
         }
         words.extend(flags(header));

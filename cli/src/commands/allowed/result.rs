@@ -14,10 +14,10 @@ use serde_json::{Value as Json, json};
 
 use crate::engine::{Disagreement, Engine, Found};
 use crate::input::Input;
-use crate::models::{Models, names};
 use crate::problem::Problem;
 use crate::report::Status;
-use crate::table::{assignments, cells, count, draw, pad};
+use crate::select::Kind;
+use crate::table::{self, assignments, cells, count, draw, pad};
 use crate::terminal::{Look, Tint};
 
 /// An execution that shows an outcome.
@@ -31,7 +31,10 @@ pub struct Witness {
 /// What is known of a test under a model.
 pub struct TestResult {
     test: String,
-    file: String,
+    /// The file's name.
+    pub file: String,
+    /// How many statements the program has.
+    pub size: usize,
     model: String,
     engine: Engine,
     /// What outcomes show.
@@ -75,6 +78,7 @@ impl TestResult {
         Self {
             test: test.name.clone(),
             file: source.name.clone(),
+            size: test.program.size(),
             model: model.to_owned(),
             engine,
             names: test.observables[..test.shown].iter().map(|shown| shown.name.clone()).collect(),
@@ -114,6 +118,15 @@ impl TestResult {
             () if fails || self.disagreement.is_some() => Status::Bad,
             () if is_open || self.unsupported.is_some() => Status::Open,
             () => Status::Good,
+        }
+    }
+
+    /// The status, as `--only` takes it.
+    pub fn kind(&self) -> Kind {
+        match self.status() {
+            Status::Good => Kind::Ok,
+            Status::Open => Kind::Unknown,
+            Status::Bad => Kind::Violation,
         }
     }
 
@@ -242,33 +255,21 @@ fn contrast(test: &Test, Disagreement { smt, explore }: &Disagreement) -> String
 /// How results are laid out for people: a line or a block each.
 pub struct Layout {
     look: Look,
-    in_full: bool,
+    /// Whether each result is a block.
+    pub in_full: bool,
     test_width: usize,
-    model_width: usize,
 }
 
 impl Layout {
-    /// Columns wide enough for the tests and models that are to come; names of tests are those of their files.
-    pub fn new(look: Look, in_full: bool, inputs: &[Input], models: &Models) -> Self {
-        let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0).min(60);
-        let width = |text: &str| text.chars().count();
-        let test_width = widest(&mut inputs.iter().map(|input| width(&input.stem())));
-        let model_width = if models.chosen.is_empty() {
-            widest(&mut names().map(width))
-        } else {
-            widest(&mut models.chosen.iter().map(|model| width(model.name())))
-        };
-        Self { look, in_full: in_full || look.verbose > 0, test_width, model_width }
+    /// Columns wide enough for the tests that are to come; names of tests are those of their files.
+    pub fn new(look: Look, in_full: bool, inputs: &[Input]) -> Self {
+        let test_width = table::name_width(look, inputs.iter().map(Input::stem));
+        Self { look, in_full, test_width }
     }
 
-    /// The text of one of the results of a file. Under `-q` there is none if all is well; in full, models that
-    /// agree share one block, that of the first.
-    pub fn draw(&self, results: &[TestResult], index: usize) -> String {
-        let result = &results[index];
-        if self.look.quiet || !self.in_full {
-            let is_shown = !self.look.quiet || result.status() != Status::Good;
-            return if is_shown { self.line(result) } else { String::new() };
-        }
+    /// The text of one of the results of a file: models that agree share that of the first.
+    pub fn draw(&self, results: &[&TestResult], index: usize) -> String {
+        let result = results[index];
         if results[..index].iter().any(|other| other.says_the_same(result)) {
             return String::new();
         }
@@ -276,23 +277,23 @@ impl Layout {
         for other in results[index + 1..].iter().filter(|other| other.says_the_same(result)) {
             models = format!("{models}, {}", other.model);
         }
-        self.block(result, &models)
+        if self.in_full { self.block(result, &models) } else { self.line(result, &models) }
     }
 
-    fn line(&self, result: &TestResult) -> String {
+    fn line(&self, result: &TestResult, models: &str) -> String {
         let (word, tint) = result.word();
         let word = self.look.paint(tint, &pad(word, 7));
         let test = pad(&result.test, self.test_width);
-        let model = pad(&result.model, self.model_width);
-        let mut text = format!("{word}  {test}  {model}  {}", self.numbers(result));
+        let mut line = format!("{word}  {test}  {}, under {models}", self.numbers(result));
         if let Some(reason) = result.unsupported.as_ref().or(result.reason.as_ref()) {
-            text.push_str(&format!("  ({reason})"));
+            line.push_str(&format!("  ({reason})"));
         }
-        text.push('\n');
+        let mut text = self.look.fit(&line);
         for checked in result.checked.iter().filter(|checked| checked.holds() != Some(true)) {
             let Checked { condition, expected, verdict } = checked;
             let (expected, verdict) = (expected.name(), verdict.name());
-            text.push_str(&format!("         expected {expected}, found {verdict}: {condition}\n"));
+            let line = format!("         expected {expected}, found {verdict}: {condition}");
+            text.push_str(&self.look.fit(&line));
         }
         text
     }
@@ -314,21 +315,22 @@ impl Layout {
         let test = self.look.paint(Tint::Strong, &result.test);
         let word = self.look.paint(tint, word);
         let engine = result.engine.name();
-        let mut text =
-            format!("{test} under {models}, by {engine}: {} — {word}\n", self.numbers(result));
+        let numbers = self.numbers(result);
+        let head = format!("{test} under {models}, by {engine}: {numbers} — {word}");
+        let mut text = self.look.fit(&head);
         for reason in result.unsupported.iter().chain(&result.reason).take(1) {
-            text.push_str(&format!("  {reason}\n"));
+            text.push_str(&self.look.fit(&format!("  {reason}")));
         }
         if !result.outcomes.is_empty() && !result.names.is_empty() {
             let head: Vec<&str> = result.names.iter().map(String::as_str).collect();
             let rows: Vec<Vec<String>> =
                 result.outcomes.iter().map(|outcome| cells(outcome)).collect();
-            text.push_str(&draw(&head, &rows, self.look.verbose > 0));
+            text.push_str(&draw(self.look, &head, &rows, self.look.verbose > 0));
         }
         if !result.checked.is_empty() {
             let rows: Vec<Vec<String>> =
                 result.checked.iter().map(|checked| self.verdict(checked)).collect();
-            text.push_str(&draw(&["", "expected", "found", "condition"], &rows, true));
+            text.push_str(&draw(self.look, &["", "expected", "found", "condition"], &rows, true));
         }
         for witness in &result.witnesses {
             text.push('\n');

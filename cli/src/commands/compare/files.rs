@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::Arguments;
 use crate::engine::{self, Engine, Refusal, Request};
 use crate::input::{self, Input, load_test};
-use crate::models::LoadedModel;
+use crate::models::{LoadedModel, Models};
 use crate::ordered::map_in_order;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip, Status};
@@ -45,7 +45,10 @@ pub fn run(
     let head =
         [("schema", json!("litmus-compare-files/1")), ("models", json!([one.name(), two.name()]))];
     let mut report = Report::new(terminal, arguments.format.format, &head);
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    if let Err(message) = arguments.select.keep(&mut inputs, &Models::default()) {
+        report.usage_error("no-test-matches", &message);
+    }
     unreadable.into_iter().for_each(|problem| report.problem(problem));
     report.terminal.begin_progress(inputs.len());
     let models = [one, two];
@@ -68,7 +71,7 @@ pub fn run(
     };
     let work = |input: &Input| compare(input, models);
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
-    report.finish(&[], ["the same", "DIFFERENT", "unknown"])
+    report.finish(&[], Some(["the same", "DIFFERENT", "unknown"]))
 }
 
 fn compare(input: &Input, models: [&LoadedModel; 2]) -> Answer {

@@ -19,7 +19,9 @@ use super::suite::{Tried, Unit};
 use crate::commands::compare::bounds_of;
 use crate::exit::Exit;
 use crate::models::LoadedModel;
+use crate::options::Format;
 use crate::ordered::map_in_order;
+use crate::select::SelectOption;
 use crate::terminal::Terminal;
 
 /// Tests that hang on one rule of a model
@@ -39,17 +41,23 @@ pub struct Arguments {
     /// Only this cell of the order tables: 'nrW, nrR' or 'oppo[nrW, nrR]'; can be repeated
     #[arg(long = "cell", value_name = "ROW, COLUMN")]
     pub cells: Vec<String>,
+    #[command(flatten)]
+    pub select: SelectOption,
 }
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
     let common = &arguments.common;
     let bounds = bounds_of(&common.bounds);
-    let changes = match chosen(arguments, model) {
+    let changes = match chosen(arguments, model).and_then(|changes| selected(arguments, changes)) {
         Ok(changes) => changes,
         Err(message) => return terminal.usage_error(&message),
     };
     let vocabulary = Vocabulary::of(&[model.model()]);
     let names: Vec<&String> = changes.iter().map(|change| &change.name).collect();
+    if arguments.select.list {
+        list(names.iter().map(|name| name.as_str()), common, terminal);
+        return Exit::Fine;
+    }
     let choices = json!({ "rules": names });
     let opened =
         Generation::open("pivot", &choices, common, (&bounds, changes.len()), model, &vocabulary);
@@ -64,6 +72,28 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         let known = known.get_or_init(|| Known::new(model.model(), &vocabulary, &bounds, jobs));
         unit(generation, known, &changes[index], bounds, terminal)
     })
+}
+
+/// `--list`: the rules.
+pub fn list<'n>(rules: impl Iterator<Item = &'n str>, common: &Common, terminal: &mut Terminal) {
+    match common.format.format {
+        Format::Json => {
+            let rules: Vec<&str> = rules.collect();
+            terminal.out(&format!("{}\n", json!({ "schema": "litmus-list/1", "rules": rules })));
+        }
+        Format::Table => rules.for_each(|rule| terminal.show(&format!("{rule}\n"))),
+    }
+}
+
+/// Those that -k selects.
+fn selected(arguments: &Arguments, mut changes: Vec<Change>) -> Result<Vec<Change>, String> {
+    let names: Vec<String> = changes.iter().map(|change| change.name.clone()).collect();
+    let select = &arguments.select;
+    changes.retain(|change| select.selects_rule(&change.name));
+    match changes.is_empty() && !names.is_empty() {
+        true => Err(select.nothing("rule", names.iter().map(String::as_str))),
+        false => Ok(changes),
+    }
 }
 
 /// The changes that the command line asks for: all that take something away, if it names none, but for those

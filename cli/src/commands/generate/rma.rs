@@ -13,7 +13,7 @@ use model::generate::search::Vocabulary;
 use serde_json::json;
 
 use super::generation::Generation;
-use super::pivot::Arguments;
+use super::pivot::{self, Arguments};
 use super::suite::{Made, Tried, Unit};
 use crate::exit::Exit;
 use crate::models::LoadedModel;
@@ -43,6 +43,10 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     };
     let names: Vec<String> =
         parts.iter().map(|part| format!("{} {}", part.rule, part.bounds)).collect();
+    if arguments.select.list {
+        pivot::list(names.iter().map(String::as_str), common, terminal);
+        return Exit::Fine;
+    }
     let choices = json!({ "rules": names });
     let vocabulary = Vocabulary::of(&[model.model()]);
     let most = parts.iter().map(|part| part.bounds).max_by_key(|bounds| bounds.processes);
@@ -81,8 +85,13 @@ fn parts(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Part>, String
         let names = names.join(", ");
         return Err(format!("there is no rule `{unknown}` in {}, but {names}", model.name()));
     }
-    let is_wanted =
-        |(name, _): &&(String, _)| arguments.rules.is_empty() || arguments.rules.contains(name);
+    let select = &arguments.select;
+    let is_wanted = |(name, _): &&(String, _)| {
+        (arguments.rules.is_empty() || arguments.rules.contains(name)) && select.selects_rule(name)
+    };
+    if !all.iter().any(|rule| is_wanted(&rule)) {
+        return Err(select.nothing("rule", all.iter().map(|(name, _)| name.as_str())));
+    }
     let parts = all.iter().filter(is_wanted).flat_map(|(rule, id)| {
         (1..=most).map(|processes| Part {
             rule: rule.clone(),

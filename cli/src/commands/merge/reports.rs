@@ -35,7 +35,7 @@ pub fn merge(
         (name.as_str(), if value.is_boolean() { Json::Bool(any) } else { value.clone() })
     });
     let tail: Vec<(&str, Json)> = tail.collect();
-    Ok(report.finish(&tail, ["good", "BAD", "unknown"]))
+    Ok(report.finish(&tail, Some(["good", "BAD", "unknown"])))
 }
 
 /// What reports list; the first are the results.

@@ -13,9 +13,11 @@ use serde_json::{Value as Json, json};
 use super::summary::Evidence;
 
 use crate::input::{Input, STDIN};
-use crate::models::{LoadedModel, names};
-use crate::report::Status;
-use crate::table::{assignments, cells, count, draw, pad};
+use crate::models::LoadedModel;
+use crate::options::Format;
+use crate::report::{Report, Status};
+use crate::select::{Kind, OnlyOption};
+use crate::table::{self, assignments, cells, count, draw, pad};
 use crate::terminal::{Look, Tint};
 
 /// What is known of a test that was run.
@@ -121,6 +123,16 @@ impl RunResult {
         }
     }
 
+    /// The judgement, as `--only` takes it.
+    pub fn kind(&self) -> Kind {
+        match self.judged.overall {
+            Judgement::Violation => Kind::Violation,
+            Judgement::Inconclusive => Kind::Unknown,
+            Judgement::Unseen => Kind::Unseen,
+            Judgement::Conforms => Kind::Ok,
+        }
+    }
+
     /// As documented for `litmus-run/1`.
     pub fn json(&self) -> Json {
         let state = |Outcome(values): &Outcome| -> Json {
@@ -165,18 +177,16 @@ impl RunResult {
 
     /// Whether it differs from another result of the test by the model's name only.
     fn says_the_same(&self, other: &Self) -> bool {
-        self.machine == other.machine
-            && self.judged == other.judged
-            && self.reason == other.reason
-            && self.status() != Status::Bad
+        self.machine == other.machine && self.judged == other.judged && self.reason == other.reason
     }
 
-    fn violations(&self) -> impl Iterator<Item = &JudgedOutcome> {
+    /// What was seen and is forbidden.
+    pub fn violations(&self) -> impl Iterator<Item = &JudgedOutcome> {
         self.judged.outcomes.iter().filter(|judged| judged.judgement == Judgement::Violation)
     }
 
     /// The command that explains why an outcome is forbidden.
-    fn explain(&self, judged: &JudgedOutcome) -> String {
+    pub fn explain(&self, judged: &JudgedOutcome) -> String {
         let names = self.names.iter().map(String::as_str);
         let outcome = assignments(names, &judged.outcome.0, "=");
         let file = if self.file == STDIN { "-" } else { &self.file };
@@ -189,36 +199,70 @@ impl RunResult {
 /// How results are laid out for people: a line or a table each.
 pub struct Layout {
     look: Look,
+    /// Whether each result is a table.
     in_full: bool,
     test_width: usize,
-    model_width: usize,
+    /// How many lines about what was never seen there were.
+    unseen: usize,
 }
+
+/// How many tests are named of which something was never seen, unless `--only` or `-v` asks for them.
+const UNSEEN: usize = 20;
 
 impl Layout {
     /// Columns wide enough for the tests that are to come; their names are those of their files.
     pub fn new(look: Look, is_few: bool, inputs: &[Input]) -> Self {
-        let width = |text: &str| text.chars().count();
-        let test_width = inputs.iter().map(|input| width(&input.stem())).max().unwrap_or(0).min(60);
-        let model_width = names().map(width).max().unwrap_or(0);
-        Self { look, in_full: is_few || look.verbose > 0, test_width, model_width }
+        let test_width = table::name_width(look, inputs.iter().map(Input::stem));
+        Self { look, in_full: !look.quiet && (is_few || look.verbose > 0), test_width, unseen: 0 }
     }
 
-    /// The text of one of the results of a file. Under `-q` there is none if all is well; in full, models that
-    /// judge alike share one block, that of the first.
-    pub fn draw(&self, results: &[RunResult], index: usize) -> String {
-        let result = &results[index];
-        if self.look.quiet || !self.in_full {
-            let is_shown = !self.look.quiet || result.status() != Status::Good;
-            return if is_shown { self.line(result) } else { String::new() };
+    /// Prints those of a file's results that are wanted.
+    pub fn print(&mut self, results: &[RunResult], options: &OnlyOption, report: &mut Report<'_>) {
+        let is_table = report.format == Format::Table;
+        let is_shown = |result: &&RunResult| {
+            // Those that violate are told at the end.
+            let is_told = is_table && !self.in_full && result.kind() == Kind::Violation;
+            !is_told && options.shows(result.kind(), report, self.in_full)
+        };
+        let shown: Vec<&RunResult> = results.iter().filter(is_shown).collect();
+        for (index, result) in shown.iter().enumerate() {
+            let mut text = if is_table { self.draw(&shown, index) } else { String::new() };
+            if result.kind() == Kind::Unseen && !self.in_full && !options.is_some() {
+                self.unseen += usize::from(!text.is_empty());
+                text.truncate(if self.unseen > UNSEEN { 0 } else { text.len() });
+            }
+            report.print(|| result.json(), || text);
         }
-        if results[..index].iter().any(|other| other.says_the_same(result)) {
+    }
+
+    /// How many lines were left out.
+    pub fn left_out(&self) -> String {
+        match self.unseen.saturating_sub(UNSEEN) {
+            0 => String::new(),
+            more => format!("… and {more} more unseen; --only unseen lists them\n"),
+        }
+    }
+
+    /// The text of one of the results of a file: models and machines of which the same is said share that of the first.
+    fn draw(&self, results: &[&RunResult], index: usize) -> String {
+        let result = results[index];
+        if results[..index].iter().any(|other| self.is_one(other, result)) {
             return String::new();
         }
         let mut models = result.model.clone();
-        for other in results[index + 1..].iter().filter(|other| other.says_the_same(result)) {
+        for other in results[index + 1..].iter().filter(|other| self.is_one(result, other)) {
             models = format!("{models}, {}", other.model);
         }
-        self.block(result, &models)
+        if self.in_full { self.block(result, &models) } else { self.line(result, &models) }
+    }
+
+    /// Whether two results share a text.
+    fn is_one(&self, one: &RunResult, other: &RunResult) -> bool {
+        if self.in_full {
+            return one.says_the_same(other);
+        }
+        let is_alike = one.judged.overall == other.judged.overall;
+        is_alike && self.numbers(one) == self.numbers(other)
     }
 
     fn word(&self, judgement: Judgement, width: usize) -> String {
@@ -231,11 +275,10 @@ impl Layout {
         self.look.paint(tint, &pad(word, width))
     }
 
-    fn line(&self, result: &RunResult) -> String {
+    fn line(&self, result: &RunResult, models: &str) -> String {
         let word = self.word(result.judged.overall, 12);
         let test = pad(&result.test, self.test_width);
-        let model = pad(&result.model, self.model_width);
-        format!("{word}  {test}  {model}  {}\n{}", self.numbers(result), self.violations(result))
+        self.look.fit(&format!("{word}  {test}  {}, under {models}", self.numbers(result)))
     }
 
     fn numbers(&self, result: &RunResult) -> String {
@@ -256,26 +299,13 @@ impl Layout {
         parts.join(", ")
     }
 
-    fn violations(&self, result: &RunResult) -> String {
-        let line = |judged: &JudgedOutcome| {
-            let names = result.names.iter().map(String::as_str);
-            let outcome = assignments(names, &judged.outcome.0, "=");
-            let (times, why) = (judged.count, result.explain(judged));
-            format!(
-                "  forbidden by {}, seen {times} times: {outcome}\n    why: {why}\n",
-                result.model
-            )
-        };
-        result.violations().map(line).collect()
-    }
-
     fn block(&self, result: &RunResult, models: &str) -> String {
         let test = self.look.paint(Tint::Strong, &result.test);
         let word = self.word(result.judged.overall, 0);
         let (backend, runs) = (&result.backend, result.iterations);
         let numbers = self.numbers(result);
-        let mut text =
-            format!("{test} under {models}, {runs} runs on {backend}: {numbers} — {word}\n");
+        let head = format!("{test} under {models}, {runs} runs on {backend}: {numbers} — {word}");
+        let mut text = self.look.fit(&head);
         let mut rows: Vec<Vec<String>> = Vec::new();
         for judged in &result.judged.outcomes {
             let mut row = cells(&judged.outcome.0);
@@ -290,9 +320,8 @@ impl Layout {
         if !rows.is_empty() {
             let mut head: Vec<&str> = result.names.iter().map(String::as_str).collect();
             head.extend(["count", "judgement"]);
-            text.push_str(&draw(&head, &rows, self.look.verbose > 0));
+            text.push_str(&draw(self.look, &head, &rows, self.look.verbose > 0));
         }
-        text.push_str(&self.violations(result));
         text.push('\n');
         text
     }

@@ -23,6 +23,7 @@ use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
 use crate::report::Skip;
+use crate::select::SelectOption;
 
 /// The machine's name in records of real ones.
 pub const HARDWARE: &str = "hardware";
@@ -55,6 +56,8 @@ pub struct Runner<'a> {
     pub plan: &'a Plan,
     /// The models.
     pub models: &'a Models,
+    /// Which tests, and under which of the models.
+    pub select: &'a SelectOption,
     /// Where the backend's work is done.
     pub pool: &'a ThreadPool,
     /// How to ask what is allowed.
@@ -75,7 +78,7 @@ impl Runner<'_> {
         answer.problems = diagnostics;
         let Some((test, source)) = loaded else { return answer };
         let asked = match self.models.of_test(&test, &source) {
-            Ok(asked) => asked,
+            Ok(asked) => self.select.models(&test, input, asked),
             Err(unknown) => {
                 answer.problems.extend(problems(&source, unknown));
                 return answer;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use executor::judge::Judgement;
 use executor::reports::data::Verdict;
-use executor::reports::judging::wanted;
+use executor::reports::judging::{outcome_text, wanted};
 use lang::Test;
 use lang::outcome::Outcome;
 use lang::source::Source;
@@ -14,14 +14,14 @@ use model::explain::explain;
 
 use super::result::RunResult;
 use crate::engine::Request;
+use crate::groups::Groups;
 use crate::models::LoadedModel;
-use crate::table;
 use crate::terminal::{Look, Tint};
 
 /// How many violations are told with their cycles.
 const TOLD: usize = 5;
-/// From how many tests on there is a table by group.
-const MANY: usize = 5;
+/// How many more are told in a line each.
+const LINES: usize = 15;
 
 /// What explains a violation.
 #[derive(Clone)]
@@ -34,14 +34,31 @@ pub struct Evidence {
     pub model: LoadedModel,
 }
 
-/// Counts, and the first violations.
+/// A test that violates on a machine.
+struct Violating {
+    size: usize,
+    evidence: Evidence,
+    machine: String,
+    finished: u64,
+    outcomes: Vec<Forbidden>,
+}
+
+/// An outcome that was seen, and the models that forbid it.
+struct Forbidden {
+    outcome: Outcome,
+    count: u64,
+    models: Vec<String>,
+    /// The command that explains it.
+    explain: String,
+}
+
+/// Counts, and the violations.
 #[derive(Default)]
 pub struct Summary {
-    /// The heaviest judgement of each test by group, file and machine.
-    tests: BTreeMap<(String, String, String), Judgement>,
-    violations: BTreeSet<(String, String)>,
+    groups: Groups,
+    /// By file and machine.
+    violating: BTreeMap<(String, String), Violating>,
     unseen: BTreeSet<(String, String)>,
-    told: Vec<(Evidence, Outcome, u64, u64)>,
     runs: u64,
     /// Tests that broke.
     pub failed: usize,
@@ -53,92 +70,70 @@ impl Summary {
     /// One more result.
     pub fn add(&mut self, result: &RunResult) {
         let (file, machine) = result.identity();
-        let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let group = folder.rsplit('/').next().unwrap_or_default().to_owned();
-        let key = (group, file.to_owned(), machine.to_owned());
-        let is_new = !self.tests.contains_key(&key);
         let judged = result.judged();
-        let judgement = self.tests.entry(key).or_insert(judged.overall);
-        *judgement = (*judgement).max(judged.overall);
-        if is_new {
+        if self.groups.add(file, machine, judged.overall as usize) {
             self.runs += result.finished();
         }
         let name = format!("{file} {machine}");
         self.unseen
             .extend(judged.unseen.iter().map(|outcome| (name.clone(), format!("{outcome:?}"))));
-        for seen in judged.outcomes.iter().filter(|seen| seen.judgement == Judgement::Violation) {
-            let is_new = self.violations.insert((name.clone(), format!("{:?}", seen.outcome)));
-            if let Some(evidence) = result.evidence().filter(|_| is_new && self.told.len() < TOLD) {
-                let told = (evidence.clone(), seen.outcome.clone(), seen.count, result.finished());
-                self.told.push(told);
+        let Some(evidence) = result.evidence() else { return };
+        let key = (file.to_owned(), machine.to_owned());
+        let violating = self.violating.entry(key).or_insert_with(|| Violating {
+            size: evidence.test.program.size(),
+            evidence: evidence.clone(),
+            machine: machine.to_owned(),
+            finished: result.finished(),
+            outcomes: Vec::new(),
+        });
+        for seen in result.violations() {
+            let model = evidence.model.name().to_owned();
+            let known = violating.outcomes.iter_mut().find(|known| known.outcome == seen.outcome);
+            match known {
+                Some(known) => known.models.push(model),
+                None => violating.outcomes.push(Forbidden {
+                    outcome: seen.outcome.clone(),
+                    count: seen.count,
+                    models: vec![model],
+                    explain: result.explain(seen),
+                }),
             }
         }
     }
 
-    /// The table by group, if there are enough tests for one; in words where it is too wide.
+    /// How many tests violate so far.
+    pub fn violating(&self) -> usize {
+        self.violating.len()
+    }
+
+    /// The table by group, if there are enough tests for one.
     pub fn groups(&self, look: Look) -> String {
-        if self.tests.len() < MANY {
-            return String::new();
-        }
-        let mut groups: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
-        for ((group, _, _), judgement) in &self.tests {
-            let name = if group.is_empty() { "." } else { group };
-            groups.entry(name).or_default()[*judgement as usize] += 1;
-        }
-        let heads = ["group", "conforms", "with unseen", "inconclusive", "VIOLATION"];
-        let names = groups.keys().map(|name| name.chars().count()).max().unwrap_or(0);
-        // Columns are as wide as their heads, with three characters between two, and four at the sides.
-        let width = names + heads[1..].iter().map(|head| head.len() + 3).sum::<usize>() + 6;
-        if look.width.is_some_and(|least| width > least) {
-            let line = |(name, counts): (&&str, &[usize; 4])| {
-                let counts = counts.iter().zip(&heads[1..]).filter(|(number, _)| **number > 0);
-                let counts: Vec<String> =
-                    counts.map(|(number, what)| format!("{number} {what}")).collect();
-                look.fit(&format!("  {name}: {}", counts.join(", ")))
-            };
-            return groups.iter().map(line).collect();
-        }
-        let cell = |number: usize| if number == 0 { "·".to_owned() } else { number.to_string() };
-        let row = |(name, counts): (&&str, &[usize; 4])| {
-            let mut row = vec![(*name).to_owned()];
-            row.extend(counts.map(cell));
-            row
-        };
-        let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
-        table::draw(&heads, &rows, true)
+        self.groups.draw(look, &["conforms", "with unseen", "inconclusive", "VIOLATION"])
     }
 
-    /// The first violations, each with the cycle that forbids it.
+    /// The violations, those of the smallest programs first, and the first of them with the cycles that forbid them.
     pub fn violations(&self, look: Look, request: &Request) -> String {
+        let mut all: Vec<&Violating> = self.violating.values().collect();
+        all.sort_by_key(|violating| violating.size);
+        let (told, lines) =
+            if look.verbose > 0 { (all.len(), all.len()) } else { (TOLD, TOLD + LINES) };
         let mut text = String::new();
-        for (evidence, outcome, count, finished) in &self.told {
-            let name = look.paint(Tint::Bad, &evidence.test.name);
-            let outcome_text = executor::reports::judging::outcome_text(&evidence.test, outcome);
-            let model = evidence.model.name();
-            text.push_str(&format!(
-                "{name}: {outcome_text}, {count} of {finished} runs, forbidden by {model}"
-            ));
-            match cycle(evidence, outcome, request) {
-                Some((axiom, words)) => {
-                    text.push_str(&format!(" ({axiom})\n{}", wrap(&words, look.width)));
-                }
-                None => text.push_str(": no execution gives these values\n"),
-            }
+        for (index, violating) in all.iter().take(lines).enumerate() {
+            text.push_str(&violating.text(look, (index < told).then_some(request)));
         }
-        let more = self.violations.len() - self.told.len();
-        if more > 0 {
-            text.push_str(&format!("… and {more} more\n"));
+        if all.len() > lines {
+            text.push_str(&format!("… and {} more; -v shows all\n", all.len() - lines));
         }
         text
     }
 
     /// The verdict in one line.
     pub fn verdict(&self, look: Look, interrupted: bool) -> String {
-        let count =
-            |judgement: Judgement| self.tests.values().filter(|one| **one == judgement).count();
+        let count = |judgement: Judgement| self.groups.count(judgement as usize);
+        let violations = self.violating.values().map(|violating| violating.outcomes.len()).sum();
         let verdict = Verdict {
-            tests: self.tests.len(),
-            violations: self.violations.len(),
+            tests: self.groups.len(),
+            violations,
             violating_tests: count(Judgement::Violation),
             unseen: self.unseen.len(),
             inconclusive: count(Judgement::Inconclusive),
@@ -155,6 +150,44 @@ impl Summary {
             _ => Tint::Open,
         };
         format!("{}\n", look.paint(tint, look.fit(&verdict.line).trim_end()))
+    }
+}
+
+impl Violating {
+    /// A line for each outcome; with a request, also the cycle that forbids the first.
+    fn text(&self, look: Look, request: Option<&Request>) -> String {
+        let word = look.paint(Tint::Bad, "VIOLATION");
+        let Self { evidence, machine, finished, .. } = self;
+        let name = look.paint(Tint::Strong, &evidence.test.name);
+        let mut text = String::new();
+        for (index, forbidden) in self.outcomes.iter().enumerate() {
+            let Forbidden { outcome, count, models, explain } = forbidden;
+            let values = outcome_text(&evidence.test, outcome);
+            let models = models.join(", ");
+            let words = format!("{values}, {count} of {finished} runs, forbidden by {models}");
+            let Some(request) = request else {
+                text.push_str(&look.fit(&format!("{word}  {name} on {machine}: {words}")));
+                continue;
+            };
+            if index > 0 {
+                text.push_str(&look.fit(&format!("    also {words}")));
+                continue;
+            }
+            match cycle(evidence, outcome, request) {
+                Some((axiom, way)) => {
+                    let line = format!("{word}  {name} on {machine}: {words} ({axiom})");
+                    text.push_str(&look.fit(&line));
+                    text.push_str(&wrap(&way, look.width));
+                }
+                None => {
+                    let line = format!("{word}  {name} on {machine}: {words}");
+                    text.push_str(&look.fit(&line));
+                    text.push_str("    no execution gives these values\n");
+                }
+            }
+            text.push_str(&look.fit_command(&format!("    why: {explain}")));
+        }
+        text
     }
 }
 

@@ -27,7 +27,7 @@ use crate::options::Format;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip, Status};
 use crate::table::{assignments, draw};
-use crate::terminal::Terminal;
+use crate::terminal::{Look, Terminal};
 
 /// How often a test is run in a trial if nobody says.
 const ITERATIONS: u64 = 2000;
@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let head = [("schema", json!("litmus-tune/1")), ("seed", json!(seed))];
     let mut report = Report::new(terminal, arguments.format.report(), &head);
     let Some(models) = arguments.models.load(&mut report) else {
-        return report.finish(&[], ["", "", ""]);
+        return report.finish(&[], Some(["", "", ""]));
     };
     let is_judgeable = executor::record::unjudgeable(&verbs.nodes()).is_none();
     let targets = targets(arguments, &models, is_judgeable, &mut report);
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         report.exit.raise(Exit::Unknown);
     }
     if arguments.format.report() == Format::Table {
-        let text = table(&trials);
+        let text = table(report.look(), &trials);
         report.terminal.out(&text);
     }
     let found = best(&trials).filter(|trial| trial.score.kinds > 0);
@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         ("options", json!(found.map(|trial| VerbsOptions::as_options(&trial.parameters)))),
         ("interrupted", json!(stop.load(Ordering::Relaxed))),
     ];
-    report.finish(&tail, ["trials with weak outcomes only", "with a VIOLATION", "with none"])
+    report.finish(&tail, Some(["trials with weak outcomes only", "with a VIOLATION", "with none"]))
 }
 
 /// The tests; what is wrong with one is reported.
@@ -105,8 +105,11 @@ fn targets(
     is_judgeable: bool,
     report: &mut Report<'_>,
 ) -> Vec<Target> {
-    let (inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
+    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     unreadable.into_iter().for_each(|problem| report.problem(problem));
+    if let Err(message) = arguments.select.keep(&mut inputs, models) {
+        report.usage_error("no-test-matches", &message);
+    }
     let request = arguments.solver.request();
     let mut targets = Vec::new();
     for input in &inputs {
@@ -114,7 +117,7 @@ fn targets(
         diagnostics.into_iter().for_each(|problem| report.problem(problem));
         let Some((test, source)) = loaded else { continue };
         let asked = match models.of_test(&test, &source) {
-            Ok(asked) => asked,
+            Ok(asked) => arguments.select.models(&test, input, asked),
             Err(unknown) => {
                 problems(&source, unknown).into_iter().for_each(|problem| report.problem(problem));
                 continue;
@@ -273,7 +276,7 @@ impl Tuning<'_, '_> {
 }
 
 /// The trials, and the options that were best.
-fn table(trials: &[Trial]) -> String {
+fn table(look: Look, trials: &[Trial]) -> String {
     let row = |trial: &Trial| {
         let Parameters { instances, rounds, delay, flush, stress, shuffle, pin, .. } =
             &trial.parameters;
@@ -287,7 +290,7 @@ fn table(trials: &[Trial]) -> String {
     let head =
         ["instances", "rounds", "delay", "flush", "stress", "shuffle", "pin", "weak", "weak/s"];
     let rows: Vec<Vec<String>> = trials.iter().map(row).collect();
-    let mut text = draw(&head, &rows, true);
+    let mut text = draw(look, &head, &rows, true);
     match best(trials) {
         Some(trial) if trial.score.kinds > 0 => {
             let options = VerbsOptions::as_options(&trial.parameters);
