@@ -7,7 +7,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use executor::reports::quote;
 use lang::Test;
 use lang::diagnostic::nearest;
 use lang::source::Source;
@@ -183,7 +182,7 @@ impl SelectOption {
             _ => None,
         };
         let hint = hint.unwrap_or("--list without -k lists them all".to_owned());
-        format!("no {what} matches {}; {hint}", quote(&texts.join(" or ")))
+        format!("no {what} matches `{}`; {hint}", texts.join("` or `"))
     }
 
     /// `--list`: the tests that are selected, with the models under which.

@@ -428,3 +428,68 @@ fn watch_checks_again_when_a_file_is_saved() {
     drop(writer);
     assert_eq!(code(&scratch.run("watch nothing.litmus")), 64);
 }
+
+/// Whatever is printed fits the terminal, as COLUMNS says.
+#[test]
+fn lines_are_as_wide_as_the_terminal() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let scratch = Scratch::new("columns");
+    for arguments in [
+        "allowed litmus-suite/rmw-paper",
+        "allowed litmus-suite/rmw-paper -v",
+        "allowed litmus-suite/rmw-paper/RCAS+rcas+w.litmus",
+        "allowed litmus-suite/rmw-paper --model sc",
+        "run litmus-suite/rmw-paper --seed 1 -n 100 --fault completion-at-issue",
+        "run litmus-suite/rmw-paper --seed 1 -n 100 --fault completion-at-issue -v",
+        "run litmus-suite/three-nodes --seed 1 -n 20",
+        "run --list-faults",
+        "models",
+    ] {
+        for width in [60, 80, 100] {
+            let mut command = scratch.command(arguments);
+            command.current_dir(&root).env("COLUMNS", width.to_string());
+            let text = stdout(&command.output().unwrap());
+            assert!(!text.is_empty(), "{arguments}");
+            let wide = text.lines().find(|line| line.chars().count() > width);
+            assert_eq!(wide, None, "{arguments}, {width} columns");
+        }
+    }
+}
+
+/// What a shell joins again is the command that was meant.
+#[test]
+fn a_command_that_is_wrapped_can_be_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let scratch = Scratch::new("wrapped");
+    let arguments =
+        "run litmus-suite/rmw-paper -k CoRW+put-poll-w --seed 1 -n 100 --fault completion-at-issue";
+    let mut command = scratch.command(arguments);
+    let text = stdout(&command.current_dir(&root).env("COLUMNS", "50").output().unwrap());
+    let (_, why) = text.split_once("why: litmus ").unwrap();
+    let mut words = Vec::new();
+    for line in why.lines() {
+        words.push(line.trim_end_matches('\\').trim());
+        if !line.ends_with('\\') {
+            break;
+        }
+    }
+    assert!(words.len() > 1, "{text}");
+    let program = env!("CARGO_BIN_EXE_litmus");
+    let shell = format!("{program} {}", words.join(" \\\n"));
+    let output = Command::new("sh").args(["-c", &shell]).current_dir(&root).output().unwrap();
+    assert!(
+        stdout(&output).starts_with("forbidden under rdma-tso"),
+        "{shell}\n{}",
+        stderr(&output)
+    );
+}
+
+/// The suite that is shipped is without a warning.
+#[test]
+fn the_suite_says_nothing_against_itself() {
+    let scratch = Scratch::new("suite");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = scratch.command("check litmus-suite --deny-warnings");
+    let output = command.current_dir(root).output().unwrap();
+    assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+}

@@ -89,7 +89,7 @@ impl Arguments {
     }
 }
 
-/// How many files may be named for each to get a block of lines instead of one line.
+/// How many tests there may be for each to get a block of lines instead of one line.
 const FEW: usize = 4;
 
 /// Asks about all tests; wrong ones do not keep it from asking about the others.
@@ -132,7 +132,7 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     let engine = arguments.engine;
     let request = Request { engine, max_states, libraries, ..arguments.solver.request() };
     let look = report.look();
-    let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
+    let is_few = inputs.len() <= FEW;
     let in_full = !look.quiet && (is_few || arguments.witness || look.verbose > 0);
     let layout = Layout::new(look, in_full, &inputs);
     report.terminal.begin_progress(inputs.len());

@@ -21,6 +21,7 @@ use clap::{Args, Subcommand};
 use crate::commands::compare::{BoundsOptions, load};
 use crate::exit::Exit;
 use crate::options::{FormatOption, JobsOption};
+use crate::select::SelectOption;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 
@@ -49,8 +50,10 @@ pub struct Common {
     #[arg(long, value_name = "NAME|FILE.cat", default_value = "rdma-tso-rmw")]
     model: String,
     /// The folder that the tests go to; it must be new, empty, or a suite that the same command began
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "DIR", required_unless_present = "list")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    select: SelectOption,
     #[command(flatten)]
     bounds: BoundsOptions,
     #[command(flatten)]
@@ -72,6 +75,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(model) => model,
         Err(exit) => return exit,
     };
+    let has_rules = matches!(arguments.way, Way::Pivot(_));
+    if !has_rules && (common.select.is_some() || common.select.list) {
+        return terminal.usage_error("-k and --list are for rules, which only `gen pivot` has");
+    }
     match &arguments.way {
         Way::Pivot(way) if rma::is_rma(&model) => rma::run(way, &model, terminal),
         Way::Pivot(way) => pivot::run(way, &model, terminal),

@@ -99,7 +99,7 @@ enum BackendName {
     Verbs,
 }
 
-/// How many files may be named for each to get a table instead of one line.
+/// How many tests there may be for each to get a table instead of one line.
 const FEW: usize = 4;
 
 /// Runs all tests; wrong ones do not keep it from running the others.
@@ -236,7 +236,7 @@ fn run_all(
         }
     };
     let stop = stop_on_signal();
-    let is_few = inputs.len() <= FEW && inputs.iter().all(|input| input.is_named);
+    let is_few = inputs.len() <= FEW;
     let mut layout = Layout::new(report.look(), is_few, inputs);
     report.terminal.begin_progress(inputs.len());
     let progress = report.terminal.progress();

@@ -85,12 +85,15 @@ impl<'m> Generation<'m> {
             bounds: bounds.to_string(),
             model,
         };
+        let Some(folder) = &common.output else {
+            return Err("expected -o and a folder".to_owned());
+        };
         // What units cost is not known before they are made.
         let (names, costs): (Vec<String>, Vec<u64>) =
             (0..units).map(|unit| (unit.to_string(), 1)).unzip();
         let output = match common.shard.items(&names, &costs, &origin.head().to_string()) {
-            Some(shard) => Output::Part(Box::new(Part::open(&common.output, &origin, &shard)?)),
-            None => Output::Suite(Box::new(Suite::open(&common.output, &origin)?)),
+            Some(shard) => Output::Part(Box::new(Part::open(folder, &origin, &shard)?)),
+            None => Output::Suite(Box::new(Suite::open(folder, &origin)?)),
         };
         Ok(Self {
             model,

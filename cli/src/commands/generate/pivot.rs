@@ -21,7 +21,6 @@ use crate::exit::Exit;
 use crate::models::LoadedModel;
 use crate::options::Format;
 use crate::ordered::map_in_order;
-use crate::select::SelectOption;
 use crate::terminal::Terminal;
 
 /// Tests that hang on one rule of a model
@@ -41,8 +40,6 @@ pub struct Arguments {
     /// Only this cell of the order tables: 'nrW, nrR' or 'oppo[nrW, nrR]'; can be repeated
     #[arg(long = "cell", value_name = "ROW, COLUMN")]
     pub cells: Vec<String>,
-    #[command(flatten)]
-    pub select: SelectOption,
 }
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
@@ -54,7 +51,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     };
     let vocabulary = Vocabulary::of(&[model.model()]);
     let names: Vec<&String> = changes.iter().map(|change| &change.name).collect();
-    if arguments.select.list {
+    if arguments.common.select.list {
         list(names.iter().map(|name| name.as_str()), common, terminal);
         return Exit::Fine;
     }
@@ -88,7 +85,7 @@ pub fn list<'n>(rules: impl Iterator<Item = &'n str>, common: &Common, terminal:
 /// Those that -k selects.
 fn selected(arguments: &Arguments, mut changes: Vec<Change>) -> Result<Vec<Change>, String> {
     let names: Vec<String> = changes.iter().map(|change| change.name.clone()).collect();
-    let select = &arguments.select;
+    let select = &arguments.common.select;
     changes.retain(|change| select.selects_rule(&change.name));
     match changes.is_empty() && !names.is_empty() {
         true => Err(select.nothing("rule", names.iter().map(String::as_str))),

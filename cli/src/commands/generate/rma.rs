@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     };
     let names: Vec<String> =
         parts.iter().map(|part| format!("{} {}", part.rule, part.bounds)).collect();
-    if arguments.select.list {
+    if common.select.list {
         pivot::list(names.iter().map(String::as_str), common, terminal);
         return Exit::Fine;
     }
@@ -85,7 +85,7 @@ fn parts(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Part>, String
         let names = names.join(", ");
         return Err(format!("there is no rule `{unknown}` in {}, but {names}", model.name()));
     }
-    let select = &arguments.select;
+    let select = &arguments.common.select;
     let is_wanted = |(name, _): &&(String, _)| {
         (arguments.rules.is_empty() || arguments.rules.contains(name)) && select.selects_rule(name)
     };
