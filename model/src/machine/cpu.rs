@@ -1,7 +1,7 @@
 //! Threads: what an instruction does when its turn comes.
 
 use compiler::code::{Instruction, Operation, QueuePairId};
-use lang::program::{LocationId, RegisterId, WorkId};
+use lang::program::{BinaryOp, LocationId, RegisterId, WorkId};
 
 use super::fault::Fault;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Variant};
@@ -89,7 +89,7 @@ impl Machine {
                 atomic_update(state, *register, *location, written);
             }
             Instruction::Faa { register, location, addend } => {
-                let written = state.memory[location.0].wrapping_add(state.value(addend));
+                let written = BinaryOp::Add.apply(state.memory[location.0], state.value(addend));
                 atomic_update(state, *register, *location, Some(written));
             }
             Instruction::Exchange { register, location, value } => {

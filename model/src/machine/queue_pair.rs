@@ -1,6 +1,6 @@
 //! Store buffers and queue pairs: rules 1-13.
 
-use lang::program::LocationId;
+use lang::program::{BinaryOp, LocationId};
 
 use super::fault::{Fault, FaultSet};
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Variant};
@@ -170,7 +170,7 @@ impl Machine {
                 (result, target, (state.memory[target.0] == expected).then_some(desired))
             }
             Item::Rfaa { result, target, addend } => {
-                (result, target, Some(state.memory[target.0].wrapping_add(addend)))
+                (result, target, Some(BinaryOp::Add.apply(state.memory[target.0], addend)))
             }
             _ => return Effect::Continue,
         };

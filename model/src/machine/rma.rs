@@ -17,7 +17,7 @@ mod simulate;
 use compiler::code::CompileError;
 use lang::Test;
 use lang::outcome::{Observed, Outcome, Value};
-use lang::program::{RegisterId, RmaKind, RmaStmt};
+use lang::program::{BinaryOp, RegisterId, RmaKind, RmaStmt};
 use lang::source::Span;
 
 use super::fault::FaultSet;
@@ -344,7 +344,7 @@ fn act(state: &mut State, thread: usize, position: usize, statement: &RmaStmt, a
         (RmaKind::Rga, 0) => values[0] = memory[place(2)],
         (RmaKind::Rga, 1) => {
             values[1] = memory[place(1)];
-            memory[place(1)] = values[0].wrapping_add(values[1]);
+            memory[place(1)] = BinaryOp::Add.apply(values[0], values[1]);
         }
         (RmaKind::Rga, _) => memory[place(0)] = values[1],
         // X = cas(Z^p, Y, W)
