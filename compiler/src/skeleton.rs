@@ -7,6 +7,7 @@
 mod build;
 pub mod calls;
 mod library;
+mod prefix;
 mod spin;
 mod values;
 
@@ -251,6 +252,8 @@ impl Origin {
 pub struct Misuse {
     /// When it happens.
     pub guard: Guard,
+    /// Where it happens.
+    pub point: Point,
     /// A stable name of the rule.
     pub code: &'static str,
     /// What is wrong.
@@ -274,6 +277,15 @@ pub struct Operation {
     pub guard: Guard,
 }
 
+/// A point between statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The thread; `None` for the end of all threads.
+    pub thread: Option<ThreadId>,
+    /// How many events of the skeleton stand before it.
+    pub events: usize,
+}
+
 /// What must hold in every execution that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {
@@ -281,6 +293,17 @@ pub struct Requirement {
     pub when: Guard,
     /// … this must.
     pub then: Guard,
+    /// Where it is asked.
+    pub point: Point,
+}
+
+/// A loop that is left by the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// When that happens.
+    pub guard: Guard,
+    /// Where.
+    pub point: Point,
 }
 
 /// All that executions of a program have in common.
@@ -298,8 +321,8 @@ pub struct Skeleton {
     pub requirements: Vec<Requirement>,
     /// The last value of each register, by register index.
     pub registers: Vec<ValueId>,
-    /// For each loop that is left by the bound: when that happens.
-    pub exceeded: Vec<Guard>,
+    /// Loops that are left by the bound. Executions in which one is do not count.
+    pub exceeded: Vec<Cut>,
     /// For each free choice, the event that happens iff it is chosen (and control is there).
     pub choices: Vec<EventId>,
     /// Uses of libraries that their rules exclude; executions in which one happens do not count.

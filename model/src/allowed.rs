@@ -11,14 +11,18 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::{Outcome, Value};
 use lang::source::Span;
 
+use crate::bound::Loops;
 use crate::execution::Execution;
 use crate::smt::encode::EncodeError;
 use crate::smt::plan::Plan;
-use crate::smt::solver::{Limits, SolverKind};
-use crate::smt::{Consistent, Enumeration, Session, Statistics, enumerate};
+use crate::smt::solver::{Answer, Limits, SolverKind};
+use crate::smt::{Consistent, Session, Statistics, enumerate};
 
 /// How often loops are unrolled where the test does not say.
 pub const DEFAULT_LOOP_BOUND: u32 = 4;
+
+/// What is said where a limit of time was reached.
+pub const OUT_OF_TIME: &str = "the time limit was reached";
 
 /// How to ask.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +136,7 @@ impl<'a> Question<'a> {
             .map_err(|error| vec![self.encode_diagnostic(&error)])
     }
 
-    fn encode_diagnostic(&self, error: &EncodeError) -> Diagnostic {
+    pub(crate) fn encode_diagnostic(&self, error: &EncodeError) -> Diagnostic {
         let at = Span::default();
         match error {
             EncodeError::NoModificationOrder => {
@@ -192,7 +196,16 @@ impl<'a> Question<'a> {
         let mut session = self.session(options, |_| true)?;
         // Asked first: blocking outcomes would hide them.
         let misuses = session.misuses();
-        let Enumeration { outcomes, complete, reason } = enumerate(&mut session, witness);
+        let (outcomes, answer) = enumerate(&mut session, witness);
+        let incomplete = match answer {
+            Answer::Unsatisfiable => match self.loops(options)? {
+                Loops::Within(_) => None,
+                Loops::Beyond => Some(self.beyond_bound()),
+                Loops::Unknown => Some(OUT_OF_TIME.to_owned()),
+            },
+            _ => Some(OUT_OF_TIME.to_owned()),
+        };
+        let (complete, reason) = (incomplete.is_none(), incomplete);
         let mut blocked = Vec::new();
         if outcomes.is_empty() && complete {
             let unanswered = session.unanswered().iter();

@@ -133,7 +133,7 @@ impl Case {
         };
         let mut allowed = self.allowed.get_or_init(before).clone()?;
         let mut session = changed.session(&options, |_| true).ok()?;
-        let within = session.within_bound();
+        let within = session.counted();
         for outcome in &allowed.outcomes {
             session.block(outcome);
         }

@@ -16,9 +16,11 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::Value;
 use lang::source::Span;
 
-use crate::allowed::{Options, Question};
+use crate::allowed::{OUT_OF_TIME, Options, Question};
+use crate::bound::{Complete, Loops};
 use crate::check::{broken_axioms, well_formed};
 use crate::execution::Execution;
+use crate::smt::solver::Answer;
 use crate::smt::{Found, Next, Session};
 
 pub use axiom::Shape;
@@ -49,11 +51,13 @@ pub enum Reason {
     /// the nearest, an axiom is broken.
     Broken(Broken),
     /// Forbidden whatever the model: no execution of the program gives these values.
-    NoCandidate,
+    NoCandidate(Complete),
+    /// Forbidden: the solver proved it. No execution that would show the outcome was found in time.
+    Proved(Complete),
     /// Excluded: the executions that give these values misuse a library, as the diagnostic says, so they do not count.
     Misused(Box<Diagnostic>),
-    /// A limit was reached first.
-    Unknown,
+    /// A bound or a limit was reached first: this one.
+    Unknown(String),
 }
 
 /// An inconsistent execution.
@@ -81,7 +85,7 @@ pub fn explain<'q>(
     options: &Options,
     wanted: &[(usize, Value)],
 ) -> Result<Explanation<'q>, Vec<Diagnostic>> {
-    let reason = match find(question, options, wanted, |_| true)? {
+    let reason = match find(question, options, wanted)? {
         Search::Found(execution) => {
             check(question, &execution)?;
             let broken = broken_axioms(&question.skeleton, &question.model, &execution);
@@ -93,8 +97,8 @@ pub fn explain<'q>(
             }
             Reason::Witness(execution)
         }
-        Search::Unknown => Reason::Unknown,
-        Search::Nothing => excluded(question, options, wanted)?,
+        Search::Unknown(why) => Reason::Unknown(why),
+        Search::Nothing(proof) => excluded(question, options, wanted, proof)?,
     };
     Ok(Explanation { question, reason })
 }
@@ -104,14 +108,14 @@ fn excluded(
     question: &Question<'_>,
     options: &Options,
     wanted: &[(usize, Value)],
+    proof: Complete,
 ) -> Result<Reason, Vec<Diagnostic>> {
     if let Some(misuse) = misused(question, options, wanted, true)? {
         return Ok(misuse);
     }
-    match nearest(question, options, wanted)? {
-        Reason::NoCandidate => {
-            let misuse = misused(question, options, wanted, false)?;
-            Ok(misuse.unwrap_or(Reason::NoCandidate))
+    match nearest(question, options, wanted, proof)? {
+        reason @ (Reason::NoCandidate(_) | Reason::Proved(_)) => {
+            Ok(misused(question, options, wanted, false)?.unwrap_or(reason))
         }
         reason => Ok(reason),
     }
@@ -135,22 +139,30 @@ fn misused(
 
 enum Search {
     Found(Execution),
-    Nothing,
-    Unknown,
+    /// There is none, and nothing was left out.
+    Nothing(Complete),
+    Unknown(String),
 }
 
 fn find(
     question: &Question<'_>,
     options: &Options,
     wanted: &[(usize, Value)],
-    keep: impl Fn(usize) -> bool,
 ) -> Result<Search, Vec<Diagnostic>> {
-    let mut session = question.session(options, keep)?;
-    let Some(assumptions) = assumptions(&session, wanted) else { return Ok(Search::Nothing) };
-    Ok(match session.find(&assumptions) {
+    let mut session = question.session(options, |_| true)?;
+    let answer = match assumptions(&session, wanted) {
+        Some(assumptions) => session.find(&assumptions),
+        None => session.nothing(),
+    };
+    let out_of_time = || Search::Unknown(OUT_OF_TIME.to_owned());
+    Ok(match answer {
         Found::Execution(execution) => Search::Found(*execution),
-        Found::Nothing => Search::Nothing,
-        Found::Unknown => Search::Unknown,
+        Found::Nothing => match question.loops(options)? {
+            Loops::Within(proof) => Search::Nothing(proof),
+            Loops::Beyond => Search::Unknown(question.beyond_bound()),
+            Loops::Unknown => out_of_time(),
+        },
+        Found::Unknown => out_of_time(),
     })
 }
 
@@ -159,7 +171,7 @@ fn assumptions(
     wanted: &[(usize, Value)],
 ) -> Option<Vec<crate::smt::cnf::Lit>> {
     let mut assumptions = session.showing(wanted)?;
-    assumptions.extend(session.within_bound());
+    assumptions.extend(session.counted());
     Some(assumptions)
 }
 
@@ -168,18 +180,25 @@ fn nearest(
     question: &Question<'_>,
     options: &Options,
     wanted: &[(usize, Value)],
+    proof: Complete,
 ) -> Result<Reason, Vec<Diagnostic>> {
     let axioms = question.model.axioms.len();
     let mut best: Option<Broken> = None;
+    let mut is_all = true;
     // The one past the last is what the model says of ⊤.
     for dropped in 0..=axioms {
         candidates(question, options, wanted, |axiom| axiom != dropped, &mut best)?;
     }
     if best.is_none() {
-        candidates(question, options, wanted, |_| false, &mut best)?;
+        is_all = candidates(question, options, wanted, |_| false, &mut best)?;
     }
-    Ok(best.map_or(Reason::NoCandidate, Reason::Broken))
+    // Under another model, a loop might run longer.
+    is_all &= question.skeleton.exceeded.is_empty();
+    let without = if is_all { Reason::NoCandidate(proof) } else { Reason::Proved(proof) };
+    Ok(best.map_or(without, Reason::Broken))
 }
+
+/// Compares executions that the axioms allow for which `keep` says so; whether the search came to its end.
 
 fn candidates(
     question: &Question<'_>,
@@ -187,11 +206,13 @@ fn candidates(
     wanted: &[(usize, Value)],
     keep: impl Fn(usize) -> bool,
     best: &mut Option<Broken>,
-) -> Result<(), Vec<Diagnostic>> {
+) -> Result<bool, Vec<Diagnostic>> {
     let mut session = question.session(options, keep)?;
-    let Some(assumptions) = assumptions(&session, wanted) else { return Ok(()) };
+    let Some(assumptions) = assumptions(&session, wanted) else {
+        return Ok(matches!(session.nothing(), Found::Nothing));
+    };
     let mut found = Vec::new();
-    session.each(&assumptions, &mut |at| {
+    let answer = session.each(&assumptions, &mut |at| {
         found.push(at.execution());
         if found.len() < CANDIDATES { Next::OtherExecution } else { Next::Stop }
     });
@@ -203,7 +224,7 @@ fn candidates(
             *best = Some(broken);
         }
     }
-    Ok(())
+    Ok(answer != Answer::Unknown)
 }
 
 fn check(question: &Question<'_>, execution: &Execution) -> Result<(), Vec<Diagnostic>> {

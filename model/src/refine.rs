@@ -19,6 +19,7 @@ use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
 use crate::allowed::{MISUSES, Options, Question};
+use crate::bound::Loops;
 use crate::explain::explain;
 use crate::smt::Found;
 
@@ -161,9 +162,8 @@ impl Refinement {
         let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
         let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
         let mut session = lower.session(options, |_| true).map_err(first)?;
-        let beyond = session.beyond_bound();
-        let cut_off = !matches!(session.find(&beyond), Found::Nothing);
-        let within = session.within_bound();
+        let cut_off = !matches!(lower.loops(options).map_err(first)?, Loops::Within(_));
+        let within = session.counted();
         if matches!(session.find(&within), Found::Nothing) {
             return Ok(Answer::Nothing);
         }

@@ -8,6 +8,7 @@ pub mod cnf;
 mod consistent;
 pub mod encode;
 pub mod plan;
+pub mod prefix;
 pub mod solver;
 pub mod theory;
 pub mod z3;
@@ -23,18 +24,9 @@ use cnf::Lit;
 pub use consistent::Consistent;
 use encode::values::Extra;
 use encode::{Candidate, EncodeError, Encoding};
-use plan::{NodeIndex, Op, Plan, PlanError};
+use plan::{NodeIndex, Op, Plan};
 use solver::{Answer, Limits, Solver, SolverKind};
 use theory::{Evaluation, Facts};
-
-/// Why a test cannot be put to the solver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The model cannot be laid out.
-    Plan(PlanError),
-    /// The program cannot be encoded.
-    Encode(EncodeError),
-}
 
 /// What was asked and found on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +52,8 @@ pub struct Session<'a> {
     extra: Extra,
     /// The limits were reached before all values were known.
     incomplete: bool,
+    /// What is asked for comes to the bound on loops.
+    is_beyond: bool,
     /// What was asked and found so far.
     pub statistics: Statistics,
 }
@@ -95,8 +89,32 @@ impl<'a> Session<'a> {
         model: &Model,
         plan: &'a Plan,
         observables: &'a [Observable],
+        solver: (SolverKind, &Limits),
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Self, EncodeError> {
+        Self::start((skeleton, plan, observables), model, solver, keep, false)
+    }
+
+    /// A session about executions of a skeleton of prefixes that come to the bound on loops.
+    ///
+    /// # Errors
+    /// See [`EncodeError`].
+    pub fn beyond_bound(
+        prefixes: &'a Skeleton,
+        model: &Model,
+        plan: &'a Plan,
+        solver: (SolverKind, &Limits),
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Self, EncodeError> {
+        Self::start((prefixes, plan, &[]), model, solver, keep, true)
+    }
+
+    fn start(
+        (skeleton, plan, observables): (&'a Skeleton, &'a Plan, &'a [Observable]),
+        model: &Model,
         (kind, limits): (SolverKind, &Limits),
         keep: impl Fn(usize) -> bool,
+        is_beyond: bool,
     ) -> Result<Self, EncodeError> {
         let extra = Extra::new();
         let encoding = Encoding::new(skeleton, plan, observables, &extra)?;
@@ -122,17 +140,19 @@ impl<'a> Session<'a> {
             shown: observables,
             extra,
             incomplete: false,
+            is_beyond,
             statistics,
         };
         session.complete_domains()?;
         Ok(session)
     }
 
-    /// Makes the encoding again until its domains list every value that a consistent execution has.
+    /// Makes the encoding again until its domains list every value that a consistent execution has, be it one that
+    /// misuses a library.
     fn complete_domains(&mut self) -> Result<(), EncodeError> {
         while self.encoding.values.other != Lit::FALSE {
-            let mut other = self.within_bound();
-            other.push(self.encoding.values.other);
+            let exceeded = self.encoding.exceeded.negate_if(!self.is_beyond);
+            let other = [exceeded, self.encoding.values.other];
             let mut missing = Extra::new();
             let answer = self.search(&other, &mut |at| {
                 let Candidate { encoding, is_true } = at.candidate;
@@ -168,6 +188,11 @@ impl<'a> Session<'a> {
             (Answer::Unsatisfiable, _) => Found::Nothing,
             _ => Found::Unknown,
         }
+    }
+
+    /// The answer to a question about values that no domain lists.
+    pub fn nothing(&self) -> Found {
+        if self.incomplete { Found::Unknown } else { Found::Nothing }
     }
 
     /// Looks for consistent executions in which the assumptions hold, one after the other, as long as the caller goes on. What the
@@ -227,14 +252,10 @@ impl<'a> Session<'a> {
         answer
     }
 
-    /// The assumptions under which no loop is left by the bound, and no library misused.
-    pub fn within_bound(&self) -> Vec<Lit> {
-        vec![!self.encoding.exceeded, !self.encoding.any_misuse]
-    }
-
-    /// The assumptions under which some loop is left by the bound.
-    pub fn beyond_bound(&self) -> Vec<Lit> {
-        vec![self.encoding.exceeded, !self.encoding.any_misuse]
+    /// The assumptions under which no library is misused, and no loop left by the bound, or some loop is where the
+    /// session is about that.
+    pub fn counted(&self) -> Vec<Lit> {
+        vec![self.encoding.exceeded.negate_if(!self.is_beyond), !self.encoding.any_misuse]
     }
 
     /// The misuses of the skeleton that some execution has, by their index. What limits hide is not among them.
@@ -312,44 +333,18 @@ fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
     axioms
 }
 
-/// The outcomes that a session finds.
-pub struct Enumeration {
-    /// Outcomes over all observables.
-    pub outcomes: BTreeSet<Outcome>,
-    /// Whether the solver proved that there is no other.
-    pub complete: bool,
-    /// Why not, if not.
-    pub reason: Option<String>,
-}
-
-/// Enumerates all outcomes of a session; `witness` is given an execution that shows it for each.
+/// The outcomes within the bound on loops that a session finds, and whether the solver proved that there is no other;
+/// `witness` is given an execution that shows it for each.
 pub fn enumerate(
     session: &mut Session<'_>,
     witness: &mut dyn FnMut(&Consistent<'_>),
-) -> Enumeration {
+) -> (BTreeSet<Outcome>, Answer) {
     let mut outcomes = BTreeSet::new();
-    let within = session.within_bound();
-    let stopped = |outcomes| Enumeration {
-        outcomes,
-        complete: false,
-        reason: Some("the time limit was reached".to_owned()),
-    };
-    // Asked first: blocking outcomes would hide the executions beyond the bound.
-    let beyond = session.beyond_bound();
-    let exceeded = match session.find(&beyond) {
-        Found::Execution(_) => true,
-        Found::Nothing => false,
-        Found::Unknown => return stopped(outcomes),
-    };
+    let within = session.counted();
     let answer = session.each(&within, &mut |at| {
         outcomes.insert(at.outcome());
         witness(at);
         Next::OtherOutcome
     });
-    if answer != Answer::Unsatisfiable {
-        return stopped(outcomes);
-    }
-    let bound = session.skeleton.loop_bound;
-    let reason = exceeded.then(|| format!("a loop can run more than {bound} times"));
-    Enumeration { outcomes, complete: !exceeded, reason }
+    (outcomes, answer)
 }

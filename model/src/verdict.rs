@@ -7,6 +7,7 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::{Claim, Condition, Expectation, Operand, Outcome, Value};
 
 use crate::allowed::{Allowed, Options, Question};
+use crate::bound::{Complete, Loops};
 use crate::smt::{Found, Session};
 
 /// What the engine says of a claim.
@@ -92,8 +93,8 @@ pub fn ask(
         return by_outcomes(question, (model, is_own), options);
     }
     let mut session = question.session(options, |_| true)?;
-    // Asked only where it matters: whether there are executions beyond the bound on loops.
-    let mut beyond = None;
+    // Asked only where it matters.
+    let mut loops = None;
     let mut checked = Vec::new();
     for expectation in claims() {
         let (expected, looked_for) = looked_for(&expectation.claim);
@@ -102,14 +103,17 @@ pub fn ask(
             return by_outcomes(question, (model, is_own), options);
         };
         let found = match some(&mut session, &cases) {
-            Found::Execution(_) => Some(true),
-            Found::Unknown => None,
+            Found::Execution(_) => Search::Found,
+            Found::Unknown => Search::Unknown,
             Found::Nothing => {
-                let beyond = beyond.get_or_insert_with(|| {
-                    let assumptions = session.beyond_bound();
-                    !matches!(session.find(&assumptions), Found::Nothing)
-                });
-                (!*beyond).then_some(false)
+                let known = match loops {
+                    Some(known) => known,
+                    None => *loops.insert(question.loops(options)?),
+                };
+                match known {
+                    Loops::Within(proof) => Search::Nothing(proof),
+                    Loops::Beyond | Loops::Unknown => Search::Unknown,
+                }
             }
         };
         let verdict = answer(wanted, found);
@@ -163,7 +167,7 @@ fn some(session: &mut Session<'_>, cases: &[Vec<(usize, Value)>]) -> Found {
     let mut answer = Found::Nothing;
     for case in cases {
         let Some(mut assumptions) = session.showing(case) else { continue };
-        assumptions.extend(session.within_bound());
+        assumptions.extend(session.counted());
         match session.find(&assumptions) {
             Found::Nothing => {}
             Found::Unknown => answer = Found::Unknown,
@@ -202,15 +206,23 @@ fn looked_for(claim: &Claim) -> (Verdict, Option<(&Condition, bool)>) {
     }
 }
 
-/// What follows from whether an outcome was found that meets a condition (`wanted`), or fails it; `None` if that is
-/// not known.
-fn answer(wanted: bool, found: Option<bool>) -> Verdict {
+/// What became of a search for an outcome.
+#[derive(Clone, Copy)]
+enum Search {
+    Found,
+    /// There is none, and nothing was left out.
+    Nothing(Complete),
+    Unknown,
+}
+
+/// What follows from a search for an outcome that meets a condition (`wanted`), or fails it.
+fn answer(wanted: bool, found: Search) -> Verdict {
     match (found, wanted) {
-        (Some(true), true) => Verdict::Allowed,
-        (Some(true), false) => Verdict::NotAlways,
-        (Some(false), true) => Verdict::Forbidden,
-        (Some(false), false) => Verdict::Always,
-        (None, _) => Verdict::Unknown,
+        (Search::Found, true) => Verdict::Allowed,
+        (Search::Found, false) => Verdict::NotAlways,
+        (Search::Nothing(_), true) => Verdict::Forbidden,
+        (Search::Nothing(_), false) => Verdict::Always,
+        (Search::Unknown, _) => Verdict::Unknown,
     }
 }
 
@@ -221,8 +233,12 @@ fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {
         (_, Some((condition, wanted))) => {
             let meets =
                 |outcome| if wanted { condition.holds(outcome) } else { condition.fails(outcome) };
-            let found = allowed.outcomes.iter().any(meets);
-            answer(wanted, (found || allowed.complete).then_some(found))
+            let found = match allowed.proof() {
+                _ if allowed.outcomes.iter().any(meets) => Search::Found,
+                Some(proof) => Search::Nothing(proof),
+                None => Search::Unknown,
+            };
+            answer(wanted, found)
         }
         (_, None) => Verdict::Unknown,
     };

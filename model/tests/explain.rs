@@ -161,7 +161,7 @@ fn candidates(
     let mut session = question
         .session(&Options::default(), |_| false)
         .map_err(|diagnostics| diagnostics[0].message.clone())?;
-    let within = session.within_bound();
+    let within = session.counted();
     allowed.iter().for_each(|outcome| session.block(outcome));
     let mut found = Vec::new();
     while found.len() < CANDIDATES {

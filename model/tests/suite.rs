@@ -196,7 +196,7 @@ fn vacuous_conditions(
     waiting.retain(|expectation| matches!(expectation.claim, Claim::Forbidden(_)));
     // Without axioms there can be very many candidates; most conditions are met by the first few.
     while !waiting.is_empty() {
-        let within = session.within_bound();
+        let within = session.counted();
         let Found::Execution(candidate) = session.find(&within) else { break };
         session.block(&candidate.outcome);
         waiting.retain(|expectation| {

@@ -123,7 +123,7 @@ fn explain_under(
         terminal.note(&format!("explained under {}; the test also names {others}", model.name()));
     }
     let mut exit = match explanation.reason {
-        Reason::Unknown => Exit::Unknown,
+        Reason::Unknown(_) => Exit::Unknown,
         _ => Exit::Fine,
     };
     exit.raise(show(arguments, &explanation, source, terminal));

@@ -11,8 +11,8 @@ use lang::source::Span;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Condition, Event, EventId, Guard, Operation, Origin, Requirement, Skeleton, Stamp, Value,
-    ValueId, calls::call_name, library::Users, spin,
+    Condition, Cut, Event, EventId, Guard, Operation, Origin, Point, Requirement, Skeleton, Stamp,
+    Value, ValueId, calls::call_name, library::Users, spin,
 };
 use crate::library::{Libraries, Prepared};
 
@@ -222,7 +222,8 @@ impl<'a> Builder<'a> {
             }
         }
         if self.live != Guard::FALSE {
-            self.skeleton.exceeded.push(self.live);
+            let cut = Cut { guard: self.live, point: self.point() };
+            self.skeleton.exceeded.push(cut);
         }
         self.live = Guard::FALSE;
         for (guard, registers) in self.exits.pop().unwrap_or_default() {
@@ -233,9 +234,15 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Where the thread at hand is.
+    pub(super) fn point(&self) -> Point {
+        Point { thread: Some(self.thread), events: self.skeleton.events.len() }
+    }
+
     pub(super) fn require(&mut self, when: Guard, then: Guard) {
         if when != Guard::FALSE && then != Guard::TRUE {
-            self.skeleton.requirements.push(Requirement { when, then });
+            let point = self.point();
+            self.skeleton.requirements.push(Requirement { when, then, point });
         }
     }
 

@@ -293,7 +293,8 @@ impl Builder<'_> {
         related: Option<(Span, &'static str)>,
     ) {
         if guard != Guard::FALSE {
-            self.skeleton.misuses.push(Misuse { guard, code, message, span, related });
+            let point = self.point();
+            self.skeleton.misuses.push(Misuse { guard, point, code, message, span, related });
         }
     }
 
@@ -316,6 +317,7 @@ impl Builder<'_> {
 
     /// Those who must call equally often do.
     pub(super) fn program_ends(&mut self) {
+        let first = self.skeleton.misuses.len();
         for ((number, rule, object), counted) in std::mem::take(&mut self.users.counted) {
             let library = &self.libraries.all[number];
             let RuleKind::Equal(name) = &library.rules[rule].kind else { continue };
@@ -351,6 +353,9 @@ impl Builder<'_> {
                 let span = place.or(*other_place).unwrap_or(object.span);
                 self.misuse(differ, "unequal-calls", message, span, None);
             }
+        }
+        for misuse in &mut self.skeleton.misuses[first..] {
+            misuse.point.thread = None;
         }
     }
 

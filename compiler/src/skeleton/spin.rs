@@ -83,6 +83,21 @@ pub fn is_idle(skeleton: &Skeleton, first: usize, live: Guard) -> bool {
     })
 }
 
+impl Skeleton {
+    /// Whether a condition certainly holds where another does: it is one of those of which that is the conjunction.
+    pub fn implies(&self, condition: Guard, other: Guard) -> bool {
+        let (mut known, mut asked) = (BTreeSet::from([Guard::TRUE]), BTreeSet::new());
+        conjuncts(self, condition, &mut known);
+        conjuncts(self, other, &mut asked);
+        let is_known = |guard: &Guard| {
+            let is_split =
+                !guard.negated && matches!(self.conditions[guard.condition], Condition::And(..));
+            is_split || known.contains(guard)
+        };
+        asked.iter().all(is_known)
+    }
+}
+
 /// The conditions of which a condition is the conjunction.
 fn conjuncts(skeleton: &Skeleton, guard: Guard, found: &mut BTreeSet<Guard>) {
     found.insert(guard);

@@ -226,7 +226,7 @@ fn says(
             continue;
         };
         let Ok(mut session) = question.session(&options, |_| true) else { continue };
-        let within = session.within_bound();
+        let within = session.counted();
         let explains = violations.iter().any(|outcome| {
             let Some(mut assumptions) = session.showing(&wanted(outcome)) else { return false };
             assumptions.extend(&within);

@@ -148,11 +148,15 @@ fn add_explanation(found: &mut Found, test: &JudgedRecord, by: &By, request: &Re
                 broken.axiom
             );
         }
-        Reason::NoCandidate => {
+        Reason::NoCandidate(_) => {
             finding.why = "no execution of the program gives these values, whatever the memory model: a value came from nowhere, or an atomic operation was not one".to_owned();
         }
         Reason::Misused(misuse) => finding.why.clone_from(&misuse.message),
-        Reason::Witness(_) | Reason::Unknown => return,
+        Reason::Proved(_) => {
+            finding.why =
+                format!("{model} has no consistent execution with this outcome (proved).");
+        }
+        Reason::Witness(_) | Reason::Unknown(_) => return,
     }
     let chain = explanation.chain(&test.source);
     let steps = chain.map(|chain| chain.steps).unwrap_or_default().into_iter();

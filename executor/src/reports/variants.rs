@@ -106,7 +106,7 @@ fn allows(model: &Model, test: &JudgedRecord, outcome: &Outcome, request: &Reque
     let Ok(mut session) = question.session(&options, |_| true) else { return false };
     let values: Vec<(usize, Value)> = outcome.0.iter().copied().enumerate().collect();
     let Some(mut assumptions) = session.showing(&values) else { return false };
-    assumptions.extend(session.within_bound());
+    assumptions.extend(session.counted());
     matches!(session.find(&assumptions), Answer::Execution(_))
 }
 
@@ -420,7 +420,7 @@ fn extra(variant: &Model, name: &str, judged: &Judged, request: &Request<'_>) ->
                 .iter()
                 .chain(test.seen.outcomes.keys())
                 .for_each(|one| session.block(one));
-            let within = session.within_bound();
+            let within = session.counted();
             matches!(session.find(&within), Answer::Execution(_))
         })
         .count()

@@ -139,7 +139,7 @@ fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str)
         return (allowed.outcomes.len() as u64, allowed.complete);
     }
     let mut session = question.session(&options, |_| true).expect("it can be encoded");
-    let within = session.within_bound();
+    let within = session.counted();
     let mut executions = 0;
     let answer = session.each(&within, &mut |_| {
         executions += 1;

@@ -142,7 +142,7 @@ impl<'a> View<'a> {
         if self.skeleton.misuses.iter().any(|misuse| self.holds(misuse.guard) == Some(true)) {
             return Err("a library is used against its rules".to_owned());
         }
-        if self.skeleton.exceeded.iter().any(|guard| self.holds(*guard) == Some(true)) {
+        if self.skeleton.exceeded.iter().any(|cut| self.holds(cut.guard) == Some(true)) {
             return Err("a loop runs beyond its bound".to_owned());
         }
         Ok(())

@@ -17,7 +17,7 @@ impl Explanation<'_> {
         let (execution, steps) = match &self.reason {
             Reason::Witness(execution) => (execution, &[][..]),
             Reason::Broken(Broken { execution, steps, .. }) => (execution, &steps[..]),
-            Reason::NoCandidate | Reason::Misused(_) | Reason::Unknown => return None,
+            _ => return None,
         };
         let words = Words { question: self.question, source, execution };
         let mut out = String::new();

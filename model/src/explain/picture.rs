@@ -61,7 +61,7 @@ impl Explanation<'_> {
         let (execution, steps) = match &self.reason {
             Reason::Witness(execution) => (execution, &[][..]),
             Reason::Broken(Broken { execution, steps, .. }) => (execution, &steps[..]),
-            Reason::NoCandidate | Reason::Misused(_) | Reason::Unknown => return None,
+            _ => return None,
         };
         let words = Words { question: self.question, source, execution };
         let arrows = self.arrows();
@@ -127,7 +127,7 @@ impl Explanation<'_> {
         let (execution, steps) = match &self.reason {
             Reason::Broken(Broken { execution, steps, .. }) => (execution, &steps[..]),
             Reason::Witness(execution) => (execution, &[][..]),
-            Reason::NoCandidate | Reason::Misused(_) | Reason::Unknown => return Vec::new(),
+            _ => return Vec::new(),
         };
         let is_step = |edge: Edge| steps.iter().any(|step| (step.from, step.to) == edge);
         let mut arrows: Vec<Arrow> = Vec::new();

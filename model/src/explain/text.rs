@@ -16,7 +16,7 @@ impl Explanation<'_> {
         let _ = match &self.reason {
             Reason::Witness(execution) => self.witness(source, execution, &mut out),
             Reason::Broken(broken) => self.broken(source, broken, &mut out),
-            Reason::NoCandidate => writeln!(
+            Reason::NoCandidate(_) => writeln!(
                 out,
                 "forbidden: no execution of the program gives these values, whatever the memory model"
             ),
@@ -30,7 +30,14 @@ impl Explanation<'_> {
                     misuse.message
                 )
             }
-            Reason::Unknown => writeln!(out, "unknown: a time limit was reached first"),
+            Reason::Proved(_) => writeln!(
+                out,
+                "forbidden under {}: the solver proved it; no execution that would show it was found in time",
+                self.question.model.name
+            ),
+            Reason::Unknown(why) => {
+                writeln!(out, "unknown under {}: {why}", self.question.model.name)
+            }
         };
         out
     }
@@ -141,7 +148,8 @@ impl Explanation<'_> {
         use serde_json::json;
         let mut value = match &self.reason {
             Reason::Witness(_) => json!({ "verdict": "allowed" }),
-            Reason::NoCandidate => json!({ "verdict": "forbidden", "reason": "no-candidate" }),
+            Reason::NoCandidate(_) => json!({ "verdict": "forbidden", "reason": "no-candidate" }),
+            Reason::Proved(_) => json!({ "verdict": "forbidden", "reason": "proved" }),
             Reason::Misused(misuse) => json!({
                 "verdict": "forbidden",
                 "reason": "not-well-formed",
@@ -149,7 +157,7 @@ impl Explanation<'_> {
                 "message": misuse.message,
                 "line": source.line_column(misuse.span.start).0,
             }),
-            Reason::Unknown => json!({ "verdict": "unknown" }),
+            Reason::Unknown(why) => json!({ "verdict": "unknown", "reason": why }),
             Reason::Broken(broken) => self.broken_json(source, broken),
         };
         value["test"] = json!(self.question.test.name);

@@ -50,7 +50,7 @@ pub fn others(
         Question::new(test, model, crate::library::shipped(), None).map_err(undecided)?;
     let mut session = question.session(&Options::default(), |_| true).map_err(undecided)?;
     known.iter().for_each(|outcome| session.block(outcome));
-    let within = session.within_bound();
+    let within = session.counted();
     let mut found = BTreeSet::new();
     let answer = session.each(&within, &mut |at| {
         let outcome = at.outcome();

@@ -77,7 +77,7 @@ impl Encoding {
         let executed: Vec<Lit> =
             skeleton.events.iter().map(|event| encoder.values.guard(event.guard)).collect();
         let exceeded: Vec<Lit> =
-            skeleton.exceeded.iter().map(|guard| encoder.values.guard(*guard)).collect();
+            skeleton.exceeded.iter().map(|cut| encoder.values.guard(cut.guard)).collect();
         let exceeded = encoder.cnf.or_all(&exceeded);
         let order = modification_order(plan, &choices);
         let misused: Vec<Lit> =

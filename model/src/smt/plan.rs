@@ -3,7 +3,7 @@
 //! Sets are kept as identities, so that `[S]` is S itself and one set of operators serves both types.
 
 mod base;
-mod bounds;
+pub mod bounds;
 
 use compiler::skeleton::Skeleton;
 use lang::cat::model::{

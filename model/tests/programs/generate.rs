@@ -52,7 +52,7 @@ pub fn generate(seed: u64) -> Program {
             Writer { random: &mut random, scope, registers: 0, fresh: 0, issued: Vec::new() };
         bodies.push((node as usize, (0..count).map(|_| writer.statement(0)).collect()));
     }
-    Program { name: format!("random-{seed}"), nodes: declared, threads: bodies }
+    Program { name: format!("random-{seed}"), loops: 3, nodes: declared, threads: bodies }
 }
 
 const LOCATIONS: [&str; 2] = ["x", "y"];

@@ -1,10 +1,12 @@
 //! Random programs as litmus text, and what tests do with them. Shared by the tests that need programs.
 
 mod generate;
+mod loops;
 mod shrink;
 mod text;
 
 pub use generate::generate;
+pub use loops::looping;
 pub use shrink::shrink;
 pub use text::{Program, Statement};
 

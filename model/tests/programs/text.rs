@@ -6,6 +6,8 @@ use std::fmt::{Display, Formatter, Result};
 #[derive(Clone, Debug)]
 pub struct Program {
     pub name: String,
+    /// The bound on loops.
+    pub loops: u32,
     /// The declarations of each node.
     pub nodes: Vec<Vec<String>>,
     /// The node of each thread, from 1, and its statements.
@@ -22,7 +24,7 @@ pub enum Statement {
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        writeln!(f, "litmus {}\nbound loops = 3\n", self.name)?;
+        writeln!(f, "litmus {}\nbound loops = {}\n", self.name, self.loops)?;
         let columns: Vec<String> = self.nodes.iter().map(|names| names.join(", ")).collect();
         writeln!(f, "  {}\n  ----------", columns.join("  ||  "))?;
         for (index, (node, body)) in self.threads.iter().enumerate() {

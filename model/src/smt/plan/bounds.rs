@@ -9,6 +9,12 @@ use crate::relation::Relation;
 
 /// A relation that holds all that a node relates in any execution.
 pub fn at_most(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Relation {
+    let all = || Relation::from_fn(plan.size, |_, _| true);
+    up_to(plan, skeleton, node).pop().unwrap_or_else(all)
+}
+
+/// The same for this node and all before it.
+pub fn up_to(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Vec<Relation> {
     let values = Evaluation::new(plan, Facts::all_events(plan));
     let size = plan.size;
     let all = Relation::from_fn(size, |_, _| true);
@@ -63,11 +69,11 @@ pub fn at_most(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Relation {
         };
         bounds.push(bound);
     }
-    bounds.pop().unwrap_or(all)
+    bounds
 }
 
 /// Each write to each other read of its location.
-fn reads_from(skeleton: &Skeleton) -> Relation {
+pub fn reads_from(skeleton: &Skeleton) -> Relation {
     let events = &skeleton.events;
     Relation::from_fn(events.len(), |write, read| {
         let (from, to) = (&events[write], &events[read]);

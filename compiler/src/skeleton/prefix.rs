@@ -1,0 +1,213 @@
+//! Prefixes of executions: every thread may stop before any of its events, and what it handed to the NIC may be
+//! done in part.
+//!
+//! A loop that is left by the bound ends an execution of the skeleton there. Whether any execution comes so far
+//! cannot be asked of whole executions: another thread may wait for what the loop's thread does later. It is asked
+//! of prefixes. Each execution of the program has a first moment at which a loop exceeds the bound, if any does;
+//! what has happened by then is a prefix of the skeleton.
+
+use std::collections::BTreeMap;
+
+use lang::program::ThreadId;
+
+use super::{Condition, EventId, Guard, Point, Requirement, Skeleton, Stamp, Value, ValueId};
+
+impl Stamp {
+    /// Whether the thread itself does it, one after the other in program order; the NIC does the others.
+    pub fn is_in_turn(self) -> bool {
+        matches!(
+            self,
+            Self::CpuRead
+                | Self::CpuWrite
+                | Self::CpuRmw
+                | Self::Fence
+                | Self::Wait
+                | Self::GlobalFence
+                | Self::Flush
+        )
+    }
+}
+
+impl Skeleton {
+    /// The skeleton of all prefixes of executions: at least those that the program has, and perhaps others. Of each
+    /// pair of `causes`, a prefix that has the second event has the first, if that happens at all.
+    ///
+    /// [`Skeleton::exceeded`] holds for those that come to a loop's bound. Events keep their numbers. What registers
+    /// hold in the end has no meaning.
+    pub fn prefixes(&self, causes: impl Iterator<Item = (EventId, EventId)>) -> Skeleton {
+        let mut maker = Maker {
+            original: self,
+            prefix: self.clone(),
+            reached: BTreeMap::new(),
+            reads: vec![None; self.values.len()],
+        };
+        for id in self.event_ids() {
+            maker.event(id);
+        }
+        maker.dependencies();
+        for (cause, event) in causes {
+            maker.requires(event, &[cause]);
+        }
+        maker.points();
+        maker.prefix
+    }
+}
+
+struct Maker<'a> {
+    original: &'a Skeleton,
+    prefix: Skeleton,
+    /// For each thread: the events that it does in turn, each with whether the thread comes so far.
+    reached: BTreeMap<ThreadId, Vec<(EventId, Guard)>>,
+    /// By value: the reads that it is computed from, where known already.
+    reads: Vec<Option<Vec<EventId>>>,
+}
+
+impl Maker<'_> {
+    fn condition(&mut self, condition: Condition) -> Guard {
+        self.prefix.conditions.push(condition);
+        Guard { condition: self.prefix.conditions.len() - 1, negated: false }
+    }
+
+    fn and(&mut self, left: Guard, right: Guard) -> Guard {
+        match (left, right) {
+            (Guard::TRUE, other) | (other, Guard::TRUE) => other,
+            _ if left == Guard::FALSE || right == Guard::FALSE => Guard::FALSE,
+            _ => self.condition(Condition::And(left, right)),
+        }
+    }
+
+    /// The event may not have happened yet.
+    fn event(&mut self, id: EventId) {
+        let event = self.original.event(id);
+        let Some(thread) = event.thread else { return };
+        let (guard, is_in_turn) = (event.guard, event.stamp.is_in_turn());
+        let before = self.last(thread);
+        let number = self.prefix.choices.len();
+        self.prefix.choices.push(id);
+        let choice = self.condition(Condition::Choice(number));
+        let reached = self.and(before, choice);
+        self.prefix.events[id.0].guard = self.and(guard, reached);
+        if is_in_turn {
+            self.reached.entry(thread).or_default().push((id, reached));
+        }
+    }
+
+    /// Whether a thread has done all that it has come to so far in turn.
+    fn last(&self, thread: ThreadId) -> Guard {
+        let turns = self.reached.get(&thread);
+        turns.and_then(|turns| turns.last()).map_or(Guard::TRUE, |(_, reached)| *reached)
+    }
+
+    /// What is computed from a read happens after the read.
+    fn dependencies(&mut self) {
+        for id in self.original.event_ids() {
+            let event = self.original.event(id);
+            let (guard, written) = (event.guard, event.written);
+            let read = event.read.filter(|read| self.original.values[read.0] != Value::Read(id));
+            let mut sources = self.behind_guard(guard);
+            for value in written.into_iter().chain(read) {
+                sources.extend(self.behind(value));
+            }
+            sources.retain(|source| *source < id);
+            self.requires(id, &sources);
+        }
+        for operation in &mut self.prefix.operations {
+            // What is not complete yet answers no poll.
+            operation.guard = self.prefix.events[operation.completion.0].guard;
+        }
+    }
+
+    /// If an event has happened, these earlier ones of its thread have.
+    fn requires(&mut self, event: EventId, earlier: &[EventId]) {
+        let when = self.prefix.event(event).guard;
+        let then = self.done(earlier);
+        if then != Guard::TRUE {
+            let point = Point { thread: None, events: 0 };
+            self.prefix.requirements.push(Requirement { when, then, point });
+        }
+    }
+
+    /// Each of these events of a thread has happened, if it does at all; what the thread does in turn is known to
+    /// have.
+    fn done(&mut self, events: &[EventId]) -> Guard {
+        let mut all = Guard::TRUE;
+        for id in events {
+            let event = self.original.event(*id);
+            if event.thread.is_none() || event.stamp.is_in_turn() {
+                continue;
+            }
+            let missing = self.and(event.guard, !self.prefix.event(*id).guard);
+            all = self.and(all, !missing);
+        }
+        all
+    }
+
+    /// What is asked at points of threads is asked only of those that come so far.
+    fn points(&mut self) {
+        let old = self.original.requirements.len();
+        for index in 0..old {
+            let Requirement { when, then, point } = self.original.requirements[index];
+            let passed = self.passed(point, when);
+            let sources = self.behind_guard(then);
+            let known = self.done(&sources);
+            self.prefix.requirements[index].when = self.and(passed, known);
+        }
+        for index in 0..self.prefix.exceeded.len() {
+            let cut = self.original.exceeded[index];
+            self.prefix.exceeded[index].guard = self.passed(cut.point, cut.guard);
+        }
+        for index in 0..self.prefix.misuses.len() {
+            let (point, guard) =
+                (self.original.misuses[index].point, self.original.misuses[index].guard);
+            self.prefix.misuses[index].guard = self.passed(point, guard);
+        }
+    }
+
+    /// Whether a condition holds at a point that has been passed.
+    fn passed(&mut self, point: Point, guard: Guard) -> Guard {
+        let threads: Vec<ThreadId> = match point.thread {
+            Some(thread) => vec![thread],
+            None => self.reached.keys().copied().collect(),
+        };
+        let mut passed = guard;
+        for thread in threads {
+            let turns = self.reached.get(&thread).map_or(&[][..], Vec::as_slice);
+            let count = turns.partition_point(|(event, _)| event.0 < point.events);
+            if let Some((_, reached)) = count.checked_sub(1).map(|last| turns[last]) {
+                passed = self.and(passed, reached);
+            }
+        }
+        let sources = self.behind_guard(guard);
+        let known = self.done(&sources);
+        self.and(passed, known)
+    }
+
+    /// The reads behind a condition.
+    fn behind_guard(&mut self, guard: Guard) -> Vec<EventId> {
+        let values = self.original.values_behind(guard);
+        let mut found: Vec<EventId> =
+            values.into_iter().flat_map(|value| self.behind(value)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The reads that a value is computed from.
+    fn behind(&mut self, value: ValueId) -> Vec<EventId> {
+        if let Some(known) = &self.reads[value.0] {
+            return known.clone();
+        }
+        let mut found = match self.original.values[value.0].clone() {
+            Value::Constant(_) => Vec::new(),
+            Value::Read(event) => vec![event],
+            Value::Binary(_, left, right) => [self.behind(left), self.behind(right)].concat(),
+            Value::Select(guard, then, otherwise) => {
+                [self.behind_guard(guard), self.behind(then), self.behind(otherwise)].concat()
+            }
+        };
+        found.sort_unstable();
+        found.dedup();
+        self.reads[value.0] = Some(found.clone());
+        found
+    }
+}
