@@ -24,7 +24,7 @@ fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>>
     let question = Question::new(&test, &loaded.model, libraries, None).expect("it fits");
     let mut session = question.session(&Options::default(), |_| true).expect("it is encoded");
     known.iter().for_each(|outcome| session.block(&Outcome(outcome.clone())));
-    let within = session.within_bound();
+    let within = session.counted();
     let mut found = BTreeSet::new();
     session.each(&within, &mut |at| {
         assert!(found.insert(at.outcome().0), "an outcome is found twice");
