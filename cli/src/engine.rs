@@ -12,15 +12,17 @@ use lang::outcome::Outcome;
 use model::allowed::{Allowed, Options, Question, undefined_calls};
 use model::machine::{self, Variant};
 use model::smt::solver::{Limits, SolverKind};
-use model::verdict::{self, Checked};
+use model::verdict::{self, Checked, Verdict};
 
 use crate::models::LoadedModel;
 
 /// Which engine computes outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// The model's axioms, by a solver.
+    /// Smt, and explore where smt cannot tell since a loop may exceed its bound.
     #[default]
+    Auto,
+    /// The model's axioms, by a solver.
     Smt,
     /// The operational machine, by exploring all its states.
     Explore,
@@ -28,10 +30,23 @@ pub enum Engine {
     Both,
 }
 
+/// How many states the engine auto explores at most, if not told otherwise: a few seconds.
+const STATES_OF_AUTO: u64 = 1_000_000;
+
 impl Engine {
+    /// The engine that an answer is from.
+    pub fn of(self, found: &Found) -> Self {
+        match self {
+            Self::Auto if found.explored.is_some() => Self::Both,
+            Self::Auto => Self::Smt,
+            asked => asked,
+        }
+    }
+
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Smt => "smt",
             Self::Explore => "explore",
             Self::Both => "both",
@@ -143,6 +158,7 @@ pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
         return Err(Refusal::Undefined(undefined));
     }
     match request.engine {
+        Engine::Auto => auto(test, model, request),
         Engine::Smt => by_smt(test, model, request),
         Engine::Explore => explore(test, model, request),
         Engine::Both => both(by_smt(test, model, request), explore(test, model, request)),
@@ -166,9 +182,32 @@ pub fn verdicts(
     let question = Question::new(test, model.model(), request.libraries(), request.loops);
     let question = question.map_err(Refusal::from_diagnostics)?;
     let checked = verdict::ask(&question, (model.name(), model.is_own), &options);
-    let checked = checked.map_err(Refusal::from_diagnostics)?;
+    let mut checked = checked.map_err(Refusal::from_diagnostics)?;
+    let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
+    if request.engine == Engine::Auto && checked.iter().any(is_unknown) {
+        let found = auto(test, model.model(), request)?;
+        checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
+    }
     let misuses = question.misuses(&options).map_err(Refusal::from_diagnostics)?;
     Ok((checked, misuses))
+}
+
+/// A loop that waits or tries again may go round for ever, and yet through few states: then the machine knows all
+/// outcomes. It is asked only of the shipped models, which are known to agree with it.
+fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    let found = by_smt(test, model, request)?;
+    let is_shipped = || {
+        let shipped = model::models::load_shipped(&model.name);
+        shipped.and_then(Result::ok).is_some_and(|shipped| shipped.model == *model)
+    };
+    if found.allowed.complete || !found.allowed.is_beyond_bound || !is_shipped() {
+        return Ok(found);
+    }
+    let max_states = request.max_states.or(Some(STATES_OF_AUTO));
+    match explore(test, model, &Request { max_states, ..*request }) {
+        Ok(explored) => both(Ok(found), Ok(explored)),
+        Err(_) => Ok(found),
+    }
 }
 
 fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
@@ -234,6 +273,7 @@ fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<
     if explore.allowed.complete {
         allowed.complete = true;
         allowed.reason = None;
+        allowed.is_beyond_bound = false;
     }
     if allowed.blocked.is_empty() {
         allowed.blocked = explore.allowed.blocked;
@@ -277,6 +317,33 @@ mod tests {
             assert_eq!(found.allowed.outcomes.len(), outcomes, "row {index}");
             assert_eq!(found.allowed.complete, complete, "row {index}");
         }
+    }
+
+    /// A test, and the outcomes and completeness that an engine finds.
+    fn asked(text: &str, model: &str, engine: Engine) -> (Found, Engine) {
+        let (test, wrong) = lang::litmus::load(&lang::source::Source::new("t.litmus", text));
+        let test = test.unwrap_or_else(|| panic!("{wrong:?}"));
+        let model = model::models::load_shipped(model).unwrap().unwrap().model;
+        let found = ask(&test, &model, &Request { engine, ..Request::default() }).unwrap();
+        let by = engine.of(&found);
+        (found, by)
+    }
+
+    #[test]
+    fn what_the_bound_leaves_open_is_explored() {
+        // A lock that is tried until it is free: no bound is enough, and there are few states.
+        let text = "litmus lock\nmodel rdma-tso-rmw\n\na = 0 || l = 0 || b = 0\n-----\n\
+             loop { a := RCAS(l^2, 0, 1); Poll(2); c := a; if c = 0 { break } } || \
+             || loop { b := RCAS(l^2, 0, 1); Poll(2); d := b; if d = 0 { break } }\n\
+             l^2 := 0 || || l^2 := 0\n";
+        let (found, by) = asked(text, "rdma-tso-rmw", Engine::Smt);
+        assert!(!found.allowed.complete && found.allowed.is_beyond_bound && by == Engine::Smt);
+        let (found, by) = asked(text, "rdma-tso-rmw", Engine::Auto);
+        assert!(found.allowed.complete && !found.allowed.is_beyond_bound && by == Engine::Both);
+        assert!(!found.allowed.outcomes.is_empty());
+        let (found, by) =
+            asked("litmus one\nmodel tso\n\nx = 0\n-----\na := x\n", "tso", Engine::Auto);
+        assert!(found.allowed.complete && by == Engine::Smt);
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl SolverOptions {
     /// As a request to the engine smt.
     pub fn request(&self) -> Request {
         Request {
-            engine: Engine::Smt,
+            engine: Engine::Auto,
             solver: self.solver,
             timeout: self.timeout,
             loops: self.loops,

@@ -44,6 +44,8 @@ pub struct Allowed {
     pub complete: bool,
     /// Why not, if not.
     pub reason: Option<String>,
+    /// Because a loop may exceed its bound; longer bounds, or another engine, may tell.
+    pub is_beyond_bound: bool,
     /// Statements that wait for ever, where there is no outcome because of them.
     pub blocked: Vec<Span>,
     /// How the program is not well formed: executions that misuse a library, which do not count.
@@ -197,10 +199,14 @@ impl<'a> Question<'a> {
         // Asked first: blocking outcomes would hide them.
         let misuses = session.misuses();
         let (outcomes, answer) = enumerate(&mut session, witness);
+        let mut is_beyond_bound = false;
         let incomplete = match answer {
             Answer::Unsatisfiable => match self.loops(options)? {
                 Loops::Within(_) => None,
-                Loops::Beyond => Some(self.beyond_bound()),
+                Loops::Beyond => {
+                    is_beyond_bound = true;
+                    Some(self.beyond_bound())
+                }
                 Loops::Unknown => Some(OUT_OF_TIME.to_owned()),
             },
             _ => Some(OUT_OF_TIME.to_owned()),
@@ -215,6 +221,7 @@ impl<'a> Question<'a> {
             outcomes,
             complete,
             reason,
+            is_beyond_bound,
             blocked,
             misuses: misuses.into_iter().map(|index| self.misuse(index)).collect(),
             statistics: session.statistics,

@@ -49,11 +49,11 @@ pub struct Arguments {
     #[command(flatten)]
     inline: InlineOption,
     /// Which engine computes outcomes
-    #[arg(long, value_name = "ENGINE", default_value = "smt")]
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: Engine,
     #[command(flatten)]
     solver: SolverOptions,
-    /// How many states the engine explore may store [default: 50000000]
+    /// How many states the engine explore may store [default: 50000000, or 1000000 where auto asks it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_states: Option<u64>,
     /// Show an execution for each outcome
@@ -94,7 +94,7 @@ const FEW: usize = 4;
 
 /// Asks about all tests; wrong ones do not keep it from asking about the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    if arguments.verdict_only && arguments.engine != Engine::Smt {
+    if arguments.verdict_only && !matches!(arguments.engine, Engine::Auto | Engine::Smt) {
         return terminal
             .usage_error("--verdict-only is of the engine smt; others find all outcomes");
     }
@@ -318,7 +318,8 @@ impl Answer {
         let checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
         let misuses = found.allowed.misuses.clone();
         self.problems.extend(problems(source, misuses));
-        let result = TestResult::new(test, source, model.name(), request.engine, found, checked);
+        let engine = request.engine.of(&found);
+        let result = TestResult::new(test, source, model.name(), engine, found, checked);
         self.problems.extend(result.engines_disagree(source));
         self.results.push(result);
     }
