@@ -1,15 +1,17 @@
 //! Models by name and from files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use executor::record::{ModelIdentity, fnv1a};
+use executor::reports::quote;
 use lang::Test;
 use lang::cat::model::Model;
 use lang::cat::{self, LARGEST_FILE, Loaded};
 use lang::diagnostic::{Diagnostic, nearest};
-use lang::source::Source;
+use lang::litmus::models::is_model_file;
+use lang::source::{Source, Span};
 use model::models::{SHIPPED, shipped};
 
 use crate::problem::Problem;
@@ -63,6 +65,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[derive(Default)]
 pub struct Models {
     shipped: Mutex<HashMap<String, Option<Arc<LoadedModel>>>>,
+    /// Those of files that headers name, by path; or what is wrong with the file.
+    files: Mutex<BTreeMap<String, Result<Arc<LoadedModel>, String>>>,
     /// Those that the command line names, in its order; empty if every test's header is to be followed.
     pub chosen: Vec<Arc<LoadedModel>>,
 }
@@ -111,10 +115,11 @@ impl Models {
         known.entry(name.to_owned()).or_insert_with(load).clone()
     }
 
-    /// The models that a test is asked about: those of the command line, or else of its header.
+    /// The models that a test is asked about: those of the command line, or else of its header, whose files are looked
+    /// for from the test's folder.
     ///
     /// # Errors
-    /// A diagnostic for each name in the header that no model has.
+    /// A diagnostic for each name in the header that no model has, and each file that is no model.
     pub fn of_test(
         &self,
         test: &Test,
@@ -123,16 +128,72 @@ impl Models {
         if !self.chosen.is_empty() {
             return Ok(self.chosen.clone());
         }
-        let mut models = Vec::new();
+        let mut models: Vec<Arc<LoadedModel>> = Vec::new();
         let mut errors = Vec::new();
         for name in &test.models {
-            match self.shipped(name) {
-                Some(model) => models.push(model),
-                None => errors.push(unknown_in_header(name, source)),
+            let found = if is_model_file(name) {
+                self.file(name, source)
+            } else {
+                self.shipped(name).ok_or_else(|| unknown_in_header(name, source))
+            };
+            match found {
+                Ok(model) if models.iter().any(|known| known.identity == model.identity) => {}
+                Ok(model) => models.push(model),
+                Err(error) => errors.push(error),
             }
         }
         if errors.is_empty() { Ok(models) } else { Err(errors) }
     }
+}
+
+impl Models {
+    /// A shipped model, or one of a file that the header of a test names that was loaded.
+    pub fn named(&self, name: &str) -> Option<Arc<LoadedModel>> {
+        self.shipped(name).or_else(|| {
+            let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut loaded = files.values().filter_map(|model| model.as_ref().ok());
+            loaded.find(|model| model.name() == name).cloned()
+        })
+    }
+
+    /// The machine of the shipped model that a user's model changes.
+    pub fn machine_changed_by(&self, model: &LoadedModel) -> Option<String> {
+        let included = model.loaded.sources.iter();
+        let mut names = included.filter_map(|source| source.name.strip_prefix(SHIPPED_FOLDER));
+        names.find_map(|name| self.shipped(name.strip_suffix(".cat")?)?.model().machine.clone())
+    }
+
+    /// The model in a file that a test's header names.
+    fn file(&self, name: &str, source: &Source) -> Result<Arc<LoadedModel>, Diagnostic> {
+        let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
+        let path = folder.join(name).to_string_lossy().into_owned();
+        let mut known = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        // What it is warned of is for `litmus check`.
+        let load = || match load_file(&path) {
+            Ok((model, _)) => Ok(Arc::new(model)),
+            Err(problems) => Err(problems.first().map(Problem::in_a_line).unwrap_or_default()),
+        };
+        known.entry(path.clone()).or_insert_with(load).clone().map_err(|why| {
+            let message = format!("the model `{name}` of the header cannot be used: {why}");
+            let error = Diagnostic::error("unusable-model-file", in_header(name, source), message);
+            error.help(format!("`litmus check {}` says what is wrong with it", quote(&path)))
+        })
+    }
+}
+
+/// A model as headers of tests in a folder name it, by its name or by what `--model` took for it: a file is named by its
+/// path from there.
+pub fn in_headers(model: &str, folder: &Path) -> String {
+    if !is_model_file(model) {
+        return model.to_owned();
+    }
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (file, folder) = (absolute(Path::new(model)), absolute(folder));
+    let common = file.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
+    let up = folder.components().skip(common).map(|_| "..".to_owned());
+    let down = file.components().skip(common);
+    let down = down.map(|part| part.as_os_str().to_string_lossy().into_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
 }
 
 /// What to say of a name that no shipped model has.
@@ -146,9 +207,18 @@ pub fn unknown_model(name: &str) -> String {
 
 /// Points at the name in the `model` line of the header.
 fn unknown_in_header(name: &str, source: &Source) -> Diagnostic {
+    let span = in_header(name, source);
+    let error = Diagnostic::error("unknown-model", span, format!("there is no model `{name}`"));
+    match nearest(name, names()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
+    }
+}
+
+/// Where a name stands in the `model` line of the header.
+fn in_header(name: &str, source: &Source) -> Span {
     let is_name = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     let mut offset = 0;
-    let mut span = lang::source::Span::default();
     for line in source.text.split_inclusive('\n') {
         if line.trim_start().starts_with("model") {
             let start = line.match_indices(name).map(|(start, _)| start).find(|start| {
@@ -157,17 +227,12 @@ fn unknown_in_header(name: &str, source: &Source) -> Diagnostic {
                 !before.is_some_and(is_name) && !after.is_some_and(is_name)
             });
             if let Some(start) = start {
-                span = lang::source::Span::new(offset + start, offset + start + name.len());
-                break;
+                return Span::new(offset + start, offset + start + name.len());
             }
         }
         offset += line.len();
     }
-    let error = Diagnostic::error("unknown-model", span, format!("there is no model `{name}`"));
-    match nearest(name, names()) {
-        Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
-    }
+    Span::default()
 }
 
 /// The folder that shipped models seem to be in. Their includes are looked for there only.

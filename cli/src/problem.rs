@@ -47,6 +47,18 @@ impl Problem {
         }
     }
 
+    /// In one line: where it is, and what.
+    pub fn in_a_line(&self) -> String {
+        let message = &self.diagnostic.message;
+        match &self.source {
+            Some(source) => {
+                let (line, column) = source.line_column(self.diagnostic.span.start);
+                format!("{}:{line}:{column}: {message}", self.file)
+            }
+            None => format!("{}: {message}", self.file),
+        }
+    }
+
     /// As JSON output has it. Line and column count from 1; they are 0 if it is of no place.
     pub fn json(&self) -> Json {
         let (line, column) = match &self.source {

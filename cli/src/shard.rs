@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashSet};
 use clap::Args;
 use executor::record::{LibraryText, ShardOf, hash_text};
 
-use crate::input::Input;
+use crate::input::{Input, load_test};
 use crate::models::Models;
 
 /// Which part.
@@ -91,6 +91,7 @@ impl ShardOption {
             // What cannot be read will be said later.
             let content = std::fs::read(&input.path).unwrap_or_default();
             settings += &format!("\n{}", hash_text(&String::from_utf8_lossy(&content)));
+            settings += &header_models(input, &content, models);
             let size = content.len() as u64;
             // A larger file has more events, and time grows faster than their number.
             costs.push(size.saturating_mul(size));
@@ -116,6 +117,16 @@ impl ShardOption {
             items: shard.items(costs).iter().map(named).collect(),
         })
     }
+}
+
+/// Names and hashes of the models of files that a test's header names.
+fn header_models(input: &Input, content: &[u8], models: &Models) -> String {
+    let may_name = content.windows(4).any(|bytes| bytes == b".cat") && models.chosen.is_empty();
+    let loaded = may_name.then(|| load_test(input).0).flatten();
+    let asked = loaded.and_then(|(test, source)| models.of_test(&test, &source).ok());
+    let asked = asked.unwrap_or_default();
+    let own = asked.iter().filter(|model| model.is_own);
+    own.map(|model| format!("\n{}", model.identity.hash)).collect()
 }
 
 /// Options that results do not depend on; each has a value.

@@ -1,6 +1,8 @@
 //! The changes of a model: one axiom, table cell, order, or part of a union at a time. What a suite tests is
 //! what changes of it some verdict notices.
 
+mod possible;
+
 use lang::cat::model::{Cell, DefinitionKind, Expr, Model, Table};
 
 /// What a change is of.
@@ -23,6 +25,8 @@ pub struct Change {
     pub subject: Subject,
     /// What was done, as in `drop oppo[nlR, narR]`.
     pub name: String,
+    /// What was taken away, or for a cell that is ordered now, the pairs that it orders.
+    lost: Expr,
     /// The changed model.
     pub model: Model,
     /// Whether something was taken away from what is forbidden; otherwise something was added.
@@ -55,6 +59,25 @@ impl Change {
     /// What is lost, without the verb: `oppo[nrW, nrW]`.
     pub fn lost(&self) -> &str {
         self.name.strip_prefix("drop ").unwrap_or(&self.name)
+    }
+
+    /// The part of a union that was left out, as the model's text has it, if it is of one.
+    pub fn part(&self) -> Option<String> {
+        matches!(self.subject, Subject::Part(..)).then(|| self.model.text_of(&self.lost))
+    }
+
+    /// What was done, with the text of a part: `drop part 3 of ib (pf)`.
+    pub fn described(&self) -> String {
+        match self.part() {
+            Some(part) => format!("{} ({part})", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// Whether programs of the original model can have anything that it is about: not so for what is said of statements
+    /// that the model does not define.
+    pub fn is_possible(&self, original: &Model) -> bool {
+        possible::is_possible(original, &self.lost)
     }
 
     /// The cell, if it is of one.
@@ -97,11 +120,11 @@ pub fn of(model: &Model) -> Vec<Change> {
     for (index, axiom) in model.axioms.iter().enumerate() {
         let mut mutant = model.clone();
         mutant.axioms.remove(index);
-        changes.push(dropped(Subject::Axiom(axiom.name.clone()), mutant));
-        for (part, body) in without_part(&axiom.body).into_iter().enumerate() {
+        changes.push(dropped(Subject::Axiom(axiom.name.clone()), axiom.body.clone(), mutant));
+        for (number, (body, part)) in without_part(&axiom.body).into_iter().enumerate() {
             let mut mutant = model.clone();
             mutant.axioms[index].body = body;
-            changes.push(dropped_part(part, &axiom.name, mutant));
+            changes.push(dropped_part((number, part), &axiom.name, mutant));
         }
     }
     changes.extend(recursions(model));
@@ -124,10 +147,10 @@ pub fn of(model: &Model) -> Vec<Change> {
         // Without an order of writes there are no final values to speak of.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
             let order = Named { index, name: name.clone() };
-            changes.push(dropped(Subject::Order(order), replaced(Expr::Empty)));
+            changes.push(dropped(Subject::Order(order), body.clone(), replaced(Expr::Empty)));
         }
-        for (part, body) in without_part(body).into_iter().enumerate() {
-            changes.push(dropped_part(part, name, replaced(body)));
+        for (number, (body, part)) in without_part(body).into_iter().enumerate() {
+            changes.push(dropped_part((number, part), name, replaced(body)));
         }
     }
     changes.extend(cells(model));
@@ -140,36 +163,37 @@ fn recursions(model: &Model) -> Vec<Change> {
     for (index, definition) in model.definitions.iter().enumerate() {
         let DefinitionKind::Rec(bodies) = &definition.kind else { continue };
         for (equation, body) in bodies.iter().enumerate() {
-            for (part, without) in without_part(&body.body).into_iter().enumerate() {
+            for (number, (without, part)) in without_part(&body.body).into_iter().enumerate() {
                 let mut mutant = model.clone();
                 if let DefinitionKind::Rec(bodies) = &mut mutant.definitions[index].kind {
                     bodies[equation].body = without;
                 }
-                changes.push(dropped_part(part, &body.name, mutant));
+                changes.push(dropped_part((number, part), &body.name, mutant));
             }
         }
     }
     changes
 }
 
-fn dropped(subject: Subject, model: Model) -> Change {
+fn dropped(subject: Subject, lost: Expr, model: Model) -> Change {
     let name = match &subject {
         Subject::Part(name, part) => format!("drop part {part} of {name}"),
         Subject::Axiom(name) | Subject::Order(Named { name, .. }) => format!("drop {name}"),
         Subject::Cell(_) => String::new(),
     };
-    Change { subject, name, model, allows_more: true, about: Expr::Universe }
+    Change { subject, name, lost, model, allows_more: true, about: Expr::Universe }
 }
 
-fn dropped_part(part: usize, name: &str, model: Model) -> Change {
-    dropped(Subject::Part(name.to_owned(), part + 1), model)
+fn dropped_part((number, part): (usize, Expr), name: &str, model: Model) -> Change {
+    dropped(Subject::Part(name.to_owned(), number + 1), part, model)
 }
 
-/// The expression with one alternative of one union left out, for each in the order of the text, where this
-/// makes the whole smaller.
-fn without_part(body: &Expr) -> Vec<Expr> {
-    let rebuilt = |operand: &Expr, rebuild: &dyn Fn(Box<Expr>) -> Expr| -> Vec<Expr> {
-        without_part(operand).into_iter().map(|operand| rebuild(Box::new(operand))).collect()
+/// The expression with one alternative of one union left out, and that alternative, for each in the order of the text, where
+/// this makes the whole smaller.
+fn without_part(body: &Expr) -> Vec<(Expr, Expr)> {
+    let rebuilt = |operand: &Expr, rebuild: &dyn Fn(Box<Expr>) -> Expr| -> Vec<(Expr, Expr)> {
+        let parts = without_part(operand).into_iter();
+        parts.map(|(operand, part)| (rebuild(Box::new(operand)), part)).collect()
     };
     let either = |left: &Expr, right: &Expr, rebuild: &dyn Fn(Box<Expr>, Box<Expr>) -> Expr| {
         let mut all = rebuilt(left, &|left| rebuild(left, Box::new(right.clone())));
@@ -181,10 +205,10 @@ fn without_part(body: &Expr) -> Vec<Expr> {
             let mut all = Vec::new();
             // The left of `a | b | c` is a union itself, of which each part is left out.
             if !matches!(**left, Expr::Union(..)) {
-                all.push((**right).clone());
+                all.push(((**right).clone(), (**left).clone()));
             }
             all.extend(rebuilt(left, &|left| Expr::Union(left, right.clone())));
-            all.push((**left).clone());
+            all.push(((**left).clone(), (**right).clone()));
             all.extend(rebuilt(right, &|right| Expr::Union(left.clone(), right)));
             all
         }
@@ -253,7 +277,7 @@ fn flip(
         row: named(row, row_name),
         column: named(column, column_name),
     });
-    Change { subject, name, model: mutant, allows_more, about }
+    Change { subject, name, lost: about.clone(), model: mutant, allows_more, about }
 }
 
 /// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of

@@ -43,6 +43,9 @@ pub struct Arguments {
     /// Also try every program of up to so many statements, whatever it looks like; 3 takes minutes
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=8))]
     exhaustive: u8,
+    /// Write the programs that are found into this folder, a file each
+    #[arg(short, long, value_name = "DIR", conflicts_with = "paths")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]

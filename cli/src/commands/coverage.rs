@@ -30,7 +30,7 @@ use crate::terminal::Terminal;
 ///
 /// A rule is tested if some verdict of the suite is wrong once the rule is changed: an axiom dropped, a part of a union left
 /// out, a cell of an order table made its opposite. What no test can notice of the shipped models is known, with the
-/// reason. What else is not tested is a hole: --missing looks for the smallest tests that would fill it. The exit code is
+/// reason; what is about statements that the model does not define, no program has. What else is not tested is a hole: --missing looks for the smallest tests that would fill it. The exit code is
 /// 0 if there is no hole, 1 if there is, and 2 if for each hole the search ended at its bounds.
 #[derive(Args)]
 pub struct Arguments {
@@ -65,6 +65,8 @@ pub enum Status {
     Tested(String),
     /// No test can, for this reason.
     Implied(String),
+    /// No program can, since the model does not define the statements that it is about.
+    Impossible,
     /// No test of the suite does.
     Hole,
     /// No test of the suite does, but this one would.
@@ -163,6 +165,7 @@ fn statuses(
     let work = |change: &usize| match (reason(change), suite.noticed(*change)) {
         (_, Some(test)) => Status::Tested(test),
         (Some(reason), None) => Status::Implied(reason.clone()),
+        (None, None) if !suite.changes[*change].is_possible(model.model()) => Status::Impossible,
         (None, None) => Status::Hole,
     };
     let each = |change: &usize, status: Result<Status, String>| {
@@ -241,7 +244,7 @@ fn write(
         let Status::Missing(made) = status else { continue };
         let unit = suite::Unit {
             name: change.name.clone(),
-            title: format!("{}: {}", model.name(), change.name),
+            title: format!("{}: {}", model.name(), change.described()),
             made: vec![made.1.clone()],
             ..suite::Unit::default()
         };

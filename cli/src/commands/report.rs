@@ -79,6 +79,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         for path in arguments.baseline.iter().chain(&arguments.records) {
             sources.extend(read(path, arguments, &models, &mut report));
         }
+        chosen::load_models(&sources, &models);
         if let Err(message) = chosen::keep(&mut sources, &arguments.select, &models) {
             report.usage_error("no-test-matches", &message);
             return report.finish(&[], None);
@@ -223,7 +224,7 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
     let solver = arguments.solver.request();
     let request = reports::Request {
         chosen: models.chosen.iter().cloned().map(as_judge).collect(),
-        shipped: &|name| models.shipped(name).map(as_judge),
+        shipped: &|name| models.named(name).map(as_judge),
         options: &|| solver.options(),
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         examined: if arguments.thorough { usize::MAX } else { reports::Request::EXAMINED },
@@ -386,7 +387,7 @@ fn one(
                 report.exit.raise(Exit::Unknown);
             }
             for identity in &test.models {
-                let now = models.shipped(&identity.name);
+                let now = models.named(&identity.name);
                 if now.is_some_and(|now| now.identity.hash != identity.hash) {
                     changed.insert(identity.name.clone());
                 }
@@ -456,7 +457,7 @@ fn judges(
     }
     let mut found = Vec::new();
     for identity in &recorded.models {
-        match models.shipped(&identity.name) {
+        match models.named(&identity.name) {
             Some(model) => found.push(model),
             None => {
                 let message = format!(

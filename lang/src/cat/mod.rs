@@ -11,6 +11,7 @@ mod codes;
 mod collect;
 mod comments;
 mod files;
+mod formula;
 mod lexer;
 pub mod model;
 mod names;

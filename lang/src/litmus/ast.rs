@@ -117,7 +117,7 @@ pub enum HeaderKind {
     Title(String),
     /// `source "…"`
     Source(String),
-    /// `model NAME…`
+    /// `model NAME…`, `model "FILE.cat"…`
     Models(Vec<Name>),
     /// `tags …`
     Tags(Vec<Name>),

@@ -7,6 +7,7 @@
 pub mod ast;
 mod check;
 pub mod methods;
+pub mod models;
 mod parse;
 mod print;
 mod text;

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Dialect;
 
 use super::ast::{Cells, Comment, File, Form, HeaderKind, Name};
+use super::models::{model_as_written, quote};
 
 pub use claims::verdict_text;
 
@@ -71,16 +72,15 @@ fn header(kind: &HeaderKind) -> String {
     match kind {
         HeaderKind::Title(text) => quote(text),
         HeaderKind::Source(text) => format!("source {}", quote(text)),
-        HeaderKind::Models(names) => format!("model {}", list(names)),
+        HeaderKind::Models(names) => {
+            let names = names.iter().map(|name| model_as_written(&name.text));
+            format!("model {}", names.collect::<Vec<_>>().join(" "))
+        }
         HeaderKind::Tags(names) => format!("tags {}", list(names)),
         HeaderKind::LoopBound(bound) => format!("bound loops = {bound}"),
         HeaderKind::Dialect(Dialect::CoreRma) => "dialect corerma".to_owned(),
         HeaderKind::Dialect(Dialect::Rdma) => "dialect rdma".to_owned(),
     }
-}
-
-fn quote(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// A row of cells, or one that stands above them.

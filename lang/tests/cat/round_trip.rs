@@ -1,5 +1,6 @@
 //! Parsing what was printed gives what was printed.
 
+use lang::cat::model::DefinitionKind;
 use lang::cat::syntax::{
     BinaryOp, Expr, ExprKind, File, Name, PostfixOp, Statement, StatementKind,
 };
@@ -111,5 +112,35 @@ proptest! {
         let kind = StatementKind::Axiom(axiom);
         let file = File { title: None, statements: vec![Statement { kind, span: Span::default() }] };
         prop_assert_eq!(parse(&print(&file)), (file, Vec::new()), "{}", text);
+    }
+}
+
+/// What is checked, printed and read again is the same expression.
+#[test]
+fn checked_expressions() {
+    for path in cat_files("model/models") {
+        let text = read(&path).text;
+        let model = super::load_right(&text).model;
+        let mut bodies: Vec<&lang::cat::model::Expr> =
+            model.axioms.iter().map(|axiom| &axiom.body).collect();
+        for definition in &model.definitions {
+            match &definition.kind {
+                DefinitionKind::Let { body, .. } => bodies.push(body),
+                DefinitionKind::Choice { total_on, .. } => bodies.push(total_on),
+                DefinitionKind::Table(table) => bodies.push(&table.on),
+                DefinitionKind::Rec(group) => bodies.extend(group.iter().map(|one| &one.body)),
+            }
+        }
+        for body in bodies {
+            let printed = model.text_of(body);
+            let again =
+                super::load_right(&format!("{text}\nlet printed-again = {printed}\n")).model;
+            let last =
+                again.definitions.iter().rev().find_map(|definition| match &definition.kind {
+                    DefinitionKind::Let { name, body, .. } if name == "printed-again" => Some(body),
+                    _ => None,
+                });
+            assert_eq!(last, Some(body), "{}: {printed}", path.display());
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use lang::litmus;
+use lang::litmus::models::model_as_written;
 use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
@@ -69,7 +70,9 @@ impl Content {
             text += &format!("dialect {dialect}\n");
         }
         if !words.models.is_empty() {
-            text += &format!("model {}\n", words.models.join(" "));
+            let models: Vec<String> =
+                words.models.iter().map(|name| model_as_written(name)).collect();
+            text += &format!("model {}\n", models.join(" "));
         }
         for comment in &words.comments {
             text += &format!("// {comment}\n");

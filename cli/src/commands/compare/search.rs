@@ -1,7 +1,9 @@
 //! The smallest programs on which two models differ.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use lang::cat::model::Model;
@@ -16,7 +18,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Arguments, BoundsOptions};
 use crate::exit::Exit;
-use crate::models::LoadedModel;
+use crate::models::{LoadedModel, in_headers};
 use crate::options::Format;
 use crate::ordered::map_in_order;
 use crate::table::count;
@@ -105,12 +107,84 @@ pub fn run(
         () if differences.is_empty() => Exit::Fine,
         () => Exit::Unknown,
     };
-    let report = Report { differences, bounds, vocabulary, tried, directions: &directions };
+    let folder = arguments.output.as_deref();
+    let files = files(&directions, vocabulary.completion, folder.unwrap_or(Path::new("")));
+    if let Some(folder) = folder
+        && let Err(message) = write(folder, &files)
+    {
+        return terminal.usage_error(&message);
+    }
+    let report = Report { differences, bounds, vocabulary, tried, directions: &directions, files };
     match arguments.format.format {
         Format::Json => report.json(is_complete, terminal),
         Format::Table => report.print(one, two, terminal),
     }
+    if let Some(folder) = folder {
+        let number = report.files.iter().flatten().count();
+        terminal.note(&format!("{}: {}", folder.display(), count(number, "test")));
+    }
     exit
+}
+
+/// The programs that were found for each direction, as files of a folder: each has a name of its own.
+fn files(
+    directions: &[Direction<'_>; 2],
+    completion: Completion,
+    folder: &Path,
+) -> [Vec<(String, String)>; 2] {
+    let mut used = BTreeSet::new();
+    directions.each_ref().map(|direction| {
+        let mut file = |difference: &Difference| {
+            let base = text::name(&difference.shape, completion);
+            let numbered = (2..).map(|number| format!("{base}-{number}"));
+            let mut names = std::iter::once(base.clone()).chain(numbered);
+            let name = names.find(|name| used.insert(name.clone())).unwrap_or(base);
+            let text = file(direction, difference, completion, name.clone(), folder);
+            (name, text)
+        };
+        direction.found.iter().map(&mut file).collect()
+    })
+}
+
+/// Writes the programs into a folder.
+fn write(folder: &Path, files: &[Vec<(String, String)>; 2]) -> Result<(), String> {
+    let wrong = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    std::fs::create_dir_all(folder).map_err(|error| wrong(folder, error))?;
+    for (name, text) in files.iter().flatten() {
+        let path = folder.join(format!("{name}.litmus"));
+        let written =
+            std::fs::File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| wrong(&path, error))?;
+    }
+    Ok(())
+}
+
+/// A program that was found, as a file of a folder.
+fn file(
+    direction: &Direction<'_>,
+    difference: &Difference,
+    completion: Completion,
+    name: String,
+    folder: &Path,
+) -> String {
+    let names: Vec<&str> = difference
+        .condition
+        .iter()
+        .map(|(index, _)| difference.test.observables[*index].name.as_str())
+        .collect();
+    let values: Vec<Value> = difference.condition.iter().map(|(_, value)| *value).collect();
+    let condition = text::condition(&names, &values);
+    let (forbids, allows) = (direction.forbids, direction.allows);
+    let words = Words {
+        name,
+        models: [forbids, allows].map(|model| in_headers(&model.argument, folder)).to_vec(),
+        verdicts: vec![
+            format!("{}: {condition} ✗", forbids.name()),
+            format!("{}: {condition} ✓", allows.name()),
+        ],
+        ..Words::default()
+    };
+    text::file(&difference.shape, completion, &words)
 }
 
 fn everything(size: usize, vocabulary: &Vocabulary, bounds: &Bounds) -> Vec<Shape> {
@@ -159,6 +233,8 @@ struct Report<'a> {
     vocabulary: Vocabulary,
     tried: Tried,
     directions: &'a [Direction<'a>; 2],
+    /// The programs of each direction: their names and texts.
+    files: [Vec<(String, String)>; 2],
 }
 
 impl Report<'_> {
@@ -172,7 +248,8 @@ impl Report<'_> {
         for difference in &self.differences {
             text += &format!("  {}\n", difference.text);
         }
-        for direction in self.directions.iter().filter(|_| !self.differences.is_empty()) {
+        let directions = self.directions.iter().zip(&self.files);
+        for (direction, files) in directions.filter(|_| !self.differences.is_empty()) {
             let (forbids, allows) = (direction.forbids.name(), direction.allows.name());
             let head = if direction.found.is_empty() {
                 format!("no program found on which {allows} allows what {forbids} forbids")
@@ -180,8 +257,7 @@ impl Report<'_> {
                 format!("{allows} allows what {forbids} forbids")
             };
             text += &format!("\n{}\n", look.paint(Tint::Strong, &head));
-            for difference in &direction.found {
-                let program = self.file(direction, difference);
+            for (_, program) in files {
                 text += &format!("\n{program}");
             }
         }
@@ -204,39 +280,19 @@ impl Report<'_> {
         text
     }
 
-    fn file(&self, direction: &Direction<'_>, difference: &Difference) -> String {
-        let names: Vec<&str> = difference
-            .condition
-            .iter()
-            .map(|(index, _)| difference.test.observables[*index].name.as_str())
-            .collect();
-        let values: Vec<Value> = difference.condition.iter().map(|(_, value)| *value).collect();
-        let condition = text::condition(&names, &values);
-        let (forbids, allows) = (direction.forbids, direction.allows);
-        let shipped = [forbids, allows].into_iter().filter(|model| !model.is_own);
-        let words = Words {
-            name: text::name(&difference.shape, self.vocabulary.completion),
-            models: shipped.map(|model| model.name().to_owned()).collect(),
-            verdicts: vec![
-                format!("{}: {condition} ✗", forbids.name()),
-                format!("{}: {condition} ✓", allows.name()),
-            ],
-            ..Words::default()
-        };
-        text::file(&difference.shape, self.vocabulary.completion, &words)
-    }
-
     fn json(&self, is_complete: bool, terminal: &mut Terminal) {
         let found: Vec<Json> = self
             .directions
             .iter()
-            .flat_map(|direction| {
-                direction.found.iter().map(move |difference| {
+            .zip(&self.files)
+            .flat_map(|(direction, files)| {
+                direction.found.iter().zip(files).map(move |(difference, (name, text))| {
                     json!({
+                        "name": name,
                         "forbidden_by": direction.forbids.name(),
                         "allowed_by": direction.allows.name(),
                         "statements": difference.shape.size(),
-                        "program": self.file(direction, difference),
+                        "program": text,
                     })
                 })
             })

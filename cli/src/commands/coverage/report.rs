@@ -30,6 +30,7 @@ impl Status {
         match self {
             Self::Tested(_) => "■",
             Self::Implied(_) => "·",
+            Self::Impossible => "/",
             Self::Searched(_) => "-",
             Self::Hole | Self::Missing(_) => "?",
             Self::Elsewhere => " ",
@@ -41,6 +42,7 @@ impl Status {
         match self {
             Self::Tested(_) => "tested",
             Self::Implied(_) => "implied",
+            Self::Impossible => "impossible",
             Self::Searched(_) => "not found",
             Self::Hole => "hole",
             Self::Missing(_) => "missing",
@@ -92,18 +94,20 @@ impl Report<'_> {
         for tables in self.matrices() {
             text += &self.matrix(tables);
         }
-        text += "\n  ■ tested   · implied by the rest   - no program found   ? hole\n\n";
+        text += "\n  ■ tested   · implied by the rest   / no statement has it   - no program found   ? hole\n\n";
         for (change, status) in self.suite.changes.iter().zip(self.found) {
             if matches!(status, Status::Elsewhere) {
                 continue;
             }
-            let is_open = !matches!(status, Status::Tested(_) | Status::Implied(_));
+            let is_open =
+                !matches!(status, Status::Tested(_) | Status::Implied(_) | Status::Impossible);
             if change.cell().is_some() && !is_open && look.verbose == 0 {
                 continue;
             }
             let words = match status {
                 Status::Tested(test) => format!("tested by {test}"),
                 Status::Implied(reason) => format!("implied: {reason}"),
+                Status::Impossible => "no statement of the model has it".to_owned(),
                 Status::Hole | Status::Elsewhere => "hole".to_owned(),
                 Status::Missing(found) => {
                     let completion = Vocabulary::of(&[&self.suite.model]).completion;
@@ -118,16 +122,21 @@ impl Report<'_> {
             } else {
                 status.mark().to_owned()
             };
-            text += &format!("  {mark} {}  {words}\n", pad(&change.name, 24));
+            text += &format!("  {mark} {}  {words}\n", pad(&change.described(), 24));
         }
         let counts = self.counts();
         let of = |word: &str| counts.get(word).copied().unwrap_or(0);
         let holes = of("hole") + of("missing") + of("not found");
         text += &format!(
-            "\n{}: {} tested, {} implied by the rest, {}\n",
+            "\n{}: {} tested, {} implied by the rest, {}{}\n",
             count(self.found.len(), "change"),
             of("tested"),
             of("implied"),
+            if of("impossible") > 0 {
+                format!("{} of statements that the model lacks, ", of("impossible"))
+            } else {
+                String::new()
+            },
             count(holes, "hole")
         );
         if of("hole") > 0 {
@@ -171,11 +180,14 @@ impl Report<'_> {
                 "allows_more": change.allows_more,
                 "status": status.word(),
             });
+            if let Some(part) = change.part() {
+                json["part"] = json!(part);
+            }
             match status {
                 Status::Tested(test) => json["test"] = json!(test),
                 Status::Implied(reason) => json["reason"] = json!(reason),
                 Status::Searched(tried) => json["tried"] = json!(tried),
-                Status::Hole | Status::Missing(_) | Status::Elsewhere => {}
+                Status::Impossible | Status::Hole | Status::Missing(_) | Status::Elsewhere => {}
             }
             if let Some(CellOf { tables, row, column }) = change.cell() {
                 json["cell"] =

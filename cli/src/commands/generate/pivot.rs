@@ -52,7 +52,8 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let vocabulary = Vocabulary::of(&[model.model()]);
     let names: Vec<&String> = changes.iter().map(|change| &change.name).collect();
     if arguments.common.select.list {
-        list(names.iter().map(|name| name.as_str()), common, terminal);
+        let described: Vec<String> = changes.iter().map(Change::described).collect();
+        list(described.iter().map(String::as_str), common, terminal);
         return Exit::Fine;
     }
     let choices = json!({ "rules": names });
@@ -86,7 +87,7 @@ pub fn list<'n>(rules: impl Iterator<Item = &'n str>, common: &Common, terminal:
 fn selected(arguments: &Arguments, mut changes: Vec<Change>) -> Result<Vec<Change>, String> {
     let names: Vec<String> = changes.iter().map(|change| change.name.clone()).collect();
     let select = &arguments.common.select;
-    changes.retain(|change| select.selects_rule(&change.name));
+    changes.retain(|change| select.selects_rule(&change.described()));
     match changes.is_empty() && !names.is_empty() {
         true => Err(select.nothing("rule", names.iter().map(String::as_str))),
         false => Ok(changes),
@@ -106,7 +107,10 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
             !is_own && implied.contains_key(&(model.name.clone(), change.name.clone()))
         };
         let all = all.into_iter();
-        return Ok(all.filter(|change| change.allows_more && !is_implied(change)).collect());
+        let is_wanted = |change: &Change| {
+            change.allows_more && !is_implied(change) && change.is_possible(model)
+        };
+        return Ok(all.filter(is_wanted).collect());
     }
     let mut wanted = BTreeSet::new();
     for rule in &arguments.rules {
@@ -170,7 +174,7 @@ fn unit(
     let pivot = Pivot::new(known, change, vocabulary, bounds, jobs);
     let mut unit = Unit {
         name: change.name.clone(),
-        title: format!("{}: {}", model.name, change.name),
+        title: format!("{}: {}", model.name, change.described()),
         ..Unit::default()
     };
     for size in 1..=bounds.size {

@@ -15,7 +15,7 @@ use model::verdict;
 use serde_json::{Value as Json, json};
 
 use super::journal::Journal;
-use crate::models::LoadedModel;
+use crate::models::{LoadedModel, in_headers};
 use crate::ordered::Panic;
 
 /// The journal's name.
@@ -112,9 +112,9 @@ impl Origin<'_> {
         head
     }
 
-    /// The model that headers name: a user's own has no name that they may.
+    /// The model that headers name, as `--model` takes it.
     pub fn models(&self) -> Vec<String> {
-        (!self.model.is_own).then(|| self.model.name().to_owned()).into_iter().collect()
+        vec![self.model.argument.clone()]
     }
 
     /// What tests say of where they come from.
@@ -176,6 +176,7 @@ impl<'m> Suite<'m> {
         model: Option<&'m LoadedModel>,
     ) -> Result<Self, String> {
         let (journal, lines) = Journal::open(folder, JOURNAL, head)?;
+        let models = models.iter().map(|model| in_headers(model, folder)).collect();
         let mut suite = Self {
             folder: folder.to_owned(),
             journal,

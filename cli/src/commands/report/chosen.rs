@@ -40,6 +40,18 @@ pub fn list(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     exit
 }
 
+/// Loads the models of files that headers of tests name, as far as they are there.
+pub fn load_models(sources: &[Recorded], models: &Models) {
+    for test in sources.iter().flat_map(|source| &source.record.tests) {
+        let is_shipped = |model: &ModelIdentity| models.shipped(&model.name).is_some();
+        if !test.models.iter().all(is_shipped) {
+            let source = Source::new(test.file.as_str(), test.program.as_str());
+            // One that is not there is missed when it is to judge.
+            drop(litmus::load(&source).0.map(|test| models.of_test(&test, &source)));
+        }
+    }
+}
+
 /// Keeps the tests that are selected; a record of which some are left out says so.
 ///
 /// # Errors

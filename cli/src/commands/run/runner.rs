@@ -155,7 +155,8 @@ impl Runner<'_> {
             return own;
         }
         let mut names = test.models.iter();
-        names.find_map(|name| self.models.shipped(name)?.model().machine.clone())
+        let of_test = names.find_map(|name| self.models.shipped(name)?.model().machine.clone());
+        of_test.or_else(|| self.models.machine_changed_by(model))
     }
 
     fn run_on_machine(

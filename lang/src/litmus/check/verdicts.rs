@@ -7,7 +7,7 @@ use crate::outcome::{Claim, Condition, Expectation, Observable, Observed, Operan
 use crate::program::{BinaryOp, Origin};
 
 use super::super::ast::{self, Atom, Constant, ResultKind, VerdictKind};
-use super::super::print;
+use super::super::{models, print};
 use super::{Checker, Meaning};
 
 /// Fills in observables and expectations.
@@ -55,13 +55,17 @@ fn listed(checker: &mut Checker<'_>, test: &Test, name: &ast::Name) {
         return;
     }
     let message = format!("expected a model of the header, found `{}`", name.text);
-    let models = test.models.iter().map(String::as_str);
-    let help = match checker.sink.suggest(&name.text, models) {
+    let listed = test.models.iter().map(String::as_str);
+    let help = match checker.sink.suggest(&name.text, listed) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
             "verdicts hold for {}; `model {} {}` in the header adds this one",
             test.models.join(", "),
-            test.models.join(" "),
+            test.models
+                .iter()
+                .map(|name| models::model_as_written(name))
+                .collect::<Vec<_>>()
+                .join(" "),
             name.text
         ),
     };

@@ -1,10 +1,13 @@
 //! Header lines.
 
 use crate::Dialect;
+use pest::iterators::Pair;
+
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 use super::super::ast::{HeaderKind, HeaderLine, Name};
+use super::super::models::is_model_file;
 use super::{Context, Piece, Rule};
 
 /// The words that begin header lines.
@@ -29,7 +32,7 @@ pub fn line(context: &mut Context<'_>, line: Span) -> Option<HeaderLine> {
     let kind = match word {
         _ if text.starts_with('"') => quoted(context, Rule::title, &piece).map(HeaderKind::Title),
         "source" => quoted(context, Rule::origin, &piece).map(HeaderKind::Source),
-        "model" => labels(context, Rule::models, &piece).map(HeaderKind::Models),
+        "model" => models(context, &piece).map(HeaderKind::Models),
         "tags" => labels(context, Rule::tags, &piece).map(HeaderKind::Tags),
         "bound" => loop_bound(context, &piece),
         "dialect" => dialect(context, &piece),
@@ -71,13 +74,51 @@ fn quoted(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<String
         return None;
     }
     let pair = context.read(rule, piece)?.next()?;
-    let inner = pair.into_inner().next()?;
+    Some(unquoted(pair))
+}
+
+/// The text between quotes.
+fn unquoted(pair: Pair<'_, Rule>) -> String {
     let mut text = String::new();
-    let mut characters = inner.as_str().chars();
-    while let Some(character) = characters.next() {
-        text.push(if character == '\\' { characters.next().unwrap_or('\\') } else { character });
+    for inner in pair.into_inner() {
+        let mut characters = inner.as_str().chars();
+        while let Some(character) = characters.next() {
+            text.push(if character == '\\' {
+                characters.next().unwrap_or('\\')
+            } else {
+                character
+            });
+        }
     }
-    Some(text)
+    text
+}
+
+/// Names of shipped models, and files of others.
+fn models(context: &mut Context<'_>, piece: &Piece) -> Option<Vec<Name>> {
+    let mut names = Vec::new();
+    for pair in context.read(Rule::models, piece)? {
+        let mut name = context.name(piece, &pair);
+        match pair.as_rule() {
+            Rule::label => {}
+            Rule::quoted => {
+                name.text = unquoted(pair);
+                if !is_model_file(&name.text) {
+                    let found = if name.text.is_empty() {
+                        "nothing".to_owned()
+                    } else {
+                        format!("`{}`", name.text)
+                    };
+                    let message = format!("expected a file `NAME.cat`, found {found}");
+                    let error = Diagnostic::error("bad-model-file", name.place.span, message);
+                    let help = "shipped models are named without quotes; files end in `.cat`";
+                    context.sink.push(error.help(help));
+                }
+            }
+            _ => continue,
+        }
+        names.push(name);
+    }
+    Some(names)
 }
 
 fn labels(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<Vec<Name>> {

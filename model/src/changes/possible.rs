@@ -1,0 +1,298 @@
+//! What the programs of a model can have at all: a model without remote RMWs has rows and parts for them that no program
+//! of it can tell from nothing.
+//!
+//! Expressions are evaluated over kinds of events instead of events. The result says which kinds may be in a set, or related
+//! by a relation; nothing that a program can have is missing from it.
+
+use lang::cat::model::{Base, Cell, DefinitionKind, Expr, Model, Type};
+
+/// A set of kinds, one bit each.
+type Kinds = u32;
+
+/// Kinds of events: stamps, those of writes by the NIC for each statement that has them.
+const INITIAL: Kinds = 1;
+const READ: Kinds = 1 << 1;
+const WRITE: Kinds = 1 << 2;
+const CAS: Kinds = 1 << 3;
+const FENCE: Kinds = 1 << 4;
+const POLL: Kinds = 1 << 5;
+const WAIT: Kinds = 1 << 6;
+const PUT_READ: Kinds = 1 << 7;
+const PUT_WRITE: Kinds = 1 << 8;
+const GET_READ: Kinds = 1 << 9;
+const GET_WRITE: Kinds = 1 << 10;
+const RMW_READ: Kinds = 1 << 11;
+const RMW_WRITE: Kinds = 1 << 12;
+const RMW_RESULT: Kinds = 1 << 13;
+const REMOTE_FENCE: Kinds = 1 << 14;
+const GLOBAL_FENCE: Kinds = 1 << 15;
+const FETCH_OP: Kinds = 1 << 16;
+const COMPARE_SWAP: Kinds = 1 << 17;
+const FLUSH: Kinds = 1 << 18;
+const COUNT: usize = 19;
+
+/// The kinds of one operation of the NIC.
+const OPERATIONS: [Kinds; 4] = [
+    PUT_READ | PUT_WRITE,
+    GET_READ | GET_WRITE,
+    RMW_READ | RMW_WRITE | RMW_RESULT,
+    PUT_READ | FETCH_OP | COMPARE_SWAP | GET_WRITE,
+];
+const NIC: Kinds = OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[2] | OPERATIONS[3];
+const READS: Kinds = READ | CAS | PUT_READ | GET_READ | RMW_READ | FETCH_OP | COMPARE_SWAP;
+const WRITES: Kinds = INITIAL
+    | WRITE
+    | CAS
+    | PUT_WRITE
+    | GET_WRITE
+    | RMW_WRITE
+    | RMW_RESULT
+    | FETCH_OP
+    | COMPARE_SWAP;
+
+/// The kinds of events of a statement, by its name in `calls`.
+fn of_call(call: &str) -> Kinds {
+    match call {
+        "Write" => WRITE,
+        "Read" => READ,
+        "CAS" => CAS | FENCE | READ,
+        "FAA" => CAS,
+        "Mfence" => FENCE,
+        "Put" => OPERATIONS[0],
+        "Get" => OPERATIONS[1],
+        "RCAS" | "RFAA" => OPERATIONS[2],
+        "Rfence" => REMOTE_FENCE,
+        "Poll" => POLL,
+        "Wait" => WAIT,
+        "GFence" => GLOBAL_FENCE,
+        "Rma" => READ | WRITE | OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[3] | FLUSH,
+        // One that is not known may have any.
+        _ => (1 << COUNT) - 1,
+    }
+}
+
+/// Whether a program of the model can have anything in an expression of it.
+pub fn is_possible(model: &Model, expr: &Expr) -> bool {
+    let all = model.calls.iter().fold(INITIAL, |all, call| all | of_call(call));
+    let mut kinds = OverKinds { model, all, known: Vec::new() };
+    kinds.definitions();
+    !kinds.value(expr).is_empty()
+}
+
+/// A relation between kinds, by row; a set is the identity on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Value {
+    may: [Kinds; COUNT],
+    /// Of a set, the kinds all of whose events are in it.
+    must: Kinds,
+}
+
+impl Value {
+    fn empty() -> Self {
+        Self { may: [0; COUNT], must: 0 }
+    }
+
+    fn set(may: Kinds, must: Kinds) -> Self {
+        let mut value = Self::empty();
+        (0..COUNT).for_each(|kind| value.may[kind] = may & 1 << kind);
+        Self { must, ..value }
+    }
+
+    fn product(from: Kinds, to: Kinds) -> Self {
+        let mut value = Self::empty();
+        (0..COUNT).filter(|kind| from >> kind & 1 == 1).for_each(|kind| value.may[kind] = to);
+        value
+    }
+
+    fn is_empty(&self) -> bool {
+        self.may == [0; COUNT]
+    }
+
+    fn domain(&self) -> Kinds {
+        (0..COUNT).filter(|kind| self.may[*kind] != 0).fold(0, |all, kind| all | 1 << kind)
+    }
+
+    fn range(&self) -> Kinds {
+        self.may.iter().fold(0, |all, row| all | row)
+    }
+
+    fn with(&self, other: &Self, row: fn(Kinds, Kinds) -> Kinds) -> [Kinds; COUNT] {
+        std::array::from_fn(|kind| row(self.may[kind], other.may[kind]))
+    }
+
+    fn or(&self, other: &Self) -> Self {
+        Self { may: self.with(other, |a, b| a | b), must: self.must | other.must }
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        Self { may: self.with(other, |a, b| a & b), must: self.must & other.must }
+    }
+
+    fn then(&self, other: &Self) -> Self {
+        let mut value = Self::empty();
+        for (row, to) in value.may.iter_mut().zip(&self.may) {
+            *row = (0..COUNT)
+                .filter(|kind| to >> kind & 1 == 1)
+                .fold(0, |all, kind| all | other.may[kind]);
+        }
+        value
+    }
+
+    fn inverse(&self) -> Self {
+        let column = |kind: usize| {
+            (0..COUNT)
+                .filter(|from| self.may[*from] >> kind & 1 == 1)
+                .fold(0, |all, from| all | 1 << from)
+        };
+        Self { may: std::array::from_fn(column), must: 0 }
+    }
+
+    fn closure(&self) -> Self {
+        let mut value = Self { must: 0, ..self.clone() };
+        loop {
+            let longer = value.or(&value.then(self));
+            if longer == value {
+                return value;
+            }
+            value = longer;
+        }
+    }
+}
+
+struct OverKinds<'m> {
+    model: &'m Model,
+    /// What statements of the model have.
+    all: Kinds,
+    /// Of each definition, the values of its bodies.
+    known: Vec<Vec<Value>>,
+}
+
+impl OverKinds<'_> {
+    fn definitions(&mut self) {
+        for definition in &self.model.definitions {
+            let values = match &definition.kind {
+                DefinitionKind::Let { body, .. } => vec![self.value(body)],
+                DefinitionKind::Choice { total_on, .. } => {
+                    let pairs = self.value(total_on);
+                    vec![pairs.or(&pairs.inverse())]
+                }
+                DefinitionKind::Table(table) => {
+                    let on = self.value(&table.on);
+                    let mut all = Value::empty();
+                    for (_, row, cells) in &table.rows {
+                        let from = self.value(row).domain();
+                        for ((_, column), cell) in table.columns.iter().zip(cells) {
+                            let pairs = on.and(&Value::product(from, self.value(column).domain()));
+                            all = match cell {
+                                Cell::Unordered => all,
+                                Cell::Ordered => all.or(&pairs),
+                                Cell::Where(letter) => {
+                                    all.or(&pairs.and(&self.value(&table.letters[*letter].1)))
+                                }
+                            };
+                        }
+                    }
+                    vec![all]
+                }
+                DefinitionKind::Rec(bodies) => {
+                    self.known.push(vec![Value::empty(); bodies.len()]);
+                    loop {
+                        let next: Vec<Value> =
+                            bodies.iter().map(|body| self.value(&body.body)).collect();
+                        let before = self.known.pop().unwrap_or_default();
+                        if next == before {
+                            break next;
+                        }
+                        self.known.push(next);
+                    }
+                }
+            };
+            self.known.push(values);
+        }
+    }
+
+    fn value(&self, expr: &Expr) -> Value {
+        match expr {
+            Expr::Base(base) => self.base(*base),
+            Expr::Defined(id) => self.known[id.definition][id.body].clone(),
+            Expr::Empty => Value::empty(),
+            Expr::Universe | Expr::Complement(Type::Set, _) => Value::set(self.all, self.all),
+            Expr::Complement(Type::Relation, _) => Value::product(self.all, self.all),
+            Expr::Union(left, right) => self.value(left).or(&self.value(right)),
+            Expr::Intersection(left, right) => self.value(left).and(&self.value(right)),
+            Expr::Difference(left, right) => {
+                let (left, right) = (self.value(left), self.value(right));
+                // Of relations, what is taken away is not known.
+                let may = std::array::from_fn(|kind| left.may[kind] & !(right.must & 1 << kind));
+                Value { may, must: left.must & !right.domain() }
+            }
+            Expr::Product(left, right) => {
+                Value::product(self.value(left).domain(), self.value(right).domain())
+            }
+            Expr::Identity(inner) => self.value(inner),
+            Expr::Sequence(left, right) => self.value(left).then(&self.value(right)),
+            Expr::Inverse(inner) => self.value(inner).inverse(),
+            Expr::Plus(inner) => self.value(inner).closure(),
+            Expr::Star(inner) | Expr::Optional(inner) => {
+                self.value(inner).closure().or(&Value::set(self.all, 0))
+            }
+            Expr::Domain(inner) => Value::set(self.value(inner).domain(), 0),
+            // Every write of a remote RMW is one of a remote RMW.
+            Expr::Range(inner) => {
+                let is_rmw = matches!(**inner, Expr::Base(Base::Rmw));
+                let range = self.value(inner).range();
+                Value::set(range, if is_rmw { range } else { 0 })
+            }
+        }
+    }
+
+    fn base(&self, base: Base) -> Value {
+        let set = |kinds: Kinds| Value::set(kinds & self.all, kinds & self.all);
+        let some = |kinds: Kinds| Value::set(kinds & self.all, 0);
+        let pairs = |from: Kinds, to: Kinds| Value::product(from & self.all, to & self.all);
+        let everything = Value::product(self.all, self.all);
+        match base {
+            Base::Reads => set(READS),
+            Base::Writes => set(WRITES),
+            Base::Memory => set(READS | WRITES),
+            Base::InitialWrites => set(INITIAL),
+            Base::CpuRead => set(READ),
+            Base::CpuWrite => set(WRITE),
+            Base::CpuRmw => set(CAS),
+            Base::Fence => set(FENCE),
+            Base::Wait => set(POLL | WAIT),
+            Base::NicLocalRead => set(PUT_READ),
+            Base::NicRemoteWrite => set(PUT_WRITE | RMW_WRITE),
+            Base::NicAtomicRead => set(RMW_READ),
+            Base::NicRemoteRead => set(GET_READ),
+            Base::NicLocalWrite => set(GET_WRITE | RMW_RESULT),
+            Base::RemoteFence => set(REMOTE_FENCE),
+            Base::GlobalFence => set(GLOBAL_FENCE),
+            Base::NicFetchOp => set(FETCH_OP),
+            Base::NicCompareSwap => set(COMPARE_SWAP),
+            Base::Flush => set(FLUSH),
+            Base::Atomic => some(READS | WRITES),
+            Base::Loopback => some(NIC),
+            Base::Identity => Value::set(self.all, 0),
+            Base::ProgramOrder => pairs(!INITIAL, !INITIAL),
+            Base::SameLocation => pairs(READS | WRITES, READS | WRITES),
+            Base::SameThread => pairs(!INITIAL, !INITIAL),
+            Base::ReadsFrom => pairs(WRITES, READS),
+            Base::Rmw => pairs(RMW_READ, RMW_WRITE),
+            Base::SameOperation => {
+                let calls = OPERATIONS.iter().chain(&[FENCE | READ]);
+                let calls = calls.map(|kinds| pairs(*kinds, *kinds));
+                calls.fold(Value::set(self.all, 0), |all, one| all.or(&one))
+            }
+            Base::SameNode => {
+                let towards = NIC | POLL | REMOTE_FENCE | GLOBAL_FENCE | FLUSH;
+                pairs(towards, towards)
+            }
+            Base::SameId => pairs(NIC, WAIT),
+            Base::PollsFrom => pairs(PUT_WRITE | GET_WRITE | RMW_RESULT, POLL),
+            Base::OtherThread | Base::SameObject | Base::Library(_) | Base::Method(..) => {
+                everything
+            }
+        }
+    }
+}
