@@ -159,9 +159,13 @@ fn orientations(plan: &Plan, executed: &Relation) -> Option<Vec<Vec<Relation>>> 
         let total = choice.total_on.restricted_to(executed);
         let mut forced = Relation::empty(plan.size);
         let mut free = Vec::new();
+        let mut is_possible = true;
         for (a, b) in total.pairs().filter(|(a, b)| a < b || *a > *b && !total.contains(*b, *a)) {
             match (a, b) {
                 _ if a == b => {}
+                _ if choice.extends.contains(a, b) && choice.extends.contains(b, a) => {
+                    is_possible = false;
+                }
                 _ if choice.extends.contains(a, b) => forced.insert(a, b),
                 _ if choice.extends.contains(b, a) => forced.insert(b, a),
                 _ => free.push((a, b)),
@@ -177,7 +181,7 @@ fn orientations(plan: &Plan, executed: &Relation) -> Option<Vec<Vec<Relation>>> 
                 if way >> bit & 1 == 0 { order.insert(*a, *b) } else { order.insert(*b, *a) }
             }
             let closure = order.closure();
-            if (0..plan.size).all(|event| !closure.contains(event, event)) {
+            if is_possible && (0..plan.size).all(|event| !closure.contains(event, event)) {
                 ways.push(order);
             }
         }

@@ -27,7 +27,16 @@ impl Encoder<'_> {
                         match (choice.extends.contains(a, b), choice.extends.contains(b, a)) {
                             (true, false) => Lit::TRUE,
                             (false, true) => Lit::FALSE,
-                            _ => self.cnf.variable(),
+                            (false, false) => self.cnf.variable(),
+                            // Either direction is against the relation, so no choice remains.
+                            (true, true) => {
+                                let happens = |event: usize| {
+                                    !self.values.guard(self.skeleton.events[event].guard)
+                                };
+                                let not_both = [happens(a), happens(b)];
+                                self.cnf.clause(not_both);
+                                Lit::TRUE
+                            }
                         };
                     order.insert((a, b), forward);
                     order.insert((b, a), !forward);
