@@ -38,16 +38,25 @@ impl Groups {
         self.tests.values().filter(|own| **own == column).count()
     }
 
-    /// The table, if there are enough tests for one; in words where it is too wide.
+    /// The table, if there are enough tests for one; in words where it is too wide. Of more than four columns, the empty
+    /// ones in the middle are left out.
     pub fn draw(&self, look: Look, columns: &[&str]) -> String {
         if self.tests.len() < MANY {
             return String::new();
         }
+        let few = columns.len() <= 4;
+        let ends = |column: usize| column == 0 || column + 2 >= columns.len();
+        let shown = (0..columns.len()).filter(|at| few || ends(*at) || self.count(*at) > 0);
+        let shown: Vec<usize> = shown.collect();
         let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for ((group, _, _), column) in &self.tests {
             let name = if group.is_empty() { "." } else { group };
-            groups.entry(name).or_insert_with(|| vec![0; columns.len()])[*column] += 1;
+            let counts = groups.entry(name).or_insert_with(|| vec![0; shown.len()]);
+            if let Some(at) = shown.iter().position(|at| at == column) {
+                counts[at] += 1;
+            }
         }
+        let columns: &[&str] = &shown.iter().map(|at| columns[*at]).collect::<Vec<_>>();
         let names = groups.keys().map(|name| name.chars().count()).max().unwrap_or(0);
         // Columns are as wide as their heads, with three characters between two, and six at the sides.
         let width = names.max(5) + columns.iter().map(|head| head.len() + 3).sum::<usize>() + 6;

@@ -17,11 +17,20 @@ use crate::terminal::{Look, Terminal, Tint};
 pub enum Status {
     /// As expected.
     Good,
+    /// It only asks, and the answer is herd's `Ok`.
+    Yes,
+    /// It only asks, and the answer is herd's `No`.
+    No,
+    /// It claims something, but nothing of this model.
+    Unchecked,
     /// Something unknown.
     Open,
     /// Wrong.
     Bad,
 }
+
+/// How many ways of coming out there are.
+const STATUSES: usize = Status::Bad as usize + 1;
 
 /// A test that was not asked or not run, and why.
 #[derive(Clone, Debug)]
@@ -65,9 +74,9 @@ pub struct Report<'t> {
     warnings: Vec<Json>,
     skipped: Vec<Json>,
     skip_reasons: BTreeMap<String, usize>,
-    good: usize,
-    open: usize,
-    bad: usize,
+    counts: [usize; STATUSES],
+    /// Whether JSON ends with how many results came out how.
+    is_counted: bool,
     printed: usize,
     /// Which part of a whole it is of.
     pub shard: Option<ShardOf>,
@@ -89,9 +98,8 @@ impl<'t> Report<'t> {
             warnings: Vec::new(),
             skipped: Vec::new(),
             skip_reasons: BTreeMap::new(),
-            good: 0,
-            open: 0,
-            bad: 0,
+            counts: [0; STATUSES],
+            is_counted: head.iter().any(|(_, schema)| *schema == "litmus-allowed/1"),
             printed: 0,
             shard: None,
         }
@@ -115,13 +123,12 @@ impl<'t> Report<'t> {
 
     /// Counts a result.
     pub fn count(&mut self, status: Status) {
-        let (counter, exit) = match status {
-            Status::Good => (&mut self.good, Exit::Fine),
-            Status::Open => (&mut self.open, Exit::Unknown),
-            Status::Bad => (&mut self.bad, Exit::Violation),
-        };
-        *counter += 1;
-        self.exit.raise(exit);
+        self.counts[status as usize] += 1;
+        self.exit.raise(match status {
+            Status::Good | Status::Yes | Status::No | Status::Unchecked => Exit::Fine,
+            Status::Open => Exit::Unknown,
+            Status::Bad => Exit::Violation,
+        });
     }
 
     /// Prints a result that was counted.
@@ -244,7 +251,7 @@ impl<'t> Report<'t> {
 
     /// How many skips there were, and how many results.
     pub fn counts(&self) -> (usize, usize) {
-        (self.skip_reasons.values().sum(), self.good + self.open + self.bad)
+        (self.skip_reasons.values().sum(), self.counts.iter().sum())
     }
 
     /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and open
@@ -265,6 +272,9 @@ impl<'t> Report<'t> {
                 for (name, list) in lists {
                     text.push_str(&format!(",\n\"{name}\":{}", Json::Array(list.clone())));
                 }
+                if self.is_counted {
+                    text.push_str(&format!(",\n\"counts\":{}", self.json_counts()));
+                }
                 for (name, value) in &tail {
                     text.push_str(&format!(",\n{}:{value}", json!(name)));
                 }
@@ -279,6 +289,18 @@ impl<'t> Report<'t> {
         self.exit
     }
 
+    fn json_counts(&self) -> Json {
+        let number = |status: Status| self.counts[status as usize];
+        json!({
+            "ok": number(Status::Good),
+            "yes": number(Status::Yes),
+            "no": number(Status::No),
+            "fail": number(Status::Bad),
+            "unknown": number(Status::Open),
+            "unchecked": number(Status::Unchecked),
+        })
+    }
+
     fn summary(&self, words: Option<[&str; 3]>) -> String {
         let (skipped, results) = self.counts();
         if results + skipped < 2 || (self.look().quiet && self.exit == Exit::Fine) {
@@ -287,13 +309,21 @@ impl<'t> Report<'t> {
         let look = self.look();
         let mut text = String::new();
         if let Some([good, bad, open]) = words {
-            let mut parts = vec![look.paint(Tint::Good, &format!("{} {good}", self.good))];
-            if self.bad > 0 {
-                parts.push(look.paint(Tint::Bad, &format!("{} {bad}", self.bad)));
-            }
-            if self.open > 0 {
-                parts.push(look.paint(Tint::Open, &format!("{} {open}", self.open)));
-            }
+            let number = |status: Status| self.counts[status as usize];
+            let asks = number(Status::Yes) + number(Status::No) > 0;
+            let told = [
+                (Status::Good, Tint::Good, good),
+                (Status::Yes, Tint::Good, "answered Ok"),
+                (Status::No, Tint::Strong, "answered No"),
+                (Status::Bad, Tint::Bad, bad),
+                (Status::Open, Tint::Open, open),
+                (Status::Unchecked, Tint::Open, "with verdicts not checked"),
+            ];
+            let is_told = |status| number(status) > 0 || status == Status::Good && !asks;
+            let told = told.into_iter().filter(|(status, ..)| is_told(*status));
+            let parts: Vec<String> = told
+                .map(|(status, tint, word)| look.paint(tint, &format!("{} {word}", number(status))))
+                .collect();
             text = format!("{}: {}", count(results, "result"), parts.join(", "));
             if skipped > 0 {
                 text.push_str(&format!("; {skipped} skipped"));

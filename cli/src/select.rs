@@ -77,6 +77,10 @@ pub enum Kind {
     Unknown,
     /// Something allowed was never seen.
     Unseen,
+    /// Nothing claimed: a question, and its answer.
+    Answered,
+    /// Verdicts, but none of them of the model.
+    Unchecked,
     /// As expected.
     #[value(aliases = ["conforms", "good"])]
     Ok,

@@ -1,6 +1,6 @@
 //! Tables and columns for people.
 
-use lang::outcome::Value;
+use lang::outcome::{Observable, Value};
 use tabled::builder::Builder;
 use tabled::settings::object::Columns;
 use tabled::settings::{Modify, Style, Width};
@@ -77,9 +77,9 @@ pub fn width(text: &str) -> usize {
     text.chars().filter(is_shown).count()
 }
 
-/// Values as cells.
-pub fn cells(values: &[Value]) -> Vec<String> {
-    values.iter().map(ToString::to_string).collect()
+/// Values of observables as cells.
+pub fn cells(shown: &[Observable], values: &[Value]) -> Vec<String> {
+    shown.iter().zip(values).map(|(shown, value)| shown.show(*value)).collect()
 }
 
 /// A text filled up with blanks to a width, in characters.

@@ -117,29 +117,87 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// The known name nearest to a misspelt one, if any is near enough to be meant.
+/// The known name that a misspelt one means, if one is near enough: a few edits away, or what it abbreviates.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = 1 + name.chars().count() / 4;
-    known
-        .into_iter()
-        .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
-        .min()
-        .map(|(_, candidate)| candidate)
+    let known: Vec<&str> = known.into_iter().collect();
+    let length = name.chars().count();
+    let near = known.iter().map(|candidate| (edit_distance(name, candidate), *candidate));
+    let near = near.filter(|(distance, candidate)| {
+        let other = candidate.chars().count();
+        *distance <= most_edits(length.min(other)) && *distance < other
+    });
+    near.min().map(|(_, candidate)| candidate).or_else(|| {
+        let longer = known.into_iter().filter(|candidate| abbreviates(name, candidate));
+        longer.min_by_key(|candidate| (candidate.len(), *candidate))
+    })
 }
 
-/// The number of single-character edits between two words, letter case not counted.
+/// How many edits leave a word of that length recognizable: of a short one, hardly any.
+fn most_edits(length: usize) -> usize {
+    match length {
+        0..=5 => 1,
+        6..=8 => 2,
+        _ => 3,
+    }
+}
+
+/// Whether a word has the first letter of another, some of the others in their order, and half of them at least: `Recv`
+/// for `Receive`.
+fn abbreviates(short: &str, long: &str) -> bool {
+    let (short, long) = (short.to_lowercase(), long.to_lowercase());
+    let (count, whole) = (short.chars().count(), long.chars().count());
+    let mut rest = long.chars();
+    short.chars().next() == long.chars().next()
+        && (3..whole).contains(&count)
+        && 2 * count >= whole
+        && short.chars().all(|letter| rest.any(|other| other == letter))
+}
+
+/// The number of edits between two words, letter case not counted: a character more, less, or another, or two neighbors
+/// exchanged.
 fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.to_lowercase().chars().collect();
+    let [left, right]: [Vec<char>; 2] =
+        [left, right].map(|word| word.to_lowercase().chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.to_lowercase().chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+    for (i, a) in left.iter().enumerate() {
+        let mut next = vec![i + 1];
         for (j, b) in right.iter().enumerate() {
-            let substitute = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+            let mut edits = (row[j] + usize::from(a != b)).min(row[j + 1] + 1).min(next[j] + 1);
+            let is_exchange = i > 0 && j > 0 && left[i - 1] == *b && right[j - 1] == *a;
+            if is_exchange {
+                edits = edits.min(before[j - 1] + 1);
+            }
+            next.push(edits);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn what_is_meant_is_near() {
+        let words = ["Rel", "Release", "Receive", "Wait", "Acq", "Submit", "Mfence", "CAS", "Bar"];
+        for (found, meant) in [
+            ("Recv", Some("Receive")),
+            ("Wiat", Some("Wait")),
+            ("mfense", Some("Mfence")),
+            ("Sub", Some("Submit")),
+            ("CASS", Some("CAS")),
+            ("Rell", Some("Rel")),
+            ("addr", None),
+            ("x", None),
+            ("goto", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(found, words), meant, "{found}");
+        }
+        assert_eq!(nearest("addr", ["aCAR", "aCR", "aNAR"]), None);
+        assert_eq!(nearest("rdma-wiat", ["rdma-wait", "rdma-tso"]), Some("rdma-wait"));
+        assert_eq!(nearest("aa", ["a", "b"]), None);
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::program::{BinaryOp, LocationId, NodeId, RegisterId};
+use crate::program::{BinaryOp, LARGEST_WORD, LocationId, NodeId, RegisterId};
 use crate::source::Span;
 
 /// A value that an outcome shows.
@@ -70,6 +70,33 @@ pub struct Observable {
     pub name: String,
     /// What it is.
     pub what: Observed,
+    /// How many words its value has: 1, but for values of mixed size.
+    pub words: u32,
+}
+
+impl Observable {
+    /// An observable of one word.
+    pub fn new(name: impl Into<String>, what: Observed) -> Self {
+        Self { name: name.into(), what, words: 1 }
+    }
+
+    /// A value of it for people: one of several words is shown as those, `(1, 2)`.
+    pub fn show(&self, value: Value) -> String {
+        match value {
+            Value::Int(number) if self.words > 1 => {
+                let mut rest = number;
+                let mut words: Vec<String> = Vec::new();
+                for _ in 0..self.words {
+                    words.push((rest % LARGEST_WORD).to_string());
+                    rest /= LARGEST_WORD;
+                }
+                words.reverse();
+                // What is no such value is shown as it is.
+                if rest == 0 { format!("({})", words.join(", ")) } else { number.to_string() }
+            }
+            value => value.to_string(),
+        }
+    }
 }
 
 /// The values of the observables of one execution, in the order of [`crate::Test::observables`].
@@ -93,19 +120,40 @@ pub enum Condition {
 }
 
 /// One side of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// The value of an observable.
     Observable(usize),
     /// A value.
     Value(Value),
+    /// What an operator of arithmetic makes of two.
+    Computed(BinaryOp, Box<Operand>, Box<Operand>),
 }
 
 impl Operand {
-    fn value(self, outcome: &Outcome) -> Value {
+    fn value(&self, outcome: &Outcome) -> Value {
         match self {
-            Self::Observable(index) => outcome.0[index],
-            Self::Value(value) => value,
+            Self::Observable(index) => outcome.0[*index],
+            Self::Value(value) => *value,
+            Self::Computed(op, left, right) => {
+                match (left.value(outcome).word(), right.value(outcome).word()) {
+                    (Some(left), Some(right)) => Value::of_word(op.apply(left, right)),
+                    // What is computed from any value is any value.
+                    _ => Value::Undefined,
+                }
+            }
+        }
+    }
+
+    /// Calls a function for each observable in it.
+    pub fn each_observable(&self, visit: &mut impl FnMut(usize)) {
+        match self {
+            Self::Observable(index) => visit(*index),
+            Self::Value(_) => {}
+            Self::Computed(_, left, right) => {
+                left.each_observable(visit);
+                right.each_observable(visit);
+            }
         }
     }
 }
@@ -157,6 +205,8 @@ pub struct Expectation {
     pub model: Option<String>,
     /// The claim.
     pub claim: Claim,
+    /// Whether the text only asks, so that no answer is wrong.
+    pub is_question: bool,
     /// The condition as the text prints it, in one spelling.
     pub text: String,
     /// The whole verdict in the text.

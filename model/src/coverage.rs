@@ -46,6 +46,7 @@ impl Suite {
                 && test
                     .expectations
                     .iter()
+                    .filter(|claim| !claim.is_question)
                     .any(|claim| verdict::applies(test, claim, &model.name, is_own))
         };
         let case = |test| Case {

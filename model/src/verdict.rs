@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lang::Test;
 use lang::diagnostic::Diagnostic;
-use lang::outcome::{Claim, Condition, Expectation, Operand, Outcome, Value};
+use lang::outcome::{Claim, Condition, Expectation, Outcome, Value};
 
 use crate::allowed::{Allowed, Options, Question};
 use crate::bound::{Complete, Loops};
@@ -53,12 +53,48 @@ pub struct Checked {
     pub expected: Verdict,
     /// What the engine says.
     pub verdict: Verdict,
+    /// What is seen of it, if the text only asks.
+    pub seen: Option<Seen>,
+}
+
+/// How many outcomes meet the condition of a question, and how many do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Those that meet it.
+    pub positive: usize,
+    /// Those that do not.
+    pub negative: usize,
+    /// Whether there are no others.
+    pub complete: bool,
+}
+
+impl Seen {
+    /// herd's word for it; `None` if outcomes that are not known could make it another.
+    pub fn word(self) -> Option<&'static str> {
+        match (self.positive, self.negative) {
+            (1.., 1..) => Some("Sometimes"),
+            _ if !self.complete => None,
+            (0, _) => Some("Never"),
+            (_, 0) => Some("Always"),
+        }
+    }
 }
 
 impl Checked {
-    /// Whether the claim holds; `None` if that is unknown.
+    /// Whether the claim holds, and a question is answered; `None` if that is unknown.
     pub fn holds(&self) -> Option<bool> {
+        self.is_so().map(|is_so| is_so || self.seen.is_some())
+    }
+
+    /// Whether what is claimed or asked is so; `None` if that is unknown.
+    pub fn is_so(&self) -> Option<bool> {
         (self.verdict != Verdict::Unknown).then_some(self.verdict == self.expected)
+    }
+
+    /// herd's answer to a question: `Ok` if what it asks is so.
+    pub fn answer(&self) -> Option<&'static str> {
+        self.seen?;
+        self.is_so().map(|is_so| if is_so { "Ok" } else { "No" })
     }
 }
 
@@ -78,7 +114,7 @@ pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<C
 }
 
 /// Checks the claims of a test that speak of a model, one question to the solver after the other, without all
-/// outcomes. A claim that lists outcomes needs all of them: then they are found as ever.
+/// outcomes. A claim that lists outcomes, and a question, need all of them: then they are found as ever.
 ///
 /// # Errors
 /// As [`Question::session`].
@@ -89,7 +125,10 @@ pub fn ask(
 ) -> Result<Vec<Checked>, Vec<Diagnostic>> {
     let test: &Test = &question.test;
     let claims = || test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
-    if claims().any(|expectation| matches!(expectation.claim, Claim::Exactly { .. })) {
+    let needs_all = |expectation: &Expectation| {
+        expectation.is_question || matches!(expectation.claim, Claim::Exactly { .. })
+    };
+    if claims().any(needs_all) {
         return by_outcomes(question, (model, is_own), options);
     }
     let mut session = question.session(options, |_| true)?;
@@ -117,7 +156,8 @@ pub fn ask(
             }
         };
         let verdict = answer(wanted, found);
-        checked.push(Checked { condition: expectation.text.clone(), expected, verdict });
+        let condition = expectation.text.clone();
+        checked.push(Checked { condition, expected, verdict, seen: None });
     }
     Ok(checked)
 }
@@ -183,9 +223,9 @@ fn mentioned(condition: &Condition, found: &mut BTreeSet<usize>) {
         Condition::Constant(_) => {}
         Condition::Compare(_, left, right) => {
             for operand in [left, right] {
-                if let Operand::Observable(index) = operand {
-                    found.insert(*index);
-                }
+                operand.each_observable(&mut |index| {
+                    found.insert(index);
+                });
             }
         }
         Condition::And(all) | Condition::Or(all) => {
@@ -242,7 +282,25 @@ fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {
         }
         (_, None) => Verdict::Unknown,
     };
-    Checked { condition: expectation.text.clone(), expected, verdict }
+    let seen = seen(expectation, allowed);
+    Checked { condition: expectation.text.clone(), expected, verdict, seen }
+}
+
+/// How often the condition of a question is met.
+fn seen(expectation: &Expectation, allowed: &Allowed) -> Option<Seen> {
+    let (Claim::Allowed(condition) | Claim::Forbidden(condition) | Claim::Always(condition)) =
+        &expectation.claim
+    else {
+        return None;
+    };
+    let count = |wanted: &dyn Fn(&Outcome) -> bool| {
+        allowed.outcomes.iter().filter(|outcome| wanted(outcome)).count()
+    };
+    expectation.is_question.then(|| Seen {
+        positive: count(&|outcome| condition.holds(outcome)),
+        negative: count(&|outcome| condition.fails(outcome)),
+        complete: allowed.complete,
+    })
 }
 
 fn exactly(observables: &[usize], outcomes: &[Vec<Value>], allowed: &Allowed) -> Verdict {

@@ -24,14 +24,18 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
-    litmus_files(&suite, &mut files);
+    // The suite, and the papers' figures as they are printed.
+    for folder in ["litmus-suite", "lang/test_data/printed"].map(|folder| root.join(folder)) {
+        let before = files.len();
+        litmus_files(&folder, &mut files);
+        assert!(files.len() > before, "no litmus files below {}", folder.display());
+    }
     files.sort();
-    assert!(!files.is_empty(), "no litmus files below {}", suite.display());
     let mut trials = Vec::new();
     for file in files {
-        let name = file.strip_prefix(&suite).unwrap_or(&file).display().to_string();
+        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
         let text = std::fs::read_to_string(&file).expect("the suite is readable");
         let source = lang::source::Source::new(name.clone(), text);
         let (test, diagnostics) = lang::litmus::load(&source);

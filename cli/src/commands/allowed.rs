@@ -34,7 +34,7 @@ use crate::select::{OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 
-use result::{Layout, TestResult, Witness};
+use result::{Claims, Layout, TestResult, Witness};
 
 /// Compute the outcomes that memory models allow, and check the verdicts of the tests
 #[derive(Args)]
@@ -162,7 +162,8 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     }
     report.tell(&told.failures.into_text());
     if !look.quiet {
-        report.tell(&told.groups.draw(look, &["ok", "unknown", "FAIL"]));
+        let columns = ["ok", "Ok", "No", "not checked", "unknown", "FAIL"];
+        report.tell(&told.groups.draw(look, &columns));
     }
 }
 
@@ -233,6 +234,7 @@ fn ask_about(
     let (loaded, diagnostics) = load_test(input);
     answer.problems = diagnostics;
     let Some((mut test, source)) = loaded else { return answer };
+    let written = test.clone();
     if arguments.inline.inline {
         let libraries = request.libraries();
         let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, models, request);
@@ -268,7 +270,9 @@ fn ask_about(
             known.map_or_else(ask, Ok).map(|found| Asked::Outcomes(Box::new(found)))
         };
         match asked {
-            Ok(Asked::Outcomes(found)) => answer.add(&test, &source, &model, request, *found),
+            Ok(Asked::Outcomes(found)) => {
+                answer.add((&test, &written), &source, &model, request, *found);
+            }
             Ok(Asked::Verdicts((checked, _))) if checked.is_empty() => {
                 answer.skips.push(skip("no verdict of the test speaks of the model".to_owned()));
                 continue;
@@ -280,7 +284,7 @@ fn ask_about(
             Err(Refusal::Unsupported(reason)) => {
                 let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };
                 let found = Found { allowed, unsupported: Some(reason), ..Found::default() };
-                answer.add(&test, &source, &model, request, found);
+                answer.add((&test, &written), &source, &model, request, found);
                 continue;
             }
             // Of all tests below a folder, those are meant that the model speaks of.
@@ -307,9 +311,10 @@ fn ask_about(
 }
 
 impl Answer {
+    /// Adds what was found of a test; what its file claims is more if calls were replaced.
     fn add(
         &mut self,
-        test: &Test,
+        (test, written): (&Test, &Test),
         source: &Arc<Source>,
         model: &LoadedModel,
         request: &Request,
@@ -319,6 +324,10 @@ impl Answer {
         let misuses = found.allowed.misuses.clone();
         self.problems.extend(problems(source, misuses));
         let engine = request.engine.of(&found);
+        let claims = || written.expectations.iter();
+        let here =
+            claims().filter(|one| verdict::applies(written, one, model.name(), model.is_own));
+        let checked = (checked, Claims { all: claims().count(), here: here.count() });
         let result = TestResult::new(test, source, model.name(), engine, found, checked);
         self.problems.extend(result.engines_disagree(source));
         self.results.push(result);

@@ -116,7 +116,7 @@ fn condition_term(condition: &Condition) -> Term {
     };
     match condition {
         Condition::Constant(value) => Term::constant(u64::from(*value)),
-        Condition::Compare(op, left, right) => match (operand(*left), operand(*right)) {
+        Condition::Compare(op, left, right) => match (operand(left), operand(right)) {
             (Ok(left), Ok(right)) => left.binary(*op, right),
             // As `Condition::holds` has it: ⊤ can be anything, and no number is ⊥.
             (Err(Value::Undefined), _) | (_, Err(Value::Undefined)) => Term::constant(1),
@@ -134,10 +134,13 @@ fn condition_term(condition: &Condition) -> Term {
 }
 
 /// A number, or the value that is none.
-fn operand(operand: Operand) -> Result<Term, Value> {
+fn operand(operand: &Operand) -> Result<Term, Value> {
     match operand {
         Operand::Observable(index) => Ok(Term::variable(format!("v[{index}]"))),
-        Operand::Value(Value::Int(value)) => Ok(Term::constant(value)),
-        Operand::Value(value) => Err(value),
+        Operand::Value(Value::Int(value)) => Ok(Term::constant(*value)),
+        Operand::Value(value) => Err(*value),
+        Operand::Computed(op, left, right) => {
+            Ok(self::operand(left)?.binary(*op, self::operand(right)?))
+        }
     }
 }

@@ -26,10 +26,8 @@ fn header() -> Header {
 }
 
 fn test() -> Test {
-    let observable = |(index, name): (usize, &str)| Observable {
-        name: name.to_owned(),
-        what: Observed::Register(RegisterId(index)),
-    };
+    let observable =
+        |(index, name): (usize, &str)| Observable::new(name, Observed::Register(RegisterId(index)));
     Test {
         name: "T".to_owned(),
         title: None,

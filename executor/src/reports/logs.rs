@@ -19,7 +19,8 @@ pub fn block(test: &Test, hash: &str, seen: &Observations) -> String {
     let claim = test.expectations.iter().find_map(|expectation| match &expectation.claim {
         Claim::Allowed(condition) => Some(("Allowed", "exists", condition, &expectation.text)),
         Claim::Forbidden(condition) => Some(("Forbidden", "~exists", condition, &expectation.text)),
-        _ => None,
+        Claim::Always(condition) => Some(("Required", "forall", condition, &expectation.text)),
+        Claim::Exactly { .. } => None,
     });
     let holds =
         |outcome: &Outcome| claim.is_some_and(|(_, _, condition, _)| condition.holds(outcome));
@@ -30,7 +31,10 @@ pub fn block(test: &Test, hash: &str, seen: &Observations) -> String {
         .map(|(_, count)| *count)
         .fold(0, u64::saturating_add);
     let negative = seen.finished() - positive;
-    let validated = (positive > 0) == (kind == "Allowed");
+    let validated = match kind {
+        "Required" => negative == 0,
+        kind => (positive > 0) == (kind == "Allowed"),
+    };
     let mut out = String::new();
     let name = &test.name;
     // Writing into a string cannot fail.
@@ -44,7 +48,12 @@ pub fn block(test: &Test, hash: &str, seen: &Observations) -> String {
     let (quantifier, text) =
         claim.map_or(("exists", "true"), |(_, quantifier, _, text)| (quantifier, text.as_str()));
     let verdict = if validated { "is validated" } else { "is NOT validated" };
-    let _ = writeln!(out, "Condition {quantifier} ({text}) {verdict}\nHash={hash}");
+    // A question of herd's has its quantifier already.
+    let condition = match text.starts_with(quantifier) {
+        true => text.to_owned(),
+        false => format!("{quantifier} ({text})"),
+    };
+    let _ = writeln!(out, "Condition {condition} {verdict}\nHash={hash}");
     let word = match (positive, negative) {
         (0, _) => "Never",
         (_, 0) => "Always",

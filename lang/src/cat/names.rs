@@ -63,6 +63,9 @@ fn synonym(name: &str) -> Option<&'static str> {
         "rfe" => "define it: `let rfe = rf & ext`",
         "rfi" => "define it: `let rfi = rf & int`",
         "sb" => "program order is `po`",
+        "addr" | "data" | "ctrl" | "dep" | "deps" => {
+            "dependencies order nothing more: the CPUs here are TSO, whose reads stay before all that follows them"
+        }
         "po-loc" => "define it: `let po-loc = po & loc`",
         "sloc" | "same-loc" => "accesses of one location are related by `loc`",
         "sthd" | "same-thread" => "events of one thread are related by `int`",

@@ -340,7 +340,7 @@ impl Lowerer<'_> {
                 Quantifier::Never => VerdictKind::Forbidden(claim),
                 Quantifier::Always => VerdictKind::Always(claim),
             };
-            let verdict = Verdict { kind, place: question.place };
+            let verdict = Verdict { kind, is_question: true, place: question.place };
             results.push(line(ResultKind::Verdicts(None, vec![verdict]), question.place));
         }
         results

@@ -41,16 +41,39 @@ pub fn other_architecture(text: &str) -> Option<&'static str> {
     OTHER_ARCHITECTURES.into_iter().find(|known| *known == first)
 }
 
-/// The file as one of ours. There is a tree iff there is no error.
+/// The file as one of ours, under a name that ours can have. There is a tree iff there is no error.
 pub fn convert(source: &Source) -> (Option<File>, Vec<Diagnostic>) {
+    let (file, diagnostics) = tree(source);
+    let named = file.map(|mut file| {
+        file.name.text = our_name(&file.name.text, source);
+        file
+    });
+    (named, diagnostics)
+}
+
+/// The file's tree, under herd's name.
+fn tree(source: &Source) -> (Option<File>, Vec<Diagnostic>) {
     let mut sink = Sink::default();
     let file = parse::read(source, &mut sink).and_then(|raw| lower::file(&raw, &mut sink));
     (file.filter(|_| !sink.has_errors()), sink.finish())
 }
 
+/// A name for a file and its first line: herd's may have blanks and slashes, or be missing.
+fn our_name(name: &str, source: &Source) -> String {
+    let is_ours = |c: char| !(c.is_whitespace() || c.is_control() || "/\\\"".contains(c));
+    let ours: String = name.chars().map(|c| if is_ours(c) { c } else { '_' }).collect();
+    if !ours.is_empty() {
+        return ours;
+    }
+    let stem = std::path::Path::new(&source.name).file_stem();
+    let stem = stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = stem.replace(|c: char| !is_ours(c), "_");
+    if stem.is_empty() { "test".to_owned() } else { stem }
+}
+
 /// Reads and checks a file. Its registers are shown under herd's names, such as `0:rax`.
 pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
-    let (file, mut diagnostics) = convert(source);
+    let (file, mut diagnostics) = tree(source);
     let Some(file) = file else { return (None, diagnostics) };
     let (mut test, more) = litmus::check(&file, source);
     // Files are named as their owners like, and instructions may leave registers unused.

@@ -53,6 +53,41 @@ fn the_intel_format() {
 }
 
 #[test]
+fn the_initial_state_may_end_with_a_semicolon() {
+    assert_eq!(converted(&SB.replace("y=0; }", "y=0; };")), converted(SB));
+    let empty = SB.replace("{ x=0; y=0; }", "{ };");
+    assert!(load(&Source::new("SB.litmus", empty)).0.is_some());
+}
+
+#[test]
+fn questions_stay_questions() {
+    for (asked, printed) in [
+        ("exists", "P0_EAX = 0 ∧ P1_EAX = 0 ?"),
+        ("~exists", "~exists (P0_EAX = 0 ∧ P1_EAX = 0) ?"),
+        ("forall", "forall (P0_EAX = 0 ∧ P1_EAX = 0) ?"),
+    ] {
+        let text = SB.replace("exists", asked);
+        assert!(converted(&text).ends_with(&format!("  {printed}\n")), "{}", converted(&text));
+        let (test, _) = load(&Source::new("SB.litmus", &*text));
+        assert!(test.unwrap().expectations[0].is_question);
+    }
+}
+
+#[test]
+fn names_are_made_ours() {
+    for (name, ours) in [("a b/c", "a_b_c"), ("x \"y\"", "x__y_"), ("", "file")] {
+        let text = SB.replace("X86 SB", &format!("X86 {name}"));
+        let source = Source::new("some/file.litmus", text);
+        let (file, _) = convert(&source);
+        let printed = print(&file.unwrap());
+        assert!(printed.starts_with(&format!("litmus {ours}\n")), "{printed}");
+        let (again, diagnostics) = litmus::parse(&Source::new("x", printed));
+        assert!(again.is_some(), "{diagnostics:?}");
+        assert_eq!(load(&source).0.unwrap().name, name);
+    }
+}
+
+#[test]
 fn the_format_of_att() {
     let text = "X86_64 T
 (* a (* nested *) comment *)

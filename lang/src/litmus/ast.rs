@@ -6,6 +6,10 @@ use crate::source::Span;
 
 use super::methods::Method;
 
+mod results;
+
+pub use results::*;
+
 /// Where something stands. Two trees are equal if they say the same, wherever it stands, so places
 /// are all equal.
 #[derive(Clone, Copy, Default)]
@@ -93,7 +97,7 @@ pub struct Number {
 /// A comment, its signs included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// The text from `//` to the end of the line, or from `(*` to `*)`.
+    /// The text from `//` or `#` to the end of the line, or from `(*` to `*)`, or from `/*` to `*/`.
     pub text: String,
     /// True if it belongs to what follows it, false if it stands beside something on a line.
     pub own_line: bool,
@@ -146,6 +150,15 @@ pub enum Cells {
 }
 
 impl Cells {
+    /// The same, to change it.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Declaration> {
+        let (shared, columns) = match self {
+            Self::Shared(all) => (all.as_mut_slice(), [].as_mut_slice()),
+            Self::Columns(columns) => ([].as_mut_slice(), columns.as_mut_slice()),
+        };
+        shared.iter_mut().chain(columns.iter_mut().flatten())
+    }
+
     /// What they declare, from left to right.
     pub fn all(&self) -> impl Iterator<Item = &Declaration> {
         let (shared, columns) = match self {
@@ -198,12 +211,10 @@ pub enum DeclarationKind {
         /// Its initial value.
         initial: Option<Number>,
     },
-    /// `Ring x 1 -> {2} size 4`, by thread number.
+    /// `Ring x 1 -> {2} size 4`, by thread number; `Ring x` is for all that call it.
     Ring {
-        /// Who writes.
-        writer: Number,
-        /// Who reads.
-        readers: Vec<Number>,
+        /// Who writes, and who read.
+        threads: Option<(Number, Vec<Number>)>,
         /// How many entries it holds.
         size: Option<Number>,
     },
@@ -386,106 +397,4 @@ pub enum ExprKind {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// `(e, e)`, the words of a mixed-size value.
     Tuple(Vec<Expr>),
-}
-
-/// A line below the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResultLine {
-    /// What it says.
-    pub kind: ResultKind,
-    /// Where it begins.
-    pub place: Place,
-    /// Where its last line begins.
-    pub end: Place,
-}
-
-/// The kinds of lines below the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ResultKind {
-    /// `observe a, x@2`
-    Observe(Vec<Observed>),
-    /// Verdicts, and the model they hold for.
-    Verdicts(Option<Name>, Vec<Verdict>),
-}
-
-/// A name whose value an outcome shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Observed {
-    /// The name.
-    pub name: Name,
-    /// The node of `x@2`.
-    pub copy: Option<Number>,
-}
-
-/// A verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// What it claims.
-    pub kind: VerdictKind,
-    /// Its place.
-    pub place: Place,
-}
-
-/// What a verdict claims.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VerdictKind {
-    /// `… ✓`, `exists …`
-    Allowed(Claim),
-    /// `… ✗`, `~exists …`
-    Forbidden(Claim),
-    /// `forall …`
-    Always(Claim),
-    /// `exactly { … } for …`
-    Exactly {
-        /// The outcomes.
-        outcomes: Vec<(Vec<Constant>, Place)>,
-        /// What they are outcomes of.
-        observed: Vec<Observed>,
-    },
-}
-
-/// A condition on an outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// `true`, `false`
-    Truth(bool),
-    /// `a = 1`, `(a, b) ≠ (0, 0)`
-    Compare {
-        /// One of the six comparisons.
-        op: BinaryOp,
-        /// One atom, or those of a tuple.
-        left: Vec<Atom>,
-        /// One atom, or those of a tuple.
-        right: Vec<Atom>,
-        /// The comparison's place.
-        place: Place,
-    },
-    /// `… ∧ …`, two at least
-    And(Vec<Claim>),
-    /// `… ∨ …`, two at least
-    Or(Vec<Claim>),
-    /// `¬ …`
-    Not(Box<Claim>),
-}
-
-/// One side of a comparison, or a part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Atom {
-    /// A value.
-    Constant(Constant),
-    /// A name.
-    Observed(Observed),
-}
-
-/// A value in a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Constant {
-    /// A number.
-    Number(u64),
-    /// `true`, `false`
-    Truth(bool),
-    /// `⊥`
-    Bottom,
-    /// `⊤`
-    Undefined,
 }

@@ -49,12 +49,19 @@ struct Checker<'a> {
     clashing: HashSet<String>,
     /// Names that a statement or verdict uses.
     used: HashSet<String>,
+    /// What has been reported, of which name: each cause once.
+    reported: HashSet<(&'static str, String)>,
 }
 
 impl Checker<'_> {
     fn error(&mut self, code: &'static str, place: Place, message: String, help: String) {
         let error = Diagnostic::error(code, place.span, message);
         self.sink.push(if help.is_empty() { error } else { error.help(help) });
+    }
+
+    /// Whether something is reported of a name for the first time.
+    fn is_new(&mut self, code: &'static str, name: &str) -> bool {
+        self.reported.insert((code, name.to_owned()))
     }
 
     /// What a name means; a name that means nothing is an error.
@@ -66,7 +73,7 @@ impl Checker<'_> {
     fn meaning_or(&mut self, name: &Name, declaration: &str) -> Option<Meaning> {
         self.used.insert(name.text.clone());
         let found = self.meanings.get(&name.text).copied();
-        if found.is_none() {
+        if found.is_none() && self.is_new("undeclared-name", &name.text) {
             let known = self.meanings.keys().map(String::as_str);
             let help = match self.sink.suggest(&name.text, known) {
                 Some(known) => format!("did you mean `{known}`?"),
@@ -85,7 +92,8 @@ impl Checker<'_> {
             Ok(node) if (1..=nodes).contains(&node) => Some(NodeId(node)),
             _ => {
                 let message = format!("expected a node from 1 to {nodes}, found {}", number.value);
-                let help = "nodes are numbered from 1, left to right".to_owned();
+                let help =
+                    "nodes are numbered from 1, left to right, or all of them from 0".to_owned();
                 self.error("no-such-node", number.place, message, help);
                 None
             }
@@ -150,6 +158,7 @@ pub fn file(file: &File, source: &Source, sink: &mut Sink) -> Option<Test> {
         introduced: HashMap::new(),
         clashing: HashSet::new(),
         used: HashSet::new(),
+        reported: HashSet::new(),
     };
     let mut test = header(&mut checker, source);
     declarations::declare(&mut checker);

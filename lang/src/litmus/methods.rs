@@ -144,6 +144,102 @@ pub fn lookup(dialect: Dialect, word: &str) -> Option<Method> {
     row.map(|row| row.method)
 }
 
+/// What verbs, other languages and other tools call a statement, and how it is written here.
+const OTHER_WORDS: &[(&[&str], &str)] = &[
+    (&["lock", "mutex_lock", "acquire_lock"], "Acq(l)"),
+    (&["unlock", "mutex_unlock", "release_lock"], "Rel(l)"),
+    (&["barrier", "waiting"], "Bar(z)"),
+    (&["fence", "mb", "smp_mb", "mfences", "sfence", "lfence"], "Mfence"),
+    (&["send", "push", "enqueue"], "a := Submit(x, 1)"),
+    (&["pop", "dequeue"], "a := Receive(x)"),
+    (&["rdma_write", "ibv_wr_rdma_write", "store_remote"], "x^2 := y"),
+    (&["rdma_read", "ibv_wr_rdma_read", "load_remote"], "a := x^2"),
+    (&["fetch_add", "fetch_and_add", "xadd"], "a := FAA(x, 1)"),
+    (&["ibv_wr_atomic_fetch_add", "remote_faa"], "RFAA(a, x^2, 1)"),
+    (&["cmpxchg", "compare_and_swap", "cmp_swap"], "a := CAS(x, 0, 1)"),
+    (&["ibv_wr_atomic_cmp_swp", "remote_cas"], "RCAS(a, x^2, 0, 1)"),
+    (&["swap", "exchange"], "a := XCHG(x, 1)"),
+    (&["poll_cq", "ibv_poll_cq"], "Poll(2)"),
+    (&["await"], "Wait(d)"),
+    (&["nop", "pass"], "skip"),
+    (&["return", "exit"], "break"),
+];
+
+/// How a statement is written that goes by another word elsewhere.
+pub fn written(word: &str) -> Option<&'static str> {
+    let is_word = |known: &&str| known.eq_ignore_ascii_case(word);
+    OTHER_WORDS.iter().find(|(words, _)| words.iter().any(is_word)).map(|row| row.1)
+}
+
+/// Libraries as papers mark them on methods, `Acq_WL` and `Submit^RBL`, the methods that each has, and the class of lock
+/// that it says.
+const MARKS: &[(&str, &[Method], Option<&str>)] = &[
+    ("SV", &[Method::Bcast, Method::Gfence, Method::WaitSv], None),
+    ("BAL", &[Method::Bar], None),
+    ("RBL", &[Method::Submit, Method::Receive], None),
+    ("WL", &[Method::Acq, Method::Rel], Some("WLock")),
+    ("SL", &[Method::Acq, Method::Rel], Some("SLock")),
+    ("NL", &[Method::Acq, Method::Rel], Some("NLock")),
+    ("MSW", &[Method::TryRead, Method::Wait], None),
+    ("SC", &[Method::CasSc, Method::FaaSc], None),
+    ("TSO", &[Method::Cas, Method::Mfence, Method::Rfence, Method::Poll], None),
+];
+
+/// Accesses that papers write as calls, and the marks that they may carry.
+const ACCESSES: &[(Access, &str, &[&str])] = &[
+    (Access::Write, "Write", &["SV", "SC", "MSW", "TSO"]),
+    (Access::Read, "Read", &["SV", "SC", "TSO"]),
+    (Access::Put, "Put", &["MSW", "TSO"]),
+    (Access::Get, "Get", &["MSW", "TSO"]),
+];
+
+/// An access that is written as a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// `Write(x, 1)` is `x := 1`.
+    Write,
+    /// `a := Read(x)` is `a := x`.
+    Read,
+    /// `Put(x, y, d)` is `~x :=^d y`.
+    Put,
+    /// `Get(a, x, d)` is `a :=^d ~x`.
+    Get,
+}
+
+/// A word without its library's mark, and the mark.
+fn unmarked(word: &str) -> Option<(&str, &'static str)> {
+    let (base, mark) = match word.split_once('^').or_else(|| word.rsplit_once('_')) {
+        Some((base, mark)) => (base, mark.trim_start_matches('{').trim_end_matches('}')),
+        None => {
+            let marks = MARKS.iter().map(|(mark, ..)| *mark);
+            return marks.filter_map(|mark| Some((word.strip_suffix(mark)?, mark))).next();
+        }
+    };
+    let known = MARKS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(mark))?;
+    Some((base, known.0))
+}
+
+/// The method that a word with a library's mark spells, and the class of lock that the mark says.
+pub fn lookup_marked(word: &str) -> Option<(Method, Option<&'static str>)> {
+    let (base, mark) = unmarked(word)?;
+    let (_, methods, class) = MARKS.iter().find(|(known, ..)| *known == mark)?;
+    // `Wait^SV` is `Wait_SV`, which is a method of its own.
+    let whole = lookup(Dialect::Rdma, &format!("{base}_{mark}"));
+    let method = whole.or_else(|| lookup(Dialect::Rdma, base))?;
+    methods.contains(&method).then_some((method, *class))
+}
+
+/// The access that a word spells, and the library's mark on it, or nothing.
+pub fn lookup_access(word: &str) -> Option<(Access, &'static str)> {
+    let find = |base: &str| ACCESSES.iter().find(|(_, word, _)| word.eq_ignore_ascii_case(base));
+    if let Some((access, ..)) = find(word) {
+        return Some((*access, ""));
+    }
+    let (base, mark) = unmarked(word)?;
+    let (access, _, marks) = find(base)?;
+    marks.contains(&mark).then_some((*access, mark))
+}
+
 impl Method {
     /// Its row of the table.
     pub fn signature(self) -> &'static Signature {

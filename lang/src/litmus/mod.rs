@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, has_errors, nearest};
 use crate::herd;
 use crate::source::{Source, Span};
 
-pub use parse::LITMUS_MAX_NESTING as MAX_NESTING;
+pub use parse::{LITMUS_MAX_NESTING as MAX_NESTING, complete};
 pub use text::MAX_BYTES;
 
 /// The most nodes, and the most threads, that a program may have.

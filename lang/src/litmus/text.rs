@@ -70,7 +70,9 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
     while let Some(character) = text[offset..].chars().next() {
         let rest = &text[offset..];
         let mut length = character.len_utf8();
-        if !quoted && (rest.starts_with("//") || rest.starts_with("(*")) {
+        // A name may hold a `#`, and a comment follows a blank.
+        let sharp = character == '#' && !text[..offset].ends_with(|c: char| !c.is_whitespace());
+        if !quoted && (sharp || ["//", "(*", "/*"].iter().any(|sign| rest.starts_with(sign))) {
             length = comment_length(rest, offset, sink);
             let span = Span::new(offset, offset + length);
             let shown = rest[..length].replace('\r', "");
@@ -119,18 +121,17 @@ fn mask(masked: &mut String, text: &str) {
 
 /// The length of the comment that begins here.
 fn comment_length(rest: &str, offset: usize, sink: &mut Sink) -> usize {
-    if rest.starts_with("//") {
+    if rest.starts_with("//") || rest.starts_with('#') {
         return rest.find('\n').unwrap_or(rest.len());
     }
-    match rest[2..].find("*)") {
+    let end = if rest.starts_with("/*") { "*/" } else { "*)" };
+    match rest[2..].find(end) {
         Some(end) => end + 4,
         None => {
             let span = Span::new(offset, offset + 2);
-            let error = Diagnostic::error(
-                "unterminated-comment",
-                span,
-                "expected `*)` to end this comment, found the end of the file",
-            );
+            let message =
+                format!("expected `{end}` to end this comment, found the end of the file");
+            let error = Diagnostic::error("unterminated-comment", span, message);
             sink.push(error.label("begins here"));
             rest.len()
         }

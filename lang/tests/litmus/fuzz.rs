@@ -38,7 +38,10 @@ fn fragment() -> impl Strategy<Value = String> {
     let words = "litmus t|x|y^2|x̄|ā|:=|:=^d|:=SV|=|0|1|18446744073709551616|Poll(2)|Wait(d)|Mfence|CAS(x, 0, 1)|\
         RCAS(a, x^2, 0, 1)|_|(|)|{|}|,|;|--- |if|else|while|loop|break|assume|not|~|¬|+|-|*|/\\|\\/|≠|✓|✗|exists|\
         exactly|for|observe|thread 1 @ 1 {|SVar|Barrier z|Ring r 1 -> {2}|x[2] = 0|\"|source \"a\"|model m|\
-        bound loops = 3|dialect corerma|// c|(*|*)|⊥|true|.n|²|ᵈ|a:|\u{200b}|\t|\r|é|\0";
+        bound loops = 3|dialect corerma|model corerma|// c|# c|(*|*)|/*|*/|\
+        P0:|P1: ‖ P2:|2:a|0:r|?|×|∈ {0, 1}|_|-1|% 2|Write(x, 1)|Read(x)|Put(x, y, d)|Get(a, x, d)|Acq_WL(l)|Rel_NL(l^2)|\
+        Submit^RBL(x, 1)|Receive_RBL(x)|BAR_{BAL}(z)|GF_sv({n_2})|Bcast_SV(x)|\\bar{x}|x^{2}|:=^{d}|:=_sv|b₁|Ring Buffer r|\
+        WLOCK l|NLOCK l|SVar x, y = 0|SC x = 0|Read_SC(x)|Expected outputs:|thread 0 @ 0 {|⊥|true|.n|²|ᵈ|a:|\u{200b}|\t|\r|é|\0";
     let words: Vec<String> = words
         .split('|')
         .chain(["|", "||", "‖", "\n", "\n---\n", "\n\n", " "])
@@ -51,6 +54,7 @@ fn valid() -> impl Strategy<Value = String> {
     let texts: Vec<String> = crate::files("ok")
         .into_iter()
         .chain(crate::files("err"))
+        .chain(crate::files("printed"))
         .map(|(_, source)| source.text)
         .collect();
     prop::sample::select(texts)

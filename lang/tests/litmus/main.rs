@@ -5,6 +5,7 @@ mod diagnostics;
 mod documentation;
 mod fuzz;
 mod meaning;
+mod printed;
 mod roundtrip;
 mod trees;
 

@@ -247,6 +247,25 @@ fn registers_may_be_named_with_their_threads() {
 }
 
 #[test]
+fn questions_are_no_claims() {
+    let test = test(
+        "x = 0\n---\na := x\n\na = 1 ?, a = 0 ✓\n~exists (a = 1) ?\nforall (a = 0) ?\nexists a=0",
+    );
+    let all: Vec<(bool, &str)> =
+        test.expectations.iter().map(|it| (it.is_question, it.text.as_str())).collect();
+    assert_eq!(
+        all,
+        [
+            (true, "a = 1"),
+            (false, "a = 0"),
+            (true, "~exists (a = 1)"),
+            (true, "forall (a = 0)"),
+            (false, "a = 0"),
+        ]
+    );
+}
+
+#[test]
 fn conditions_bind_as_documented() {
     let test = test(
         "model m\nx = 0\n---\na := x\nb := x\n\na = 1 or b = 1 and not a = 2 ✓\n(a, b) ≠ (0, 1) ✗\n\

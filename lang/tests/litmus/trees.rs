@@ -1,6 +1,7 @@
 //! Arbitrary syntax trees.
 
 use lang::litmus::ast::*;
+use lang::litmus::complete;
 use lang::litmus::methods::Method;
 use lang::program::BinaryOp;
 use proptest::prelude::*;
@@ -18,6 +19,11 @@ fn name() -> impl Strategy<Value = Name> {
 
 fn number() -> impl Strategy<Value = Number> {
     prop_oneof![0u64..4, Just(u64::MAX)].prop_map(|value| Number { value, place: place() })
+}
+
+/// Values, some of them negative.
+fn value() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0u64..9, 1 => (1u64..9).prop_map(u64::wrapping_neg), 1 => Just(1 << 63)]
 }
 
 fn access() -> impl Strategy<Value = Access> {
@@ -48,7 +54,7 @@ fn wrap(kind: ExprKind) -> Expr {
 
 fn expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
-        (0u64..9).prop_map(|value| wrap(ExprKind::Number(value))),
+        value().prop_map(|value| wrap(ExprKind::Number(value))),
         any::<bool>().prop_map(|value| wrap(ExprKind::Truth(value))),
         Just(wrap(ExprKind::Bottom)),
         access().prop_map(|access| wrap(ExprKind::Access(access))),
@@ -151,8 +157,11 @@ fn declaration() -> impl Strategy<Value = Declaration> {
         prop::option::of(prop::collection::vec(number(), 0..3)).prop_map(DeclarationKind::Barrier),
         prop::sample::select(vec!["WLock", "SLock", "NLock"])
             .prop_map(|class| DeclarationKind::Lock(class.to_owned())),
-        (number(), prop::collection::vec(number(), 0..3), prop::option::of(number()))
-            .prop_map(|(writer, readers, size)| DeclarationKind::Ring { writer, readers, size }),
+        (
+            prop::option::of((number(), prop::collection::vec(number(), 0..3))),
+            prop::option::of(number())
+        )
+            .prop_map(|(threads, size)| DeclarationKind::Ring { threads, size }),
     ];
     (name(), kind, prop::option::of(number())).prop_map(|(name, kind, home)| {
         let homeless = matches!(kind, DeclarationKind::Barrier(_) | DeclarationKind::Ring { .. });
@@ -166,15 +175,22 @@ fn observed() -> impl Strategy<Value = Observed> {
 
 fn constant() -> impl Strategy<Value = Constant> {
     prop_oneof![
-        (0u64..4).prop_map(Constant::Number),
+        value().prop_map(Constant::Number),
         any::<bool>().prop_map(Constant::Truth),
         Just(Constant::Bottom),
     ]
 }
 
 fn claim() -> impl Strategy<Value = Claim> {
-    let atom =
-        || prop_oneof![constant().prop_map(Atom::Constant), observed().prop_map(Atom::Observed)];
+    let leaf =
+        prop_oneof![constant().prop_map(Atom::Constant), observed().prop_map(Atom::Observed)];
+    let arithmetic =
+        vec![BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Remainder];
+    let atom = leaf.prop_recursive(2, 6, 2, move |inner| {
+        (prop::sample::select(arithmetic.clone()), inner.clone(), inner)
+            .prop_map(|(op, left, right)| Atom::Binary(op, Box::new(left), Box::new(right)))
+    });
+    let atom = || atom.clone();
     let comparison = prop::sample::select(vec![BinaryOp::Equal, BinaryOp::NotEqual]);
     let compare =
         (comparison, prop::collection::vec((atom(), atom()), 1..4)).prop_map(|(op, atoms)| {
@@ -193,18 +209,26 @@ fn claim() -> impl Strategy<Value = Claim> {
 
 fn result_line() -> impl Strategy<Value = ResultLine> {
     let exactly = prop::collection::vec(observed(), 1..4).prop_flat_map(|observed| {
-        let outcome = prop::collection::vec(constant(), observed.len());
+        let words = prop::collection::vec(0u64..4, 2..4).prop_map(|words| {
+            let number = |value| Number { value, place: place() };
+            Constant::Words(words.into_iter().map(number).collect())
+        });
+        let part = prop_oneof![4 => constant(), 1 => words];
+        let outcome = prop::collection::vec(part, observed.len());
         let outcomes = prop::collection::vec(outcome.prop_map(|values| (values, place())), 0..20);
         outcomes
             .prop_map(move |outcomes| VerdictKind::Exactly { outcomes, observed: observed.clone() })
     });
-    let verdict = prop_oneof![
+    let marked = prop_oneof![
         claim().prop_map(VerdictKind::Allowed),
         claim().prop_map(VerdictKind::Forbidden),
         claim().prop_map(VerdictKind::Always),
-        exactly,
+    ];
+    let verdict = prop_oneof![
+        3 => (marked, any::<bool>()),
+        1 => exactly.prop_map(|kind| (kind, false)),
     ]
-    .prop_map(|kind| Verdict { kind, place: place() });
+    .prop_map(|(kind, is_question)| Verdict { kind, is_question, place: place() });
     let model = prop::option::of(
         Just("rdma-wait").prop_map(|text| Name { text: text.to_owned(), place: place() }),
     );
@@ -253,6 +277,7 @@ pub fn tree() -> impl Strategy<Value = File> {
             }
         }
         file.results = results;
+        complete(&mut file);
         file
     })
 }

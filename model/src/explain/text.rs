@@ -48,8 +48,9 @@ impl Explanation<'_> {
 
     fn outcome(&self, execution: &Execution) -> String {
         let names = self.question.test.observables.iter();
-        let pairs =
-            names.zip(&execution.outcome.0).map(|(name, value)| format!("{} = {value}", name.name));
+        let pairs = names
+            .zip(&execution.outcome.0)
+            .map(|(shown, value)| format!("{} = {}", shown.name, shown.show(*value)));
         pairs.collect::<Vec<_>>().join(", ")
     }
 

@@ -82,7 +82,7 @@ impl Draft {
                 (Some(index), _) => index,
                 (None, Observed::Location(LocationId(place))) => {
                     let name = test.program.locations.get(place)?.name.clone();
-                    test.observables.push(Observable { name, what });
+                    test.observables.push(Observable::new(name, what));
                     test.shown += 1;
                     test.observables.len() - 1
                 }

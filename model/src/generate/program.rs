@@ -249,7 +249,7 @@ pub fn test(shape: &Shape, completion: Completion) -> Test {
     for (index, register) in program.registers.iter().enumerate() {
         let name = register.name.clone().unwrap_or_default();
         let what = Observed::Register(RegisterId(index));
-        observables.push(Observable { name, what });
+        observables.push(Observable::new(name, what));
     }
     for (index, location) in program.locations.iter().enumerate() {
         let writers = shape
@@ -264,7 +264,7 @@ pub fn test(shape: &Shape, completion: Completion) -> Test {
         };
         if !fixed {
             let what = Observed::Location(LocationId(index));
-            observables.push(Observable { name: location.name.clone(), what });
+            observables.push(Observable::new(location.name.clone(), what));
         }
     }
     observables.sort_by_key(|observable| {

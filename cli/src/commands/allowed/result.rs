@@ -6,10 +6,10 @@ use std::sync::Arc;
 use executor::record::{state_to_json, value_to_json};
 use lang::Test;
 use lang::diagnostic::Diagnostic;
-use lang::outcome::{Outcome, Value};
+use lang::outcome::{Observable, Outcome, Value};
 use lang::source::{Source, Span};
 use model::smt::Statistics;
-use model::verdict::{Checked, Verdict};
+use model::verdict::{Checked, Seen, Verdict};
 use serde_json::{Value as Json, json};
 
 use crate::engine::{Disagreement, Engine, Found};
@@ -28,6 +28,15 @@ pub struct Witness {
     pub json: Json,
 }
 
+/// Verdicts of a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Claims {
+    /// All of them.
+    pub all: usize,
+    /// Those that speak of the model.
+    pub here: usize,
+}
+
 /// What is known of a test under a model.
 pub struct TestResult {
     test: String,
@@ -38,7 +47,7 @@ pub struct TestResult {
     model: String,
     engine: Engine,
     /// What outcomes show.
-    names: Vec<String>,
+    shown: Vec<Observable>,
     /// Sorted, without repetition.
     pub outcomes: Vec<Vec<Value>>,
     /// Only verdicts were asked for.
@@ -47,6 +56,8 @@ pub struct TestResult {
     reason: Option<String>,
     unsupported: Option<String>,
     checked: Vec<Checked>,
+    /// How many verdicts the file has, and how many of them speak of the model.
+    claims: Claims,
     blocked: Vec<(Span, usize, usize)>,
     statistics: Statistics,
     explored: Option<(u64, u64)>,
@@ -65,7 +76,7 @@ impl TestResult {
         model: &str,
         engine: Engine,
         found: Found,
-        checked: Vec<Checked>,
+        (checked, claims): (Vec<Checked>, Claims),
     ) -> Self {
         let place = |span: &Span| {
             let (line, column) = source.line_column(span.start);
@@ -81,13 +92,14 @@ impl TestResult {
             size: test.program.size(),
             model: model.to_owned(),
             engine,
-            names: test.observables[..test.shown].iter().map(|shown| shown.name.clone()).collect(),
+            shown: test.observables[..test.shown].to_vec(),
             outcomes: found.allowed.shown(test),
             is_partial: false,
             complete: found.allowed.complete,
             reason: found.allowed.reason,
             unsupported: found.unsupported,
             checked,
+            claims,
             blocked: found.allowed.blocked.iter().map(place).collect(),
             statistics: found.allowed.statistics,
             explored: found.explored,
@@ -102,7 +114,8 @@ impl TestResult {
     /// Puts together what is known if only verdicts were asked for.
     pub fn of_verdicts(test: &Test, source: &Source, model: &str, checked: Vec<Checked>) -> Self {
         let found = Found::default();
-        let result = Self::new(test, source, model, Engine::Smt, found, checked);
+        let claims = Claims { all: checked.len(), here: checked.len() };
+        let result = Self::new(test, source, model, Engine::Smt, found, (checked, claims));
         Self { is_partial: true, ..result }
     }
 
@@ -117,7 +130,12 @@ impl TestResult {
         match () {
             () if fails || self.disagreement.is_some() => Status::Bad,
             () if is_open || self.unsupported.is_some() => Status::Open,
-            () => Status::Good,
+            () if self.checked.is_empty() && self.claims.all > 0 => Status::Unchecked,
+            () if self.checked.is_empty() || self.questions().count() < self.checked.len() => {
+                Status::Good
+            }
+            () if self.questions().all(|question| question.is_so() == Some(true)) => Status::Yes,
+            () => Status::No,
         }
     }
 
@@ -125,9 +143,16 @@ impl TestResult {
     pub fn kind(&self) -> Kind {
         match self.status() {
             Status::Good => Kind::Ok,
+            Status::Yes | Status::No => Kind::Answered,
+            Status::Unchecked => Kind::Unchecked,
             Status::Open => Kind::Unknown,
             Status::Bad => Kind::Violation,
         }
+    }
+
+    /// What the file only asks.
+    fn questions(&self) -> impl Iterator<Item = &Checked> {
+        self.checked.iter().filter(|checked| checked.seen.is_some())
     }
 
     /// An error if the engines contradict each other.
@@ -145,22 +170,37 @@ impl TestResult {
     pub fn json(&self) -> Json {
         let state = |values: &Vec<Value>| -> Json {
             let values = values.iter().map(|value| value_to_json(*value));
-            Json::Object(self.names.iter().cloned().zip(values).collect())
+            Json::Object(self.shown.iter().map(|shown| shown.name.clone()).zip(values).collect())
         };
-        let expectation = |checked: &Checked| {
-            json!({
+        let expectation = |checked: &Checked| match checked.seen {
+            None => json!({
                 "condition": checked.condition,
                 "expected": checked.expected.name(),
                 "verdict": checked.verdict.name(),
                 "holds": checked.holds(),
-            })
+            }),
+            Some(seen) => json!({
+                "condition": checked.condition,
+                "verdict": checked.verdict.name(),
+                "answer": checked.answer(),
+                "observation": seen.word(),
+                "positive": seen.positive,
+                "negative": seen.negative,
+            }),
         };
         let mut json = json!({
             "test": self.test,
             "file": self.file,
             "model": self.model,
             "engine": self.engine.name(),
-            "status": self.word().0.to_lowercase(),
+            "status": match self.status() {
+                Status::Good => "ok",
+                Status::Yes => "yes",
+                Status::No => "no",
+                Status::Unchecked => "unchecked",
+                Status::Open => "unknown",
+                Status::Bad => "fail",
+            },
         });
         if !self.is_partial {
             json["complete"] = json!(self.complete);
@@ -208,6 +248,9 @@ impl TestResult {
     fn word(&self) -> (&'static str, Tint) {
         match self.status() {
             Status::Good => ("ok", Tint::Good),
+            Status::Yes => ("Ok", Tint::Good),
+            Status::No => ("No", Tint::Strong),
+            Status::Unchecked => ("verdicts not checked", Tint::Open),
             Status::Bad => ("FAIL", Tint::Bad),
             Status::Open => ("unknown", Tint::Open),
         }
@@ -281,7 +324,10 @@ impl Layout {
     }
 
     fn line(&self, result: &TestResult, models: &str) -> String {
-        let (word, tint) = result.word();
+        let (word, tint) = match result.status() {
+            Status::Unchecked => ("-", Tint::Open),
+            _ => result.word(),
+        };
         let word = self.look.paint(tint, &pad(word, 7));
         let test = pad(&result.test, self.test_width);
         let mut line = format!("{word}  {test}  {}, under {models}", self.numbers(result));
@@ -290,7 +336,7 @@ impl Layout {
         }
         let mut text = self.look.fit(&line);
         for checked in result.checked.iter().filter(|checked| checked.holds() != Some(true)) {
-            let Checked { condition, expected, verdict } = checked;
+            let Checked { condition, expected, verdict, .. } = checked;
             let (expected, verdict) = (expected.name(), verdict.name());
             let line = format!("         expected {expected}, found {verdict}: {condition}");
             text.push_str(&self.look.fit(&line));
@@ -300,14 +346,46 @@ impl Layout {
 
     fn numbers(&self, result: &TestResult) -> String {
         if result.is_partial {
-            return count(result.checked.len(), "verdict");
+            let is_asked = result.questions().count() == result.checked.len();
+            let what = if is_asked { "question" } else { "verdict" };
+            return count(result.checked.len(), what);
         }
         let more = if result.complete { "" } else { " or more" };
         let outcomes = format!("{}{more}", count(result.outcomes.len(), "outcome"));
-        match result.checked.len() {
-            0 => format!("{outcomes}, no verdict"),
-            number => format!("{outcomes}, {}", count(number, "verdict")),
+        let questions = result.questions().count();
+        let (checked, here) =
+            (result.checked.len() - questions, result.claims.here.saturating_sub(questions));
+        let mut text = match (checked, here) {
+            (0, 0) if questions > 0 => outcomes,
+            (0, 0) if result.claims.all == 0 => format!("{outcomes}, no verdict"),
+            (0, 0) if self.in_full => {
+                format!("{outcomes}, {} of other models", count(result.claims.all, "verdict"))
+            }
+            (0, 0) => format!("{outcomes}, verdicts not checked"),
+            (checked, here) if checked < here => {
+                format!("{outcomes}, {checked} of {}", count(here, "verdict"))
+            }
+            (checked, _) => format!("{outcomes}, {}", count(checked, "verdict")),
+        };
+        for seen in result.questions().filter_map(|question| question.seen) {
+            let Seen { positive, negative, .. } = seen;
+            text.push_str(&format!(", {} {positive} {negative}", seen.word().unwrap_or("unknown")));
         }
+        text
+    }
+
+    /// The answers to questions, as herd gives them.
+    fn answers(&self, result: &TestResult) -> String {
+        let mut text = String::new();
+        for question in result.questions() {
+            let Some(Seen { positive, negative, .. }) = question.seen else { continue };
+            let answer = question.answer().unwrap_or(Verdict::Unknown.name());
+            let word = question.seen.and_then(Seen::word).unwrap_or(Verdict::Unknown.name());
+            text.push_str(&format!("  {answer}: {}\n", question.condition));
+            let test = &result.test;
+            text.push_str(&format!("  Observation {test} {word} {positive} {negative}\n"));
+        }
+        text
     }
 
     fn block(&self, result: &TestResult, models: &str) -> String {
@@ -321,17 +399,18 @@ impl Layout {
         for reason in result.unsupported.iter().chain(&result.reason).take(1) {
             text.push_str(&self.look.fit(&format!("  {reason}")));
         }
-        if !result.outcomes.is_empty() && !result.names.is_empty() {
-            let head: Vec<&str> = result.names.iter().map(String::as_str).collect();
-            let rows: Vec<Vec<String>> =
-                result.outcomes.iter().map(|outcome| cells(outcome)).collect();
+        if !result.outcomes.is_empty() && !result.shown.is_empty() {
+            let head: Vec<&str> = result.shown.iter().map(|shown| shown.name.as_str()).collect();
+            let cells = |outcome: &Vec<Value>| cells(&result.shown, outcome);
+            let rows: Vec<Vec<String>> = result.outcomes.iter().map(cells).collect();
             text.push_str(&draw(self.look, &head, &rows, self.look.verbose > 0));
         }
-        if !result.checked.is_empty() {
-            let rows: Vec<Vec<String>> =
-                result.checked.iter().map(|checked| self.verdict(checked)).collect();
+        let claims = result.checked.iter().filter(|checked| checked.seen.is_none());
+        let rows: Vec<Vec<String>> = claims.map(|checked| self.verdict(checked)).collect();
+        if !rows.is_empty() {
             text.push_str(&draw(self.look, &["", "expected", "found", "condition"], &rows, true));
         }
+        text.push_str(&self.answers(result));
         for witness in &result.witnesses {
             text.push('\n');
             text.push_str(&witness.text);

@@ -29,7 +29,8 @@ pub fn merge(
     }
     found.into_iter().for_each(|found| tell(found, &mut report));
     let tail = fields().skip_while(|(name, _)| *name != LISTS[3]).skip(1);
-    let tail = tail.filter(|(name, _)| *name != "exit").map(|(name, value)| {
+    let tail = tail.filter(|(name, _)| !["exit", "counts"].contains(&name.as_str()));
+    let tail = tail.map(|(name, value)| {
         // Whether something was interrupted is so of the whole if of a part.
         let any = parts.iter().any(|part| part.content[name] == Json::Bool(true));
         (name.as_str(), if value.is_boolean() { Json::Bool(any) } else { value.clone() })
@@ -76,6 +77,9 @@ fn tell([results, errors, warnings, skipped]: Found, report: &mut Report<'_>) {
         let word = word.unwrap_or("unknown").to_owned();
         let status = match word.as_str() {
             "ok" | "conforms" | "unseen" => Status::Good,
+            "yes" => Status::Yes,
+            "no" => Status::No,
+            "unchecked" => Status::Unchecked,
             "fail" | "violation" => Status::Bad,
             _ => Status::Open,
         };
@@ -84,7 +88,8 @@ fn tell([results, errors, warnings, skipped]: Found, report: &mut Report<'_>) {
             let of = if text("machine").is_empty() { text("model") } else { text("machine") };
             format!("{word}  {}  {of}\n", text("test"))
         };
-        let draw = || if status == Status::Good { String::new() } else { line() };
+        let is_told = matches!(status, Status::Bad | Status::Open);
+        let draw = || if is_told { line() } else { String::new() };
         report.result(status, || json.clone(), draw);
     }
     report.known(errors, warnings, skipped);

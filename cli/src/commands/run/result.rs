@@ -6,7 +6,7 @@ use executor::judge::{JudgedOutcome, JudgedTest, Judgement};
 use executor::record::{self, TestRecord, value_to_json};
 use executor::reports::quote;
 use lang::Test;
-use lang::outcome::Outcome;
+use lang::outcome::{Observable, Outcome};
 use lang::source::Source;
 use serde_json::{Value as Json, json};
 
@@ -29,7 +29,7 @@ pub struct RunResult {
     /// The model as `--model` takes it.
     model_argument: String,
     backend: String,
-    names: Vec<String>,
+    shown: Vec<Observable>,
     iterations: u64,
     finished: u64,
     blocked: u64,
@@ -63,7 +63,7 @@ impl RunResult {
             model: model.name().to_owned(),
             model_argument: model.argument.clone(),
             backend: backend.to_owned(),
-            names: test.observables.iter().map(|observable| observable.name.clone()).collect(),
+            shown: test.observables.clone(),
             iterations: record.iterations,
             finished: record.finished,
             blocked: record.blocked,
@@ -137,7 +137,7 @@ impl RunResult {
     pub fn json(&self) -> Json {
         let state = |Outcome(values): &Outcome| -> Json {
             let values = values.iter().map(|value| value_to_json(*value));
-            Json::Object(self.names.iter().cloned().zip(values).collect())
+            Json::Object(self.shown.iter().map(|shown| shown.name.clone()).zip(values).collect())
         };
         let outcome = |judged: &JudgedOutcome| {
             json!({
@@ -187,7 +187,7 @@ impl RunResult {
 
     /// The command that explains why an outcome is forbidden.
     pub fn explain(&self, judged: &JudgedOutcome) -> String {
-        let names = self.names.iter().map(String::as_str);
+        let names = self.shown.iter().map(|shown| shown.name.as_str());
         let outcome = assignments(names, &judged.outcome.0, "=");
         let file = if self.file == STDIN { "-" } else { &self.file };
         let (file, model) = (quote(file), quote(&self.model_argument));
@@ -308,17 +308,18 @@ impl Layout {
         let mut text = self.look.fit(&head);
         let mut rows: Vec<Vec<String>> = Vec::new();
         for judged in &result.judged.outcomes {
-            let mut row = cells(&judged.outcome.0);
+            let mut row = cells(&result.shown, &judged.outcome.0);
             row.extend([judged.count.to_string(), self.word(judged.judgement, 0)]);
             rows.push(row);
         }
         for unseen in &result.judged.unseen {
-            let mut row = cells(&unseen.0);
+            let mut row = cells(&result.shown, &unseen.0);
             row.extend(["0".to_owned(), self.word(Judgement::Unseen, 0)]);
             rows.push(row);
         }
         if !rows.is_empty() {
-            let mut head: Vec<&str> = result.names.iter().map(String::as_str).collect();
+            let mut head: Vec<&str> =
+                result.shown.iter().map(|shown| shown.name.as_str()).collect();
             head.extend(["count", "judgement"]);
             text.push_str(&draw(self.look, &head, &rows, self.look.verbose > 0));
         }

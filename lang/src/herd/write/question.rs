@@ -34,6 +34,7 @@ pub fn lines(test: &Test, names: &[String]) -> String {
             None => format!("under {}, ", test.models.join(" ")),
         };
         let word = match expectation.claim {
+            _ if expectation.is_question => "",
             Claim::Allowed(_) => "allowed: ",
             Claim::Forbidden(_) => "forbidden: ",
             Claim::Always(_) | Claim::Exactly { .. } => "",

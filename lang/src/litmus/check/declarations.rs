@@ -157,18 +157,21 @@ fn object(
             object.size = size.map(|size| size.value);
             object.initial = vec![initial.map_or(0, |initial| initial.value)];
         }
-        DeclarationKind::Ring { writer, readers, size } => {
+        DeclarationKind::Ring { threads, size } => {
             "Ring".clone_into(&mut object.class);
-            object.writer = checker.thread(*writer);
-            object.threads = threads(checker, readers);
+            if let Some((writer, readers)) = threads {
+                object.writer = checker.thread(*writer);
+                object.threads = self::threads(checker, readers);
+                if readers.iter().any(|reader| reader.value == writer.value) {
+                    let message =
+                        format!("thread {} both writes and reads this ring", writer.value);
+                    checker.error("not-a-participant", name.place, message, String::new());
+                }
+            }
             object.size = size.map(|size| size.value);
             if size.is_some_and(|size| size.value == 0) {
                 let help = "a ring holds one entry at least".to_owned();
                 checker.error("bad-size", name.place, "expected a size, found 0".to_owned(), help);
-            }
-            if readers.iter().any(|reader| reader.value == writer.value) {
-                let message = format!("thread {} both writes and reads this ring", writer.value);
-                checker.error("not-a-participant", name.place, message, String::new());
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::Diagnostic;
-use crate::program::{Call, Expr, RegisterId, StmtKind, ThreadId};
+use crate::program::{Call, Expr, Object, RegisterId, StmtKind, ThreadId};
 
 use super::super::ast::{self, Access, Argument, ExprKind, Home, Place, Target, Value, Via};
 use super::super::methods::Method;
@@ -88,6 +88,9 @@ pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access, wanted: &[&str]) -
         Meaning::Location(_) => "a plain location".to_owned(),
         Meaning::Register(_) => "a register".to_owned(),
     };
+    if !lowerer.checker.is_new("wrong-object-class", &format!("{name} {}", wanted.join(" "))) {
+        return None;
+    }
     let message = format!("expected an object of class {}, found {found}", wanted.join(" or "));
     let help = format!("declare it above the rule as {example}");
     lowerer.fail("wrong-object-class", access.place, message, help)
@@ -193,6 +196,8 @@ fn participates(lowerer: &mut Lowerer<'_, '_>, call: &ast::Call, object: usize) 
     let refused = match call.method {
         _ if !is_known => false,
         Method::Bar => !object.threads.is_empty() && !object.threads.contains(&thread),
+        // Of a ring without a list, those that call it take part.
+        Method::Submit | Method::Receive if is_open(object) => false,
         Method::Submit => object.writer != Some(thread),
         Method::Receive => !object.threads.contains(&thread),
         _ => false,
@@ -284,16 +289,56 @@ fn write_value(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, class: &str) -> 
     lowerer.expression(expr)
 }
 
-/// Barriers without a list of threads: those that call them take part.
+/// Whether a ring's declaration leaves open who writes and reads it.
+fn is_open(ring: &Object) -> bool {
+    ring.writer.is_none() && ring.threads.is_empty()
+}
+
+/// Barriers and rings without a list of threads: those that call them take part.
 pub fn participants(checker: &mut Checker<'_>) {
     let mut callers: HashMap<String, Vec<ThreadId>> = HashMap::new();
+    let mut submitters: HashMap<String, Vec<ThreadId>> = HashMap::new();
     for (index, thread) in checker.program.threads.iter().enumerate() {
         super::warnings::each_call(&thread.body, &mut |call| {
-            if let Some(object) = &call.object {
-                callers.entry(object.clone()).or_default().push(ThreadId(index));
-            }
+            let Some(object) = &call.object else { return };
+            let of = if call.method == "Submit" { &mut submitters } else { &mut callers };
+            of.entry(object.clone()).or_default().push(ThreadId(index));
         });
     }
+    let mut wrong = Vec::new();
+    for ring in &mut checker.program.objects {
+        if ring.class == "Ring" && is_open(ring) {
+            let mut writers = submitters.remove(&ring.name).unwrap_or_default();
+            writers.dedup();
+            ring.threads = callers.remove(&ring.name).unwrap_or_default();
+            ring.threads.dedup();
+            ring.writer = writers.first().copied();
+            let is_both = writers.iter().any(|writer| ring.threads.contains(writer));
+            let name = &ring.name;
+            wrong.extend(match writers.as_slice() {
+                [] => Some((ring.span, format!("no thread submits to the ring `{name}`"))),
+                [one] if is_both => {
+                    let number = one.number();
+                    Some((ring.span, format!("thread {number} both writes and reads this ring")))
+                }
+                [_] => None,
+                [one, other, ..] => {
+                    let (one, other) = (one.number(), other.number());
+                    let message = format!("threads {one} and {other} both submit to `{name}`");
+                    Some((ring.span, message))
+                }
+            });
+        }
+    }
+    for (span, message) in wrong {
+        let error = Diagnostic::error("not-a-participant", span, message);
+        let help = "a ring has one writer, and others read it: `Ring x 1 -> {2}`";
+        checker.sink.push(error.help(help));
+    }
+    for (object, threads) in submitters {
+        callers.entry(object).or_default().extend(threads);
+    }
+    callers.values_mut().for_each(|threads| threads.sort_unstable());
     for object in &mut checker.program.objects {
         let is_open = object.class == "Barrier" || !CLASSES.contains(&object.class.as_str());
         if is_open && object.threads.is_empty() {

@@ -1,11 +1,49 @@
 //! Mixed-size locations: writes of several words, and their puts and gets (MSW).
 
-use crate::program::{Call, Expr, LARGEST_WORD, StmtKind};
+use std::collections::HashMap;
+
+use crate::program::{Call, Expr, LARGEST_WORD, Program, RegisterId, StmtKind};
 
 use super::super::ast::{self, Access, ExprKind, Home, Name, Target};
 use super::Meaning;
 use super::libraries::{empty, object};
 use super::lower::Lowerer;
+
+/// The registers that hold nothing but values of several words, and how many: what TryRead gives, and copies of it.
+pub fn of_registers(program: &Program) -> HashMap<RegisterId, u32> {
+    let mut words: HashMap<RegisterId, Option<u32>> = HashMap::new();
+    let size = |call: &Call| {
+        let object = program.objects.iter().find(|one| Some(&one.name) == call.object.as_ref())?;
+        let is_read = call.method == "TryRead" && object.class == "Mixed";
+        is_read.then(|| u32::try_from(object.initial.len()).ok())?
+    };
+    // A copy may stand above what it copies, in a loop.
+    for _ in 0..2 {
+        for thread in &program.threads {
+            super::warnings::each(&thread.body, &mut |stmt| {
+                let (register, found) = match &stmt.kind {
+                    StmtKind::Call(call) => (call.register, size(call)),
+                    StmtKind::Assign { register, value: Expr::Register(from) } => {
+                        (Some(*register), words.get(from).copied().flatten())
+                    }
+                    StmtKind::Assign { register, .. } | StmtKind::Read { register, .. } => {
+                        (Some(*register), None)
+                    }
+                    StmtKind::Cas { register, .. }
+                    | StmtKind::Faa { register, .. }
+                    | StmtKind::Exchange { register, .. } => (*register, None),
+                    _ => (None, None),
+                };
+                let Some(register) = register else { return };
+                let known = words.entry(register).or_insert(found);
+                if *known != found {
+                    *known = None;
+                }
+            });
+        }
+    }
+    words.into_iter().filter_map(|(register, words)| Some((register, words?))).collect()
+}
 
 /// `x := e` for an object: a mixed-size write.
 pub fn plain_write(

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use crate::Test;
 use crate::outcome::{Claim, Condition, Expectation, Observable, Observed, Operand, Value};
-use crate::program::{BinaryOp, Origin};
+use crate::program::{BinaryOp, LARGEST_WORD, Origin, RegisterId};
 
 use super::super::ast::{self, Atom, Constant, ResultKind, VerdictKind};
 use super::super::{models, print};
-use super::{Checker, Meaning};
+use super::{Checker, Meaning, mixed};
 
 /// Fills in observables and expectations.
 pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
-    let mut list = List { checker, observables: Vec::new(), indices: HashMap::new() };
+    let words = mixed::of_registers(&checker.program);
+    let mut list = List { checker, observables: Vec::new(), indices: HashMap::new(), words };
     let file = list.checker.file;
     let mut observes = false;
     for line in &file.results {
@@ -34,7 +35,8 @@ pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
             test.expectations.push(Expectation {
                 model: model.as_ref().map(|name| name.text.clone()),
                 claim,
-                text: print::verdict_text(&verdict.kind),
+                is_question: verdict.is_question,
+                text: print::verdict_text(verdict),
                 span: verdict.place.span,
             });
         }
@@ -76,6 +78,8 @@ struct List<'c, 'a> {
     checker: &'c mut Checker<'a>,
     observables: Vec<Observable>,
     indices: HashMap<Observed, usize>,
+    /// Registers whose values have several words.
+    words: HashMap<RegisterId, u32>,
 }
 
 impl List<'_, '_> {
@@ -83,7 +87,11 @@ impl List<'_, '_> {
         let next = self.observables.len();
         let index = *self.indices.entry(what).or_insert(next);
         if index == next {
-            self.observables.push(Observable { name, what });
+            let words = match what {
+                Observed::Register(register) => self.words.get(&register).copied().unwrap_or(1),
+                Observed::Location(_) | Observed::Copy(..) => 1,
+            };
+            self.observables.push(Observable { name, what, words });
         }
         index
     }
@@ -92,7 +100,7 @@ impl List<'_, '_> {
     fn everything(&mut self) {
         let program = &self.checker.program;
         let registers = program.registers.iter().enumerate().filter_map(|(index, register)| {
-            let what = Observed::Register(crate::program::RegisterId(index));
+            let what = Observed::Register(RegisterId(index));
             register.name.clone().map(|name| (name, what))
         });
         let of = |origin: Origin| {
@@ -170,10 +178,18 @@ impl List<'_, '_> {
                 let indices: Vec<Option<usize>> =
                     observed.iter().map(|name| self.index(name)).collect();
                 let observables: Option<Vec<usize>> = indices.into_iter().collect();
-                let mut outcomes: Vec<Vec<Value>> = outcomes
-                    .iter()
-                    .map(|(values, _)| values.iter().copied().map(value).collect())
-                    .collect();
+                observables.as_ref()?;
+                for (constant, name) in
+                    outcomes.iter().flat_map(|(all, _)| all.iter().zip(observed))
+                {
+                    if let Constant::Words(words) = constant
+                        && !self.are_words_of(words, name)
+                    {
+                        return None;
+                    }
+                }
+                let mut outcomes: Vec<Vec<Value>> =
+                    outcomes.iter().map(|(values, _)| values.iter().map(value).collect()).collect();
                 outcomes.sort();
                 outcomes.dedup();
                 Claim::Exactly { observables: observables?, outcomes }
@@ -188,6 +204,11 @@ impl List<'_, '_> {
             ast::Claim::And(all) => Condition::And(self.conditions(all)?),
             ast::Claim::Or(all) => Condition::Or(self.conditions(all)?),
             ast::Claim::Compare { op, left, right, .. } => {
+                let atoms = left.iter().zip(right);
+                if !atoms.map(|(left, right)| self.words_fit(left, right)).fold(true, |a, b| a & b)
+                {
+                    return None;
+                }
                 let pairs: Vec<_> = left
                     .iter()
                     .zip(right)
@@ -206,6 +227,43 @@ impl List<'_, '_> {
         })
     }
 
+    /// Whether `(1, 2)` stands opposite to something whose values have two words.
+    fn words_fit(&mut self, left: &Atom, right: &Atom) -> bool {
+        let (words, other) = match (left, right) {
+            (Atom::Constant(Constant::Words(words)), other)
+            | (other, Atom::Constant(Constant::Words(words))) => (words, other),
+            _ => return true,
+        };
+        let Atom::Observed(name) = other else {
+            let place = words.first().map_or_else(ast::Place::default, |word| word.place);
+            let message = format!("expected one value, found {}", words.len());
+            self.checker.error("tuple-length", place, message, String::new());
+            return false;
+        };
+        self.are_words_of(words, name)
+    }
+
+    fn are_words_of(&mut self, words: &[ast::Number], name: &ast::Observed) -> bool {
+        let Some(index) = self.index(name) else { return false };
+        if let Some(large) = words.iter().find(|word| word.value >= LARGEST_WORD) {
+            let message = format!("expected a word below {LARGEST_WORD}, found {}", large.value);
+            self.checker.error("word-too-large", large.place, message, String::new());
+            return false;
+        }
+        let wanted = self.observables[index].words as usize;
+        if words.len() == wanted {
+            return true;
+        }
+        let (found, name) = (words.len(), &name.name);
+        let message = match wanted {
+            1 => format!("expected one value of `{}`, found {found}", name.text),
+            _ => format!("expected the {wanted} words of `{}`, found {found}", name.text),
+        };
+        let place = words.first().map_or(name.place, |word| word.place);
+        self.checker.error("tuple-length", place, message, String::new());
+        false
+    }
+
     /// Conditions; every unknown name in them is reported.
     fn conditions(&mut self, claims: &[ast::Claim]) -> Option<Vec<Condition>> {
         let all: Vec<_> = claims.iter().map(|claim| self.condition(claim)).collect();
@@ -214,17 +272,28 @@ impl List<'_, '_> {
 
     fn operand(&mut self, atom: &Atom) -> Option<Operand> {
         match atom {
-            Atom::Constant(constant) => Some(Operand::Value(value(*constant))),
+            Atom::Constant(constant) => Some(Operand::Value(value(constant))),
             Atom::Observed(name) => self.index(name).map(Operand::Observable),
+            Atom::Binary(op, left, right) => {
+                let (left, right) = (self.operand(left), self.operand(right));
+                Some(Operand::Computed(*op, Box::new(left?), Box::new(right?)))
+            }
         }
     }
 }
 
-fn value(constant: Constant) -> Value {
+fn value(constant: &Constant) -> Value {
     match constant {
-        Constant::Number(value) => Value::Int(value),
-        Constant::Truth(value) => Value::Int(u64::from(value)),
+        Constant::Number(value) => Value::Int(*value),
+        Constant::Truth(value) => Value::Int(u64::from(*value)),
         Constant::Bottom => Value::Bottom,
         Constant::Undefined => Value::Undefined,
+        Constant::Words(words) => {
+            // Larger words are an error of their own.
+            let digit = |value: u64, word: &ast::Number| {
+                value.wrapping_mul(LARGEST_WORD).wrapping_add(word.value)
+            };
+            Value::Int(words.iter().fold(0, digit))
+        }
     }
 }

@@ -17,7 +17,8 @@ pub fn each_call(body: &[Stmt], visit: &mut impl FnMut(&Call)) {
     });
 }
 
-fn each(body: &[Stmt], visit: &mut impl FnMut(&Stmt)) {
+/// Calls a function for each statement, also those in blocks.
+pub fn each(body: &[Stmt], visit: &mut impl FnMut(&Stmt)) {
     for stmt in body {
         visit(stmt);
         match &stmt.kind {

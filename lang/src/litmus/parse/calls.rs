@@ -8,10 +8,13 @@ use crate::diagnostic::Diagnostic;
 use super::super::ast::{Argument, Call, Expr, ExprKind, Number, StatementKind};
 use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
 use super::expressions::expression;
-use super::{Context, Piece, Rule};
+use super::{Context, Piece, Rule, printed};
 
-/// Reports a word that is no statement.
+/// Reports a word that is no statement, once.
 pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &str) {
+    if !context.unknown.insert(word.to_owned()) {
+        return;
+    }
     let span = piece.span(start, start + word.len());
     let message = format!("expected a statement, found `{word}`");
     let error = Diagnostic::error("unknown-statement", span, message);
@@ -25,6 +28,7 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
         _ if methods::lookup(other, word).is_some() => {
             format!("`{word}` belongs to the other dialect; see the header's `dialect`")
         }
+        _ if let Some(usage) = methods::written(word) => format!("write `{usage}`"),
         Some(known) => format!("did you mean `{known}`?"),
         None => "docs/language.md lists the statements".to_owned(),
     };
@@ -41,9 +45,12 @@ pub fn call_statement(
     let mut parts = pair.into_inner();
     let first = parts.next()?;
     if first.as_rule() == Rule::call {
+        if let Some(access) = printed::access(context, &first) {
+            return printed::statement(context, piece, first, access);
+        }
         return call(context, piece, first, false).map(StatementKind::Call);
     }
-    let (method, word) = method(context, piece, &first)?;
+    let (method, word, _) = method(context, piece, &first)?;
     let arguments: Vec<Argument> =
         parts.filter_map(|part| bare_argument(context, piece, part)).collect();
     let call = Call { method, word, arguments: normal(method, arguments), place };
@@ -68,18 +75,22 @@ fn bare_argument(
 }
 
 fn number_set(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Number> {
-    pair.into_inner().map(|pair| context.number(piece, &pair)).collect()
+    pair.into_inner().map(|pair| context.place_number(piece, &pair)).collect()
 }
 
-fn method(
-    context: &mut Context<'_>,
-    piece: &Piece,
-    pair: &Pair<'_, Rule>,
-) -> Option<(Method, Option<String>)> {
+/// A method, the word for one that the language does not know, and the class of lock that the word says.
+type Called = (Method, Option<String>, Option<&'static str>);
+
+fn method(context: &mut Context<'_>, piece: &Piece, pair: &Pair<'_, Rule>) -> Option<Called> {
     let word = pair.as_str().trim();
-    match methods::lookup(context.dialect, word).filter(|method| *method != Method::Library) {
-        Some(method) => Some((method, None)),
-        None if context.has_other_classes => Some((Method::Library, Some(word.to_owned()))),
+    let known = methods::lookup(context.dialect, word).filter(|method| *method != Method::Library);
+    let marked = || {
+        let is_rdma = context.dialect == Dialect::Rdma;
+        is_rdma.then(|| methods::lookup_marked(word)).flatten()
+    };
+    match known.map(|method| (method, None)).or_else(marked) {
+        Some((method, class)) => Some((method, None, class)),
+        None if context.has_other_classes => Some((Method::Library, Some(word.to_owned()), None)),
         None => {
             unknown(context, piece, pair.as_span().start(), pair.as_str());
             None
@@ -95,17 +106,15 @@ pub fn call(
     value: bool,
 ) -> Option<Call> {
     let place = context.place(piece, &pair);
-    let (mut method, mut word) = (None, None);
+    let (mut method, mut word, mut class) = (None, None, None);
     let mut spelled = String::new();
     let mut arguments = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::method => {
                 spelled = part.as_str().trim().to_owned();
-                (method, word) = {
-                    let (method, word) = self::method(context, piece, &part)?;
-                    (Some(method), word)
-                }
+                let called = self::method(context, piece, &part)?;
+                (method, word, class) = (Some(called.0), called.1, called.2);
             }
             Rule::argument => arguments.push(argument(context, piece, part)?),
             _ => {}
@@ -115,13 +124,25 @@ pub fn call(
         && context.other_objects.contains(&access.name.text)
     {
         (method, word) = (Some(Method::Library), Some(spelled));
+    } else if let (Some(class), Some(Argument::Expr(Expr { kind: ExprKind::Access(access), .. }))) =
+        (class, arguments.first())
+    {
+        context.lock_classes.push((access.name.clone(), class));
     }
     let call = Call { method: method?, word, arguments: normal(method?, arguments), place };
     arity(context, &call, value).then_some(call)
 }
 
-/// `GFence(2)` is `GFence({2})`.
+/// `Poll(n_2)` is `Poll(2)`, and `GFence(2)` is `GFence({2})`.
 fn normal(method: Method, mut arguments: Vec<Argument>) -> Vec<Argument> {
+    let names_node =
+        matches!(method, Method::Gfence | Method::Poll | Method::Rfence | Method::RmaFlush);
+    if let (true, [Argument::Expr(expr)]) = (names_node, arguments.as_mut_slice())
+        && let ExprKind::Access(access) = &expr.kind
+        && let Some(node) = printed::node(&access.name.text)
+    {
+        expr.kind = ExprKind::Number(node);
+    }
     if let (Method::Gfence, [argument]) = (method, arguments.as_mut_slice())
         && let Argument::Expr(Expr { kind: ExprKind::Number(value), place }) = *argument
     {
@@ -130,7 +151,12 @@ fn normal(method: Method, mut arguments: Vec<Argument>) -> Vec<Argument> {
     arguments
 }
 
-fn argument(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Argument> {
+/// An argument of a call.
+pub fn argument(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+) -> Option<Argument> {
     let place = context.place(piece, &pair);
     let part = pair.into_inner().next()?;
     match part.as_rule() {

@@ -178,6 +178,8 @@ pub fn blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
     // First, since classes that the language does not know bring methods that it does not know.
     declarations_above_blocks(context, sections, file);
     let mut start = first.start;
+    // Threads are counted from 1, or as the first one is.
+    let mut from = 1;
     while start < last.end {
         let rest = Span::new(start, last.end);
         let text = context.text.slice(rest);
@@ -189,7 +191,12 @@ pub fn blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
             return;
         };
         let header = context.text.trim(Span::new(start, start + open));
-        if let Some(thread) = block(context, header, start + open, start + close, file) {
+        if file.threads.is_empty()
+            && context.text.slice(header).split_whitespace().nth(1) == Some("0")
+        {
+            from = 0;
+        }
+        if let Some(thread) = block(context, header, (start + open, start + close), from, file) {
             file.threads.push(thread);
         }
         let end = start + close + 1;
@@ -231,8 +238,8 @@ fn declarations_above_blocks(context: &mut Context<'_>, sections: &Sections, fil
 fn block(
     context: &mut Context<'_>,
     header: Span,
-    open: usize,
-    close: usize,
+    (open, close): (usize, usize),
+    from: usize,
     file: &File,
 ) -> Option<Thread> {
     let place = context.text.place(header);
@@ -242,9 +249,9 @@ fn block(
     let number = |word: &str| word.trim().parse::<u32>().ok();
     let thread = words[0].trim().strip_prefix("thread").and_then(number);
     let node = words.get(1).and_then(|word| number(word));
-    let expected = file.threads.len() + 1;
+    let expected = file.threads.len() + from;
     match (thread, node) {
-        (Some(thread), Some(node)) if node >= 1 && node as usize <= MAX_THREADS => {
+        (Some(thread), Some(node)) if node as usize <= MAX_THREADS => {
             if thread as usize != expected {
                 let message = format!("expected thread {expected}, found thread {thread}");
                 let error = Diagnostic::error("thread-number", header, message);

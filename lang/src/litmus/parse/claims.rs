@@ -3,12 +3,13 @@
 use pest::iterators::Pair;
 
 use crate::diagnostic::Diagnostic;
+use crate::program::BinaryOp;
 use crate::source::Span;
 
 use super::super::ast::{
-    Atom, Claim, Constant, Name, Number, Observed, ResultKind, Verdict, VerdictKind,
+    Atom, Claim, Constant, Name, Number, Observed, Place, ResultKind, Verdict, VerdictKind,
 };
-use super::{Context, Piece, Rule, expressions};
+use super::{Context, Piece, Rule, expressions, sections};
 
 /// One line, which may span several lines of the text.
 pub fn result_line(context: &mut Context<'_>, line: Span) -> Option<ResultKind> {
@@ -22,16 +23,16 @@ pub fn result_line(context: &mut Context<'_>, line: Span) -> Option<ResultKind> 
             pairs.filter_map(|pair| observed(context, &piece, pair)).collect(),
         ));
     }
-    let marks = ["✓", "✗", "✔", "✘", "allowed", "forbidden", "exists", "forall", "exactly"];
-    if !marks.iter().any(|mark| text.contains(mark)) {
+    let words = ["allowed", "forbidden", "exists", "forall", "exactly", " in ", "\\"];
+    if !text.contains(sections::MARKS) && !words.iter().any(|word| text.contains(word)) {
         let error = Diagnostic::error(
             "missing-verdict",
             line,
             "expected a verdict, found a line without one",
         );
-        context.sink.push(
-            error.help("a verdict is a condition, then `✓` (`allowed`) or `✗` (`forbidden`)"),
-        );
+        context.sink.push(error.help(
+            "a verdict is a condition, then `✓` (`allowed`), `✗` (`forbidden`) or `?` (to ask)",
+        ));
         return None;
     }
     let pairs = context.read(Rule::verdict_line, &piece)?;
@@ -55,71 +56,119 @@ fn prefix(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Opt
 fn verdict(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Verdict> {
     let place = context.place(piece, &pair);
     let inner = pair.into_inner().next()?;
-    let kind = match inner.as_rule() {
-        Rule::exactly => exactly(context, piece, inner)?,
+    let (kind, is_question) = match inner.as_rule() {
+        Rule::exactly | Rule::membership => (exactly(context, piece, inner)?, false),
         _ => marked(context, piece, inner)?,
     };
-    Some(Verdict { kind, place })
+    Some(Verdict { kind, is_question, place })
 }
 
-/// A condition with its mark behind it, or with herd's word before it.
-fn marked(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<VerdictKind> {
+/// A condition with its mark behind it, or with herd's word before it; and whether it is a question.
+fn marked(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+) -> Option<(VerdictKind, bool)> {
     let mut claim = None;
     let mut kind: fn(Claim) -> VerdictKind = VerdictKind::Allowed;
+    let mut is_question = false;
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::claim => claim = self::claim(context, piece, part),
             Rule::mark => {
-                let forbidden = part.into_inner().next()?.as_rule() == Rule::forbidden;
-                kind = if forbidden { VerdictKind::Forbidden } else { VerdictKind::Allowed };
+                let sign = part.into_inner().next()?.as_rule();
+                is_question = sign == Rule::asked;
+                if sign == Rule::forbidden {
+                    kind = VerdictKind::Forbidden;
+                }
             }
+            Rule::asked => is_question = true,
             Rule::never => kind = VerdictKind::Forbidden,
             Rule::always => kind = VerdictKind::Always,
             _ => {}
         }
     }
-    claim.map(kind)
+    Some((kind(claim?), is_question))
 }
 
+/// `exactly { … } for …`, and the same as `… ∈ { … }`.
 fn exactly(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<VerdictKind> {
-    let mut outcomes = Vec::new();
-    let mut names = Vec::new();
+    let (mut outcomes, mut observed) = (Vec::new(), Vec::new());
     for part in pair.into_inner() {
+        let place = context.place(piece, &part);
         match part.as_rule() {
-            Rule::outcome => {
-                let place = context.place(piece, &part);
-                let mut values = Vec::new();
-                for value in part.into_inner().filter(|part| part.as_rule() == Rule::constant) {
-                    values.push(constant(context, piece, value)?);
-                }
-                outcomes.push((values, place));
-            }
-            Rule::observed => names.extend(observed(context, piece, part)),
-            Rule::observed_tuple => {
-                for part in part.into_inner().filter(|part| part.as_rule() == Rule::observed) {
-                    names.extend(observed(context, piece, part));
-                }
-            }
+            Rule::outcome => outcomes.push((outcome(context, piece, part)?, place)),
+            Rule::observed | Rule::observed_tuple => observed = names(context, piece, part),
             _ => {}
         }
     }
-    for (values, place) in &outcomes {
-        if values.len() != names.len() {
-            let message = format!(
-                "expected {} values, one for each name after `for`, found {}",
-                names.len(),
-                values.len()
-            );
-            context.error("tuple-length", *place, message);
-        }
+    for (values, place) in &mut outcomes {
+        *values = matching(context, std::mem::take(values), observed.len(), *place)?;
     }
-    Some(VerdictKind::Exactly { outcomes, observed: names })
+    Some(VerdictKind::Exactly { outcomes, observed })
 }
 
+/// One value for each name. Several for one name are the words of its value.
+fn matching(
+    context: &mut Context<'_>,
+    values: Vec<Constant>,
+    names: usize,
+    place: Place,
+) -> Option<Vec<Constant>> {
+    if values.len() == names {
+        return Some(values);
+    }
+    let words: Option<Vec<Number>> = values
+        .iter()
+        .map(|value| match value {
+            Constant::Number(value) => Some(Number { value: *value, place }),
+            _ => None,
+        })
+        .collect();
+    match words {
+        Some(words) if names == 1 && words.len() > 1 => Some(vec![Constant::Words(words)]),
+        _ => {
+            let found = values.len();
+            let message = format!("expected {names} values, one for each name, found {found}");
+            context.error("tuple-length", place, message);
+            None
+        }
+    }
+}
+
+fn outcome(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+) -> Option<Vec<Constant>> {
+    let mut values = Vec::new();
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::part => values.push(constant(context, piece, part.into_inner().next()?)?),
+            Rule::constant => values.push(constant(context, piece, part)?),
+            _ => {}
+        }
+    }
+    Some(values)
+}
+
+fn names(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Observed> {
+    if pair.as_rule() == Rule::observed {
+        return observed(context, piece, pair).into_iter().collect();
+    }
+    let parts = pair.into_inner().filter(|part| part.as_rule() == Rule::observed);
+    parts.filter_map(|part| observed(context, piece, part)).collect()
+}
+
+/// A constant, or the words of one.
 fn constant(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Constant> {
-    let pair = pair.into_inner().next()?;
+    if pair.as_rule() == Rule::words {
+        let numbers = pair.into_inner().filter(|part| part.as_rule() == Rule::number);
+        return Some(Constant::Words(numbers.map(|part| context.number(piece, &part)).collect()));
+    }
+    let pair = if pair.as_rule() == Rule::constant { pair.into_inner().next()? } else { pair };
     Some(match pair.as_rule() {
-        Rule::number => Constant::Number(context.number(piece, &pair).value),
+        Rule::signed => Constant::Number(context.signed(piece, pair).value),
         Rule::truth => Constant::Truth(pair.as_str() == "true"),
         Rule::undefined => Constant::Undefined,
         _ => Constant::Bottom,
@@ -132,7 +181,8 @@ fn observed(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
         match part.as_rule() {
             Rule::owner => owner = part.into_inner().next(),
             Rule::name => name = Some(context.name(piece, &part)),
-            _ => copy = part.into_inner().next(),
+            Rule::copy => copy = part.into_inner().next(),
+            _ => {}
         }
     }
     let name = name?;
@@ -142,7 +192,7 @@ fn observed(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
         let value = owner.as_str().trim_start_matches('P').parse().unwrap_or(u64::MAX);
         context.owned.push((Number { value, place }, name.clone()));
     }
-    let copy = copy.map(|number| context.number(piece, &number));
+    let copy = copy.map(|number| context.place_number(piece, &number));
     Some(Observed { name, copy })
 }
 
@@ -186,38 +236,176 @@ fn claim(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Opti
     }
 }
 
+/// `a = 1`, `a = b = 1`, `a = 0 ∨ 1`, `(a, b) ∈ {(0, 1)}`: all that is compared.
 fn compare(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Claim> {
     let place = context.place(piece, &pair);
-    let mut parts = pair.into_inner();
-    let left = side(context, piece, parts.next()?)?;
-    let op = expressions::comparison(&parts.next()?.into_inner().next()?)?;
-    let right = side(context, piece, parts.next()?)?;
-    if left.len() != right.len() {
-        let message = format!(
-            "expected as many values on the right as on the left, {}, found {}",
-            left.len(),
-            right.len()
-        );
-        context.error("tuple-length", place, message);
+    let (mut sides, mut signs, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::membership => return member(context, piece, part, place),
+            Rule::side => sides.push(side(context, piece, part)?),
+            Rule::compare => signs.push(expressions::comparison(&part.into_inner().next()?)?),
+            Rule::other_value => {
+                others.push(constant(context, piece, part.into_inner().next()?)?);
+            }
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    for (op, pair) in signs.iter().zip(sides.windows(2)) {
+        if all.len() > 1 && !context.operator(place) {
+            return None;
+        }
+        all.push(one_comparison(context, *op, (&pair[0], &pair[1]), place)?);
+    }
+    let first = joined(all, Claim::And);
+    if others.is_empty() {
+        return Some(first);
+    }
+    let ([op], [Some(left)]) = (signs.as_slice(), sides.first()?.as_slice()) else {
+        context.error("tuple-order", place, "expected one name and `=` before further values");
+        return None;
+    };
+    let other = |value| Claim::Compare {
+        op: *op,
+        left: vec![left.clone()],
+        right: vec![Atom::Constant(value)],
+        place,
+    };
+    let all = std::iter::once(first).chain(others.into_iter().map(other)).collect();
+    // `a ≠ 0 ∨ 1` would say nothing.
+    if *op != BinaryOp::Equal {
+        context.error("tuple-order", place, "expected `=` before several values");
         return None;
     }
-    let ordered =
-        !matches!(op, crate::program::BinaryOp::Equal | crate::program::BinaryOp::NotEqual);
-    if left.len() > 1 && ordered {
+    Some(Claim::Or(all))
+}
+
+fn joined(mut all: Vec<Claim>, several: fn(Vec<Claim>) -> Claim) -> Claim {
+    match all.len() {
+        1 => all.pop().unwrap_or(Claim::Truth(true)),
+        _ => several(all),
+    }
+}
+
+/// `(a, b) ∈ { … }` as a condition.
+fn member(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+    place: Place,
+) -> Option<Claim> {
+    let VerdictKind::Exactly { outcomes, observed } = exactly(context, piece, pair)? else {
+        return None;
+    };
+    let left: Vec<Atom> = observed.into_iter().map(Atom::Observed).collect();
+    let each = |(values, _): (Vec<Constant>, Place)| Claim::Compare {
+        op: BinaryOp::Equal,
+        left: left.clone(),
+        right: values.into_iter().map(Atom::Constant).collect(),
+        place,
+    };
+    let all: Vec<Claim> = outcomes.into_iter().map(each).collect();
+    Some(if all.is_empty() { Claim::Truth(false) } else { joined(all, Claim::Or) })
+}
+
+/// A side of a comparison: one thing, or those of a tuple. `None` is `_`, any value.
+type Side = Vec<Option<Atom>>;
+
+fn one_comparison(
+    context: &mut Context<'_>,
+    op: BinaryOp,
+    (left, right): (&Side, &Side),
+    place: Place,
+) -> Option<Claim> {
+    let ordered = !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual);
+    if left.len().max(right.len()) > 1 && ordered {
         context.error("tuple-order", place, "expected `=` or `≠` between tuples, found an order");
         return None;
     }
-    Some(Claim::Compare { op, left, right, place })
+    let (left, right) = match (left.len(), right.len()) {
+        (1, 2..) => (left.clone(), vec![Some(words(context, right, place)?)]),
+        (2.., 1) => (vec![Some(words(context, left, place)?)], right.clone()),
+        (wanted, found) if wanted != found => {
+            let message = format!(
+                "expected as many values on the right as on the left, {wanted}, found {found}"
+            );
+            context.error("tuple-length", place, message);
+            return None;
+        }
+        _ => (left.clone(), right.clone()),
+    };
+    let pairs = left.into_iter().zip(right).filter_map(|(left, right)| left.zip(right));
+    let (left, right): (Vec<Atom>, Vec<Atom>) = pairs.unzip();
+    // What is equal to `_`, or to nothing, is equal.
+    Some(if left.is_empty() {
+        Claim::Truth(op == BinaryOp::Equal)
+    } else {
+        Claim::Compare { op, left, right, place }
+    })
 }
 
-fn side(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Vec<Atom>> {
-    let mut atoms = Vec::new();
-    for atom in pair.into_inner().filter(|part| part.as_rule() == Rule::atom) {
-        let part = atom.into_inner().next()?;
-        atoms.push(match part.as_rule() {
-            Rule::constant => Atom::Constant(constant(context, piece, part)?),
-            _ => Atom::Observed(observed(context, piece, part)?),
+/// Numbers opposite to one thing: the words of one value.
+fn words(context: &mut Context<'_>, side: &Side, place: Place) -> Option<Atom> {
+    let number = |atom: &Option<Atom>| match atom {
+        Some(Atom::Constant(Constant::Number(value))) => Some(Number { value: *value, place }),
+        _ => None,
+    };
+    match side.iter().map(number).collect() {
+        Some(words) => Some(Atom::Constant(Constant::Words(words))),
+        None => {
+            let message = format!(
+                "expected as many values on the right as on the left, found {} opposite to one",
+                side.len()
+            );
+            context.error("tuple-length", place, message);
+            None
+        }
+    }
+}
+
+fn side(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Side> {
+    let mut side = Vec::new();
+    for part in pair.into_inner() {
+        let part = match part.as_rule() {
+            Rule::item => part.into_inner().next()?,
+            Rule::computed => part,
+            _ => continue,
+        };
+        side.push(match part.as_rule() {
+            Rule::wildcard => None,
+            Rule::words => Some(Atom::Constant(constant(context, piece, part)?)),
+            _ if part.as_str().trim() == "_" => None,
+            _ => Some(computed(context, piece, part)?),
         });
     }
-    Some(atoms)
+    Some(side)
+}
+
+/// Sums and products of values and names.
+fn computed(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Atom> {
+    match pair.as_rule() {
+        Rule::computed | Rule::term => {
+            let mut parts = pair.into_inner();
+            let mut left = computed(context, piece, parts.next()?)?;
+            while let Some(sign) = parts.next() {
+                let place = context.place(piece, &sign);
+                let op = expressions::operator(sign)?;
+                let right = computed(context, piece, parts.next()?)?;
+                if !context.operator(place) {
+                    return None;
+                }
+                left = Atom::Binary(op, Box::new(left), Box::new(right));
+            }
+            Some(left)
+        }
+        Rule::atom => computed(context, piece, pair.into_inner().next()?),
+        Rule::constant => constant(context, piece, pair).map(Atom::Constant),
+        Rule::wildcard => {
+            let place = context.place(piece, &pair);
+            context.error("syntax", place, "expected a value to compute with, found `_`");
+            None
+        }
+        _ => observed(context, piece, pair).map(Atom::Observed),
+    }
 }

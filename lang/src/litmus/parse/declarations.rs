@@ -25,6 +25,7 @@ pub fn cell(context: &mut Context<'_>, cell: Span) -> Vec<Declaration> {
             }
         }
     }
+    context.declared.extend(declared.iter().map(|one| one.name.text.clone()));
     declared
 }
 
@@ -49,14 +50,19 @@ fn declared(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> D
 }
 
 fn inner_number(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Number> {
-    let number = pair.into_inner().find(|pair| pair.as_rule() == Rule::number)?;
-    Some(context.number(piece, &number))
+    let is_number =
+        |pair: &Pair<'_, Rule>| matches!(pair.as_rule(), Rule::number | Rule::place_number);
+    let number = pair.into_inner().find(is_number)?;
+    Some(match number.as_rule() {
+        Rule::number => context.number(piece, &number),
+        _ => context.place_number(piece, &number),
+    })
 }
 
-fn numbers(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Number> {
+fn places(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Number> {
     pair.into_inner()
-        .filter(|pair| pair.as_rule() == Rule::number)
-        .map(|pair| context.number(piece, &pair))
+        .filter(|pair| pair.as_rule() == Rule::place_number)
+        .map(|pair| context.place_number(piece, &pair))
         .collect()
 }
 
@@ -69,18 +75,26 @@ fn locations(
 ) -> Vec<Declaration> {
     let place = context.place(piece, &pair);
     let mut names = Vec::new();
-    let mut values = Vec::new();
+    let mut values: Vec<Vec<Number>> = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::declared => names.push(declared(context, piece, part)),
-            Rule::initial => values.push(numbers(context, piece, part)),
+            Rule::initial => {
+                let words = part.into_inner().filter(|part| part.as_rule() == Rule::signed);
+                values.push(words.map(|part| context.signed(piece, part)).collect());
+            }
             _ => {}
         }
+    }
+    // `y, w = 0` gives both names one value.
+    if let ([value], 2..) = (values.as_slice(), names.len()) {
+        values = vec![Vec::clone(value); names.len()];
     }
     if names.len() != values.len() {
         let message = format!("expected {} initial values, found {}", names.len(), values.len());
         let error = Diagnostic::error("wrong-initial-values", place.span, message);
-        context.sink.push(error.help("`x, y = 0, 1` gives one value for each name"));
+        let help = "`x, y = 0, 1` gives one value for each name, `x, y = 0` the same to all";
+        context.sink.push(error.help(help));
         return Vec::new();
     }
     names
@@ -134,8 +148,11 @@ fn objects(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Ve
     let mut all = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::object_class => class = part.as_str().trim(),
-            _ => all.extend(locations(context, piece, part, Some(class))),
+            Rule::object_class => {
+                class = if part.as_str().eq_ignore_ascii_case("SVar") { "SVar" } else { "SC" };
+            }
+            Rule::locations => all.extend(locations(context, piece, part, Some(class))),
+            _ => {}
         }
     }
     all
@@ -147,7 +164,10 @@ fn others(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec
     let mut all = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::lock_class => class = part.as_str().to_owned(),
+            // `WLOCK` is `WLock`.
+            Rule::lock_class => {
+                class = format!("{}Lock", part.as_str().get(..1).unwrap_or("").to_uppercase());
+            }
             Rule::lock => {
                 let declared = declared(context, piece, part);
                 let kind = DeclarationKind::Lock(class.clone());
@@ -159,7 +179,7 @@ fn others(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec
                 for part in part.into_inner() {
                     match part.as_rule() {
                         Rule::name => name = context.name(piece, &part),
-                        Rule::number_set => threads = Some(numbers(context, piece, part)),
+                        Rule::number_set => threads = Some(places(context, piece, part)),
                         _ => {}
                     }
                 }
@@ -170,7 +190,7 @@ fn others(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec
                 context.has_other_classes = true;
             }
             Rule::other => all.push(other(context, piece, part, &class)),
-            Rule::ring => all.extend(ring(context, piece, part)),
+            Rule::ring => all.push(ring(context, piece, part)),
             _ => {}
         }
     }
@@ -190,9 +210,9 @@ fn other(
         match part.as_rule() {
             Rule::name => name = context.name(piece, &part),
             Rule::home => home = inner_number(context, piece, part),
-            Rule::number_set => threads = Some(numbers(context, piece, part)),
+            Rule::number_set => threads = Some(places(context, piece, part)),
             Rule::ring_size => size = inner_number(context, piece, part),
-            Rule::number => initial = Some(context.number(piece, &part)),
+            Rule::signed => initial = Some(context.signed(piece, part)),
             _ => {}
         }
     }
@@ -201,7 +221,7 @@ fn other(
     Declaration { name, kind, home }
 }
 
-fn ring(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Declaration> {
+fn ring(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Declaration {
     let mut name = Name::default();
     let mut single = Vec::new();
     let mut readers = None;
@@ -209,17 +229,15 @@ fn ring(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Optio
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::name => name = context.name(piece, &part),
-            Rule::number => single.push(context.number(piece, &part)),
-            Rule::number_set => readers = Some(numbers(context, piece, part)),
+            Rule::place_number => single.push(context.place_number(piece, &part)),
+            Rule::number_set => readers = Some(places(context, piece, part)),
             Rule::ring_size => size = inner_number(context, piece, part),
             _ => {}
         }
     }
-    let (writer, rest) = single.split_first()?;
-    let readers = readers.unwrap_or_else(|| rest.to_vec());
-    Some(Declaration {
-        name,
-        kind: DeclarationKind::Ring { writer: *writer, readers, size },
-        home: None,
-    })
+    let threads = single.split_first().map(|(writer, rest)| {
+        let readers = readers.unwrap_or_else(|| rest.to_vec());
+        (*writer, readers)
+    });
+    Declaration { name, kind: DeclarationKind::Ring { threads, size }, home: None }
 }

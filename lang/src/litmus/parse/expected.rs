@@ -65,7 +65,7 @@ fn token(rest: &str) -> &str {
 /// What a reader calls the text that a rule matches.
 fn describe(rule: Rule) -> &'static str {
     match rule {
-        Rule::number => "a number",
+        Rule::number | Rule::place_number | Rule::signed => "a number",
         Rule::name | Rule::access => "a name",
         Rule::nobody => "`_`",
         Rule::quoted | Rule::quoted_text => "a text in quotes",
@@ -75,7 +75,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::EOI => "the end",
         Rule::equals | Rule::equal => "`=`",
         Rule::list_separator | Rule::comma => "`,`",
-        Rule::initial | Rule::constant => "a value",
+        Rule::initial | Rule::constant | Rule::part | Rule::words => "a value",
         Rule::declaration | Rule::locations | Rule::objects | Rule::others => "a declaration",
         // Where a class can stand, so can other declarations, which say more.
         Rule::class_name => "",
@@ -109,8 +109,12 @@ fn describe(rule: Rule) -> &'static str {
         Rule::verdict | Rule::claim | Rule::claim_and | Rule::claim_not | Rule::marked => {
             "a condition"
         }
+        Rule::item | Rule::wildcard | Rule::computed | Rule::term => "a condition",
+        Rule::membership | Rule::caption | Rule::element => "",
+        Rule::negative | Rule::barred | Rule::other_value => "",
         Rule::claim_compare | Rule::side | Rule::atom | Rule::claim_truth => "a condition",
         Rule::mark | Rule::allowed | Rule::forbidden => "`✓` or `✗`",
+        Rule::asked => "",
         Rule::quantified | Rule::kw_exists | Rule::never | Rule::always => "`exists`",
         Rule::sometimes => "`exists`",
         Rule::exactly | Rule::kw_exactly => "`exactly`",

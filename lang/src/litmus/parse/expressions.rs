@@ -15,7 +15,7 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
     let mut name = Name::default();
     let mut home = Home::Own;
     let mut atomic = None;
-    let mut inferred = false;
+    let mut inferred = pair.as_rule() == Rule::barred;
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::name => {
@@ -26,7 +26,7 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
             Rule::atomicity => atomic = Some(part.as_str().ends_with('a')),
             Rule::node => {
                 let number = part.into_inner().next()?;
-                home = Home::Node(context.number(piece, &number));
+                home = Home::Node(context.place_number(piece, &number));
             }
             Rule::raised_node => home = Home::Node(raised_number(context, piece, &part)),
             _ => {}
@@ -34,6 +34,9 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
     }
     if inferred && home == Home::Own {
         home = Home::Inferred;
+    }
+    if context.dialect == Dialect::CoreRma && atomic.is_none() {
+        atomic = subscript(context, &mut name.text);
     }
     if atomic.is_some() && context.dialect == Dialect::Rdma {
         let error = Diagnostic::error(
@@ -44,6 +47,20 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
         context.sink.push(error.help("only coreRMA programs have non-atomic accesses"));
     }
     Some(Access { name, home, atomic, place })
+}
+
+/// Takes `_n` or `_a` from a name that is declared without it.
+fn subscript(context: &Context<'_>, name: &mut String) -> Option<bool> {
+    let (stem, mark) = name.rsplit_once('_')?;
+    let is_subscript = matches!(mark, "n" | "a")
+        && !context.declared.contains(name.as_str())
+        && context.declared.contains(stem);
+    if !is_subscript {
+        return None;
+    }
+    let atomic = mark == "a";
+    *name = stem.to_owned();
+    Some(atomic)
 }
 
 /// Replaces letters with a bar by those without, and is true if there were any.
@@ -74,6 +91,7 @@ pub fn expression(
     pair: Pair<'_, Rule>,
     access_position: bool,
 ) -> Option<Expr> {
+    let pair = innermost(pair);
     let place = context.place(piece, &pair);
     match pair.as_rule() {
         Rule::expression | Rule::conjunction | Rule::comparison | Rule::sum | Rule::product => {
@@ -95,7 +113,6 @@ pub fn expression(
             let inner = expression(context, piece, parts.pop()?, access_position)?;
             negation(context, parts, inner, place, access_position)
         }
-        Rule::factor => expression(context, piece, pair.into_inner().next()?, access_position),
         Rule::group => {
             let parts = pair.into_inner().filter(|part| part.as_rule() == Rule::expression);
             let mut all = Vec::new();
@@ -109,14 +126,40 @@ pub fn expression(
             let value = context.number(piece, &pair).value;
             Some(Expr { kind: ExprKind::Number(value), place })
         }
+        Rule::negative => {
+            let number = pair.into_inner().find(|part| part.as_rule() == Rule::number)?;
+            let value = context.number(piece, &number).value.wrapping_neg();
+            Some(Expr { kind: ExprKind::Number(value), place })
+        }
         Rule::truth => Some(Expr { kind: ExprKind::Truth(pair.as_str() == "true"), place }),
         Rule::bottom => Some(Expr { kind: ExprKind::Bottom, place }),
-        Rule::access => {
+        Rule::access | Rule::barred => {
             let access = access(context, piece, pair)?;
             Some(Expr { kind: ExprKind::Access(access), place })
         }
         _ => None,
     }
+}
+
+/// Past the levels of binding that nothing is bound on: they need no stack then.
+fn innermost(mut pair: Pair<'_, Rule>) -> Pair<'_, Rule> {
+    while matches!(
+        pair.as_rule(),
+        Rule::expression
+            | Rule::conjunction
+            | Rule::negation
+            | Rule::comparison
+            | Rule::sum
+            | Rule::product
+            | Rule::factor
+    ) {
+        let mut inner = pair.clone().into_inner();
+        match (inner.next(), inner.next()) {
+            (Some(only), None) => pair = only,
+            _ => break,
+        }
+    }
+    pair
 }
 
 /// The signs before an operand, and the operand.
@@ -145,7 +188,8 @@ fn negation(
     Some(inner)
 }
 
-fn operator(pair: Pair<'_, Rule>) -> Option<BinaryOp> {
+/// The operator that a sign stands for.
+pub fn operator(pair: Pair<'_, Rule>) -> Option<BinaryOp> {
     Some(match pair.as_rule() {
         Rule::or => BinaryOp::Or,
         Rule::and => BinaryOp::And,

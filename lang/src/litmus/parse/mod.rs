@@ -10,9 +10,16 @@ mod declarations;
 mod expected;
 mod expressions;
 mod header;
+mod implied;
+mod labels;
+mod numbering;
 mod owners;
+mod printed;
 mod sections;
 mod statements;
+mod uses;
+
+use std::collections::HashSet;
 
 use pest::Parser as _;
 use pest::iterators::{Pair, Pairs};
@@ -54,6 +61,14 @@ struct Context<'a> {
     has_other_classes: bool,
     /// Those objects: what words mean for them, their libraries say.
     other_objects: Vec<String>,
+    /// Locks, and the class that a call of each says: `Acq_WL(l)`.
+    lock_classes: Vec<(Name, &'static str)>,
+    /// Names of declared locations and objects.
+    declared: HashSet<String>,
+    /// Words that are no statements, and have been reported.
+    unknown: HashSet<String>,
+    /// What the first of the labels above columns counts from, `P0` or `P1`.
+    first_label: Option<u64>,
     /// Registers that verdicts name with their thread, as `1:r`: the thread, and the name.
     owned: Vec<(Number, Name)>,
 }
@@ -140,7 +155,13 @@ impl Context<'_> {
     }
 
     fn name(&self, piece: &Piece, pair: &Pair<'_, Rule>) -> Name {
-        Name { text: pair.as_str().to_owned(), place: self.place(piece, pair) }
+        // `b₁` is `b1`, and `x′` is `x'`.
+        let plain = |c: char| match c {
+            '₀'..='₉' => char::from(b'0' + (u32::from(c) - u32::from('₀')) as u8),
+            '′' => '\'',
+            other => other,
+        };
+        Name { text: pair.as_str().chars().map(plain).collect(), place: self.place(piece, pair) }
     }
 
     /// A number token; one that does not fit is an error, and 0.
@@ -161,6 +182,29 @@ impl Context<'_> {
             0
         });
         Number { value, place }
+    }
+
+    /// A number that may be negative: modulo 2^64, as all arithmetic is.
+    fn signed(&mut self, piece: &Piece, pair: Pair<'_, Rule>) -> Number {
+        let place = self.place(piece, &pair);
+        let mut is_negative = false;
+        let mut value = 0;
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::minus => is_negative = true,
+                _ => value = self.number(piece, &part).value,
+            }
+        }
+        Number { value: if is_negative { value.wrapping_neg() } else { value }, place }
+    }
+
+    /// A node's or a thread's number: `2`, `n2`, `n_2`, `P2`.
+    fn place_number(&mut self, piece: &Piece, pair: &Pair<'_, Rule>) -> Number {
+        let place = self.place(piece, pair);
+        let digits =
+            pair.as_str().trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_');
+        // One too large for any place is none of the file's.
+        Number { value: digits.parse().unwrap_or(u64::MAX), place }
     }
 
     /// Counts an operator, and is false if there are too many.
@@ -185,6 +229,10 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
         ragged: false,
         has_other_classes: false,
         other_objects: Vec::new(),
+        lock_classes: Vec::new(),
+        declared: HashSet::new(),
+        unknown: HashSet::new(),
+        first_label: None,
         owned: Vec::new(),
     };
     let sections = sections::find(&mut context)?;
@@ -193,6 +241,7 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
     for line in &sections.header {
         file.header.extend(header::line(&mut context, *line));
     }
+    implied::header(&mut file);
     context.dialect = file.dialect();
     match sections.form {
         Form::Columns => cells::columns(&mut context, &sections, &mut file),
@@ -205,9 +254,20 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
             file.results.push(ResultLine { kind, place, end });
         }
     }
+    numbering::from_1(&mut file, context.first_label);
+    let locks = implied::locks(&mut context, &file);
+    implied::declarations(&mut file, locks);
     owners::check(&mut context, &file);
     file.comments = comments(&text, &file);
     Some(file)
+}
+
+/// Says in a tree what it only implies: which objects it calls, on which nodes its locations are. Trees that are read
+/// from a text say so already.
+pub fn complete(file: &mut File) {
+    implied::header(file);
+    numbering::from_1(file, None);
+    implied::declarations(file, Vec::new());
 }
 
 /// The comments, each with what it belongs to.

@@ -5,7 +5,7 @@ use crate::herd;
 use crate::source::Span;
 
 use super::super::ast::{Form, Place};
-use super::{Context, cells, header};
+use super::{Context, cells, header, labels};
 
 /// The lines of a file, by what they are.
 pub struct Sections {
@@ -56,13 +56,17 @@ pub fn find(context: &mut Context<'_>) -> Option<Sections> {
             context.sink.push(Diagnostic::error("missing-name", span, message));
         }
     }
+    let labels = labels::find(context.text, rest);
+    context.first_label = labels.first().map(|(_, first)| *first);
+    let is_label = |line: &Span| labels.iter().any(|(label, _)| label == line);
     let text = |line: &Span| context.text.slice(*line);
     let start = rest.iter().position(|line| is_rule(text(line)) || is_block(text(line)));
-    let Some(start) = start else {
+    // The labels of the columns stand where the rule would.
+    let Some(start) = start.or_else(|| rest.iter().position(is_label)) else {
         missing_rule(context, rest);
         return None;
     };
-    for line in &rest[..start] {
+    for line in rest[..start].iter().filter(|line| !is_label(line)) {
         if is_header(text(line)) {
             sections.header.push(*line);
         } else {
@@ -70,7 +74,7 @@ pub fn find(context: &mut Context<'_>) -> Option<Sections> {
         }
     }
     sections.rule = context.text.place(rest[start]);
-    rest = if is_rule(text(&rest[start])) { &rest[start + 1..] } else { &rest[start..] };
+    rest = if is_block(text(&rest[start])) { &rest[start..] } else { &rest[start + 1..] };
     if rest.first().is_some_and(|line| is_block(text(line))) {
         sections.form = Form::Blocks;
         // Blocks end where their braces do; cells::blocks finds out.
@@ -78,10 +82,14 @@ pub fn find(context: &mut Context<'_>) -> Option<Sections> {
         sections.rows = rest[..program].to_vec();
         sections.results = join(context, &rest[program..]);
     } else {
-        let program = program_rows(context, rest);
-        let rows = rest[..program].iter().filter(|line| !is_rule(context.text.slice(**line)));
+        let program = program_rows(context, rest, &is_label);
+        let is_rule = |line: &&Span| is_rule(context.text.slice(**line));
+        let rows = rest[..program].iter().filter(|line| !is_rule(line) && !is_label(line));
         sections.rows = rows.copied().collect();
-        sections.results = join(context, &rest[program..]);
+        // Figures have rules above and below their verdicts.
+        let results: Vec<Span> =
+            rest[program..].iter().filter(|line| !is_rule(line)).copied().collect();
+        sections.results = join(context, &results);
     }
     Some(sections)
 }
@@ -120,7 +128,8 @@ fn is_header(line: &str) -> bool {
     if header::KEYWORDS.contains(&word) || word == "observe" {
         return !after.starts_with(['=', ',', '[', '@', '|', '‖']);
     }
-    let declares = ["SVar", "SC", "Barrier", "WLock", "SLock", "NLock", "Ring"];
+    let known = ["SVar", "SC", "Barrier", "WLock", "SLock", "NLock", "Ring"];
+    let declares = |word: &str| known.iter().any(|class| class.eq_ignore_ascii_case(word));
     let close = word.len() < 16 && nearest(word, header::KEYWORDS.iter().copied()).is_some();
     // An object of a class that a library brings.
     let is_class = word.starts_with(|c: char| c.is_ascii_uppercase())
@@ -128,7 +137,7 @@ fn is_header(line: &str) -> bool {
         && (!close || declares_objects(after));
     line.starts_with('"')
         || !is_class
-            && !declares.contains(&word)
+            && !declares(word)
             && (!line.contains(['=', '|', '‖']) && !line.contains('[')
                 || close && after.starts_with('"'))
 }
@@ -154,7 +163,12 @@ fn missing_rule(context: &mut Context<'_>, lines: &[Span]) {
 }
 
 /// How many of the lines are rows of the program.
-fn program_rows(context: &mut Context<'_>, lines: &[Span]) -> usize {
+fn program_rows(
+    context: &mut Context<'_>,
+    lines: &[Span],
+    is_label: &impl Fn(&Span) -> bool,
+) -> usize {
+    let slice = |line: &Span| context.text.slice(*line);
     let bars = lines.iter().any(|line| !cells::split(context.text, *line).1.is_empty());
     let mut braces = 0usize;
     let mut previous: Option<usize> = None;
@@ -168,6 +182,17 @@ fn program_rows(context: &mut Context<'_>, lines: &[Span]) -> usize {
             return index;
         }
         if is_rule(text) {
+            // Figures have rules around labels, and above verdicts.
+            if lines[..index].iter().all(|line| is_rule(slice(line)) || is_label(line)) {
+                continue;
+            }
+            let ends = |next: &Span| {
+                let (next, no_bars) = (slice(next), cells::split(context.text, *next).1.is_empty());
+                is_rule(next) || no_bars && (is_result(next) || is_condition(next, bars))
+            };
+            if lines.get(index + 1).is_none_or(ends) {
+                return index;
+            }
             let error = Diagnostic::error("second-rule", *line, "the program has a second rule");
             context
                 .sink
@@ -179,15 +204,29 @@ fn program_rows(context: &mut Context<'_>, lines: &[Span]) -> usize {
     lines.len()
 }
 
+/// Signs that only verdicts have.
+pub const MARKS: [char; 14] =
+    ['✓', '✗', '✔', '✘', '√', '☑', '✅', '×', '✕', '✖', '❌', '☒', '∈', '?'];
+
+/// `Expected outputs: …`, above a set of outcomes.
+fn is_caption(line: &str) -> bool {
+    let words = line.split(':').next().unwrap_or("").trim().to_lowercase();
+    let words = words.trim_start_matches("expected ").trim_start_matches("allowed ");
+    line.contains(':') && ["output", "outputs", "outcome", "outcomes"].contains(&words)
+}
+
 /// A line that can only be a verdict.
 fn is_result(line: &str) -> bool {
     let word = first_word(line);
     let after = line[word.len()..].trim_start();
+    if is_caption(line) {
+        return true;
+    }
     let negated = line.trim_start_matches(['~', '¬', '!', ' ']);
     let negated = negated.strip_prefix("not ").unwrap_or(negated).trim_start();
     let keyword = ["forall", "exactly", "observe"].contains(&word)
         || first_word(negated) == "exists" && !after.starts_with(":=");
-    let marked = line.contains(['✓', '✗', '✔', '✘'])
+    let marked = line.contains(MARKS)
         || line
             .split(|c: char| !(c.is_alphanumeric() || c == '_'))
             .any(|word| word == "allowed" || word == "forbidden");
@@ -214,7 +253,12 @@ fn join(context: &Context<'_>, lines: &[Span]) -> Vec<Span> {
     let mut depth = 0usize;
     for line in lines {
         let text = context.text.slice(*line);
-        let continues = depth > 0 || first_word(text) == "for";
+        let captioned = |last: &Span| {
+            let last = context.text.slice(*last);
+            last.ends_with(':') && is_caption(last)
+        };
+        let continues =
+            depth > 0 || first_word(text) == "for" || joined.last().is_some_and(captioned);
         match joined.last_mut() {
             Some(last) if continues => *last = last.to(*line),
             _ => joined.push(*line),
@@ -227,7 +271,7 @@ fn join(context: &Context<'_>, lines: &[Span]) -> Vec<Span> {
             }
         }
         // A verdict's mark ends it, even if a bracket was forgotten.
-        if text.ends_with(['✓', '✗', '✔', '✘']) {
+        if text.ends_with(MARKS) {
             depth = 0;
         }
     }

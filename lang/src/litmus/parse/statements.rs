@@ -12,7 +12,7 @@ use super::super::ast::{
 use super::super::methods::{self, KEYWORDS};
 use super::calls::{call, call_statement, unknown};
 use super::expressions::{access, expression};
-use super::{Context, LitmusGrammar, Piece, Rule, expected};
+use super::{Context, LitmusGrammar, Piece, Rule, expected, printed};
 
 /// Reads a column.
 pub fn body(context: &mut Context<'_>, piece: &Piece) -> Block {
@@ -197,6 +197,13 @@ fn assignment(
             Rule::assign => via = self::via(context, piece, part),
             Rule::value => {
                 let part = part.into_inner().next()?;
+                if part.as_rule() == Rule::call
+                    && let Some(access) = printed::access(context, &part)
+                {
+                    let (read, from) = printed::value(context, piece, part, access)?;
+                    (value, via) = (Some(Value::Expr(read)), from.unwrap_or(via));
+                    continue;
+                }
                 value = match part.as_rule() {
                     Rule::call => call(context, piece, part, true).map(Value::Call),
                     _ => expression(context, piece, part, true).map(Value::Expr),
@@ -231,7 +238,9 @@ fn via(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Via {
     let place = context.place(piece, &pair);
     let Some(part) = pair.into_inner().next() else { return Via::Plain };
     match (part.as_rule(), context.dialect) {
-        (Rule::library_assign, Dialect::Rdma) if part.as_str().ends_with("SV") => {
+        (Rule::library_assign, Dialect::Rdma)
+            if part.as_str().to_ascii_uppercase().contains("SV") =>
+        {
             Via::SharedVariable
         }
         (Rule::library_assign, Dialect::Rdma) => Via::SequentiallyConsistent,

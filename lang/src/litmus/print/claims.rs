@@ -1,7 +1,8 @@
 //! Lines below the program.
 
 use super::super::ast::{Atom, Claim, Constant, Observed, Place, ResultKind, Verdict, VerdictKind};
-use super::statements::sign;
+use super::declarations::{list, word};
+use super::statements::{sign, tightness};
 
 /// How wide a set of outcomes may be before it takes several lines.
 const WIDTH: usize = 88;
@@ -19,6 +20,9 @@ pub fn result(kind: &ResultKind) -> String {
 }
 
 fn verdict(verdict: &Verdict) -> String {
+    if verdict.is_question {
+        return format!("{} ?", question(&verdict.kind));
+    }
     match &verdict.kind {
         VerdictKind::Allowed(claim) => format!("{} ✓", self::claim(claim)),
         VerdictKind::Forbidden(claim) => format!("{} ✗", self::claim(claim)),
@@ -27,8 +31,20 @@ fn verdict(verdict: &Verdict) -> String {
     }
 }
 
-/// What a verdict claims, on one line and without its mark.
-pub fn verdict_text(kind: &VerdictKind) -> String {
+/// What a verdict asks, without its mark.
+fn question(kind: &VerdictKind) -> String {
+    match kind {
+        VerdictKind::Forbidden(claim) => format!("~exists ({})", self::claim(claim)),
+        kind => claimed(kind),
+    }
+}
+
+/// What a verdict claims or asks, on one line and without its mark.
+pub fn verdict_text(verdict: &Verdict) -> String {
+    if verdict.is_question { question(&verdict.kind) } else { claimed(&verdict.kind) }
+}
+
+fn claimed(kind: &VerdictKind) -> String {
     match kind {
         VerdictKind::Allowed(claim) | VerdictKind::Forbidden(claim) => self::claim(claim),
         VerdictKind::Always(claim) => format!("forall ({})", self::claim(claim)),
@@ -57,7 +73,7 @@ fn exactly(outcomes: &[(Vec<Constant>, Place)], names: &[Observed]) -> String {
 }
 
 fn shown(outcomes: &[(Vec<Constant>, Place)]) -> Vec<String> {
-    let values = |values: &[Constant]| values.iter().copied().map(constant).collect::<Vec<_>>();
+    let values = |values: &[Constant]| values.iter().map(constant).collect::<Vec<_>>();
     outcomes.iter().map(|(outcome, _)| tuple(&values(outcome))).collect()
 }
 
@@ -99,19 +115,28 @@ pub fn claim(claim: &Claim) -> String {
 }
 
 fn side(atoms: &[Atom]) -> String {
-    let atoms: Vec<String> = atoms
-        .iter()
-        .map(|atom| match atom {
-            Atom::Constant(value) => constant(*value),
-            Atom::Observed(name) => observed(name),
-        })
-        .collect();
+    let atoms: Vec<String> = atoms.iter().map(|atom| self::atom(atom, 0)).collect();
     tuple(&atoms)
 }
 
-fn constant(value: Constant) -> String {
+/// A side of a comparison, where an operator that binds looser than `least` needs parentheses.
+fn atom(atom: &Atom, least: u8) -> String {
+    match atom {
+        Atom::Constant(value) => constant(value),
+        Atom::Observed(name) => observed(name),
+        Atom::Binary(op, left, right) => {
+            let own = tightness(*op);
+            let (left, right) = (self::atom(left, own), self::atom(right, own + 1));
+            let text = format!("{left} {} {right}", sign(*op));
+            if own < least { format!("({text})") } else { text }
+        }
+    }
+}
+
+fn constant(value: &Constant) -> String {
     match value {
-        Constant::Number(value) => value.to_string(),
+        Constant::Number(value) => word(*value),
+        Constant::Words(words) => format!("({})", list(words)),
         Constant::Truth(value) => value.to_string(),
         Constant::Bottom => "⊥".to_owned(),
         Constant::Undefined => "⊤".to_owned(),

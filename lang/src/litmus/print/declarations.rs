@@ -40,10 +40,10 @@ fn one(declaration: &Declaration) -> String {
     match &declaration.kind {
         DeclarationKind::Location(value)
         | DeclarationKind::SVar(value)
-        | DeclarationKind::Sc(value) => format!("{name}{home} = {}", value.value),
+        | DeclarationKind::Sc(value) => format!("{name}{home} = {}", word(value.value)),
         DeclarationKind::Mixed { size, initial } => {
             let values = match initial.as_slice() {
-                [one] => one.value.to_string(),
+                [one] => word(one.value),
                 several => format!("({})", list(several)),
             };
             format!("{name}[{}]{home} = {values}", size.value)
@@ -54,15 +54,24 @@ fn one(declaration: &Declaration) -> String {
         DeclarationKind::Other { threads, size, initial, .. } => {
             let threads = threads.as_ref().map(|threads| format!(" {{{}}}", list(threads)));
             let size = size.map(|size| format!(" size {}", size.value));
-            let initial = initial.map(|initial| format!(" = {}", initial.value));
+            let initial = initial.map(|initial| format!(" = {}", word(initial.value)));
             let parts = [threads, size, initial].map(Option::unwrap_or_default);
             format!("{name}{home}{}", parts.concat())
         }
-        DeclarationKind::Ring { writer, readers, size } => {
+        DeclarationKind::Ring { threads, size } => {
             let size = size.map(|size| format!(" size {}", size.value)).unwrap_or_default();
-            format!("{name} {} -> {{{}}}{size}", writer.value, list(readers))
+            let threads = threads
+                .as_ref()
+                .map(|(writer, readers)| format!(" {} -> {{{}}}", writer.value, list(readers)));
+            format!("{name}{}{size}", threads.unwrap_or_default())
         }
     }
+}
+
+/// A number; a small negative one with its sign.
+pub fn word(value: u64) -> String {
+    const SMALLEST: u64 = (i32::MIN as i64) as u64;
+    if value >= SMALLEST { format!("-{}", value.wrapping_neg()) } else { value.to_string() }
 }
 
 /// `1, 2`

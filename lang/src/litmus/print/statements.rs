@@ -7,7 +7,7 @@ use super::super::ast::{
     Access, Argument, Block, Call, Expr, ExprKind, Home, Statement, StatementKind, Target, Value,
     Via,
 };
-use super::declarations::list;
+use super::declarations::{list, word};
 
 /// The lines of a column, each with the line of the text that it comes from; those never decrease.
 pub fn column(block: &Block, dialect: Dialect) -> Vec<(usize, String)> {
@@ -130,7 +130,7 @@ fn access(access: &Access) -> String {
 }
 
 /// How tight an operator binds.
-fn tightness(op: BinaryOp) -> u8 {
+pub fn tightness(op: BinaryOp) -> u8 {
     match op {
         BinaryOp::Or => 1,
         BinaryOp::And => 2,
@@ -181,7 +181,7 @@ fn expression(expr: &Expr) -> String {
 /// An expression where an operator that binds looser than `least` needs parentheses.
 fn operand(expr: &Expr, least: u8) -> String {
     match &expr.kind {
-        ExprKind::Number(value) => value.to_string(),
+        ExprKind::Number(value) => word(*value),
         ExprKind::Truth(value) => value.to_string(),
         ExprKind::Bottom => "⊥".to_owned(),
         // Inside an expression `~` would be a negation.

@@ -232,9 +232,8 @@ impl Program {
             program.threads.push(Thread { node, body: statements });
         }
         let observables: Vec<Observable> = (0..program.registers.len())
-            .map(|index| Observable {
-                name: register_name(index),
-                what: Observed::Register(RegisterId(index)),
+            .map(|index| {
+                Observable::new(register_name(index), Observed::Register(RegisterId(index)))
             })
             .collect();
         generated(Dialect::CoreRma, program, observables)

@@ -80,3 +80,32 @@ fn a_number_does_not_exclude_any_value() {
     assert!(rest.contains(undefined), "{rest:?}");
     assert!(!beside(CONFLICT, "corerma", &[undefined.clone()]).contains(undefined));
 }
+
+/// How many outcomes a program of one thread has under a model of one more order.
+fn outcomes_with(order: &str) -> usize {
+    let text = "litmus t\nmodel own\n\n  x = 0\n  ---\n  x := 1\n  a := x\n";
+    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    let model = format!(
+        "calls Write Read\nexists mo total on W * W & loc extends IW * (W \\ IW) & loc\n\
+         let rb = (rf^-1; mo) \\ id\n{order}\nacyclic po | rf | mo | rb as happens-before\n"
+    );
+    let loaded = lang::cat::load(&Source::new("own.cat", model), &|_, _| None);
+    let model = loaded.expect("the model is right").model;
+    let libraries = crate::library::shipped();
+    let question = Question::new(&test, &model, libraries, None).expect("it fits");
+    let allowed = question.allowed(&Options::default()).expect("it is decided");
+    assert!(allowed.complete);
+    allowed.outcomes.len()
+}
+
+/// An order that would have to go both ways is no order.
+#[test]
+fn an_order_against_itself_cannot_be_chosen() {
+    assert_eq!(outcomes_with(""), 1);
+    assert_eq!(outcomes_with("exists o total on po extends po"), 1);
+    assert_eq!(outcomes_with("exists o total on po extends po^-1"), 1);
+    assert_eq!(outcomes_with("exists o total on po extends po | po^-1"), 0);
+    // Of what is not ordered, nothing is asked.
+    assert_eq!(outcomes_with("exists o total on po & ext extends po | po^-1"), 1);
+}
