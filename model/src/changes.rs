@@ -1,9 +1,12 @@
 //! The changes of a model: one axiom, table cell, order, or part of a union at a time. What a suite tests is
 //! what changes of it some verdict notices.
 
+mod cells;
 mod possible;
 
-use lang::cat::model::{Cell, DefinitionKind, Expr, Model, Table};
+use lang::cat::model::{Cell, Definition, DefinitionKind, Expr, Model};
+
+pub use cells::{CellOf, InTable};
 
 /// What a change is of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,17 +47,6 @@ pub struct Named {
     pub name: String,
 }
 
-/// A cell of one table, or of several.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CellOf {
-    /// The tables, with indices into [`Model::definitions`].
-    pub tables: Vec<Named>,
-    /// The row.
-    pub row: Named,
-    /// The column.
-    pub column: Named,
-}
-
 impl Change {
     /// What is lost, without the verb: `oppo[nrW, nrW]`.
     pub fn lost(&self) -> &str {
@@ -91,26 +83,22 @@ impl Change {
     /// Does the same to another model, one that differs from the original by such changes of other things; whether
     /// that can be done. Cells and orders can be dropped together, parts of unions cannot.
     pub fn apply_to(&self, model: &mut Model) -> bool {
-        let edit = |index: usize, model: &mut Model| {
-            let kind = model.definitions.get_mut(index).map(|definition| &mut definition.kind);
-            match (kind, &self.subject) {
-                (Some(DefinitionKind::Table(table)), Subject::Cell(cell)) => {
-                    table.rows[cell.row.index].2[cell.column.index] = Cell::Unordered;
-                    true
-                }
-                (Some(DefinitionKind::Choice { total_on, .. }), Subject::Order(_)) => {
+        if !self.allows_more {
+            return false;
+        }
+        match &self.subject {
+            Subject::Cell(cell) => {
+                cell.tables.iter().all(|place| place.set(model, Cell::Unordered))
+            }
+            Subject::Order(order) => match model.definitions.get_mut(order.index) {
+                Some(Definition { kind: DefinitionKind::Choice { total_on, .. }, .. }) => {
                     *total_on = Expr::Empty;
                     true
                 }
                 _ => false,
-            }
-        };
-        let indices = match &self.subject {
-            Subject::Cell(cell) => cell.tables.iter().map(|table| table.index).collect(),
-            Subject::Order(order) => vec![order.index],
-            Subject::Axiom(_) | Subject::Part(..) => return false,
-        };
-        self.allows_more && indices.into_iter().all(|index| edit(index, model))
+            },
+            Subject::Axiom(_) | Subject::Part(..) => false,
+        }
     }
 }
 
@@ -153,7 +141,7 @@ pub fn of(model: &Model) -> Vec<Change> {
             changes.push(dropped_part((number, part), name, replaced(body)));
         }
     }
-    changes.extend(cells(model));
+    changes.extend(cells::changes(model));
     changes
 }
 
@@ -223,68 +211,4 @@ fn without_part(body: &Expr) -> Vec<(Expr, Expr)> {
         Expr::Plus(inner) => rebuilt(inner, &Expr::Plus),
         _ => Vec::new(),
     }
-}
-
-/// Each cell of each table made its opposite; where two tables agree, that of both too.
-fn cells(model: &Model) -> Vec<Change> {
-    let table = |index: usize| match &model.definitions[index].kind {
-        DefinitionKind::Table(table) => Some((index, table)),
-        _ => None,
-    };
-    let tables: Vec<(usize, &Table)> = (0..model.definitions.len()).filter_map(table).collect();
-    let mut changes = Vec::new();
-    let Some((_, first)) = tables.first() else { return changes };
-    for row in 0..first.rows.len() {
-        for column in 0..first.columns.len() {
-            for one in &tables {
-                changes.push(flip(model, &one.1.name, std::slice::from_ref(one), (row, column)));
-            }
-            let cell = first.rows[row].2[column];
-            let agree = tables.iter().all(|(_, table)| table.rows[row].2[column] == cell);
-            if tables.len() > 1 && agree {
-                changes.push(flip(model, "", &tables, (row, column)));
-            }
-        }
-    }
-    changes
-}
-
-/// A cell of some tables, in which it is the same, made its opposite.
-fn flip(
-    model: &Model,
-    title: &str,
-    tables: &[(usize, &Table)],
-    (row, column): (usize, usize),
-) -> Change {
-    let table = tables[0].1;
-    let (row_name, row_set, row_cells) = &table.rows[row];
-    let (column_name, column_set) = &table.columns[column];
-    let allows_more = row_cells[column] != Cell::Unordered;
-    let cell = if allows_more { Cell::Unordered } else { ordered(table, row, column) };
-    let mut mutant = model.clone();
-    for (index, _) in tables {
-        if let DefinitionKind::Table(table) = &mut mutant.definitions[*index].kind {
-            table.rows[row].2[column] = cell;
-        }
-    }
-    let kinds = Expr::Product(Box::new(row_set.clone()), Box::new(column_set.clone()));
-    let about = Expr::Intersection(Box::new(table.on.clone()), Box::new(kinds));
-    let sign = if allows_more { "drop" } else { "order" };
-    let name = format!("{sign} {title}[{row_name}, {column_name}]");
-    let named = |index, name: &String| Named { index, name: name.clone() };
-    let subject = Subject::Cell(CellOf {
-        tables: tables.iter().map(|(index, table)| named(*index, &table.name)).collect(),
-        row: named(row, row_name),
-        column: named(column, column_name),
-    });
-    Change { subject, name, lost: about.clone(), model: mutant, allows_more, about }
-}
-
-/// How a cell would be ordered: where both its row and its column have a letter, as that says (the relation of
-/// a queue pair has nothing of the CPU's events).
-fn ordered(table: &Table, row: usize, column: usize) -> Cell {
-    let is_letter = |cell: &Cell| matches!(cell, Cell::Where(_));
-    let in_row = table.rows[row].2.iter().copied().find(is_letter);
-    let in_column = table.rows.iter().any(|(_, _, cells)| is_letter(&cells[column]));
-    in_row.filter(|_| in_column).unwrap_or(Cell::Ordered)
 }

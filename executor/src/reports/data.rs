@@ -321,7 +321,7 @@ pub struct Twin {
     pub seen_weak: bool,
 }
 
-/// A model's tables of orders, drawn as one.
+/// Tables of orders of a model, of one shape and drawn as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TableReport {

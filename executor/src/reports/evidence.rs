@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use lang::cat::model::{Axiom, AxiomKind, Cell, DefinitionKind, Model, Table};
 use lang::source::Span;
 use model::allowed::Question;
-use model::changes::{self, Change};
+use model::changes::{self, CellOf, Change, InTable};
 use model::smt::Found;
 use model::smt::theory::{Evaluation, Facts};
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ use crate::judge::Judgement;
 
 /// All tables.
 pub struct Evidence {
-    /// One for each model that is not judged by another one's tests.
+    /// Those of each model that is not judged by another one's tests; tables of one shape are drawn as one.
     pub tables: Vec<TableReport>,
     /// Ordered cells of all tables.
     pub cells: usize,
@@ -30,15 +30,18 @@ pub struct Evidence {
     pub tested: usize,
 }
 
+/// A cell of tables of one shape: the shape's number, the row and the column.
+type Place = (usize, usize, usize);
+
 /// What one program says: for each cell that it is about, whether its loss would explain a violation.
-type Says = BTreeMap<(usize, usize), bool>;
+type Says = BTreeMap<Place, bool>;
 
 /// Draws the tables, with the evidence.
 pub fn tables(judged: &Judged, variants: &[Variant], request: &Request<'_>) -> Evidence {
     let mut evidence = Evidence { tables: Vec::new(), cells: 0, tested: 0 };
     for name in main_models(judged) {
         let variant = variants.iter().find(|variant| variant.model == name);
-        if let Some(table) = table(&name, variant, judged, request) {
+        for table in of_model(&name, variant, judged, request) {
             for cell in table.rows.iter().flat_map(|row| &row.cells) {
                 evidence.cells += usize::from(cell.evidence != "unordered");
                 evidence.tested +=
@@ -75,26 +78,51 @@ fn main_models(judged: &Judged) -> Vec<String> {
     main.map(|(_, (name, _))| name.clone()).collect()
 }
 
-fn drawn(model: &Model) -> Vec<(usize, &Table)> {
-    let table = |index: usize| match &model.definitions[index].kind {
-        DefinitionKind::Table(table) => Some((index, table)),
-        _ => None,
+/// Tables of one shape, each with the number of its definition.
+type Drawn<'m> = Vec<(usize, &'m Table)>;
+
+/// The tables of a model, by their shapes: those with the same heads are drawn as one.
+fn drawn(model: &Model) -> Vec<Drawn<'_>> {
+    let heads = |table: &Table| -> (Vec<String>, Vec<String>) {
+        let rows = table.rows.iter().map(|(name, ..)| name.clone());
+        (rows.collect(), table.columns.iter().map(|(name, _)| name.clone()).collect())
     };
-    (0..model.definitions.len()).filter_map(table).collect()
+    let mut shapes: Vec<Drawn<'_>> = Vec::new();
+    for (index, definition) in model.definitions.iter().enumerate() {
+        let DefinitionKind::Table(table) = &definition.kind else { continue };
+        match shapes.iter_mut().find(|shape| heads(shape[0].1) == heads(table)) {
+            Some(shape) => shape.push((index, table)),
+            None => shapes.push(vec![(index, table)]),
+        }
+    }
+    shapes
 }
 
-fn table(
+/// Where a cell is drawn: once for each shape of its tables.
+fn places(shapes: &[Drawn<'_>], cell: &CellOf) -> BTreeSet<Place> {
+    let shape_of = |index: usize| {
+        shapes.iter().position(|shape| shape.iter().any(|(table, _)| *table == index))
+    };
+    let place = |at: &InTable| Some((shape_of(at.table.index)?, at.row, at.column));
+    cell.tables.iter().filter_map(place).collect()
+}
+
+fn of_model(
     name: &str,
     variant: Option<&Variant>,
     judged: &Judged,
     request: &Request<'_>,
-) -> Option<TableReport> {
+) -> Vec<TableReport> {
     let of = |test: &JudgedRecord| test.by.iter().position(|by| by.judge.identity.name == name);
     let mut tests: Vec<(&JudgedRecord, usize)> =
         judged.tests.iter().filter_map(|test| Some((test, of(test)?))).collect();
-    let model = tests.first().map(|(test, by)| test.by[*by].judge.model.clone())?;
-    let tables = drawn(&model);
-    let (_, first) = tables.first()?;
+    let Some(model) = tests.first().map(|(test, by)| test.by[*by].judge.model.clone()) else {
+        return Vec::new();
+    };
+    let shapes = drawn(&model);
+    if shapes.is_empty() {
+        return Vec::new();
+    }
     tests.sort_by_key(|(test, _)| test.size);
     // Programs that several tests or records share are examined once.
     let mut groups: Vec<(&JudgedRecord, usize, Vec<&JudgedRecord>)> = Vec::new();
@@ -114,39 +142,51 @@ fn table(
     let examined = programs.min(request.examined);
     let says: Vec<Says> = groups[..examined]
         .par_iter()
-        .map(|(test, by, same)| says(&model, &changes, test, &test.by[*by], same, request))
+        .map(|(test, by, same)| {
+            says((&model, &shapes), &changes, test, &test.by[*by], same, request)
+        })
         .collect();
-    let mut cells: BTreeMap<(usize, usize), CellReport> = BTreeMap::new();
+    let mut cells: BTreeMap<Place, CellReport> = BTreeMap::new();
     for ((_, _, same), says) in groups.iter().zip(&says) {
         for (place, explains) in says {
             add(cells.entry(*place).or_default(), same, *explains);
         }
     }
-    for place in left_out(&changes, variant) {
-        cells.entry(place).or_default().evidence = "broken".to_owned();
+    for cell in left_out(&changes, variant) {
+        for place in places(&shapes, cell) {
+            cells.entry(place).or_default().evidence = "broken".to_owned();
+        }
     }
-    let rows = first.rows.iter().enumerate().map(|(row, (name, _, _))| {
-        let cell = |column: usize| finish(&tables, (row, column), cells.remove(&(row, column)));
-        TableRow { name: name.clone(), cells: (0..first.columns.len()).map(cell).collect() }
-    });
-    Some(TableReport {
-        model: name.to_owned(),
-        tables: tables.iter().map(|(_, table)| table.name.clone()).collect(),
-        columns: first.columns.iter().map(|(name, _)| name.clone()).collect(),
-        rows: rows.collect(),
-        examined,
-        programs,
-    })
+    let mut reports = Vec::new();
+    for (number, shape) in shapes.iter().enumerate() {
+        let (_, first) = shape[0];
+        let rows = first.rows.iter().enumerate().map(|(row, (name, ..))| {
+            let mut cell =
+                |column| finish(shape, (row, column), cells.remove(&(number, row, column)));
+            TableRow {
+                name: name.clone(),
+                cells: (0..first.columns.len()).map(&mut cell).collect(),
+            }
+        });
+        reports.push(TableReport {
+            model: name.to_owned(),
+            tables: shape.iter().map(|(_, table)| table.name.clone()).collect(),
+            columns: first.columns.iter().map(|(name, _)| name.clone()).collect(),
+            rows: rows.collect(),
+            examined,
+            programs,
+        });
+    }
+    reports
 }
 
 /// The cells that the nearest variant does without.
-fn left_out(changes: &[Change], variant: Option<&Variant>) -> Vec<(usize, usize)> {
+fn left_out<'c>(changes: &'c [Change], variant: Option<&Variant>) -> Vec<&'c CellOf> {
     let is_left_out = |change: &&Change| {
         let name = lost(change).name;
         variant.is_some_and(|variant| variant.dropped.iter().any(|lost| lost.name == name))
     };
-    let cells = changes.iter().filter(is_left_out).filter_map(Change::cell);
-    cells.map(|cell| (cell.row.index, cell.column.index)).collect()
+    changes.iter().filter(is_left_out).filter_map(Change::cell).collect()
 }
 
 fn add(cell: &mut CellReport, tests: &[&JudgedRecord], explains: bool) {
@@ -164,7 +204,7 @@ fn add(cell: &mut CellReport, tests: &[&JudgedRecord], explains: bool) {
 }
 
 fn finish(
-    tables: &[(usize, &Table)],
+    shape: &[(usize, &Table)],
     (row, column): (usize, usize),
     found: Option<CellReport>,
 ) -> CellReport {
@@ -173,7 +213,7 @@ fn finish(
         Some(Cell::Where(letter)) => table.letters[*letter].0.clone(),
         Some(Cell::Unordered) | None => "·".to_owned(),
     };
-    let text: Vec<String> = tables.iter().map(|(_, table)| text(table)).collect();
+    let text: Vec<String> = shape.iter().map(|(_, table)| text(table)).collect();
     let mut cell = found.unwrap_or_default();
     if text.iter().all(|text| text == "·") {
         cell.evidence = "unordered".to_owned();
@@ -191,7 +231,7 @@ fn finish(
 
 /// The cells that a program is about.
 fn says(
-    model: &Model,
+    (model, shapes): (&Model, &[Drawn<'_>]),
     changes: &[Change],
     test: &JudgedRecord,
     by: &By,
@@ -215,8 +255,11 @@ fn says(
         .collect();
     for (change, _) in changes.iter().zip(concerned).filter(|(_, concerned)| *concerned) {
         let Some(cell) = change.cell() else { continue };
-        let place = (cell.row.index, cell.column.index);
-        if says.get(&place) == Some(&true) || (violations.is_empty() && says.contains_key(&place)) {
+        let places = places(shapes, cell);
+        let is_known = |place: &Place| {
+            says.get(place) == Some(&true) || (violations.is_empty() && says.contains_key(place))
+        };
+        if places.iter().all(is_known) {
             continue;
         }
         let options = (request.options)();
@@ -238,7 +281,9 @@ fn says(
             matches!(session.find(&within), Found::Execution(_))
         };
         if is_about {
-            *says.entry(place).or_default() |= explains;
+            for place in places {
+                *says.entry(place).or_default() |= explains;
+            }
         }
     }
     says

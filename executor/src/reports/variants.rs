@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use lang::cat::model::Model;
 use lang::outcome::{Outcome, Value};
 use model::allowed::Question;
-use model::changes::{self, Change, Named, Subject};
+use model::changes::{self, Change, Subject};
 use model::smt::Found as Answer;
 use rayon::prelude::*;
 
@@ -117,7 +117,7 @@ fn tier(change: &Change) -> usize {
     match &change.subject {
         Subject::Order(_) => 0,
         Subject::Cell(cell) => {
-            let is_of_cpu = |event: &Named| CPU.contains(&event.name.as_str());
+            let is_of_cpu = |event: &String| CPU.contains(&event.as_str());
             usize::from(is_of_cpu(&cell.row) && is_of_cpu(&cell.column))
         }
         Subject::Part(..) => 2,
@@ -132,14 +132,10 @@ fn cost(change: &Change) -> usize {
 
 /// What a change takes away, as reports name it.
 pub fn lost(change: &Change) -> Lost {
-    let subject = change.lost();
     // A cell of several tables: named by all of them.
     let name = match change.cell() {
-        Some(cell) if cell.tables.len() > 1 => {
-            let tables: Vec<&str> = cell.tables.iter().map(|table| table.name.as_str()).collect();
-            format!("{}{subject}", tables.join("+"))
-        }
-        _ => subject.to_owned(),
+        Some(cell) => format!("{}[{}, {}]", cell.names().join("+"), cell.row, cell.column),
+        None => change.lost().to_owned(),
     };
     Lost { meaning: words::lost(&name), name }
 }

@@ -73,7 +73,7 @@ fn compare_definition(definition: &Definition, one: &Model, two: &Model, found: 
     };
     match (&definition.kind, &other.kind) {
         (DefinitionKind::Table(left), DefinitionKind::Table(right)) => {
-            compare_tables(left, right, found);
+            compare_tables((one, left), (two, right), found);
         }
         (left, right) => {
             if print_kind(one, left) != print_kind(two, right) {
@@ -83,7 +83,11 @@ fn compare_definition(definition: &Definition, one: &Model, two: &Model, found: 
     }
 }
 
-fn compare_tables(left: &Table, right: &Table, found: &mut Vec<Said>) {
+fn compare_tables(
+    (one, left): (&Model, &Table),
+    (two, right): (&Model, &Table),
+    found: &mut Vec<Said>,
+) {
     for (row, _, cells) in &left.rows {
         for ((column, _), cell) in left.columns.iter().zip(cells) {
             let other = right.rows.iter().find(|(other, ..)| other == row);
@@ -96,11 +100,40 @@ fn compare_tables(left: &Table, right: &Table, found: &mut Vec<Said>) {
             }
         }
     }
-    let heads = |table: &Table| -> Vec<String> {
-        table.columns.iter().map(|(column, _)| column.clone()).collect()
+    let name = &left.name;
+    if print(one, &left.on) != print(two, &right.on) {
+        found.push(Said::new(format!("{name} is on another relation")));
+    }
+    for (letter, body) in &left.letters {
+        let other = right.letters.iter().find(|(other, _)| other == letter);
+        if other.is_some_and(|(_, other)| print(one, body) != print(two, other)) {
+            found.push(Said::new(format!("{letter} stands for another relation in {name}")));
+        }
+    }
+    let columns = |model, table: &Table| -> Vec<(String, String)> {
+        let heads = table.columns.iter();
+        heads.map(|(head, set)| (head.clone(), print(model, set))).collect()
     };
-    if heads(left) != heads(right) {
-        found.push(Said::new(format!("{} has other columns", left.name)));
+    let rows = |model, table: &Table| -> Vec<(String, String)> {
+        let heads = table.rows.iter();
+        heads.map(|(head, set, _)| (head.clone(), print(model, set))).collect()
+    };
+    compare_heads(name, "columns", columns(one, left), columns(two, right), found);
+    compare_heads(name, "rows", rows(one, left), rows(two, right), found);
+}
+
+/// Whether both have the same heads with the same sets, in whatever order.
+fn compare_heads(
+    table: &str,
+    what: &str,
+    mut ours: Vec<(String, String)>,
+    mut theirs: Vec<(String, String)>,
+    found: &mut Vec<Said>,
+) {
+    ours.sort();
+    theirs.sort();
+    if ours != theirs {
+        found.push(Said::new(format!("{table} has other {what}")));
     }
 }
 

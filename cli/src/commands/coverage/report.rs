@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use executor::record::ShardOf;
-use lang::cat::model::{DefinitionKind, Table};
-use model::changes::{CellOf, Change, Named};
+use model::changes::{Change, Named};
 use model::coverage::Suite;
 use model::generate::search::{Bounds, Vocabulary};
 use model::generate::text::name;
@@ -59,40 +58,34 @@ impl Report<'_> {
         }
     }
 
-    /// The tables of each matrix, each once, in the order of the changes.
-    fn matrices(&self) -> Vec<&[Named]> {
-        let mut found: Vec<&[Named]> = Vec::new();
-        for cell in self.suite.changes.iter().filter_map(Change::cell) {
-            if !found.contains(&cell.tables.as_slice()) {
-                found.push(&cell.tables);
-            }
+    /// A matrix for the cells of each table alone, and for those that some tables have in common.
+    fn matrices(&self) -> Vec<Matrix<'_>> {
+        let mut found: Vec<Matrix<'_>> = Vec::new();
+        for (change, status) in self.suite.changes.iter().zip(self.found) {
+            let Some(cell) = change.cell() else { continue };
+            let tables: Vec<&Named> = cell.tables.iter().map(|place| &place.table).collect();
+            let index = found.iter().position(|matrix| matrix.tables == tables);
+            let index = index.unwrap_or_else(|| {
+                found.push(Matrix { tables, ..Matrix::default() });
+                found.len() - 1
+            });
+            let (row, column) = (cell.tables[0].row, cell.tables[0].column);
+            let matrix = &mut found[index];
+            matrix.rows.insert(row, &cell.row);
+            matrix.columns.insert(column, &cell.column);
+            matrix.cells.insert((row, column), status);
         }
-        // What all tables say together comes first: it is the papers' one table.
-        found.sort_by_key(|tables| std::cmp::Reverse(tables.len()));
+        // What most tables say together comes first: it is the papers' one table.
+        found.sort_by_key(|matrix| std::cmp::Reverse(matrix.tables.len()));
         found
-    }
-
-    fn table(&self, table: &Named) -> Option<&Table> {
-        match &self.suite.model.definitions.get(table.index)?.kind {
-            DefinitionKind::Table(table) => Some(table),
-            _ => None,
-        }
-    }
-
-    fn cell(&self, of: &[Named], row: usize, column: usize) -> Option<&Status> {
-        let is_it = |cell: &CellOf| {
-            cell.tables == of && cell.row.index == row && cell.column.index == column
-        };
-        let index = self.suite.changes.iter().position(|change| change.cell().is_some_and(is_it));
-        self.found.get(index?)
     }
 
     fn print(&self, terminal: &mut Terminal) {
         let look = terminal.look;
         let model = &self.suite.model.name;
         let mut text = format!("{model}: {} speak of it\n", count(self.suite.size(), "test"));
-        for tables in self.matrices() {
-            text += &self.matrix(tables);
+        for matrix in self.matrices() {
+            text += &matrix.text();
         }
         text += "\n  ■ tested   · implied by the rest   / no statement has it   - no program found   ? hole\n\n";
         for (change, status) in self.suite.changes.iter().zip(self.found) {
@@ -152,27 +145,6 @@ impl Report<'_> {
         counts
     }
 
-    fn matrix(&self, tables: &[Named]) -> String {
-        let Some(table) = tables.first().and_then(|table| self.table(table)) else {
-            return String::new();
-        };
-        let width = table.rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
-        let heads: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
-        let names = names(tables).join(" and ");
-        let mut text = format!("\n{names}\n  {}", " ".repeat(width));
-        heads.iter().for_each(|head| text += &format!(" {head}"));
-        text.push('\n');
-        for (row, (name, ..)) in table.rows.iter().enumerate() {
-            text += &format!("  {}", pad(name, width));
-            for (column, head) in heads.iter().enumerate() {
-                let mark = self.cell(tables, row, column).map_or(" ", Status::mark);
-                text += &format!(" {}", pad(mark, head.chars().count()));
-            }
-            text = format!("{}\n", text.trim_end());
-        }
-        text
-    }
-
     fn json(&self) -> Json {
         let change = |(change, status): (&Change, &Status)| {
             let mut json = json!({
@@ -189,31 +161,13 @@ impl Report<'_> {
                 Status::Searched(tried) => json["tried"] = json!(tried),
                 Status::Impossible | Status::Hole | Status::Missing(_) | Status::Elsewhere => {}
             }
-            if let Some(CellOf { tables, row, column }) = change.cell() {
-                json["cell"] =
-                    json!({ "tables": names(tables), "row": row.name, "column": column.name });
+            if let Some(cell) = change.cell() {
+                let (row, column) = (&cell.row, &cell.column);
+                json["cell"] = json!({ "tables": cell.names(), "row": row, "column": column });
             }
             json
         };
-        let tables: Vec<Json> = self
-            .matrices()
-            .into_iter()
-            .filter_map(|tables| {
-                let table = self.table(tables.first()?)?;
-                let heads: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
-                let row = |row: usize| -> Vec<Option<&str>> {
-                    let word = |column| {
-                        let status = self.cell(tables, row, column)?;
-                        (!matches!(status, Status::Elsewhere)).then(|| status.word())
-                    };
-                    (0..heads.len()).map(word).collect()
-                };
-                let rows: Vec<Json> = (table.rows.iter().enumerate())
-                    .map(|(index, (name, ..))| json!({ "row": name, "cells": row(index) }))
-                    .collect();
-                Some(json!({ "tables": names(tables), "columns": heads, "rows": rows }))
-            })
-            .collect();
+        let tables: Vec<Json> = self.matrices().iter().map(Matrix::json).collect();
         let own = self.suite.changes.iter().zip(self.found);
         let own = own.filter(|(_, status)| !matches!(status, Status::Elsewhere));
         let mut json = json!({
@@ -233,6 +187,47 @@ impl Report<'_> {
     }
 }
 
-fn names(tables: &[Named]) -> Vec<&str> {
-    tables.iter().map(|table| table.name.as_str()).collect()
+/// What is known of the cells that some tables have in common, or one has, by row and column of the first of them.
+#[derive(Default)]
+struct Matrix<'a> {
+    tables: Vec<&'a Named>,
+    rows: BTreeMap<usize, &'a String>,
+    columns: BTreeMap<usize, &'a String>,
+    cells: BTreeMap<(usize, usize), &'a Status>,
+}
+
+impl Matrix<'_> {
+    fn names(&self) -> Vec<&str> {
+        self.tables.iter().map(|table| table.name.as_str()).collect()
+    }
+
+    fn text(&self) -> String {
+        let width = self.rows.values().map(|name| name.chars().count()).max().unwrap_or(0);
+        let mut text = format!("\n{}\n  {}", self.names().join(" and "), " ".repeat(width));
+        self.columns.values().for_each(|head| text += &format!(" {head}"));
+        text.push('\n');
+        for (row, name) in &self.rows {
+            text += &format!("  {}", pad(name, width));
+            for (column, head) in &self.columns {
+                let mark = self.cells.get(&(*row, *column)).map_or(" ", |status| status.mark());
+                text += &format!(" {}", pad(mark, head.chars().count()));
+            }
+            text = format!("{}\n", text.trim_end());
+        }
+        text
+    }
+
+    fn json(&self) -> Json {
+        let word = |place: (usize, usize)| {
+            let status = self.cells.get(&place)?;
+            (!matches!(status, Status::Elsewhere)).then(|| status.word())
+        };
+        let row = |(row, name): (&usize, &&String)| {
+            let cells = self.columns.keys().map(|column| word((*row, *column)));
+            json!({ "row": name, "cells": cells.collect::<Vec<_>>() })
+        };
+        let columns: Vec<&&String> = self.columns.values().collect();
+        let rows: Vec<Json> = self.rows.iter().map(row).collect();
+        json!({ "tables": self.names(), "columns": columns, "rows": rows })
+    }
 }

@@ -136,10 +136,10 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
             change.cell().is_some_and(|cell| {
                 // Without a table, the cell of all tables in which it stands.
                 let is_table = match table {
-                    Some(table) => matches!(cell.tables.as_slice(), [one] if one.name == table),
+                    Some(table) => cell.names() == [table],
                     None => true,
                 };
-                is_table && cell.row.name == row.trim() && cell.column.name == column.trim()
+                is_table && cell.row == row.trim() && cell.column == column.trim()
             })
         };
         choose(&all, &mut wanted, is_it, || {
