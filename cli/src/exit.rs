@@ -14,7 +14,9 @@ pub enum Exit {
     BadInput,
     /// The command line is wrong.
     Usage,
-    /// A bug, or output that cannot be written.
+    /// Output that cannot be written.
+    Unwritable,
+    /// A bug.
     Internal,
 }
 
@@ -28,13 +30,15 @@ impl Exit {
             Self::Usage => 64,
             Self::BadInput => 65,
             Self::Internal => 70,
+            Self::Unwritable => 74,
         }
     }
 
     /// The one with this number; what no command exits with is a bug.
     pub fn of_code(code: u64) -> Self {
         let all = [Self::Fine, Self::Violation, Self::Unknown, Self::Usage, Self::BadInput];
-        all.into_iter().find(|exit| u64::from(exit.code()) == code).unwrap_or(Self::Internal)
+        let mut all = all.into_iter().chain([Self::Unwritable]);
+        all.find(|exit| u64::from(exit.code()) == code).unwrap_or(Self::Internal)
     }
 
     /// At least as heavy as another.
@@ -51,5 +55,7 @@ Exit codes:
    2  nothing wrong, but something unknown: a time limit, a bound, a test that could not be run
   64  the command line is wrong
   65  an input cannot be read or is wrong
-  70  an internal error, or output that cannot be written
-If several apply, the first of 70, 64, 65, 1, 2 is taken.";
+  70  an internal error: a bug
+  74  output that cannot be written: no space, no permission, a place that something else has
+If several apply, the first of 70, 74, 64, 65, 1, 2 is taken.
+A reader of the output that goes away, as in `litmus allowed . | head`, ends the work; what was not looked at is unknown.";

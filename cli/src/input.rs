@@ -86,6 +86,46 @@ impl Input {
     }
 }
 
+/// The bytes of a file that may not be more than so many.
+///
+/// # Errors
+/// Why it cannot be read, or that it is larger: a device may have no end.
+pub fn small(path: &Path, most: usize) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let take = most as u64 + 1;
+    File::open(path)
+        .and_then(|file| file.take(take).read_to_end(&mut bytes))
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() > most {
+        return Err(format!("expected at most {most} bytes, found more"));
+    }
+    Ok(bytes)
+}
+
+/// The longest first line of what a command wrote.
+const LONGEST_LINE: u64 = 64 << 20;
+/// The most bytes of what a command wrote.
+const LARGEST: u64 = 16 << 30;
+
+/// The bytes of what a command wrote, which may be many: a record, a part, a journal.
+///
+/// # Errors
+/// Why it cannot be read, or that it is no such thing: it has no lines, or no end.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let told = |error: io::Error| format!("cannot be read: {error}");
+    let mut file = File::open(path).map_err(told)?;
+    file.by_ref().take(LONGEST_LINE).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 == LONGEST_LINE && !bytes.contains(&b'\n') {
+        return Err(format!("expected lines, found {LONGEST_LINE} bytes without an end of line"));
+    }
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 >= LARGEST {
+        return Err(format!("expected fewer than {LARGEST} bytes, found more"));
+    }
+    Ok(bytes)
+}
+
 /// The files that arguments stand for: files as they are, and for folders all files below them with one of the
 /// extensions, sorted. A folder without any is a problem.
 pub fn collect(paths: &[PathBuf], extensions: &[&str]) -> (Vec<Input>, Vec<Problem>) {

@@ -15,9 +15,11 @@ mod machines;
 mod models;
 mod options;
 mod ordered;
+mod output;
 mod pages;
 mod problem;
 mod report;
+mod sealed;
 mod select;
 mod shard;
 mod table;
@@ -142,8 +144,13 @@ mod tests {
 
     #[test]
     fn exit_codes() {
-        let codes = [Exit::Fine, Exit::Violation, Exit::Unknown, Exit::Usage, Exit::BadInput];
+        let mut codes = [Exit::Fine, Exit::Violation, Exit::Unknown, Exit::Usage, Exit::BadInput];
         assert_eq!(codes.map(Exit::code), [0, 1, 2, 64, 65]);
+        codes.reverse();
+        codes.sort();
+        assert_eq!(codes.map(Exit::code), [0, 2, 1, 65, 64]);
+        assert_eq!(Exit::Unwritable.code(), 74);
+        assert!(Exit::Usage < Exit::Unwritable && Exit::Unwritable < Exit::Internal);
         let panicked: Result<Exit, _> = ordered::guard(|| panic!("for the test"));
         assert_eq!(panicked.unwrap_or(Exit::Internal).code(), 70);
     }

@@ -1,6 +1,7 @@
 //! A report as it grows: results in the order of the inputs, then what was wrong, then a summary.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use executor::record::ShardOf;
 use serde_json::{Value as Json, json};
@@ -8,7 +9,9 @@ use serde_json::{Value as Json, json};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::Format;
+use crate::output;
 use crate::problem::Problem;
+use crate::sealed::Seal;
 use crate::table::count;
 use crate::terminal::{Look, Terminal, Tint};
 
@@ -78,6 +81,8 @@ pub struct Report<'t> {
     /// Whether JSON ends with how many results came out how.
     is_counted: bool,
     printed: usize,
+    /// Of all that was printed as JSON.
+    seal: Seal,
     /// Which part of a whole it is of.
     pub shard: Option<ShardOf>,
 }
@@ -85,7 +90,10 @@ pub struct Report<'t> {
 impl<'t> Report<'t> {
     /// Begins a report. `head` are the first fields of the JSON object, the schema first.
     pub fn new(terminal: &'t mut Terminal, format: Format, head: &[(&str, Json)]) -> Self {
+        let mut seal = Seal::default();
         if format == Format::Json {
+            head.iter().for_each(|(name, value)| seal.field(name, value));
+            seal.array("results");
             let fields: Vec<String> =
                 head.iter().map(|(name, value)| format!("{}:{value}", json!(name))).collect();
             terminal.out(&format!("{{{},\n\"results\":[", fields.join(",")));
@@ -101,6 +109,7 @@ impl<'t> Report<'t> {
             counts: [0; STATUSES],
             is_counted: head.iter().any(|(_, schema)| *schema == "litmus-allowed/1"),
             printed: 0,
+            seal,
             shard: None,
         }
     }
@@ -137,7 +146,9 @@ impl<'t> Report<'t> {
         match self.format {
             Format::Json => {
                 let separator = if self.printed == 1 { "\n" } else { ",\n" };
-                self.terminal.out(&format!("{separator}{}", json()));
+                let text = json().to_string();
+                self.seal.element(&text);
+                self.terminal.out(&format!("{separator}{text}"));
             }
             Format::Table => self.terminal.show(&table()),
         }
@@ -150,6 +161,7 @@ impl<'t> Report<'t> {
             self.exit.raise(match problem.diagnostic.code {
                 "engine-unsound" => Exit::Internal,
                 "engines-disagree" => Exit::Violation,
+                output::UNWRITABLE => Exit::Unwritable,
                 _ => Exit::BadInput,
             });
         }
@@ -242,6 +254,15 @@ impl<'t> Report<'t> {
         self.skipped.extend(skipped);
     }
 
+    /// Whether to go on. Where nobody reads any more, the rest is unknown.
+    pub fn flow(&mut self) -> ControlFlow<()> {
+        if self.terminal.is_closed() {
+            self.exit.raise(Exit::Unknown);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Something to be read by people; not in JSON.
     pub fn tell(&mut self, text: &str) {
         if self.format == Format::Table {
@@ -256,7 +277,7 @@ impl<'t> Report<'t> {
 
     /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and open
     /// results are called in the summary; without, it only says what was skipped.
-    pub fn finish(self, tail: &[(&str, Json)], words: Option<[&str; 3]>) -> Exit {
+    pub fn finish(mut self, tail: &[(&str, Json)], words: Option<[&str; 3]>) -> Exit {
         let mut tail = tail.to_vec();
         if let Some(shard) = &self.shard {
             tail.extend([("exit", json!(self.exit.code())), ("shard", json!(shard))]);
@@ -270,13 +291,19 @@ impl<'t> Report<'t> {
                     ("skipped", &self.skipped),
                 ];
                 for (name, list) in lists {
-                    text.push_str(&format!(",\n\"{name}\":{}", Json::Array(list.clone())));
+                    let list = Json::Array(list.clone());
+                    text.push_str(&format!(",\n\"{name}\":{list}"));
+                    self.seal.field(name, &list);
                 }
                 if self.is_counted {
                     text.push_str(&format!(",\n\"counts\":{}", self.json_counts()));
                 }
                 for (name, value) in &tail {
                     text.push_str(&format!(",\n{}:{value}", json!(name)));
+                    self.seal.field(name, value);
+                }
+                if self.shard.is_some() {
+                    text.push_str(&format!(",\n{}", self.seal.text()));
                 }
                 text.push_str("\n}\n");
                 self.terminal.out(&text);

@@ -5,8 +5,9 @@ use std::collections::{BinaryHeap, HashSet};
 
 use clap::Args;
 use executor::record::{LibraryText, ShardOf, hash_text};
+use lang::litmus::MAX_BYTES;
 
-use crate::input::{Input, load_test};
+use crate::input::{self, Input, load_test};
 use crate::models::Models;
 
 /// Which part.
@@ -89,7 +90,7 @@ impl ShardOption {
                 return Err(format!("--shard needs each input once, and {name} is named twice"));
             }
             // What cannot be read will be said later.
-            let content = std::fs::read(&input.path).unwrap_or_default();
+            let content = input::small(&input.path, MAX_BYTES).unwrap_or_default();
             settings += &format!("\n{}", hash_text(&String::from_utf8_lossy(&content)));
             settings += &header_models(input, &content, models);
             let size = content.len() as u64;

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::exit::Exit;
+use crate::output;
 use crate::table;
 
 /// When to use color.
@@ -278,10 +280,7 @@ impl Terminal {
             self.failure = Some(error);
         }
         match self.failure.take() {
-            Some(error) => {
-                self.err(&format!("error: cannot write to standard output: {error}\n"));
-                Exit::Internal
-            }
+            Some(error) => output::refuse(Path::new("<stdout>"), &error, self),
             None => Exit::Fine,
         }
     }

@@ -151,10 +151,10 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
             Err(panic) => report.internal_error(&input.name(), &panic),
             Ok(answer) => told.answer(answer, &arguments.only, &layout, report),
         }
-        if report.terminal.is_closed() || arguments.stop.ends(report.exit) {
+        if arguments.stop.ends(report.exit) {
             return ControlFlow::Break(());
         }
-        ControlFlow::Continue(())
+        report.flow()
     };
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
     if arguments.stop.ends(report.exit) {

@@ -111,7 +111,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let is_many = inputs.len() > 1 || arguments.paths.iter().any(|path| path.is_dir());
     let output = match Output::new(arguments.output.as_deref(), is_many, arguments.force) {
         Ok(output) => output,
-        Err(message) => return terminal.usage_error(&message),
+        Err(failure) => return failure.tell(terminal),
     };
     exit.raise(compile_all(arguments, &models, &inputs, output, terminal));
     exit
@@ -154,7 +154,11 @@ fn compile_all(
         if let Some(note) = answer.note.filter(|_| input.is_named) {
             terminal.note(&note);
         }
-        if terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if terminal.is_closed() {
+            exit.raise(Exit::Unknown);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     };
     map_in_order(inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
     let skipped: usize = skips.values().sum();

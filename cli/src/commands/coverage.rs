@@ -3,7 +3,7 @@
 mod report;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -22,6 +22,7 @@ use crate::input::{self, load_test};
 use crate::models::{LoadedModel, Models};
 use crate::options::{FormatOption, JobsOption, show_problems};
 use crate::ordered::map_in_order;
+use crate::output::Failure;
 use crate::select::SelectOption;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
@@ -102,14 +103,19 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let own = shard
         .as_ref()
         .map_or_else(all, |shard| shard.items.iter().map(|(item, _)| *item).collect::<Vec<_>>());
-    let mut found = statuses(arguments, &model, &suite, &implied, &own, terminal);
     let bounds = bounds_of(&arguments.bounds);
+    let folder = arguments.output.as_ref().map(|folder| open(folder, &model, bounds)).transpose();
+    let mut folder = match folder {
+        Ok(folder) => folder,
+        Err(failure) => return failure.tell(terminal),
+    };
+    let mut found = statuses(arguments, &model, &suite, &implied, &own, terminal);
     if arguments.missing {
         search(&mut found, &model, &suite, bounds, arguments.jobs.count(), terminal);
-        if let Some(folder) = &arguments.output
-            && let Err(message) = write(folder, &found, &model, &suite, bounds)
+        if let Some(folder) = &mut folder
+            && let Err(failure) = write(folder, &found, &model, &suite)
         {
-            return terminal.usage_error(&message);
+            return failure.tell(terminal);
         }
     }
     let has = |is_it: fn(&Status) -> bool| found.iter().any(is_it);
@@ -223,23 +229,32 @@ fn search(
     map_in_order(&holes, jobs, &AtomicBool::new(false), work, each);
 }
 
-fn write(
-    folder: &std::path::Path,
-    found: &[Status],
-    model: &LoadedModel,
-    suite: &Suite,
+/// The folder for the tests that are missing: before they are looked for, which takes long.
+fn open<'m>(
+    folder: &Path,
+    model: &'m LoadedModel,
     bounds: Bounds,
-) -> Result<(), String> {
+) -> Result<suite::Suite<'m>, Failure> {
     let origin = suite::Origin {
         command: "coverage --missing".to_owned(),
         choices: None,
         bounds: bounds.to_string(),
         model,
     };
-    let mut written = suite::Suite::open(folder, &origin)?;
+    let written = suite::Suite::open(folder, &origin)?;
     if written.counts.units > 0 {
-        return Err(format!("{}: expected a new or empty folder", folder.display()));
+        let folder = folder.display();
+        return Err(Failure::Usage(format!("{folder}: expected a new or empty folder")));
     }
+    Ok(written)
+}
+
+fn write(
+    written: &mut suite::Suite<'_>,
+    found: &[Status],
+    model: &LoadedModel,
+    suite: &Suite,
+) -> Result<(), Failure> {
     for (change, status) in suite.changes.iter().zip(found) {
         let Status::Missing(made) = status else { continue };
         let unit = suite::Unit {

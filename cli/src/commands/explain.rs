@@ -2,7 +2,6 @@
 
 mod outcome;
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,6 +19,7 @@ use crate::input::{Input, load_test};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::LoadedModel;
 use crate::options::{Format, FormatOption, SolverOptions, choose_models, show_problems};
+use crate::output;
 use crate::problem::problems;
 use crate::terminal::Terminal;
 
@@ -151,9 +151,8 @@ fn show(
         if path.as_os_str() == "-" {
             is_text_wanted = false;
             terminal.out(&drawing);
-        } else if let Err(error) = fs::write(path, drawing) {
-            terminal.err(&format!("error: cannot write {}: {error}\n", path.display()));
-            exit = Exit::BadInput;
+        } else {
+            exit.raise(output::write(path, &drawing, terminal));
         }
     }
     if is_text_wanted {

@@ -1,15 +1,16 @@
 //! `litmus fmt`.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use executor::files;
 use lang::{herd, litmus};
 
 use crate::exit::Exit;
 use crate::input::{self, Input};
 use crate::options::show_problems;
+use crate::output;
 use crate::problem::{Problem, problems};
 use crate::terminal::Terminal;
 
@@ -92,9 +93,9 @@ fn format_one(input: &Input, arguments: &Arguments, terminal: &mut Terminal) -> 
     } else if !arguments.write || input.is_stdin() {
         terminal.out(&text);
     } else if !is_normal {
-        if let Err(error) = fs::write(&input.path, text) {
-            terminal.err(&format!("error: cannot write {}: {error}\n", input.name()));
-            return Exit::BadInput;
+        let written = output::write(&input.path, &text, terminal);
+        if written != Exit::Fine {
+            return written;
         }
         terminal.note(&format!("formatted {}", input.name()));
     }
@@ -103,16 +104,12 @@ fn format_one(input: &Input, arguments: &Arguments, terminal: &mut Terminal) -> 
 
 /// Writes a file that is named after its test. One that is there already is left alone.
 fn write_into(folder: &Path, name: &str, text: &str, terminal: &mut Terminal) -> Exit {
-    let path = folder.join(format!("{}.litmus", name.replace(['/', '\\'], "_")));
-    let create = || {
-        fs::create_dir_all(folder)?;
-        fs::File::create_new(&path)?.write_all(text.as_bytes())
+    let name = match files::file_name(&name.replace(['/', '\\'], "_"), "litmus") {
+        Ok(name) => name,
+        Err(message) => return output::refuse(folder, &message, terminal),
     };
-    match create() {
-        Ok(()) => Exit::Fine,
-        Err(error) => {
-            terminal.err(&format!("error: cannot write {}: {error}\n", path.display()));
-            Exit::BadInput
-        }
+    match fs::create_dir_all(folder) {
+        Ok(()) => output::create(&folder.join(name), text, terminal),
+        Err(error) => output::refuse(folder, &error, terminal),
     }
 }

@@ -16,7 +16,9 @@ use serde_json::Value as Json;
 
 use super::refine;
 use crate::exit::Exit;
-use crate::options::FormatOption;
+use crate::input;
+use crate::options::Format;
+use crate::output;
 use crate::problem::Problem;
 use crate::terminal::Terminal;
 
@@ -33,8 +35,9 @@ pub struct Arguments {
     /// Where records and suites are written
     #[arg(short, long, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
-    #[command(flatten)]
-    format: FormatOption,
+    /// How to print reports [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
 }
 
 /// What cannot be merged, and why.
@@ -55,7 +58,7 @@ impl Refused {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     match merge(arguments, terminal) {
         Ok(exit) => exit,
-        Err(Failure::Usage(message)) => terminal.usage_error(&message),
+        Err(Failure::Other(failure)) => failure.tell(terminal),
         Err(Failure::Refused(refused)) => {
             for Refused { path, code, message } in refused {
                 let problem = Problem::of_file(&path.to_string_lossy(), code, message);
@@ -69,8 +72,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 /// Why nothing was merged.
 enum Failure {
-    Usage(String),
     Refused(Vec<Refused>),
+    Other(output::Failure),
+}
+
+impl From<output::Failure> for Failure {
+    fn from(failure: output::Failure) -> Self {
+        Self::Other(failure)
+    }
 }
 
 impl From<Refused> for Failure {
@@ -94,10 +103,8 @@ impl Content {
         if path.is_dir() {
             return Ok(Self::Suite);
         }
-        let told = |error: std::io::Error| {
-            Refused::new(path, "unreadable-file", format!("cannot be read: {error}"))
-        };
-        let bytes = std::fs::read(path).map_err(told)?;
+        let bytes =
+            input::bytes(path).map_err(|message| Refused::new(path, "unreadable-file", message))?;
         if let Ok(json @ Json::Object(_)) = serde_json::from_slice::<Json>(&bytes)
             && json["schema"] != executor::record::SCHEMA
         {
@@ -129,8 +136,13 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
     }
     let output = || {
         let message = "expected -o with the file or folder to be written";
-        arguments.output.clone().ok_or_else(|| Failure::Usage(message.to_owned()))
+        arguments.output.clone().ok_or_else(|| output::Failure::Usage(message.to_owned()))
     };
+    let is_printed = matches!(contents.first(), Some((_, Content::Object(json))) if json["schema"] != refine::SCHEMA);
+    if arguments.format.is_some() && !is_printed {
+        let message = "--format is for reports; records and suites are files";
+        return Err(output::Failure::Usage(message.to_owned()).into());
+    }
     match contents.first() {
         Some((_, Content::Suite)) => suites::merge(&arguments.parts, &output()?, terminal),
         Some((_, Content::Record(_))) => records::merge(contents, &output()?, terminal),
@@ -138,11 +150,16 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
             if arguments.output.is_some() && json["schema"] != refine::SCHEMA =>
         {
             let message = "-o is for records and suites; reports go to standard output";
-            Err(Failure::Usage(message.to_owned()))
+            Err(output::Failure::Usage(message.to_owned()).into())
         }
         Some((path, Content::Object(json))) => match json["schema"].as_str() {
             Some("litmus-allowed/1" | "litmus-run/1") => {
-                reports::merge(objects(contents)?, arguments.format.format, terminal)
+                reports::merge(objects(contents)?, arguments.format.unwrap_or_default(), terminal)
+            }
+            Some("litmus-coverage/1") if arguments.format == Some(Format::Table) => {
+                let message =
+                    "coverage is put together as JSON; --format table is for allowed and run";
+                Err(output::Failure::Usage(message.to_owned()).into())
             }
             Some("litmus-coverage/1") => coverage::merge(objects(contents)?, terminal),
             Some(refine::SCHEMA) => refinements::merge(objects(contents)?, &output()?, terminal),

@@ -21,6 +21,7 @@ use crate::libraries::{LibraryOption, by_name};
 use crate::models::Models;
 use crate::options::{Format, FormatOption, JobsOption, show_problems};
 use crate::ordered::map_in_order;
+use crate::output;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
 use record::Record;
@@ -176,10 +177,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     };
     let (mut record, mut tally) = match Record::open(arguments, &refinement, all.len(), shard) {
         Ok(known) => known,
-        Err(message) => {
-            terminal.err(&format!("error: {message}\n"));
-            return Exit::BadInput;
-        }
+        Err(failure) => return failure.tell(terminal),
     };
     let stop = stop_on_signal();
     let checked = check_all(arguments, &refinement, &own, &stop, terminal, &mut tally, &mut record);
@@ -189,8 +187,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if let Some(record) = &record
         && let Err(error) = record.write(&tally)
     {
-        terminal.err(&format!("error: cannot write {}: {error}\n", record.path().display()));
-        return Exit::BadInput;
+        return output::refuse(record.path(), &error, terminal);
     }
     if let Some(wrong) = &tally.wrong {
         terminal.err(&format!("error: the library cannot be checked: {wrong}\n"));

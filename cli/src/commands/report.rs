@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use executor::files;
 use executor::judge::judge;
-use executor::record::{ModelIdentity, Record, Status, TestRecord};
+use executor::record::{End, ModelIdentity, Record, Status, TestRecord};
 use executor::reports::{self, Judge, Source as Recorded, data, logs};
 use lang::litmus;
 use lang::source::Source;
@@ -23,6 +24,7 @@ use crate::input::{self, Input};
 use crate::libraries;
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
+use crate::output::{self, Failure};
 use crate::pages::Pages;
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip};
@@ -87,6 +89,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         let is_reported = arguments.output.is_some() || arguments.baseline.is_some();
         let is_complete =
             sources.len() == arguments.records.len() + arguments.baseline.iter().count();
+        // Of what a run did not come to, nothing is known.
+        if sources.iter().any(|source| source.record.end != End::Whole) {
+            report.exit.raise(Exit::Unknown);
+        }
         if arguments.format.is_log() || !is_reported || !is_complete {
             sources.iter().for_each(|source| tell_remarks(source, &mut report));
         }
@@ -145,14 +151,21 @@ fn read(
     let mut refuse = |message: String| {
         report.problem(Problem::of_file(&name, "unusable-record", message));
     };
-    let bytes = match std::fs::read(path) {
+    let bytes = match input::bytes(path) {
         Ok(bytes) => bytes,
-        Err(error) => {
-            refuse(error.to_string());
+        Err(message) => {
+            refuse(message);
             return None;
         }
     };
     if !logs::is_log(&bytes) {
+        let is_asked = !arguments.tests.is_empty();
+        if is_asked && arguments.records.len() == 1 && arguments.baseline.is_none() {
+            let message =
+                format!("--tests is for logs, and {name} is a record, which has its programs");
+            report.usage_error("meaningless-option", &message);
+            return None;
+        }
         return match Record::parse(&bytes) {
             Ok(record) => with_libraries(name, record, report),
             Err(error) => {
@@ -235,10 +248,14 @@ fn full(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &m
     let made = reports::compute(sources, &request);
     made.remarks.iter().for_each(|remark| report.terminal.note(remark));
     if let Some(folder) = &arguments.output
-        && let Err(message) = write(folder, &made)
+        && let Err(failure) = write(folder, &made)
     {
-        report.problem(Problem::of_file(&folder.to_string_lossy(), "unwritable-report", message));
-        report.exit.raise(Exit::Internal);
+        match failure {
+            Failure::Unwritable(path, why) => report.problem(output::problem(&path, &why)),
+            Failure::Usage(why) | Failure::Unusable(_, why) | Failure::Bug(why) => {
+                report.internal_error(&folder.to_string_lossy(), &why);
+            }
+        }
     }
     report.exit.raise(exit(&made));
     // As JSON, they are among the results already.
@@ -274,7 +291,7 @@ fn tell(arguments: &Arguments, made: &data::Report, report: &mut Report<'_>) {
             text.push_str(&look.fit(&format!("  new: {new}")));
         }
     }
-    if let Some(folder) = arguments.output.as_ref().filter(|_| report.exit != Exit::Internal) {
+    if let Some(folder) = arguments.output.as_ref().filter(|_| report.exit < Exit::Unwritable) {
         text.push_str(&format!("  written: {}\n", folder.join("report.html").display()));
     }
     report.tell(&text);
@@ -320,19 +337,22 @@ fn exit(report: &data::Report) -> Exit {
     }
 }
 
-fn write(folder: &Path, report: &data::Report) -> Result<(), String> {
-    let text = |error: minijinja::Error| format!("{error:#}");
+fn write(folder: &Path, report: &data::Report) -> Result<(), Failure> {
+    let text = |error: minijinja::Error| Failure::Bug(format!("{error:#}"));
     let pages = Pages::new().map_err(text)?;
-    let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())?;
+    let json = serde_json::to_string_pretty(report);
+    let json = json.map_err(|error| Failure::Bug(error.to_string()))?;
     let files = [
         ("report.html", pages.html(report).map_err(text)?),
         ("report.md", pages.markdown(report).map_err(text)?),
         ("report.json", json + "\n"),
         ("junit.xml", pages.other("junit.xml", junit::document(report)).map_err(text)?),
     ];
-    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
     for (name, content) in files {
-        std::fs::write(folder.join(name), content).map_err(|error| format!("{name}: {error}"))?;
+        let path = folder.join(name);
+        let written = files::replace(&path, content.as_bytes());
+        written.map_err(|error| Failure::unwritable(&path, error))?;
     }
     Ok(())
 }

@@ -252,6 +252,8 @@ fn run_all(
         progress: &|_| progress.tick(),
     };
     let mut done = 0;
+    // Whether a test is missing that no signal kept from being run.
+    let mut was_cut_short = false;
     let each = |input: &Input, answer: Result<Answer, String>| {
         report.terminal.progress().inc(1);
         done += 1;
@@ -259,16 +261,15 @@ fn run_all(
             Ok(answer) => answer,
             Err(panic) => {
                 report.internal_error(&input.name(), &panic);
+                was_cut_short = true;
                 return ControlFlow::Continue(());
             }
         };
         if let Some(writer) = &mut writer {
             let mut records = answer.records.iter();
             if let Err(error) = records.try_for_each(|record| writer.append(record)) {
-                report.internal_error(
-                    &input.name(),
-                    &format!("the record cannot be written: {error}"),
-                );
+                report.problem(plan.unwritable(&error));
+                was_cut_short = true;
                 return ControlFlow::Break(());
             }
         }
@@ -294,10 +295,12 @@ fn run_all(
         summary.skipped += usize::from(answer.results.is_empty() && !answer.skips.is_empty());
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         answer.failures.into_iter().for_each(|failure| report.failure(failure));
-        if report.terminal.is_closed() || arguments.stop.ends(report.exit) {
+        if arguments.stop.ends(report.exit) {
             return ControlFlow::Break(());
         }
-        ControlFlow::Continue(())
+        let flow = report.flow();
+        was_cut_short |= flow.is_break();
+        flow
     };
     map_in_order(inputs, jobs, &stop, |input| runner.run_test(input), each);
     report.tell(&layout.left_out());
@@ -306,12 +309,15 @@ fn run_all(
         summary.skipped += inputs.len() - done;
         report.skip_rest(&inputs[done..]);
     }
-    // A record without its end can be gone on with, and is not taken for a whole one.
-    if let Some(writer) = writer.as_mut().filter(|_| !is_cut)
-        && let Err(error) =
-            writer.end(plan::now().as_deref(), report.shard.as_ref().map(|_| report.exit.code()))
+    let was_stopped = stop.load(Ordering::Relaxed);
+    let is_complete = !was_stopped && !was_cut_short && !is_cut;
+    if let Some(writer) = &mut writer
+        && report.exit != Exit::Unwritable
     {
-        report.internal_error("", &format!("the record cannot be written: {error}"));
+        let exit = report.shard.as_ref().map(|_| report.exit.code());
+        if let Err(error) = writer.end(plan::now().as_deref(), is_complete, exit) {
+            report.problem(plan.unwritable(&error));
+        }
     }
-    stop.load(Ordering::Relaxed)
+    was_stopped
 }

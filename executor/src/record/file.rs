@@ -1,14 +1,12 @@
-//! Records in files.
+//! Records as text.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::{Header, SCHEMA, Status, TestRecord, hash_text};
+use super::{Digest, Header, SCHEMA, Status, TestRecord, hash_text};
 
 /// A record as read.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +17,25 @@ pub struct Record {
     pub tests: Vec<TestRecord>,
     /// How many bytes complete lines take; what follows was cut off.
     pub complete_bytes: u64,
+    /// How it ends.
+    pub end: End,
+    /// Of all lines.
+    pub(super) digest: Digest,
+    /// How many lines are of tests.
+    pub(super) lines: u64,
     /// What is odd about it, in words.
     pub remarks: Vec<String>,
+}
+
+/// How a record ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Its run came to its end.
+    Whole,
+    /// Its run says that it was stopped before, or that a test is missing.
+    Early,
+    /// It says nothing: its run was killed or is not over, or the file was cut off.
+    None,
 }
 
 /// Why a text is no record.
@@ -43,14 +58,33 @@ impl std::fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-#[derive(Serialize)]
-struct TestLine<'a> {
-    kind: &'static str,
-    #[serde(flatten)]
-    test: &'a TestRecord,
+impl End {
+    /// What is to be said of it.
+    fn remark(self) -> Option<&'static str> {
+        match self {
+            Self::Whole => None,
+            Self::Early => Some("its run was stopped early: tests may be missing"),
+            Self::None => Some(
+                "it has no end: its run was killed or is not over, or the file was cut off; tests may be missing",
+            ),
+        }
+    }
 }
 
 impl Record {
+    /// A whole record that is in no file.
+    pub fn new(header: Header, tests: Vec<TestRecord>) -> Self {
+        Self {
+            header,
+            tests,
+            complete_bytes: 0,
+            end: End::Whole,
+            digest: Digest::default(),
+            lines: 0,
+            remarks: Vec::new(),
+        }
+    }
+
     /// Reads a record's text. A last line that was cut off is ignored, whether or not an end of line follows; one that is
     /// whole and lacks only that counts.
     ///
@@ -67,8 +101,9 @@ impl Record {
             return Err(ReadError::Line(1, "expected a header, found nothing".to_owned()));
         };
         let header = parse_header(first).map_err(|message| ReadError::Line(1, message))?;
-        let mut record = Self { header, tests: Vec::new(), complete_bytes: 0, remarks: Vec::new() };
+        let mut record = Self { end: End::None, ..Self::new(header, Vec::new()) };
         let mut oddities = Oddities::default();
+        record.digest.line(first);
         oddities.unknown_fields(first, HEADER_FIELDS);
         let mut complete = begin + first.len();
         for (index, line) in lines {
@@ -77,9 +112,12 @@ impl Record {
                 Ok(Line::Test(test)) => {
                     oddities.unknown_fields(line, TEST_FIELDS);
                     record.put(*test, &mut oddities);
+                    (record.lines, record.end) = (record.lines + 1, End::None);
                 }
-                Ok(Line::End(ended, exit)) => {
-                    (record.header.ended, record.header.exit) = (ended, exit);
+                Ok(Line::End(end)) => {
+                    end.check(&record).map_err(|message| ReadError::Line(index + 1, message))?;
+                    record.end = if end.complete { End::Whole } else { End::Early };
+                    (record.header.ended, record.header.exit) = (end.ended, end.exit);
                 }
                 Ok(Line::Unknown(kind)) => drop(oddities.kinds.insert(kind)),
                 Err(LineError::CutOff) if start + line.len() == end => {
@@ -88,6 +126,7 @@ impl Record {
                 }
                 Err(error) => return Err(ReadError::Line(index + 1, error.to_string())),
             }
+            record.digest.line(line);
             complete = start + line.len();
         }
         // What a later line replaces was marked by its emptied name.
@@ -96,6 +135,7 @@ impl Record {
         let ends_so = text.get(complete..).is_some_and(|rest| rest.starts_with(b"\r\n"));
         record.complete_bytes = (complete + usize::from(ends) + 2 * usize::from(ends_so)) as u64;
         record.remarks = oddities.remarks();
+        record.remarks.extend(record.end.remark().map(str::to_owned));
         Ok(record)
     }
 
@@ -227,10 +267,51 @@ const TEST_FIELDS: &[&str] = &[
 /// A line after the header.
 enum Line {
     Test(Box<TestRecord>),
-    /// When the run ended, and what a part of a run exited with.
-    End(Option<String>, Option<u8>),
+    End(EndLine),
     /// A kind of line that a later version may write.
     Unknown(String),
+}
+
+/// The last line of a run.
+struct EndLine {
+    /// When the run ended.
+    ended: Option<String>,
+    /// What a part of a run exited with.
+    exit: Option<u8>,
+    /// Whether all tests that were asked for have lines.
+    complete: bool,
+    /// How many lines of tests there are before it, and the digest of all; earlier versions did not say.
+    tests: Option<u64>,
+    digest: Option<String>,
+}
+
+impl EndLine {
+    fn new(json: &Json) -> Self {
+        let text = |name: &str| json.get(name).and_then(Json::as_str).map(str::to_owned);
+        let number = |name: &str| json.get(name).and_then(Json::as_u64);
+        Self {
+            ended: text("ended"),
+            exit: number("exit").and_then(|exit| u8::try_from(exit).ok()),
+            complete: json.get("complete").and_then(Json::as_bool).unwrap_or(true),
+            tests: number("tests"),
+            digest: text("digest"),
+        }
+    }
+
+    /// Whether the lines before it are those that were written.
+    fn check(&self, record: &Record) -> Result<(), String> {
+        let found = record.lines;
+        match (self.tests, &self.digest) {
+            (Some(tests), _) if tests != found => Err(format!(
+                "expected {tests} lines of tests before this one, found {found}: the record was changed"
+            )),
+            (_, Some(digest)) if *digest != record.digest.text() => Err(format!(
+                "expected lines with the digest {digest}, found {}: the record was changed",
+                record.digest.text()
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Why a line says nothing.
@@ -266,11 +347,7 @@ fn parse_line(line: &[u8]) -> Result<Line, LineError> {
             }
             Ok(Line::Test(Box::new(test)))
         }
-        Some("end") => {
-            let ended = json.get("ended").and_then(Json::as_str).map(str::to_owned);
-            let exit = json.get("exit").and_then(Json::as_u64);
-            Ok(Line::End(ended, exit.and_then(|exit| u8::try_from(exit).ok())))
-        }
+        Some("end") => Ok(Line::End(EndLine::new(&json))),
         Some(other) => Ok(Line::Unknown(other.to_owned())),
         None => Err(wrong("expected a line with a `kind`, found none".to_owned())),
     }
@@ -342,70 +419,4 @@ fn some(names: &BTreeSet<String>) -> String {
         text.push_str(&format!(" and {} more", names.len() - NAMED));
     }
     text
-}
-
-/// Appends to a record.
-#[derive(Debug)]
-pub struct RecordWriter {
-    file: File,
-}
-
-impl RecordWriter {
-    /// Begins a record in a new file.
-    ///
-    /// # Errors
-    /// What the file system says; a file that exists is not touched.
-    pub fn create(path: &Path, header: &Header) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        let mut writer = Self { file };
-        writer.line(header)?;
-        Ok(writer)
-    }
-
-    /// Reads a record and goes on with it. A last line that was cut off is removed.
-    ///
-    /// # Errors
-    /// As [`Record::read`].
-    pub fn resume(path: &Path) -> Result<(Record, Self), ReadError> {
-        let mut file =
-            OpenOptions::new().read(true).write(true).open(path).map_err(ReadError::Io)?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(ReadError::Io)?;
-        let record = Record::parse(&text)?;
-        file.set_len(record.complete_bytes).map_err(ReadError::Io)?;
-        file.seek(SeekFrom::End(0)).map_err(ReadError::Io)?;
-        let complete = usize::try_from(record.complete_bytes).unwrap_or(usize::MAX);
-        if text.get(..complete).and_then(<[u8]>::last) != Some(&b'\n') {
-            file.write_all(b"\n").map_err(ReadError::Io)?;
-        }
-        Ok((record, Self { file }))
-    }
-
-    /// Adds a test's line.
-    ///
-    /// # Errors
-    /// What the file system says.
-    pub fn append(&mut self, test: &TestRecord) -> io::Result<()> {
-        self.line(&TestLine { kind: "test", test })
-    }
-
-    /// Says that the run is over, and when; of a part of a run, also what it exits with.
-    ///
-    /// # Errors
-    /// What the file system says.
-    pub fn end(&mut self, ended: Option<&str>, exit: Option<u8>) -> io::Result<()> {
-        let mut line = serde_json::json!({ "kind": "end", "ended": ended });
-        if let Some(exit) = exit {
-            line["exit"] = exit.into();
-        }
-        self.line(&line)
-    }
-
-    /// Whole lines in one write, so that what is on disk is whole lines but for the last.
-    fn line(&mut self, content: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(content)?;
-        line.push(b'\n');
-        self.file.write_all(&line)?;
-        self.file.flush()
-    }
 }

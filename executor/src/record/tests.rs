@@ -125,6 +125,7 @@ fn a_cut_off_line_is_ignored_and_replaced() {
     let mut writer = RecordWriter::create(&scratch.0, &header()).unwrap();
     writer.append(&line("a.litmus", Status::Complete)).unwrap();
     writer.append(&line("b.litmus", Status::Complete)).unwrap();
+    drop(writer);
     let whole = std::fs::read(&scratch.0).unwrap();
     let header_ends = whole.iter().position(|byte| *byte == b'\n').unwrap();
     for length in 0..whole.len() {
@@ -136,6 +137,83 @@ fn a_cut_off_line_is_ignored_and_replaced() {
     assert_eq!(record.tests, [line("a.litmus", Status::Complete)]);
     writer.append(&line("b.litmus", Status::Complete)).unwrap();
     assert_eq!(std::fs::read(&scratch.0).unwrap(), whole);
+}
+
+/// A record of two tests, as it is written.
+fn written(scratch: &Scratch) -> String {
+    let mut writer = RecordWriter::create(&scratch.0, &header()).unwrap();
+    writer.append(&line("a.litmus", Status::Complete)).unwrap();
+    writer.append(&line("b.litmus", Status::Complete)).unwrap();
+    writer.end(None, true, None).unwrap();
+    std::fs::read_to_string(&scratch.0).unwrap()
+}
+
+#[test]
+fn a_record_cut_anywhere_is_not_whole() {
+    let scratch = Scratch::new("not-whole");
+    let whole = written(&scratch);
+    let record = Record::parse(whole.as_bytes()).unwrap();
+    assert_eq!((record.end, record.remarks.len()), (End::Whole, 0));
+    // Without the last end of line, the last line is whole.
+    for length in (0..whole.len() - 1).filter(|length| whole.is_char_boundary(*length)) {
+        if let Ok(record) = Record::parse(&whole.as_bytes()[..length]) {
+            assert_eq!(record.end, End::None, "{length} bytes");
+            assert!(record.remarks.iter().any(|remark| remark.contains("no end")));
+        }
+    }
+    // Going on makes it whole again.
+    let (lines, _) = whole.trim_end().rsplit_once('\n').unwrap();
+    std::fs::write(&scratch.0, format!("{lines}\n")).unwrap();
+    let (_, mut writer) = RecordWriter::resume(&scratch.0).unwrap();
+    writer.end(None, false, None).unwrap();
+    assert_eq!(Record::read(&scratch.0).unwrap().end, End::Early);
+    drop(writer);
+    let (_, mut writer) = RecordWriter::resume(&scratch.0).unwrap();
+    writer.append(&line("c.litmus", Status::Complete)).unwrap();
+    assert_eq!(Record::read(&scratch.0).unwrap().end, End::None);
+    writer.end(None, true, None).unwrap();
+    assert_eq!(Record::read(&scratch.0).unwrap().end, End::Whole);
+}
+
+#[test]
+fn a_changed_record_is_refused() {
+    let scratch = Scratch::new("changed");
+    let whole = written(&scratch);
+    let lines: Vec<&str> = whole.lines().collect();
+    let wrong = |lines: &[&str]| {
+        let text = lines.join("\n") + "\n";
+        Record::parse(text.as_bytes()).map(|_| ()).unwrap_err().to_string()
+    };
+    let [head, one, two, end] = lines[..] else { panic!("{whole}") };
+    assert!(wrong(&[head, one, end]).contains("expected 2 lines of tests"));
+    assert!(wrong(&[head, one, one, two, end]).contains("found 3"));
+    assert!(wrong(&[head, two, one, end]).contains("digest"), "another order");
+    assert!(wrong(&[head, &one.replace("complete", "skipped"), two, end]).contains("digest"));
+    assert!(wrong(&[&head.replace("\"sim\"", "\"verbs\""), one, two, end]).contains("digest"));
+    // Editors may change the ends of lines, and put a mark before the first.
+    let marked = format!("\u{feff}{}", whole.replace('\n', "\r\n"));
+    assert_eq!(Record::parse(marked.as_bytes()).unwrap().end, End::Whole);
+}
+
+#[test]
+fn a_record_written_in_one_is_the_same() {
+    let (one, other) = (Scratch::new("by-line"), Scratch::new("in-one"));
+    let text = written(&one);
+    let tests = [line("a.litmus", Status::Complete), line("b.litmus", Status::Complete)];
+    write_whole(&other.0, &header(), &tests, true).unwrap();
+    assert_eq!(std::fs::read_to_string(&other.0).unwrap(), text);
+    let error = write_whole(&other.0, &header(), &[], true).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn a_record_has_one_writer() {
+    let scratch = Scratch::new("locked");
+    let writer = RecordWriter::create(&scratch.0, &header()).unwrap();
+    let error = RecordWriter::resume(&scratch.0).unwrap_err();
+    assert!(error.to_string().contains("another process"), "{error}");
+    drop(writer);
+    assert!(RecordWriter::resume(&scratch.0).is_ok());
 }
 
 #[test]
@@ -177,12 +255,8 @@ fn the_last_line_of_a_test_counts() {
 
 #[test]
 fn completed_tests_are_found_unless_their_program_changed() {
-    let record = Record {
-        header: header(),
-        tests: vec![line("a", Status::Complete), line("b", Status::Interrupted)],
-        complete_bytes: 0,
-        remarks: Vec::new(),
-    };
+    let tests = vec![line("a", Status::Complete), line("b", Status::Interrupted)];
+    let record = Record::new(header(), tests);
     let hash = hash_text("litmus T\n…");
     assert!(record.completed(("T", "a", "tso"), &hash).unwrap().is_some());
     assert!(record.completed(("T", "b", "tso"), &hash).unwrap().is_none());

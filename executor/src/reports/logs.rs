@@ -237,7 +237,9 @@ pub fn to_record(
         }
     });
     let remarks = vec!["a log: it says nothing of device, parameters and seed".to_owned()];
-    Record { header, tests: tests.collect(), complete_bytes: 0, remarks }
+    let mut record = Record::new(header, tests.collect());
+    record.remarks = remarks;
+    record
 }
 
 fn total(test: &LogTest) -> u64 {

@@ -123,7 +123,7 @@ fn source(name: &str, tests: Vec<TestRecord>) -> Source {
     let header = header("verbs", 1000, &[]);
     Source {
         name: name.to_owned(),
-        record: Record { header, tests, complete_bytes: 0, remarks: Vec::new() },
+        record: Record::new(header, tests),
         libraries: model::library::shipped(),
     }
 }
@@ -283,7 +283,7 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
     let header = Header { faults: sim.faults(), ..header("sim", 600, &[]) };
     Source {
         name: fault.to_owned(),
-        record: Record { header, tests, complete_bytes: 0, remarks: Vec::new() },
+        record: Record::new(header, tests),
         libraries: model::library::shipped(),
     }
 }

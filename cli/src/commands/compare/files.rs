@@ -1,7 +1,6 @@
 //! Where given tests differ under two models.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use lang::Test;
@@ -67,7 +66,7 @@ pub fn run(
                 report.result(status, || found.json(models), || found.draw(models));
             }
         }
-        if report.terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        report.flow()
     };
     let work = |input: &Input| compare(input, models);
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Target;
 use crate::exit::Exit;
 use crate::input::Input;
+use crate::output::{self, Failure};
 use crate::terminal::Terminal;
 
 /// Where to.
@@ -30,18 +31,18 @@ impl Output {
     ///
     /// # Errors
     /// There is no place for many, or the folder cannot be made.
-    pub fn new(path: Option<&Path>, is_many: bool, force: bool) -> Result<Self, String> {
+    pub fn new(path: Option<&Path>, is_many: bool, force: bool) -> Result<Self, Failure> {
         let place = match path {
-            None if is_many => return Err("expected -o DIR for several tests".to_owned()),
+            None if is_many => {
+                return Err(Failure::Usage("expected -o DIR for several tests".to_owned()));
+            }
             None => Place::Stdout,
             Some(path)
                 if is_many
                     || path.is_dir()
                     || path.as_os_str().to_string_lossy().ends_with('/') =>
             {
-                fs::create_dir_all(path).map_err(|error| {
-                    format!("cannot make the folder {}: {error}", path.display())
-                })?;
+                fs::create_dir_all(path).map_err(|error| Failure::unwritable(path, error))?;
                 Place::Folder(path.to_owned())
             }
             Some(path) => Place::File(path.to_owned()),
@@ -81,12 +82,11 @@ impl Output {
                 "{shown} exists already, and was not made by this command; --force replaces it"
             ));
         }
-        if let Err(error) = fs::write(&path, text) {
-            terminal.err(&format!("error: cannot write {shown}: {error}\n"));
-            return Exit::BadInput;
+        let written = output::write(&path, text, terminal);
+        if written == Exit::Fine {
+            self.written.insert(path);
         }
-        self.written.insert(path);
-        Exit::Fine
+        written
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use super::Status;
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::sealed;
 use crate::table::{count, pad};
 use crate::terminal::{Terminal, Tint};
 
@@ -182,6 +183,7 @@ impl Report<'_> {
         if let Some((shard, exit)) = &self.shard {
             json["exit"] = json!(exit.code());
             json["shard"] = json!(shard);
+            sealed::seal(&mut json);
         }
         json
     }

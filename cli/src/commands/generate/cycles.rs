@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::Common;
 use super::generation::{Generation, make};
+use super::rma::speaks_of_rdma;
 use super::suite::Unit;
 use crate::commands::compare::bounds_of;
 use crate::exit::Exit;
@@ -39,6 +40,9 @@ const SIZE: u8 = 4;
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
     let common = &arguments.common;
+    if let Err(message) = speaks_of_rdma("cycles", model) {
+        return terminal.usage_error(&message);
+    }
     let mut bounds = bounds_of(&common.bounds);
     if arguments.cycles.is_empty() {
         bounds.size = usize::from(common.bounds.size.unwrap_or(SIZE));
@@ -56,16 +60,16 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
             Err(message) => return terminal.usage_error(&format!("`{text}`: {message}")),
         }
     }
+    if cycles.is_empty() {
+        cycles = enumerated(model, &vocabulary, &bounds, common.jobs.count());
+    }
     let choices = json!({ "cycles": arguments.cycles });
     let opened =
         Generation::open("cycles", &choices, common, (&bounds, cycles.len()), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
-        Err(message) => return terminal.usage_error(&message),
+        Err(failure) => return failure.tell(terminal),
     };
-    if cycles.is_empty() {
-        cycles = enumerated(model, &vocabulary, &bounds, generation.jobs);
-    }
     generation.fill(cycles.len(), terminal, |generation, index, _| {
         let (name, drafts) = &cycles[index];
         let mut unit =

@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::interrupt::stop_on_signal;
 use crate::models::LoadedModel;
 use crate::options::Format;
+use crate::output::Failure;
 use crate::table::count;
 use crate::terminal::Terminal;
 
@@ -49,7 +50,7 @@ impl Output<'_> {
         }
     }
 
-    fn add(&mut self, index: usize, unit: &Unit) -> Result<(), String> {
+    fn add(&mut self, index: usize, unit: &Unit) -> Result<(), Failure> {
         match self {
             Self::Suite(suite) => suite.add(unit),
             Self::Part(part) => part.add(index, unit),
@@ -78,7 +79,7 @@ impl<'m> Generation<'m> {
         (bounds, units): (&dyn Display, usize),
         model: &'m LoadedModel,
         vocabulary: &'m Vocabulary,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
         let origin = Origin {
             command: format!("gen {way}"),
             choices: Some(choices.clone()),
@@ -86,7 +87,7 @@ impl<'m> Generation<'m> {
             model,
         };
         let Some(folder) = &common.output else {
-            return Err("expected -o and a folder".to_owned());
+            return Err(Failure::Usage("expected -o and a folder".to_owned()));
         };
         // What units cost is not known before they are made.
         let (names, costs): (Vec<String>, Vec<u64>) =
@@ -125,9 +126,8 @@ impl<'m> Generation<'m> {
                 exit = Exit::Unknown;
                 break;
             }
-            if let Err(message) = self.output.add(*index, &unit) {
-                terminal.err(&format!("error: {message}\n"));
-                return Exit::Internal;
+            if let Err(failure) = self.output.add(*index, &unit) {
+                return failure.tell(terminal);
             }
             terminal.progress().inc(1);
         }

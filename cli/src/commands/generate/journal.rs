@@ -1,15 +1,19 @@
 //! Journals: a line that says how something is made, then a line per unit that is done.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use executor::{files, record};
 use serde_json::Value as Json;
 
-/// A journal that is being written.
+use crate::output::Failure;
+
+/// A journal that is being written, by nobody else at the same time.
 pub struct Journal {
     file: File,
     path: PathBuf,
+    length: u64,
 }
 
 /// The lines of a journal that were written to their end: one that was not is of a unit that was not.
@@ -23,34 +27,31 @@ impl Journal {
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn open(folder: &Path, name: &str, head: &Json) -> Result<(Self, Vec<String>), String> {
-        let told =
-            |what: &str, error: std::io::Error| format!("{}: {what}: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(|error| told("cannot be made", error))?;
+    pub fn open(folder: &Path, name: &str, head: &Json) -> Result<(Self, Vec<String>), Failure> {
         let path = folder.join(name);
-        let known = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(_) if is_empty(folder) => String::new(),
-            Err(_) => {
-                return Err(format!(
-                    "{}: expected a new or empty folder, or a suite that the same command began",
-                    folder.display()
-                ));
-            }
+        let unusable = |error: std::io::Error| Failure::unwritable(&path, error);
+        let refuse = |expected: &str| {
+            Failure::Usage(format!("{}: expected {expected}, found another", folder.display()))
         };
+        fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
+        if !path.exists() && !is_empty(folder) {
+            return Err(refuse("a new or empty folder, or a suite that the same command began"));
+        }
+        let file = OpenOptions::new().create(true).read(true).append(true).open(&path);
+        let mut file = file.map_err(unusable)?;
+        record::lock(&file).map_err(unusable)?;
+        let mut known = Vec::new();
+        file.read_to_end(&mut known).map_err(unusable)?;
+        let known = String::from_utf8_lossy(&known);
         let whole = whole(&known);
         let mut lines = whole.lines();
         let first = lines.next();
         if first.is_some_and(|line| line != format!("{head}")) {
-            return Err(format!(
-                "{}: expected a suite made by the same command, model and version, found another",
-                folder.display()
-            ));
+            return Err(refuse("a suite made by the same command, model and version"));
         }
-        let file = OpenOptions::new().create(true).append(true).open(&path);
-        let file = file.map_err(|error| told(name, error))?;
-        file.set_len(whole.len() as u64).map_err(|error| told(name, error))?;
-        let mut journal = Self { file, path };
+        let length = whole.len() as u64;
+        file.set_len(length).map_err(unusable)?;
+        let mut journal = Self { file, path: path.clone(), length };
         if first.is_none() {
             journal.line(head)?;
         }
@@ -65,13 +66,21 @@ impl Journal {
     /// Adds a line.
     ///
     /// # Errors
-    /// That it cannot be written.
-    pub fn line(&mut self, json: &Json) -> Result<(), String> {
-        let written = self.file.write_all(format!("{json}\n").as_bytes());
-        written.map_err(|error| format!("{}: {error}", self.path.display()))
+    /// That it cannot be written; the journal is as it was then.
+    pub fn line(&mut self, json: &Json) -> Result<(), Failure> {
+        let line = format!("{json}\n");
+        if let Err(error) = self.file.write_all(line.as_bytes()) {
+            // Where the disk is full, a part of the line may be there. It does not count if it cannot be removed.
+            drop(self.file.set_len(self.length));
+            return Err(Failure::unwritable(&self.path, error));
+        }
+        self.length += line.len() as u64;
+        Ok(())
     }
 }
 
+/// Whether nothing is there but what a process left that was killed.
 fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+    let is_unfinished = |entry: fs::DirEntry| files::is_unfinished(&entry.file_name());
+    fs::read_dir(folder).is_ok_and(|mut all| all.all(|entry| entry.is_ok_and(is_unfinished)))
 }

@@ -9,6 +9,8 @@ use serde_json::{Value as Json, json};
 use super::journal::Journal;
 use super::suite::{Counts, Made, Origin, Unit, hold};
 use crate::models::LoadedModel;
+use crate::output::Failure;
+use crate::sealed;
 
 /// The file's name in the part's folder.
 pub const PART: &str = "part.jsonl";
@@ -30,17 +32,19 @@ impl<'m> Part<'m> {
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn open(folder: &Path, origin: &Origin<'m>, shard: &ShardOf) -> Result<Self, String> {
+    pub fn open(folder: &Path, origin: &Origin<'m>, shard: &ShardOf) -> Result<Self, Failure> {
         let mut head = origin.head();
         head["schema"] = json!("litmus-suite-part/1");
         head["models"] = json!(origin.models());
         head["source"] = json!(origin.source());
         head["shard"] = json!(shard);
+        sealed::seal(&mut head);
         let (journal, lines) = Journal::open(folder, PART, &head)?;
         let mut counts = Counts::default();
         for line in lines {
-            let (_, unit) = read_line(&line)
-                .map_err(|error| format!("{}: {error}", journal.path().display()))?;
+            let (_, unit) = read_line(&line).map_err(|error| {
+                Failure::Usage(format!("{}: {error}", journal.path().display()))
+            })?;
             take(&mut counts, &unit);
         }
         let items = shard.items.iter().map(|(item, _)| *item).collect();
@@ -52,7 +56,7 @@ impl<'m> Part<'m> {
     ///
     /// # Errors
     /// What cannot be written, or a test that is not as the engine said.
-    pub fn add(&mut self, index: usize, unit: &Unit) -> Result<(), String> {
+    pub fn add(&mut self, index: usize, unit: &Unit) -> Result<(), Failure> {
         for made in &unit.made {
             let twin = made.twin.as_ref().map(|(content, verdicts)| (content, verdicts));
             for (content, verdicts) in twin.into_iter().chain([(&made.content, &made.verdicts)]) {
@@ -65,7 +69,7 @@ impl<'m> Part<'m> {
                     verdicts: verdicts.clone(),
                     twin: None,
                 };
-                hold(&content.name, &content.file(&words), self.model)?;
+                hold(&content.name, &content.file(&words), self.model).map_err(Failure::Bug)?;
             }
         }
         take(&mut self.counts, unit);
@@ -90,10 +94,12 @@ fn line(index: usize, unit: &Unit) -> Json {
         json!({ "test": test(&made.content, &made.verdicts), "twin": twin })
     };
     let Unit { name, title, tried, undecided, unlisted, .. } = unit;
-    json!({
+    let mut line = json!({
         "index": index, "unit": name, "title": title, "tried": tried, "undecided": undecided,
         "unlisted": unlisted, "made": unit.made.iter().map(made).collect::<Vec<_>>(),
-    })
+    });
+    sealed::seal(&mut line);
+    line
 }
 
 /// A unit of a part's file, and its number among all.
@@ -102,7 +108,10 @@ fn line(index: usize, unit: &Unit) -> Json {
 /// A line that is no unit.
 pub fn read_line(line: &str) -> Result<(usize, Unit), String> {
     let wrong = || "a line cannot be read".to_owned();
-    let json: Json = serde_json::from_str(line).map_err(|_| wrong())?;
+    let mut json: Json = serde_json::from_str(line).map_err(|_| wrong())?;
+    if !sealed::unseal(&mut json)? {
+        return Err(wrong());
+    }
     let text = |json: &Json| json.as_str().map(str::to_owned).ok_or_else(wrong);
     let test = |json: &Json| -> Result<(Content, Vec<String>), String> {
         let content = Content {

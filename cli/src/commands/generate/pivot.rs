@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         Generation::open("pivot", &choices, common, (&bounds, changes.len()), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
-        Err(message) => return terminal.usage_error(&message),
+        Err(failure) => return failure.tell(terminal),
     };
     let known = OnceCell::new();
     generation.fill(changes.len(), terminal, |generation, index, terminal| {
@@ -136,8 +136,8 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
             change.cell().is_some_and(|cell| {
                 // Without a table, the cell of all tables in which it stands.
                 let is_table = match table {
-                    Some(table) => cell.names() == [table],
-                    None => true,
+                    Some(table) if !table.is_empty() => cell.names() == [table],
+                    _ => true,
                 };
                 is_table && cell.row == row.trim() && cell.column == column.trim()
             })

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::Common;
 use super::generation::{Generation, make};
+use super::rma::speaks_of_rdma;
 use super::suite::{Tried, Unit};
 use crate::commands::compare::bounds_of;
 use crate::exit::Exit;
@@ -29,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How many programs to draw
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     count: u64,
     /// How often statements are taken, as in 'put=8,mfence=0'; what is not named keeps its weight of w=4, r=5, cas=1,
     /// faa=1, mfence=1, put=4, copy=2, get=4, rcas=2, rfaa=2, wait=4, rfence=1
@@ -37,11 +38,16 @@ pub struct Arguments {
     weights: Weights,
 }
 
+/// The most programs: their numbers are a list.
+const MOST: u64 = 100_000_000;
 /// How many programs a unit has.
 const AT_ONCE: u64 = 64;
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
     let Arguments { common, seed, count, weights } = arguments;
+    if let Err(message) = speaks_of_rdma("random", model) {
+        return terminal.usage_error(&message);
+    }
     let choices = json!({ "count": count, "weights": weights.to_string() });
     let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
@@ -50,7 +56,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     let opened = Generation::open(&way, &choices, common, (&bounds, units), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
-        Err(message) => return terminal.usage_error(&message),
+        Err(failure) => return failure.tell(terminal),
     };
     generation.fill(units, terminal, |generation, index, _| {
         let first = index as u64 * AT_ONCE;

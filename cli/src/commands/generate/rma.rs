@@ -28,6 +28,20 @@ pub fn is_rma(model: &LoadedModel) -> bool {
     model.model().calls.contains(&"Rma")
 }
 
+/// Whether programs can be made for a model that are not coreRMA's.
+///
+/// # Errors
+/// That there are none.
+pub fn speaks_of_rdma(way: &str, model: &LoadedModel) -> Result<(), String> {
+    if !is_rma(model) {
+        return Ok(());
+    }
+    let name = model.name();
+    Err(format!(
+        "`gen {way}` makes no programs of coreRMA, which {name} speaks of; `gen pivot` does"
+    ))
+}
+
 /// A rule for programs of so many processes.
 struct Part {
     rule: String,
@@ -37,6 +51,11 @@ struct Part {
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
     let common = &arguments.common;
+    if common.bounds.nodes.is_some() || common.bounds.thread_size.is_some() {
+        let message =
+            "--nodes and --thread-size are not for coreRMA, whose tests have --threads processes";
+        return terminal.usage_error(message);
+    }
     let parts = match parts(arguments, model) {
         Ok(parts) => parts,
         Err(message) => return terminal.usage_error(&message),
@@ -55,7 +74,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         Generation::open("pivot", &choices, common, (&bounds, parts.len()), model, &vocabulary);
     let generation = match opened {
         Ok(generation) => generation,
-        Err(message) => return terminal.usage_error(&message),
+        Err(failure) => return failure.tell(terminal),
     };
     // All rules are looked for in the same programs.
     let known: [OnceCell<Vec<Program>>; 2] = Default::default();

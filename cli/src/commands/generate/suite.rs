@@ -4,9 +4,9 @@
 //! written before its line, so what has a line is whole; the rest is made again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use executor::files;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::generate::distinguish::Undecided;
@@ -17,6 +17,7 @@ use serde_json::{Value as Json, json};
 use super::journal::Journal;
 use crate::models::{LoadedModel, in_headers};
 use crate::ordered::Panic;
+use crate::output::Failure;
 
 /// The journal's name.
 pub const JOURNAL: &str = "suite.jsonl";
@@ -159,7 +160,7 @@ impl<'m> Suite<'m> {
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn open(folder: &Path, origin: &Origin<'m>) -> Result<Self, String> {
+    pub fn open(folder: &Path, origin: &Origin<'m>) -> Result<Self, Failure> {
         let (models, source) = (origin.models(), origin.source());
         Self::open_as(folder, &origin.head(), models, source, Some(origin.model))
     }
@@ -174,7 +175,7 @@ impl<'m> Suite<'m> {
         models: Vec<String>,
         source: String,
         model: Option<&'m LoadedModel>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
         let (journal, lines) = Journal::open(folder, JOURNAL, head)?;
         let models = models.iter().map(|model| in_headers(model, folder)).collect();
         let mut suite = Self {
@@ -193,8 +194,11 @@ impl<'m> Suite<'m> {
         Ok(suite)
     }
 
-    fn remember(&mut self, line: &str) -> Result<(), String> {
-        let wrong = || format!("{}: a line cannot be read", self.journal.path().display());
+    fn remember(&mut self, line: &str) -> Result<(), Failure> {
+        let wrong = || {
+            let path = self.journal.path().display();
+            Failure::Usage(format!("{path}: expected lines of a suite, found one that is none"))
+        };
         let json: Json = serde_json::from_str(line).map_err(|_| wrong())?;
         let tests = json["tests"].as_array().ok_or_else(wrong)?;
         for test in tests {
@@ -217,7 +221,7 @@ impl<'m> Suite<'m> {
     ///
     /// # Errors
     /// What cannot be written, or a test that is not as the engine said.
-    pub fn add(&mut self, unit: &Unit) -> Result<(), String> {
+    pub fn add(&mut self, unit: &Unit) -> Result<(), Failure> {
         let mut tests = Vec::new();
         for made in &unit.made {
             let twin = match &made.twin {
@@ -248,7 +252,7 @@ impl<'m> Suite<'m> {
         comments: Vec<String>,
         twin: Option<String>,
         tests: &mut Vec<Json>,
-    ) -> Result<String, String> {
+    ) -> Result<String, Failure> {
         let key = content.key.clone();
         if let Some(name) = self.names.get(&key) {
             tests.push(json!({ "name": name, "key": key }));
@@ -269,10 +273,13 @@ impl<'m> Suite<'m> {
         };
         let text = content.file(&words);
         if let Some(model) = self.model {
-            hold(&name, &text, model)?;
+            hold(&name, &text, model).map_err(Failure::Bug)?;
         }
-        let path = self.folder.join(format!("{name}.litmus"));
-        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = files::file_name(&name, "litmus")
+            .map_err(|message| Failure::unwritable(&self.folder, message))?;
+        let path = self.folder.join(file);
+        files::replace(&path, text.as_bytes())
+            .map_err(|error| Failure::unwritable(&path, error))?;
         tests.push(json!({ "name": name, "key": key }));
         self.names.insert(key, name.clone());
         self.used.insert(name.clone());

@@ -6,6 +6,7 @@ use executor::record::ShardOf;
 use serde_json::Value as Json;
 
 use super::{Failure, Refused};
+use crate::sealed;
 use crate::table::count;
 use crate::terminal::Terminal;
 
@@ -18,10 +19,15 @@ pub struct Part<T> {
 
 impl Part<Json> {
     /// Of a JSON object with a field `shard`, which is taken out.
+    ///
+    /// # Errors
+    /// It has none, or is not what was written.
     pub fn of_json(path: PathBuf, mut json: Json) -> Result<Self, Refused> {
+        let is_sealed = sealed::unseal(&mut json)
+            .map_err(|message| Refused::new(&path, "changed-part", message))?;
         let shard = json.as_object_mut().and_then(|fields| fields.shift_remove("shard"));
         match shard.map(serde_json::from_value) {
-            Some(Ok(shard)) => Ok(Self { path, shard, content: json }),
+            Some(Ok(shard)) if is_sealed => Ok(Self { path, shard, content: json }),
             _ => Err(Refused::new(
                 &path,
                 "not-a-part",

@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use executor::record::{Record, RecordWriter, Status, TestRecord};
+use executor::record::{End, Record, Status, TestRecord, write_whole};
 
 use super::parts::{self, Part};
 use super::{Content, Failure, Refused};
 use crate::exit::Exit;
+use crate::output;
 use crate::table::count;
 use crate::terminal::Terminal;
 
 pub fn merge(
     contents: Vec<(PathBuf, Content)>,
-    output: &Path,
+    place: &Path,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let mut found: Vec<Part<Record>> = Vec::new();
@@ -63,20 +64,25 @@ pub fn merge(
         return Ok(Exit::Fine);
     };
     header.started = found.iter().filter_map(|part| part.content.header.started.clone()).min();
-    let ended = found.iter().filter_map(|part| part.content.header.ended.clone()).max();
-    let write = || {
-        let mut writer = RecordWriter::create(output, &header)?;
-        lines.iter().try_for_each(|(_, test)| writer.append(test))?;
-        writer.end(ended.as_deref(), None)
-    };
-    write().map_err(|error| {
-        Refused::new(output, "unwritable-record", format!("cannot be written: {error}"))
-    })?;
+    header.ended = found.iter().filter_map(|part| part.content.header.ended.clone()).max();
+    let is_open = |part: &&Part<Record>| part.content.end != End::Whole;
+    let open: Vec<String> =
+        found.iter().filter(is_open).map(|part| part.path.display().to_string()).collect();
+    let tests = lines.iter().map(|(_, test)| *test);
+    write_whole(place, &header, tests, open.is_empty() && lacking.is_empty())
+        .map_err(|error| output::Failure::unwritable(place, error))?;
     let of = count(parts.len(), "part");
-    terminal.note(&format!("{}: {} of {of}", output.display(), count(lines.len(), "line")));
+    terminal.note(&format!("{}: {} of {of}", place.display(), count(lines.len(), "line")));
     let mut exit = Exit::Fine;
     for code in found.iter().filter_map(|part| part.content.header.exit) {
         exit.raise(Exit::of_code(code.into()));
+    }
+    if !open.is_empty() {
+        terminal.note(&format!(
+            "ended early, or have no end, so that tests may be missing: {}",
+            open.join(", ")
+        ));
+        exit.raise(Exit::Unknown);
     }
     if !lacking.is_empty() {
         terminal.note(&format!(

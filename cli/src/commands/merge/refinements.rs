@@ -2,16 +2,19 @@
 
 use std::path::Path;
 
+use executor::files;
 use serde_json::{Value as Json, json};
 
 use super::parts::{self, Part};
 use super::{Failure, Refused};
 use crate::exit::Exit;
+use crate::output;
+use crate::sealed;
 use crate::terminal::Terminal;
 
 pub fn merge(
     found: Vec<Part<Json>>,
-    output: &Path,
+    place: &Path,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let parts = parts::whole(found, terminal)?;
@@ -45,10 +48,10 @@ pub fn merge(
     }
     merged["done"] = merged["clients"].clone();
     merged["undecided"] = json!(undecided);
-    std::fs::write(output, format!("{merged:#}\n")).map_err(|error| {
-        Refused::new(output, "unwritable-record", format!("cannot be written: {error}"))
-    })?;
-    let path = output.display();
+    sealed::seal(&mut merged);
+    files::replace(place, format!("{merged:#}\n").as_bytes())
+        .map_err(|error| output::Failure::unwritable(place, error))?;
+    let path = place.display();
     terminal.note(&format!(
         "{path}: the same command with --resume {path} for --record and --shard says what it comes to"
     ));

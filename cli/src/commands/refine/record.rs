@@ -1,15 +1,17 @@
 //! How far a check has come, in a file.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use executor::files;
 use executor::record::{ShardOf, fnv1a};
 use model::refine::{Bounds, Refinement};
 use serde_json::{Value as Json, json};
 
 use super::{Arguments, Tally};
+use crate::output::Failure;
+use crate::{input, sealed};
 
 /// The format of records that this version writes and reads.
 pub const SCHEMA: &str = "litmus-refine-record/2";
@@ -48,7 +50,7 @@ impl Record {
         refinement: &Refinement,
         clients: usize,
         shard: Option<ShardOf>,
-    ) -> Result<(Option<Self>, Tally), String> {
+    ) -> Result<(Option<Self>, Tally), Failure> {
         let identity = identity(arguments, refinement);
         let record = |path: &Path| Self {
             path: path.to_owned(),
@@ -59,16 +61,14 @@ impl Record {
         };
         if let Some(path) = &arguments.resume {
             let tally = read(path, &identity, clients, shard.as_ref());
-            let tally = tally.map_err(|message| format!("{}: {message}", path.display()))?;
+            let tally = tally.map_err(|message| Failure::Unusable(path.clone(), message))?;
             return Ok((Some(record(path)), tally));
         }
         let Some(path) = &arguments.record else { return Ok((None, Tally::default())) };
-        let shown = path.display();
-        let new = OpenOptions::new().write(true).create_new(true).open(path);
         let record = record(path);
-        match new.and_then(|file| record.save(file, &Tally::default())) {
+        match files::create(path, record.text(&Tally::default()).as_bytes()) {
             Ok(()) => Ok((Some(record), Tally::default())),
-            Err(error) => Err(format!("{shown}: cannot be written: {error}")),
+            Err(error) => Err(Failure::unwritable(path, error)),
         }
     }
 
@@ -86,14 +86,10 @@ impl Record {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, tally: &Tally) -> io::Result<()> {
-        // Beside it first: an interruption leaves one of the two whole.
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(".new");
-        self.save(File::create(&beside)?, tally)?;
-        std::fs::rename(&beside, &self.path)
+        files::replace(&self.path, self.text(tally).as_bytes())
     }
 
-    fn save(&self, mut file: File, tally: &Tally) -> io::Result<()> {
+    fn text(&self, tally: &Tally) -> String {
         let mut json = json!({
             "schema": SCHEMA, "of": self.identity, "clients": self.clients,
             "done": tally.next, "undecided": tally.undecided, "reason": tally.reason,
@@ -104,7 +100,8 @@ impl Record {
             json["refuted"] = json!(tally.refuted.is_some());
             json["shard"] = json!(shard);
         }
-        writeln!(file, "{json:#}")
+        sealed::seal(&mut json);
+        format!("{json:#}\n")
     }
 
     /// Where it is.
@@ -119,9 +116,10 @@ fn read(
     clients: usize,
     shard: Option<&ShardOf>,
 ) -> Result<Tally, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let json: Json =
-        serde_json::from_str(&text).map_err(|error| format!("is no record: {error}"))?;
+    let bytes = input::bytes(path)?;
+    let mut json: Json =
+        serde_json::from_slice(&bytes).map_err(|error| format!("is no record: {error}"))?;
+    sealed::unseal(&mut json)?;
     if json["schema"] != SCHEMA {
         return Err("is no record of `litmus refine`".to_owned());
     }

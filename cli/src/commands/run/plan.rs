@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use executor::backend::Backend;
@@ -14,6 +14,7 @@ use lang::diagnostic::nearest;
 
 use super::{Arguments, BackendName};
 use crate::exit::Exit;
+use crate::output;
 use crate::problem::Problem;
 use crate::report::Report;
 use crate::terminal::Terminal;
@@ -107,12 +108,15 @@ impl Plan {
                 false
             }
             Err(error) => {
-                let message = format!("cannot be written: {error}");
-                let path = path.to_string_lossy();
-                report.problem(Problem::of_file(&path, "unwritable-record", message));
+                report.problem(self.unwritable(&error));
                 false
             }
         }
+    }
+
+    /// That the record cannot be written.
+    pub fn unwritable(&self, error: &std::io::Error) -> Problem {
+        output::problem(self.record_path.as_deref().unwrap_or(Path::new("")), error)
     }
 
     /// Whether real machines run the tests, and not simulated ones.
@@ -160,7 +164,7 @@ impl Plan {
     }
 }
 
-fn refuse(path: &std::path::Path, message: &str, terminal: &mut Terminal) -> Exit {
+fn refuse(path: &Path, message: &str, terminal: &mut Terminal) -> Exit {
     let problem = Problem::of_file(&path.to_string_lossy(), "unusable-record", message);
     let text = problem.render(terminal.look.error_color);
     terminal.err(&text);

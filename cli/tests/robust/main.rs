@@ -1,0 +1,7 @@
+//! What must hold where something is odd: full disks, killed processes, endless inputs, options that make no sense.
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
+
+mod common;
+mod parts;
+mod shapes;
+mod writing;

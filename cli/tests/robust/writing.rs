@@ -1,0 +1,222 @@
+//! Files on full disks, in places that cannot be written, and by processes that are killed.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use super::common::{MP, Scratch, suite};
+
+/// A limit on the size of files, in blocks of 512 or 1024 bytes: what is beyond it cannot be written, as on a full disk.
+fn limited(blocks: u32, command: &str) -> String {
+    format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$LITMUS\" {command}")
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_or_the_new() {
+    let scratch = Scratch::new("full-disk");
+    scratch.tests(3);
+    let mut long = "litmus long\n\n  x = 0\n  ---\n".to_owned();
+    (0..400).for_each(|index| long += &format!("  x := {index};x := 1\n"));
+    scratch.write("long.litmus", &long);
+    let (code, _, error) = scratch.shell(&limited(1, "fmt --write long.litmus"));
+    assert!(code == 74 && error.contains("cannot be written"), "{code}: {error}");
+    assert_eq!(scratch.read("long.litmus"), long);
+    scratch.write("old.svg", "old");
+    for command in [
+        "explain T0.litmus --outcome a=1,b=1 --svg old.svg",
+        "compile T0.litmus --target verbs-c -o old.svg --force",
+    ] {
+        let (code, _, error) = scratch.shell(&limited(1, command));
+        assert!(code == 74 && !error.contains("bug"), "{command}: {code}: {error}");
+        assert_eq!(scratch.read("old.svg"), "old", "{command}");
+    }
+    scratch.write("report.html", "");
+    let run = "run T0.litmus T1.litmus T2.litmus -n 50 --seed 1 --format json --record r.jsonl";
+    assert_eq!(scratch.run(run).0, 0);
+    let (code, _, error) = scratch.shell(&limited(1, "report r.jsonl -o report --mutants 0"));
+    assert!(code == 74 && !error.contains("bug"), "{code}: {error}");
+    let names = scratch.names(".");
+    assert!(!names.iter().any(|name| name.contains("litmus-tmp")), "{names:?}");
+}
+
+/// A record on a full disk keeps whole lines, and can be gone on with.
+#[test]
+fn a_record_on_a_full_disk_keeps_what_it_has() {
+    let scratch = Scratch::new("full-record");
+    scratch.tests(40);
+    let run = |record: &str| format!("run . -n 20 --seed 1 --format json --record {record}");
+    assert_eq!(scratch.run(&run("whole.jsonl")).0, 0);
+    let blocks = scratch.read("whole.jsonl").len() as u32 / 1024 / 2;
+    let (code, _, error) = scratch.shell(&limited(blocks, &run("r.jsonl")));
+    assert!(code == 74 && !error.contains("bug"), "{code}: {error}");
+    let text = scratch.read("r.jsonl");
+    assert!(text.ends_with('\n') && text.lines().count() > 2, "{text}");
+    let (code, text, error) = scratch.run("report r.jsonl");
+    assert!(code == 2 && error.contains("no end"), "{code}: {text}{error}");
+    let (code, _, error) = scratch.run("run . --resume r.jsonl --format json");
+    assert_eq!(code, 0, "{error}");
+    let lines =
+        |name: &str| scratch.read(name).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let tests = |name: &str| {
+        lines(name)
+            .into_iter()
+            .filter(|line| line.contains("\"kind\":\"test\""))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(tests("r.jsonl"), tests("whole.jsonl"));
+}
+
+/// One exit code for all that cannot be written, by whatever command.
+#[test]
+fn output_that_cannot_be_written_has_one_exit_code() {
+    let scratch = Scratch::new("unwritable");
+    scratch.write("MP.litmus", MP);
+    scratch.write("herd.litmus", "X86 a\n{}\n P0 ;\n MOV [x],$1 ;\nexists (x=1)\n");
+    scratch.write("file", "");
+    assert_eq!(scratch.run("run MP.litmus -n 5 --seed 1 --format json --record r.jsonl").0, 0);
+    for part in 1..=2 {
+        let line = format!(
+            "run MP.litmus -n 5 --seed 1 --format json --shard {part}/2 --record {part}.jsonl"
+        );
+        assert_eq!(scratch.run(&line).0 % 2, 0);
+        let line = format!("gen random --count 65 --shard {part}/2 -o part{part}");
+        assert_eq!(scratch.run(&line).0, 0);
+    }
+    for command in [
+        "run MP.litmus -n 5 --record none/r.jsonl",
+        "report r.jsonl -o file/report",
+        "report r.jsonl -o file",
+        "gen random --count 1 -o file",
+        "gen random --count 1 -o file/suite",
+        "gen random --count 1 --shard 1/2 -o file",
+        "coverage MP.litmus --missing --size 2 -o file",
+        "explain MP.litmus --outcome a=1,b=1 --dot none/a.dot",
+        "explain MP.litmus --outcome a=1,b=1 --svg none/a.svg",
+        "compile MP.litmus --target plan -o none/a.plan",
+        "compile MP.litmus herd.litmus --target plan -o file/folder",
+        "fmt --to litmus herd.litmus -o file",
+        "merge 1.jsonl 2.jsonl -o none/r.jsonl",
+        "merge part1 part2 -o file/suite",
+        "refine wlock --size 3 --record none/r.json",
+    ] {
+        let (code, text, error) = scratch.run(command);
+        assert_eq!(code, 74, "{command}: {text}{error}");
+        assert!(
+            error.contains("cannot be written") && !error.contains("bug"),
+            "{command}: {error}"
+        );
+    }
+    let (code, _, error) = scratch.shell("\"$LITMUS\" allowed MP.litmus > /dev/full");
+    assert!(code == 74 && error.contains("<stdout>"), "{code}: {error}");
+}
+
+/// Runs a command, and kills it after a while, again and again; how often it was killed.
+fn killed(scratch: &Scratch, command: &str, after: impl Iterator<Item = u64>) -> usize {
+    let mut kills = 0;
+    for millis in after {
+        let mut child =
+            scratch.command(command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(millis));
+        // It may be over.
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            kills += 1;
+        }
+        child.wait().unwrap();
+    }
+    kills
+}
+
+#[test]
+fn a_suite_whose_maker_is_killed_goes_on_to_the_same_bytes() {
+    let scratch = Scratch::new("killed-gen");
+    let command = |folder: &str| format!("gen random --count 640 -j 1 -o {folder}");
+    assert_eq!(scratch.run(&command("whole")).0, 0);
+    let kills = killed(&scratch, &command("cut"), (1..14).map(|round| 10 + round * 17 % 120));
+    assert!(kills > 3, "{kills}");
+    let (code, _, error) = scratch.run(&command("cut"));
+    assert_eq!(code, 0, "{error}");
+    let is_whole = |name: &&String| !name.contains("litmus-tmp");
+    let names: Vec<String> = scratch.names("cut").iter().filter(is_whole).cloned().collect();
+    assert_eq!(names, scratch.names("whole"));
+    for name in names {
+        let read = |folder: &str| scratch.read(&format!("{folder}/{name}"));
+        assert_eq!(read("cut"), read("whole"), "{name}");
+    }
+}
+
+#[test]
+fn no_finished_test_of_a_killed_run_is_lost() {
+    let scratch = Scratch::new("killed-run");
+    scratch.tests(60);
+    let run = "run . -n 2000 -j 1 --seed 1 --format json";
+    assert_eq!(scratch.run(&format!("{run} --record whole.jsonl")).0, 0);
+    let count = |name: &str| scratch.read(name).matches("\"kind\":\"test\"").count();
+    let mut known = 0;
+    for round in 0..12 {
+        let option = if scratch.0.join("r.jsonl").exists() { "--resume" } else { "--record" };
+        killed(&scratch, &format!("{run} {option} r.jsonl"), [20 + round * 31 % 150].into_iter());
+        if scratch.0.join("r.jsonl").exists() {
+            let (code, _, error) = scratch.run("report r.jsonl --format json");
+            assert!(code == 2 || code == 0, "{error}");
+            let now = count("r.jsonl");
+            assert!(now >= known, "{now} of {known}");
+            known = now;
+        }
+    }
+    let (code, _, error) = scratch.run(&format!("{run} --resume r.jsonl"));
+    assert_eq!(code, 0, "{error}");
+    let tests = |name: &str| -> Vec<String> {
+        let text = scratch.read(name);
+        let tests = text.lines().filter(|line| line.contains("\"kind\":\"test\""));
+        tests.map(str::to_owned).collect()
+    };
+    assert_eq!(tests("r.jsonl"), tests("whole.jsonl"));
+}
+
+/// Whatever the moment at which it is killed, merging leaves the whole or nothing.
+#[test]
+fn a_merge_that_is_killed_can_be_done_again() {
+    let scratch = Scratch::new("killed-merge");
+    let folder = suite("corerma");
+    for part in 1..=2 {
+        let line = format!(
+            "run {folder} -n 20 --seed 1 --format json --shard {part}/2 --record {part}.jsonl"
+        );
+        assert!(scratch.run(&line).0 <= 2);
+        let line = format!("gen random --count 400 --shard {part}/2 -o part{part}");
+        assert_eq!(scratch.run(&line).0, 0);
+    }
+    let commands = [("merge 1.jsonl 2.jsonl -o ", "r.jsonl"), ("merge part1 part2 -o ", "suite")];
+    for (command, output) in commands {
+        assert!(scratch.run(&format!("{command}whole-{output}")).0 <= 2);
+        for round in 0..12 {
+            let place = format!("{round}-{output}");
+            killed(&scratch, &format!("{command}{place}"), [round * 3].into_iter());
+            if !scratch.0.join(&place).exists() {
+                assert!(scratch.run(&format!("{command}{place}")).0 <= 2);
+            }
+            let same = format!("diff -r {place} whole-{output}");
+            assert_eq!(scratch.shell(&same).0, 0, "{place}");
+        }
+    }
+}
+
+/// Two processes do not write one thing.
+#[test]
+fn what_is_being_written_is_locked() {
+    let scratch = Scratch::new("locked");
+    scratch.tests(20);
+    for (first, second) in [
+        ("gen random --count 6400 -j 1 -o suite", "gen random --count 6400 -j 1 -o suite"),
+        ("run . -n 200000 -j 1 --seed 1 --record r.jsonl", "run . --resume r.jsonl"),
+    ] {
+        let mut child =
+            scratch.command(first).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(400));
+        let (code, _, error) = scratch.run(second);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(error.contains("another process is writing it"), "{second}: {code}: {error}");
+        assert!(code == 74 || code == 65, "{second}: {code}");
+    }
+}
