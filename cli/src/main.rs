@@ -3,6 +3,7 @@
 //! Exit codes are documented in [`exit`]; to follow a command, begin with its file in `commands`, say
 //! [`commands::allowed`].
 
+mod applies;
 mod cache;
 mod commands;
 mod engine;
@@ -28,7 +29,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::Exit;
 use terminal::{ColorChoice, Terminal};
@@ -75,7 +76,7 @@ enum Command {
 fn main() -> ExitCode {
     // Before there is another thread.
     executor::rdma::verbs::prepare_environment();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match parse() {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(refuse(&error).code()),
     };
@@ -90,6 +91,15 @@ fn main() -> ExitCode {
     }));
     let exit = ordered::guard(|| run(arguments)).unwrap_or(Exit::Internal);
     ExitCode::from(exit.code())
+}
+
+/// The command line, in which every option means something.
+fn parse() -> Result<Arguments, clap::Error> {
+    let matches = Arguments::command().try_get_matches()?;
+    if let Some(message) = applies::meaningless(&matches) {
+        return Err(Arguments::command().error(ErrorKind::ArgumentConflict, message));
+    }
+    Arguments::from_arg_matches(&matches)
 }
 
 /// Prints what clap has to say. Help and version were asked for; all else is an error.
