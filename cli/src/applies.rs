@@ -184,12 +184,15 @@ mod tests {
 
     /// Options that mean something wherever their command has them; `*` is for all commands.
     const ALWAYS: &[(&str, &str)] = &[
-        ("*", "color quiet verbose help version format jobs shard models model libraries timeout"),
-        ("allowed", "engine inline witness verdict_only cache"),
-        ("watch", "engine inline witness verdict_only cache"),
+        (
+            "*",
+            "color quiet verbose help version format jobs shard models model libraries timeout patterns list",
+        ),
+        ("allowed", "engine inline witness verdict_only cache fail_fast only"),
+        ("watch", "engine inline witness verdict_only cache fail_fast only"),
         ("explain", "outcome inline solver loops dot svg"),
-        ("run", "backend iterations seed list_faults solver loops record resume"),
-        ("report", "output baseline tests"),
+        ("run", "backend iterations seed list_faults solver loops record resume fail_fast only"),
+        ("report", "output baseline tests only"),
         ("gen pivot", "output size thread_size threads nodes rules cells"),
         ("gen cycles", "output nodes"),
         ("gen random", "output size thread_size threads nodes seed count weights"),
@@ -250,7 +253,8 @@ mod tests {
     /// Each option of each rule, where it means nothing; and the same command with what it is for.
     #[test]
     fn options_without_a_meaning_are_refused() {
-        let values = |id: &str| match id {
+        let values = |path: &str, id: &str| match id {
+            "nodes" if matches!(path, "coverage" | "compare") => " 2",
             "nodes" | "secret_file" | "device" | "models" | "model" | "libraries" => " a",
             "launch" => " local",
             "preset" => " calm",
@@ -305,7 +309,7 @@ mod tests {
             let path = if words[1] == "gen" { words[1..3].join(" ") } else { words[1].to_owned() };
             for id in RULES[rule].options {
                 let long = &longs[&(path.clone(), (*id).to_owned())];
-                let option = format!(" --{long}{}", values(id));
+                let option = format!(" --{long}{}", values(&path, id));
                 let told = refused(&format!("{wrong}{option}"));
                 let begin = format!("--{long} is for ");
                 assert!(

@@ -135,6 +135,20 @@ fn seal(mut json: serde_json::Value) -> String {
     json.to_string()
 }
 
+/// Parts of one number that are whole, and say different things.
+#[test]
+fn parts_in_conflict_are_refused() {
+    let scratch = Scratch::new("conflict");
+    scratch.tests(4);
+    let [one, other] = parts(&scratch, "allowed . --format json", ".json");
+    let mut json: serde_json::Value = serde_json::from_str(&scratch.read(&one)).unwrap();
+    json["results"][0]["complete"] = false.into();
+    json.as_object_mut().unwrap().shift_remove("digest");
+    scratch.write("differs", seal(json));
+    let (code, _, error) = scratch.run(&format!("merge {one} {other} differs"));
+    assert!(code == 65 && error.contains("conflicting-parts"), "{code}: {error}");
+}
+
 #[test]
 fn a_part_of_a_suite_that_was_changed_is_refused() {
     let scratch = Scratch::new("suite-parts");
