@@ -100,7 +100,7 @@ pub fn line(name: &str, text: &str, counts: &[(u64, u64, u64)]) -> Json {
 pub fn record(header: &Json, lines: &[Json]) -> String {
     let mut text = format!("{header}\n");
     lines.iter().for_each(|line| text.push_str(&format!("{line}\n")));
-    text
+    text + "{\"kind\":\"end\",\"ended\":null}\n"
 }
 
 pub const CLEAN: &[(u64, u64, u64)] = &[(0, 0, 990), (1, 1, 10)];

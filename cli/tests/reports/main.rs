@@ -127,8 +127,8 @@ fn small_things_of_the_command_line() {
     scratch.write("file", "");
     // A folder that cannot be made.
     let output = scratch.litmus(&["report", "clean.jsonl", "-o", "file/out", "--mutants", "0"]);
-    assert_eq!(code(&output), 70, "{}", stderr(&output));
-    assert!(!stdout(&output).contains("written:") && stderr(&output).contains("unwritable-report"));
+    assert_eq!(code(&output), 74, "{}", stderr(&output));
+    assert!(!stdout(&output).contains("written:") && stderr(&output).contains("unwritable-file"));
     // JSON has its results, whatever else is asked for.
     for more in [&["-o", "out"][..], &["--baseline", "wrong.jsonl"]] {
         let plain = ["report", "wrong.jsonl", "--format", "json", "--mutants", "0"];

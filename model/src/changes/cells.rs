@@ -98,7 +98,7 @@ fn in_common<'m>(
             row: table.rows.iter().position(is_row)?,
             column: table.columns.iter().position(|other| other == column)?,
         };
-        Some(Found { table: *table, place })
+        Some(Found { table, place })
     };
     tables.iter().filter_map(find).collect()
 }

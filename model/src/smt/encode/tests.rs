@@ -78,7 +78,7 @@ fn a_number_does_not_exclude_any_value() {
     let known = undefined.iter().map(number).collect();
     let rest = beside(CONFLICT, "corerma", &[known]);
     assert!(rest.contains(undefined), "{rest:?}");
-    assert!(!beside(CONFLICT, "corerma", &[undefined.clone()]).contains(undefined));
+    assert!(!beside(CONFLICT, "corerma", std::slice::from_ref(undefined)).contains(undefined));
 }
 
 /// How many outcomes a program of one thread has under a model of one more order.
