@@ -19,14 +19,14 @@ use model::smt::solver::SolverKind;
 use programs::{Program, generate, load, looping, models, number, shrink};
 
 const PROGRAMS: u64 = 200;
-const LOOPS: u64 = 400;
+const LOOPS: u64 = 200;
 /// Z3 takes tens of milliseconds for a program; it gets one in this many.
 const Z3_ONE_IN: u64 = 16;
 /// Where exploration stops; random loops may fill queues, or count, for ever.
 const STATES: u64 = 50_000;
 const STATES_OF_LOOPS: u64 = 3_000;
 /// A loop that goes round for ever without a choice takes long to fill the states.
-const EXPLORED_FOR: Duration = Duration::from_secs(2);
+const EXPLORED_FOR: Duration = Duration::from_millis(500);
 /// A hang becomes an incomplete result, and is counted.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
