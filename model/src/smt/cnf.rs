@@ -34,6 +34,9 @@ impl std::ops::Not for Lit {
     }
 }
 
+/// Of how many literals each two get a clause.
+const FEW: usize = 8;
+
 /// A formula in conjunctive normal form under construction.
 #[derive(Clone, Debug)]
 pub struct Cnf {
@@ -114,10 +117,19 @@ impl Cnf {
 
     /// At most one is true.
     pub fn at_most_one(&mut self, literals: &[Lit]) {
-        for (index, left) in literals.iter().enumerate() {
-            for right in &literals[index + 1..] {
-                self.clause([!*left, !*right]);
+        if literals.len() <= FEW {
+            for (index, left) in literals.iter().enumerate() {
+                for right in &literals[index + 1..] {
+                    self.clause([!*left, !*right]);
+                }
             }
+            return;
+        }
+        // A clause for every two would be many: of each, whether one before it is true.
+        let mut before = Lit::FALSE;
+        for literal in literals {
+            self.clause([!*literal, !before]);
+            before = self.or_all(&[before, *literal]);
         }
     }
 }

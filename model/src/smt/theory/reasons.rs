@@ -20,10 +20,10 @@ impl Evaluation<'_> {
         axioms: &[(AxiomKind, NodeIndex)],
         literals: &dyn Literals,
     ) -> Vec<Vec<Lit>> {
-        let mut found = Vec::new();
+        let (mut found, mut known) = (Vec::new(), FxHashSet::default());
         for (kind, node) in axioms {
             for reason in self.violation_reasons(*kind, *node, literals) {
-                if !found.contains(&reason) {
+                if known.insert(reason.clone()) {
                     found.push(reason);
                 }
             }
@@ -216,10 +216,11 @@ impl Evaluation<'_> {
                 continue;
             }
             is_start = false;
-            for next in 0..size {
-                if !self.holds(node, event, next, stage) {
-                    continue;
-                }
+            let is_final = stage == FINAL || self.plan.nodes[node].is_static;
+            let known = is_final.then(|| self.values[node].successors(event));
+            let all = (!is_final).then_some(0..size).into_iter().flatten();
+            let grown = all.filter(|next| self.holds(node, event, *next, stage));
+            for next in known.into_iter().flatten().chain(grown) {
                 let certain = self.is_certain(node, event, next);
                 let cost = cost + usize::from(!certain);
                 if cost < distance[next] {
