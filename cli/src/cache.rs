@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
+use executor::files;
 use executor::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
@@ -57,6 +58,11 @@ impl Cache {
         }
         fs::create_dir_all(folder)
             .map_err(|error| format!("{}: cannot be used as a cache: {error}", folder.display()))?;
+        // Where nothing can be kept, that is known before anything is asked.
+        let probe = files::unfinished_beside(&folder.join("probe"));
+        probe
+            .and_then(|probe| fs::write(&probe, "").and_then(|()| fs::remove_file(&probe)))
+            .map_err(|error| format!("{}: cannot be written: {error}", folder.display()))?;
         // The version is not enough where litmus itself is changed.
         let built = std::env::current_exe().and_then(fs::metadata).ok().map(|file| {
             let time = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -1,5 +1,6 @@
 //! Libraries by name and from files.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -15,6 +16,7 @@ use model::library::{SHIPPED, load, shipped};
 use model::refine;
 
 use crate::engine::Request;
+use crate::input;
 use crate::models::Models;
 use crate::problem::{Problem, problems};
 
@@ -30,7 +32,8 @@ impl LibraryOption {
     /// The texts of the files, for records. Those that cannot be read are left out: [`LibraryOption::load`] says so.
     pub fn texts(&self) -> Vec<LibraryText> {
         let text = |path: &String| {
-            let text = std::fs::read_to_string(path).ok()?;
+            let bytes = input::small(Path::new(path), LARGEST_FILE).ok()?;
+            let text = String::from_utf8(bytes).ok()?;
             Some(LibraryText { path: path.clone(), hash: hash_text(&text), text })
         };
         self.libraries.iter().filter_map(text).collect()
@@ -175,7 +178,7 @@ pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
     if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
         return loaded(&Source::new(format!("{name}.lib"), *text));
     }
-    if !name.contains(['.', '/']) && !std::path::Path::new(name).exists() {
+    if !name.contains(['.', '/']) && !Path::new(name).exists() {
         let known: Vec<&str> = SHIPPED.iter().map(|(known, _)| *known).collect();
         let message = "expected a shipped library or a file, found neither".to_owned();
         let help = match lang::diagnostic::nearest(name, known.iter().copied()) {

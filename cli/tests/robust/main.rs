@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 
 mod common;
+mod inputs;
 mod parts;
 mod shapes;
 mod writing;

@@ -64,7 +64,10 @@ impl Secret {
     /// # Errors
     /// It cannot be read, or is too short.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
+        let mut text = String::new();
+        // A device may have no end.
+        std::fs::File::open(path)
+            .and_then(|file| file.take(1 << 16).read_to_string(&mut text))
             .map_err(|error| format!("the secret in {} cannot be read: {error}", path.display()))?;
         Self::from_text(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
