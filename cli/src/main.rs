@@ -7,6 +7,7 @@ mod applies;
 mod cache;
 mod commands;
 mod engine;
+mod examples;
 mod exit;
 mod groups;
 mod input;
@@ -95,11 +96,16 @@ fn main() -> ExitCode {
 
 /// The command line, in which every option means something.
 fn parse() -> Result<Arguments, clap::Error> {
-    let matches = Arguments::command().try_get_matches()?;
+    let matches = command().try_get_matches()?;
     if let Some(message) = applies::meaningless(&matches) {
-        return Err(Arguments::command().error(ErrorKind::ArgumentConflict, message));
+        return Err(command().error(ErrorKind::ArgumentConflict, message));
     }
     Arguments::from_arg_matches(&matches)
+}
+
+/// What can be said on the command line.
+fn command() -> clap::Command {
+    examples::with_examples(Arguments::command())
 }
 
 /// Prints what clap has to say. Help and version were asked for; all else is an error.
@@ -132,11 +138,9 @@ fn run(arguments: Arguments) -> Exit {
         Command::Models(arguments) => commands::models::run(&arguments, &mut terminal),
         Command::Devices(arguments) => commands::devices::run(&arguments, &mut terminal),
         Command::Completions(arguments) => {
-            commands::completions::run(&arguments, Arguments::command(), &mut terminal)
+            commands::completions::run(&arguments, command(), &mut terminal)
         }
-        Command::Man(arguments) => {
-            commands::man::run(&arguments, Arguments::command(), &mut terminal)
-        }
+        Command::Man(arguments) => commands::man::run(&arguments, command(), &mut terminal),
     };
     terminal.tell_time();
     exit.raise(terminal.finish());
@@ -149,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
