@@ -81,16 +81,18 @@ const RULES: &[Rule] = &[
     Rule {
         commands: &["allowed", "watch"],
         options: &["max_states"],
-        applies: |given| is(given, "engine", &["explore", "both"]),
-        only_for: "--engine explore and both",
+        applies: |given| is(given, "engine", &["auto", "explore", "both"]),
+        only_for: "--engine auto, explore and both",
     },
     Rule {
         commands: &["allowed", "watch"],
         options: &["solver", "loops"],
         applies: |given| {
-            is(given, "engine", &["smt", "both"]) || has(given, "witness") || has(given, "inline")
+            is(given, "engine", &["auto", "smt", "both"])
+                || has(given, "witness")
+                || has(given, "inline")
         },
-        only_for: "--engine smt and both",
+        only_for: "--engine auto, smt and both",
     },
     Rule {
         commands: &["explain"],
@@ -201,6 +203,7 @@ mod tests {
             "refine",
             "implementation threads calls nodes values plain objects size loops record resume",
         ),
+        ("compare", "output"),
         ("merge", "output"),
         ("agent", "listen secret_file memory queue_pairs once"),
         ("compile", "target output"),
@@ -278,7 +281,7 @@ mod tests {
             ),
             ("litmus devices --nodes b --launch ssh", "litmus devices --nodes b", 3),
             ("litmus devices", "litmus devices --nodes b", 4),
-            ("litmus allowed x", "litmus allowed x --engine both", 5),
+            ("litmus allowed x --engine smt", "litmus allowed x", 5),
             ("litmus allowed x --engine explore", "litmus allowed x --engine explore --witness", 6),
             ("litmus watch x --engine explore", "litmus watch x", 6),
             (
