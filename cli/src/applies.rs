@@ -199,11 +199,11 @@ mod tests {
         ("gen cycles", "output nodes"),
         ("gen random", "output size thread_size threads nodes seed count weights"),
         ("coverage", "missing output"),
+        ("compare", "output"),
         (
             "refine",
             "implementation threads calls nodes values plain objects size loops record resume",
         ),
-        ("compare", "output"),
         ("merge", "output"),
         ("agent", "listen secret_file memory queue_pairs once"),
         ("compile", "target output"),

@@ -9,7 +9,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::Outcome;
-use model::allowed::{Allowed, Options, Question, undefined_calls};
+use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
 use model::machine::{self, Variant};
 use model::smt::solver::{Limits, SolverKind};
 use model::verdict::{self, Checked, Verdict};
@@ -140,7 +140,7 @@ impl Refusal {
     fn from_diagnostics(diagnostics: Vec<Diagnostic>) -> Self {
         match diagnostics.first() {
             Some(first) if first.code == "undefined-call" => Self::Undefined(diagnostics),
-            Some(first) if first.code == "too-many-values" => {
+            Some(first) if first.code == "too-many-values" || first.code == LIMIT => {
                 Self::Unsupported(first.message.clone())
             }
             _ => Self::Bad(diagnostics),

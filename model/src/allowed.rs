@@ -141,6 +141,10 @@ impl<'a> Question<'a> {
     pub(crate) fn encode_diagnostic(&self, error: &EncodeError) -> Diagnostic {
         let at = Span::default();
         match error {
+            EncodeError::Limit => {
+                let message = "the time limit was reached before the program was encoded";
+                Diagnostic::error(LIMIT, at, message)
+            }
             EncodeError::NoModificationOrder => {
                 let model = &self.model.name;
                 let message =
@@ -228,6 +232,9 @@ impl<'a> Question<'a> {
         })
     }
 }
+
+/// The code of what a limit kept from being answered: nothing is wrong, and something unknown.
+pub const LIMIT: &str = "limit-reached";
 
 /// The codes of misuses of libraries.
 pub const MISUSES: [&str; 5] =

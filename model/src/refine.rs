@@ -18,7 +18,7 @@ use lang::library::Library;
 use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
-use crate::allowed::{MISUSES, Options, Question};
+use crate::allowed::{LIMIT, MISUSES, Options, Question};
 use crate::bound::Loops;
 use crate::explain::explain;
 use crate::smt::Found;
@@ -155,14 +155,25 @@ impl Refinement {
             }
             Err(errors) => return Err(first(errors)),
         };
-        let allowed = spec.allowed(options).map_err(first)?;
+        let is_limit = |errors: &[Diagnostic]| errors.iter().any(|error| error.code == LIMIT);
+        let allowed = match spec.allowed(options) {
+            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(first(errors))),
+            allowed => allowed.map_err(first)?,
+        };
         if !allowed.complete {
             return Ok(Answer::Unknown(allowed.reason.unwrap_or_default()));
         }
         let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
         let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
-        let mut session = lower.session(options, |_| true).map_err(first)?;
-        let cut_off = !matches!(lower.loops(options).map_err(first)?, Loops::Within(_));
+        let mut session = match lower.session(options, |_| true) {
+            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(first(errors))),
+            session => session.map_err(first)?,
+        };
+        let loops = match lower.loops(options) {
+            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(first(errors))),
+            loops => loops.map_err(first)?,
+        };
+        let cut_off = !matches!(loops, Loops::Within(_));
         let within = session.counted();
         if matches!(session.find(&within), Found::Nothing) {
             return Ok(Answer::Nothing);

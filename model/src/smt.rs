@@ -117,7 +117,7 @@ impl<'a> Session<'a> {
         is_beyond: bool,
     ) -> Result<Self, EncodeError> {
         let extra = Extra::new();
-        let encoding = Encoding::new(skeleton, plan, observables, &extra)?;
+        let encoding = Encoding::new(skeleton, plan, observables, &extra, limits)?;
         let solver = start(&encoding, kind, limits);
         let mut axioms = partial_orders(plan);
         for (index, axiom) in model.axioms.iter().enumerate() {
@@ -170,7 +170,15 @@ impl<'a> Session<'a> {
             for (value, values) in missing {
                 self.extra.entry(value).or_default().extend(values);
             }
-            self.encoding = Encoding::new(self.skeleton, self.plan, self.shown, &self.extra)?;
+            let limits = &self.solver_kind.1;
+            let encoding = Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, limits);
+            self.encoding = match encoding {
+                Err(EncodeError::Limit) => {
+                    self.incomplete = true;
+                    break;
+                }
+                encoding => encoding?,
+            };
             self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
         }
         Ok(())
@@ -223,8 +231,15 @@ impl<'a> Session<'a> {
         take: &mut dyn FnMut(&Consistent<'_>) -> Vec<Vec<Lit>>,
     ) -> Answer {
         let statistics = &mut self.statistics;
+        let limits = &self.solver_kind.1;
+        let mut is_given_up = false;
         let answer = self.solver.solve(assumptions, &mut |is_true| {
             statistics.solves += 1;
+            // Solvers look at limits themselves, but a candidate may take long.
+            if limits.reached() {
+                is_given_up = true;
+                return Vec::new();
+            }
             let candidate = Candidate { encoding: &self.encoding, is_true };
             self.evaluation.update(candidate.encoding.facts(is_true));
             let (plan, evaluation) = (self.plan, &self.evaluation);
@@ -248,6 +263,7 @@ impl<'a> Session<'a> {
             let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
             lemmas.into_iter().map(negated).collect()
         });
+        let answer = if is_given_up { Answer::Unknown } else { answer };
         self.statistics.solves += u64::from(answer != Answer::Satisfiable);
         answer
     }

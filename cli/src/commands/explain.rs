@@ -9,7 +9,7 @@ use clap::Args;
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::source::Source;
-use model::allowed::Question;
+use model::allowed::{LIMIT, Question};
 use model::explain::{Explanation, Reason, explain};
 use serde_json::json;
 
@@ -92,9 +92,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal) -> Exit {
-    let is_bug = errors.iter().any(|error| error.code == "engine-unsound");
+    let has = |code: &str| errors.iter().any(|error| error.code == code);
+    let exit = match () {
+        () if has("engine-unsound") => Exit::Internal,
+        () if has(LIMIT) => Exit::Unknown,
+        () => Exit::BadInput,
+    };
     show_problems(&problems(source, errors), terminal);
-    if is_bug { Exit::Internal } else { Exit::BadInput }
+    exit
 }
 
 fn explain_under(
