@@ -436,12 +436,10 @@ fn possibly_undefined(skeleton: &Skeleton, read: impl Fn(usize) -> bool) -> Vec<
     }
 }
 
+type Possible = (Vec<BTreeSet<u64>>, Vec<bool>);
+
 /// Which values each expression may take, as far as the limit allows, and where it was cut off.
-fn possible_values(
-    skeleton: &Skeleton,
-    extra: &Extra,
-    until: &Limits,
-) -> (Vec<BTreeSet<u64>>, Vec<bool>) {
+fn possible_values(skeleton: &Skeleton, extra: &Extra, until: &Limits) -> Possible {
     let count = skeleton.values.len();
     let mut domains: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); count];
     for (id, values) in extra {
@@ -452,7 +450,6 @@ fn possible_values(
     loop {
         let mut changed = false;
         for (index, value) in skeleton.values.iter().enumerate() {
-            // The formula is given up then.
             if index.is_multiple_of(64) && until.reached() {
                 return (domains, is_cut);
             }
