@@ -9,6 +9,7 @@ pub mod completions;
 pub mod coverage;
 pub mod devices;
 pub mod explain;
+pub mod explain_code;
 pub mod fmt;
 pub mod generate;
 pub mod man;

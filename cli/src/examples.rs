@@ -36,6 +36,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
         ],
     ),
+    ("explain-code", &[("litmus explain-code wrong-home-node", "what does this diagnostic mean?")]),
     (
         "run",
         &[
