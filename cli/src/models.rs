@@ -134,12 +134,12 @@ impl Models {
             let found = if is_model_file(name) {
                 self.file(name, source)
             } else {
-                self.shipped(name).ok_or_else(|| unknown_in_header(name, source))
+                self.shipped(name).ok_or_else(|| Box::new(unknown_in_header(name, source)))
             };
             match found {
                 Ok(model) if models.iter().any(|known| known.identity == model.identity) => {}
                 Ok(model) => models.push(model),
-                Err(error) => errors.push(error),
+                Err(error) => errors.push(*error),
             }
         }
         if errors.is_empty() { Ok(models) } else { Err(errors) }
@@ -164,7 +164,7 @@ impl Models {
     }
 
     /// The model in a file that a test's header names.
-    fn file(&self, name: &str, source: &Source) -> Result<Arc<LoadedModel>, Diagnostic> {
+    fn file(&self, name: &str, source: &Source) -> Result<Arc<LoadedModel>, Box<Diagnostic>> {
         let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
         let path = folder.join(name).to_string_lossy().into_owned();
         let mut known = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,7 +176,9 @@ impl Models {
         known.entry(path.clone()).or_insert_with(load).clone().map_err(|why| {
             let message = format!("the model `{name}` of the header cannot be used: {why}");
             let error = Diagnostic::error("unusable-model-file", in_header(name, source), message);
-            error.help(format!("`litmus check {}` says what is wrong with it", quote(&path)))
+            Box::new(
+                error.help(format!("`litmus check {}` says what is wrong with it", quote(&path))),
+            )
         })
     }
 }

@@ -199,7 +199,6 @@ fn nearest(
 }
 
 /// Compares executions that the axioms allow for which `keep` says so; whether the search came to its end.
-
 fn candidates(
     question: &Question<'_>,
     options: &Options,
