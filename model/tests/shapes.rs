@@ -90,8 +90,11 @@ fn in_three() -> Model {
     with_tables(&(cpu + &ippo + &nic), "ippo", "(cpu | nic)")
 }
 
+/// The cells of a table: table, row, column, and what stands there.
+type Cells = Vec<(String, String, String, Cell)>;
+
 /// What changes of cells do, by what is taken or added: the number of table, row and column, with the changed cell.
-fn by_name(model: &Model) -> Vec<(String, Vec<(String, String, String, Cell)>)> {
+fn by_name(model: &Model) -> Vec<(String, Cells)> {
     let edits = |change: &Change| {
         let cell = change.cell()?;
         let edited = |place: &changes::InTable| {
