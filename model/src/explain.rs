@@ -6,9 +6,12 @@
 mod axiom;
 mod cycle;
 mod dot;
+mod json;
+mod names;
 mod picture;
 mod steps;
 mod text;
+mod weak;
 mod words;
 
 use lang::cat::model::AxiomKind;
@@ -25,8 +28,9 @@ use crate::smt::{Found, Next, Session};
 
 pub use axiom::Shape;
 pub use cycle::Step;
-pub use picture::STYLE;
+pub use picture::{Area, Curve, Drawing, DrawnArrow, DrawnCard, Kind, Look, Point, STYLE};
 pub use steps::{Chain, EndWords, StepWords};
+pub use weak::{NotKept, TableCell, Weakness};
 
 /// An edge between events.
 type Edge = (compiler::skeleton::EventId, compiler::skeleton::EventId);

@@ -41,23 +41,27 @@ pub struct Arguments {
     inline: InlineOption,
     #[command(flatten)]
     solver: SolverOptions,
-    /// Write the execution as a graph in the DOT language to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
-    dot: Option<PathBuf>,
-    /// Draw the execution into a file, or - for standard output
+    /// Draw the execution into an SVG file, or - for standard output
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Draw the execution as a TikZ picture for LaTeX
+    #[arg(long, value_name = "FILE")]
+    tikz: Option<PathBuf>,
+    /// Write the execution as a graph in the DOT language
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
     #[command(flatten)]
     format: FormatOption,
 }
 
 /// Explains.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    let drawings = [&arguments.svg, &arguments.tikz, &arguments.dot];
     let is_stdout =
-        |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str() == "-");
-    if is_stdout(&arguments.dot) && is_stdout(&arguments.svg) {
+        |path: &&&Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    if drawings.iter().filter(is_stdout).count() > 1 {
         return terminal
-            .usage_error("only one of --dot and --svg can be written to standard output");
+            .usage_error("only one of --svg, --tikz and --dot can be written to standard output");
     }
     let models = match choose_models(arguments.model.as_slice(), terminal) {
         Ok(models) => models,
@@ -143,13 +147,15 @@ fn show(
 ) -> Exit {
     let mut exit = Exit::Fine;
     let mut is_text_wanted = true;
-    let drawings = [
-        (&arguments.dot, explanation.dot(source)),
-        (&arguments.svg, arguments.svg.as_ref().and_then(|_| explanation.svg(source))),
+    type Draw<'q> = fn(&Explanation<'q>, &Source) -> Option<String>;
+    let drawings: [(&Option<PathBuf>, Draw<'_>); 3] = [
+        (&arguments.svg, Explanation::svg),
+        (&arguments.tikz, Explanation::tikz),
+        (&arguments.dot, Explanation::dot),
     ];
-    for (path, drawing) in drawings {
+    for (path, draw) in drawings {
         let Some(path) = path else { continue };
-        let Some(drawing) = drawing else {
+        let Some(drawing) = draw(explanation, source) else {
             terminal.note("there is no execution to draw");
             continue;
         };

@@ -57,7 +57,7 @@ impl Explanation<'_> {
     /// The cycle in words, if an axiom forbids the outcome.
     pub fn chain(&self, source: &Source) -> Option<Chain> {
         let Reason::Broken(broken) = &self.reason else { return None };
-        let words = Words { question: self.question, source, execution: &broken.execution };
+        let words = Words::new(self.question, source, &broken.execution);
         let last = broken.steps.last()?;
         let shape = broken.shape();
         let steps = broken.steps.iter().filter(|_| shape != Shape::Event);

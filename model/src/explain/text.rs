@@ -1,9 +1,11 @@
-//! Explanations as text and JSON.
+//! Explanations as text.
 
 use std::fmt::Write;
 
+use compiler::skeleton::EventId;
 use lang::source::Source;
 
+use super::weak::Weakness;
 use super::words::Words;
 use super::{Broken, Explanation, Reason, Shape};
 use crate::execution::Execution;
@@ -42,11 +44,11 @@ impl Explanation<'_> {
         out
     }
 
-    fn words<'a>(&'a self, source: &'a Source, execution: &'a Execution) -> Words<'a> {
-        Words { question: self.question, source, execution }
+    pub(super) fn words<'a>(&'a self, source: &'a Source, execution: &'a Execution) -> Words<'a> {
+        Words::new(self.question, source, execution)
     }
 
-    fn outcome(&self, execution: &Execution) -> String {
+    pub(super) fn outcome(&self, execution: &Execution) -> String {
         let names = self.question.test.observables.iter();
         let pairs = names
             .zip(&execution.outcome.0)
@@ -62,9 +64,62 @@ impl Explanation<'_> {
     ) -> std::fmt::Result {
         let model = &self.question.model.name;
         writeln!(out, "allowed under {model}: {}\n", self.outcome(execution))?;
-        writeln!(out, "This execution shows it:")?;
+        if let Some(weakness) = self.weakness() {
+            self.weak(source, execution, &weakness, out)?;
+        }
+        writeln!(out, "\nAll events of this execution, thread by thread:")?;
         self.events(source, execution, out)?;
         self.edges(source, execution, out)
+    }
+
+    fn weak(
+        &self,
+        source: &Source,
+        execution: &Execution,
+        weakness: &Weakness,
+        out: &mut String,
+    ) -> std::fmt::Result {
+        let words = self.words(source, execution);
+        if weakness.cycle.is_empty() {
+            writeln!(out, "Steps one after the other, as in the program, give it:\n")?;
+            return self.order(&words, weakness, out);
+        }
+        writeln!(
+            out,
+            "Steps one after the other, as in the program, do not give it. Not kept in order:\n"
+        )?;
+        for lost in &weakness.not_kept {
+            writeln!(out, "  {}", words.pair(&lost.step))?;
+            writeln!(out, "    {}", words.why_not_kept(lost))?;
+        }
+        let mut way = String::new();
+        for step in &weakness.cycle {
+            write!(way, "{} →{} ", words.label(step.from), step.relation)?;
+        }
+        let first = weakness.cycle.first().map(|step| words.label(step.from));
+        writeln!(out, "\nIf it were, this would be a cycle:\n")?;
+        writeln!(out, "  {way}{}\n", first.unwrap_or_default())?;
+        writeln!(out, "An order of all events that the model allows:\n")?;
+        self.order(&words, weakness, out)
+    }
+
+    fn order(&self, words: &Words<'_>, weakness: &Weakness, out: &mut String) -> std::fmt::Result {
+        let own = |event: &EventId| self.question.skeleton.event(*event).thread;
+        let mut done: Vec<EventId> = Vec::new();
+        for event in &weakness.order {
+            if let Some(thread) = own(event) {
+                let (label, text) = (words.label(*event), words.statement_text(*event));
+                let number = done.iter().filter(|event| own(event).is_some()).count() + 1;
+                write!(out, "  {number:>2}  thread {}  {label:<16}  {text}", thread.number())?;
+                // What the program has later, and has happened already.
+                let overtaken = |other: &&EventId| *other > event && own(other) == Some(thread);
+                let earlier = done.iter().filter(overtaken).min();
+                let note = earlier.map(|earlier| format!("  (after {})", words.label(*earlier)));
+                writeln!(out, "{}", note.unwrap_or_default())?;
+            }
+            done.push(*event);
+        }
+        Ok(())
     }
 
     fn broken(&self, source: &Source, broken: &Broken, out: &mut String) -> std::fmt::Result {
@@ -142,91 +197,6 @@ impl Explanation<'_> {
             writeln!(out, "  {name}: {}", shown.join("; "))?;
         }
         Ok(())
-    }
-
-    /// The explanation as JSON: verdict, axiom, steps, events and relations.
-    pub fn json(&self, source: &Source) -> serde_json::Value {
-        use serde_json::json;
-        let mut value = match &self.reason {
-            Reason::Witness(_) => json!({ "verdict": "allowed" }),
-            Reason::NoCandidate(_) => json!({ "verdict": "forbidden", "reason": "no-candidate" }),
-            Reason::Proved(_) => json!({ "verdict": "forbidden", "reason": "proved" }),
-            Reason::Misused(misuse) => json!({
-                "verdict": "forbidden",
-                "reason": "not-well-formed",
-                "code": misuse.code,
-                "message": misuse.message,
-                "line": source.line_column(misuse.span.start).0,
-            }),
-            Reason::Unknown(why) => json!({ "verdict": "unknown", "reason": why }),
-            Reason::Broken(broken) => self.broken_json(source, broken),
-        };
-        value["test"] = json!(self.question.test.name);
-        value["model"] = json!(self.question.model.name);
-        if let Reason::Witness(execution) | Reason::Broken(Broken { execution, .. }) = &self.reason
-        {
-            value["execution"] = self.execution_json(source, execution);
-        }
-        value
-    }
-
-    fn broken_json(&self, source: &Source, broken: &Broken) -> serde_json::Value {
-        use serde_json::json;
-        let words = self.words(source, &broken.execution);
-        let shape = broken.shape();
-        let steps = broken.steps.iter().filter(|_| shape != Shape::Event);
-        let steps: Vec<_> = steps
-            .map(|step| {
-                json!({
-                    "from": step.from.0,
-                    "to": step.to.0,
-                    "relation": step.relation,
-                    "because": words.because(step),
-                })
-            })
-            .collect();
-        json!({
-            "verdict": "forbidden",
-            "reason": "axiom",
-            "axiom": broken.axiom,
-            "axioms": broken.all_axioms,
-            "says": self.comment(broken),
-            "shape": shape,
-            "steps": steps,
-            "end": broken.steps.last().map(|step| step.to.0),
-            "ending": self.ending(broken),
-        })
-    }
-
-    fn execution_json(&self, source: &Source, execution: &Execution) -> serde_json::Value {
-        use serde_json::json;
-        let words = self.words(source, execution);
-        let events: Vec<_> = execution
-            .events
-            .iter()
-            .map(|happening| {
-                let event = self.question.skeleton.event(happening.event);
-                json!({
-                    "id": happening.event.0,
-                    "label": words.label(happening.event),
-                    "stamp": event.stamp.name(),
-                    "thread": event.thread.map(lang::program::ThreadId::number),
-                    "line": source.line_column(event.span.start).0,
-                    "action": words.action(happening.event),
-                })
-            })
-            .collect();
-        let relations: serde_json::Map<String, serde_json::Value> = named_relations(execution)
-            .into_iter()
-            .map(|(name, pairs)| {
-                let pairs: Vec<[usize; 2]> = pairs.iter().map(|(a, b)| [a.0, b.0]).collect();
-                (name.to_owned(), json!(pairs))
-            })
-            .collect();
-        let names = self.question.test.observables.iter().zip(&execution.outcome.0);
-        let outcome: serde_json::Map<String, serde_json::Value> =
-            names.map(|(name, value)| (name.name.clone(), json!(value))).collect();
-        json!({ "outcome": outcome, "events": events, "relations": relations })
     }
 }
 

@@ -1,10 +1,13 @@
 //! Events and edges in words that an engineer follows.
 
+use std::collections::BTreeMap;
+
 use compiler::skeleton::{Event, EventId, Stamp};
 use lang::outcome::Value;
 use lang::source::Source;
 
-use super::Step;
+use super::names::names;
+use super::{NotKept, Step};
 use crate::allowed::Question;
 use crate::execution::Execution;
 
@@ -13,9 +16,20 @@ pub struct Words<'a> {
     pub question: &'a Question<'a>,
     pub source: &'a Source,
     pub execution: &'a Execution,
+    names: BTreeMap<EventId, String>,
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
+    /// Words for an execution of a question whose test has this text.
+    pub fn new(question: &'a Question<'a>, source: &'a Source, execution: &'a Execution) -> Self {
+        Self { question, source, execution, names: names(question, execution) }
+    }
+
+    /// What the model calls an event.
+    pub fn name(&self, id: EventId) -> &str {
+        self.names.get(&id).map_or_else(|| self.event(id).stamp.name(), String::as_str)
+    }
+
     fn event(&self, id: EventId) -> &Event {
         self.question.skeleton.event(id)
     }
@@ -42,22 +56,41 @@ impl Words<'_> {
         happening.map_or((None, None), |happening| (happening.read, happening.written))
     }
 
-    /// A label for tables and drawings: `aNRW z=1`.
+    /// An event in short: `nrW z=1`, by the model's name for it.
     pub fn label(&self, id: EventId) -> String {
         let event = self.event(id);
-        let stamp = event.stamp.name();
+        let name = self.name(id);
         let place = event.location.map_or(String::new(), |_| self.location(event));
         match self.values(id) {
-            (Some(read), Some(written)) => format!("{stamp} {place}:{read}→{written}"),
+            (Some(read), Some(written)) => format!("{name} {place}:{read}→{written}"),
             (Some(value), None) | (None, Some(value)) if place.is_empty() => {
-                format!("{stamp} {value}")
+                format!("{name} {value}")
             }
-            (Some(value), None) | (None, Some(value)) => format!("{stamp} {place}={value}"),
-            (None, None) => match event.node {
-                Some(node) => format!("{stamp}_{}", node.0),
-                None => stamp.to_owned(),
+            (Some(value), None) | (None, Some(value)) => format!("{name} {place}={value}"),
+            (None, None) if event.origin.method.is_some() => format!("{name} {}", self.call(id)),
+            (None, None) => match (event.node, event.id) {
+                (Some(node), _) => format!("{name}({})", node.0),
+                (None, Some(work)) => {
+                    format!("{name}({})", self.question.test.program.work_ids[work.0])
+                }
+                (None, None) => name.to_owned(),
             },
         }
+    }
+
+    /// A statement without what its result is assigned to: `Acq(l)`.
+    fn call(&self, id: EventId) -> String {
+        let text = self.statement_text(id);
+        match text.split_once(":=") {
+            Some((target, call)) if !target.contains('(') => call.trim().to_owned(),
+            _ => text,
+        }
+    }
+
+    /// The text of an event's statement.
+    pub fn statement_text(&self, id: EventId) -> String {
+        let text = self.source.text.get(self.event(id).span.range()).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// What happens, without who does it: "the NIC writes z = 1 on node 2".
@@ -107,12 +140,71 @@ impl Words<'_> {
     pub fn statement(&self, id: EventId) -> String {
         let event = self.event(id);
         let (line, _) = self.source.line_column(event.span.start);
-        let text = self.source.text.get(event.span.range()).unwrap_or_default();
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = self.statement_text(id);
         match event.thread {
             Some(thread) => format!("thread {}, line {line}: `{text}`", thread.number()),
             None => "before the program starts".to_owned(),
         }
+    }
+
+    /// A pair of events in brackets, with their statements: `[nrW x → lR y]  thread 1: …`.
+    pub fn pair(&self, step: &Step) -> String {
+        let short = |id: EventId| match self.event(id).location {
+            Some(_) => format!("{} {}", self.name(id), self.location(self.event(id))),
+            None => self.label(id),
+        };
+        let place = |id: EventId| {
+            let (line, _) = self.source.line_column(self.event(id).span.start);
+            format!("`{}` (line {line})", self.statement_text(id))
+        };
+        let (from, to) = (step.from, step.to);
+        let threads = [from, to].map(|id| self.event(id).thread);
+        let both = match threads {
+            [Some(one), Some(other)] if one != other => {
+                format!(
+                    "thread {}: {}; thread {}: {}",
+                    one.number(),
+                    place(from),
+                    other.number(),
+                    place(to)
+                )
+            }
+            [Some(one), Some(_)] if self.event(from).operation == self.event(to).operation => {
+                format!("thread {}: {}", one.number(), place(from))
+            }
+            [Some(one), _] => {
+                format!("thread {}: {}, then {}", one.number(), place(from), place(to))
+            }
+            _ => String::new(),
+        };
+        format!("[{} → {}]  {both}", short(from), short(to))
+    }
+
+    /// Why the model does not keep a pair in order.
+    pub fn why_not_kept(&self, lost: &NotKept) -> String {
+        let (from, to) = (self.event(lost.step.from), self.event(lost.step.to));
+        let model = &self.question.model.name;
+        let Some(cell) = &lost.cell else {
+            return match lost.step.relation.rsplit('.').next().unwrap_or_default() {
+                "po" => format!("no rule of {model} keeps these in program order"),
+                "rf" if from.thread == to.thread => {
+                    "rf within a thread: it reads its own write before others do".to_owned()
+                }
+                relation => format!("{model} does not order events by this {relation}"),
+            };
+        };
+        let name = format!("{}[{}, {}]", cell.table, cell.row, cell.column);
+        let Some((letter, relation)) = &cell.only_where else {
+            return format!("{name} is `·`: never kept");
+        };
+        let why = match (from.node, to.node) {
+            (Some(one), Some(other)) if one != other => {
+                format!("different queue pairs, towards node {} and node {}", one.0, other.0)
+            }
+            (None, _) | (_, None) => "one of them is on no queue pair".to_owned(),
+            _ => format!("{relation} does not relate them"),
+        };
+        format!("{name} is `{letter}`, kept only within {relation}: {why}")
     }
 
     /// Why the first event of a step comes before the second.
