@@ -34,7 +34,7 @@ impl Groups {
     }
 
     /// How many tests are in a column.
-    pub fn count(&self, column: usize) -> usize {
+    fn count(&self, column: usize) -> usize {
         self.tests.values().filter(|own| **own == column).count()
     }
 

@@ -1,19 +1,24 @@
 //! Reports as pages: HTML, Markdown and JUnit by templates, all from the report's data.
 //!
 //! Everything that comes from records is escaped by the environment: for HTML and XML as such, for Markdown by
-//! backslashes. Only pictures and styles, which are made here, are not.
+//! backslashes. Only pictures and styles, which are made here, are not. HTML is well-formed XML too.
 
-use executor::reports::data::{Report, groups};
+mod cards;
+mod text;
+
+use executor::reports::data::Report;
 use executor::reports::percent;
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, context};
 use serde::Serialize;
 
-/// How many findings are shown in full, and how many at all.
-const FINDINGS: (usize, usize) = (60, 1000);
-/// How many outcomes of a test's histogram are shown, in reports with few tests and with many.
+use text::{code, fence, markdown, numbered, thousands, xml};
+
+/// How many cards of violating programs there are at most; the others are in the table of causes, and all in the JSON.
+const CARDS: usize = 200;
+/// How many outcomes of a test's histogram are shown, in reports with few programs and with many.
 const ROWS: (usize, usize) = (256, 24);
-/// From how many tests on there are many.
+/// From how many programs on there are many.
 const MANY: usize = 1000;
 
 const GLOSSARY: &str = include_str!("../../docs/glossary.md");
@@ -40,9 +45,12 @@ impl Pages {
         environment.add_filter("thousands", thousands);
         environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
         environment.add_filter("fence", |text: &str| Value::from_safe_string(fence(text)));
-        environment.add_template("report.html", include_str!("../templates/report.html"))?;
-        environment.add_template("report.md", include_str!("../templates/report.md"))?;
-        environment.add_template("junit.xml", include_str!("../templates/junit.xml"))?;
+        environment.add_filter("numbered", |text: &str| Value::from_safe_string(numbered(text)));
+        environment.add_filter("letter", letter);
+        environment.add_filter("mark", mark);
+        for (name, text) in TEMPLATES {
+            environment.add_template(name, text)?;
+        }
         Ok(Self { environment })
     }
 
@@ -71,17 +79,61 @@ impl Pages {
     }
 
     fn page(&self, template: &str, report: &Report) -> Result<String, Error> {
-        let rows = if report.tests.len() > MANY { ROWS.1 } else { ROWS.0 };
+        let rows = if report.programs.len() > MANY { ROWS.1 } else { ROWS.0 };
+        let subjects: Vec<usize> = report.subjects().map(|(index, _)| index).collect();
         self.environment.get_template(template)?.render(context! {
             report => Serde(report),
-            groups => Serde(groups(report)),
+            several => report.runs.len() > 1,
+            subjects => subjects,
+            columns => cards::columns(report),
+            listing => Serde(cards::listing(report)),
+            cards => Serde(cards::cards(report, CARDS)),
+            listed => Serde(cards::programs(report)),
+            groups => Serde(cards::groups(report)),
+            skips => Serde(report.skips_by_reason()),
             glossary => Serde(glossary(GLOSSARY)),
             style => include_str!("../templates/report.css"),
             picture_style => model::explain::STYLE,
-            full_findings => FINDINGS.0,
-            most_findings => FINDINGS.1,
             most_rows => rows,
         })
+    }
+}
+
+/// The templates, by the names that they call each other by.
+const TEMPLATES: [(&str, &str); 11] = [
+    ("report.html", include_str!("../templates/report.html")),
+    ("macros.html", include_str!("../templates/macros.html")),
+    ("comparison.html", include_str!("../templates/comparison.html")),
+    ("violations.html", include_str!("../templates/violations.html")),
+    ("tested.html", include_str!("../templates/tested.html")),
+    ("orders.html", include_str!("../templates/orders.html")),
+    ("tests.html", include_str!("../templates/tests.html")),
+    ("details.html", include_str!("../templates/details.html")),
+    ("report.md", include_str!("../templates/report.md")),
+    ("violations.md", include_str!("../templates/violations.md")),
+    ("junit.xml", include_str!("../templates/junit.xml")),
+];
+
+/// What stands beside the color of a bar, for those who do not see colors.
+fn letter(kind: &str) -> &'static str {
+    match kind {
+        "sc" => "S",
+        "weak" => "W",
+        "allowed" => "A",
+        "forbidden" => "F",
+        _ => "?",
+    }
+}
+
+/// The mark of a cell of an order table.
+fn mark(evidence: &str) -> &'static str {
+    match evidence {
+        "broken" => "✗",
+        "explains" => "≈",
+        "kept" => "✓",
+        "quiet" => "○",
+        "untested" => "?",
+        _ => "·",
     }
 }
 
@@ -103,78 +155,6 @@ fn write_escaped(out: &mut Output<'_>, state: &mut State, value: &Value) -> Resu
         _ => value.to_string(),
     };
     out.write_str(&text).map_err(Error::from)
-}
-
-/// Text for XML and HTML. Characters that XML cannot have, not even escaped, are replaced.
-fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(character),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Text for Markdown, in a table too.
-fn markdown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if "\\`*_{}[]<>#|~".contains(character) {
-            out.push('\\');
-            out.push(character);
-        } else if character.is_control() {
-            out.push(' ');
-        } else {
-            out.push(character);
-        }
-    }
-    out
-}
-
-/// The shortest row of backticks that a text does not have, from a length on.
-fn ticks(text: &str, least: usize) -> String {
-    let mut ticks = "`".repeat(least);
-    while text.contains(&ticks) {
-        ticks.push('`');
-    }
-    ticks
-}
-
-/// Code in a line of Markdown.
-fn code(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let ticks = ticks(&text, 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    // A bar would end a cell of a table, in code too.
-    format!("{ticks}{pad}{}{pad}{ticks}", text.replace('|', "\\|"))
-}
-
-/// Lines of code in Markdown.
-fn fence(text: &str) -> String {
-    let ticks = ticks(text, 3);
-    format!("{ticks}\n{}\n{ticks}", text.trim_end())
-}
-
-/// `1 234 567`, with narrow spaces.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[derive(Serialize)]
@@ -207,15 +187,6 @@ fn glossary(text: &str) -> Vec<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn escapes() {
-        assert_eq!(xml("<script>&\"'\u{1}"), "&lt;script&gt;&amp;&quot;&#39;\u{fffd}");
-        assert_eq!(markdown("a|b <i>\nc"), "a\\|b \\<i\\> c");
-        assert_eq!(code("a`b|c"), "``a`b\\|c``");
-        assert_eq!(fence("```\nx"), "````\n```\nx\n````");
-        assert_eq!(thousands(1_234_567), "1\u{202f}234\u{202f}567");
-    }
 
     #[test]
     fn the_glossary_is_read() {

@@ -302,7 +302,7 @@ mod tests {
     fn lines_fit_terminals() {
         let look =
             |width| Look { color: false, error_color: false, quiet: false, verbose: 0, width };
-        let line = "  conforms on 214 tests · 0 violations · 31 allowed outcomes never seen";
+        let line = "  conforms · 214 programs that forbid something: 0 violations; 31 more";
         assert_eq!(look(None).fit(line), format!("{line}\n"));
         for width in [80, 40] {
             let text = look(Some(width)).fit(line);

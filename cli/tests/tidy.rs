@@ -206,7 +206,8 @@ fn headings(text: &str) -> Vec<String> {
         let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         Some(kept.map(|c| if c == ' ' { '-' } else { c }).collect())
     };
-    text.lines().filter_map(heading).collect()
+    let anchors = text.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    text.lines().filter_map(heading).chain(anchors.map(str::to_owned)).collect()
 }
 
 /// Where one of the words stands in the code of a file: not in comments, text, or longer words.

@@ -98,6 +98,7 @@ pub fn measure(
         blocked: seen.blocked,
         assume_failed: seen.assume_failed,
         unfinished: seen.unfinished,
+        seconds: None,
         notes: seen.notes.clone(),
         outcomes: states(job.test, &seen),
     };

@@ -239,6 +239,9 @@ pub struct TestRecord {
     /// How many were given up.
     #[serde(default)]
     pub unfinished: u64,
+    /// How long it was run; nothing if nobody measured it, or if records are to be the same each time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     /// What else a reader should know: which machines ran it, say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -263,6 +266,8 @@ impl TestRecord {
         add(&mut self.blocked, earlier.blocked);
         add(&mut self.assume_failed, earlier.assume_failed);
         add(&mut self.unfinished, earlier.unfinished);
+        let times = [self.seconds, earlier.seconds].into_iter().flatten();
+        self.seconds = times.reduce(|one, other| one + other);
         for old in &earlier.outcomes {
             match self.outcomes.iter_mut().find(|own| own.state == old.state) {
                 Some(own) => {

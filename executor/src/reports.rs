@@ -1,9 +1,11 @@
 //! Reports: what records say of machines, as data, computed from records and models and nothing else.
 //!
-//! [`compute`] judges every test again ([`judging`]), explains what is forbidden and was seen (`findings`), looks
-//! for the nearest model that would allow it (`variants`), and says what silence is worth (`evidence`,
-//! `silence`). The same records, models and version give the same report.
+//! [`compute`] judges every test again ([`judging`]), puts records side by side ([`compare`]), explains what is forbidden and
+//! was seen (`findings`), looks for the nearest model that would allow it (`variants`), groups it by that (`causes`), says what was
+//! tested and what that is worth (`tested`, `evidence`, `mutants`, `silence`), and what it all comes to (`verdict`). The same
+//! records, models and version give the same report.
 
+mod causes;
 mod commands;
 pub mod compare;
 pub mod data;
@@ -11,24 +13,33 @@ mod evidence;
 mod findings;
 pub mod judging;
 pub mod logs;
+mod mutants;
 mod setup;
 mod silence;
 pub mod statistics;
+mod tested;
 #[cfg(test)]
 mod tests;
 mod variants;
+mod verdict;
 mod words;
 
+use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use compiler::library::Libraries;
 use lang::cat::model::Model;
 use model::allowed::Options;
 
-use crate::record::{ModelIdentity, Record, Status};
+use crate::record::{ModelIdentity, Record, Status, TestRecord};
 pub use commands::quote;
-use data::{Report, SCHEMA, Setting, Skipped, Verdict};
-use judging::Judged;
+use data::{
+    Coverage, Finding, Report, RunReport, SCHEMA, Setting, Skipped, TableReport, Tested, Verdict,
+};
+use findings::Found;
+use judging::{Judged, JudgedRecord};
+pub use verdict::counted;
 
 /// A model that judges.
 #[derive(Clone, Debug)]
@@ -93,38 +104,120 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
     let first = request.first().min(sources.len());
     let known = judging::Known::new(request);
     let baseline = judging::judge_all(sources, 0..first, &known);
-    let judged = judging::judge_all(sources, first..sources.len(), &known);
-    let mut findings = findings::findings(sources, &judged, request);
-    let variants = variants::variants(&judged, &mut findings, request);
-    findings::smallest(&judged, &mut findings);
-    let evidence = evidence::tables(&judged, &variants, request);
-    let mut silence = silence::silence(sources, &judged, request);
-    silence.cells = evidence.cells;
-    silence.cells_tested = evidence.tested;
-    let comparison = (sources.len() > 1)
-        .then(|| compare::compare(sources, baseline.tests.iter().chain(&judged.tests)));
-    let runs = setup::runs(sources, first);
-    let tests: Vec<_> = judged.tests.iter().map(|test| test.report.clone()).collect();
-    let mut report = Report {
+    let mut judged = judging::judge_all(sources, first..sources.len(), &known);
+    let mut runs = setup::runs(sources, first);
+    let keys = runs.iter().map(|run| run.key.clone()).collect();
+    let compared = (sources.len() > 1)
+        .then(|| compare::compare(keys, baseline.tests.iter().chain(&judged.tests)));
+    let (comparison, known) = compared.unzip();
+    // Without a baseline, no violation is excused.
+    let known = known.filter(|_| request.has_baseline).unwrap_or_default();
+    let mut found = findings::findings(sources, &judged, &known, request);
+    excuse(&mut judged, &found);
+    let diagnoses = variants::diagnoses(&judged, &mut found, request);
+    findings::smallest(&judged, &mut found);
+    let causes = causes::causes(&mut found);
+    let tables = evidence::tables(&judged, &diagnoses, request);
+    let parts = Parts { sources, baseline: &baseline, judged: &judged, found: &found, request };
+    for (number, run) in runs.iter_mut().enumerate() {
+        parts.complete(number, run, &tables);
+    }
+    let verdict = verdict::overall(parts.verdict(first..sources.len()), &runs);
+    let remarks = remarks(sources, &judged, &baseline, request);
+    let Judged { tests, programs, skipped, errors, models } = judged;
+    Report {
         schema: SCHEMA.to_owned(),
         tool: request.tool.clone(),
-        verdict: Verdict::default(),
+        verdict,
         runs,
-        models: judged.models.clone(),
-        findings: findings.into_iter().map(|found| found.finding).collect(),
-        variants,
-        tests,
-        tables: evidence.tables,
-        silence,
-        cannot_tell: Vec::new(),
-        skipped: judged.skipped.clone(),
-        errors: judged.errors.clone(),
-        remarks: remarks(sources, &judged, &baseline, request),
+        models,
+        diagnoses,
+        causes,
+        findings: found.into_iter().map(|found| found.finding).collect(),
+        programs,
+        tests: tests.into_iter().map(|test| test.report).collect(),
+        tables,
+        skipped,
+        errors,
+        remarks,
         comparison,
-    };
-    report.verdict = verdict(&report);
-    report.cannot_tell = silence::cannot_tell(&sources[first..], &report);
-    report
+    }
+}
+
+/// Tests all of whose violations the baseline has too are `known`.
+fn excuse(judged: &mut Judged, found: &[Found]) {
+    let mut new = HashSet::new();
+    new.extend(found.iter().filter(|one| !one.finding.is_known).map(|one| one.test));
+    for one in found.iter().filter(|one| !new.contains(&one.test)) {
+        "known".clone_into(&mut judged.tests[one.test].report.judgement);
+    }
+}
+
+/// What the report says of each record is made of.
+struct Parts<'a> {
+    sources: &'a [Source],
+    baseline: &'a Judged,
+    judged: &'a Judged,
+    found: &'a [Found],
+    request: &'a Request<'a>,
+}
+
+impl Parts<'_> {
+    fn tests(&self, runs: &Range<usize>) -> Vec<(usize, &JudgedRecord)> {
+        let (before, now) = (self.baseline.tests.iter(), self.judged.tests.iter());
+        let all = before.enumerate().chain(now.enumerate());
+        all.filter(|(_, test)| runs.contains(&test.report.run)).collect()
+    }
+
+    fn findings(&self, runs: &Range<usize>) -> Vec<&Finding> {
+        let findings = self.found.iter().map(|found| &found.finding);
+        findings.filter(|finding| runs.contains(&finding.run)).collect()
+    }
+
+    /// The verdict on some records together.
+    fn verdict(&self, runs: Range<usize>) -> Verdict {
+        let numbered = self.tests(&runs);
+        let tests: Vec<&JudgedRecord> = numbered.iter().map(|(_, test)| *test).collect();
+        let skipped = self.baseline.skipped.iter().chain(&self.judged.skipped);
+        let errors = self.baseline.errors.iter().chain(&self.judged.errors);
+        verdict::verdict(&verdict::Parts {
+            tests: &tests,
+            tested: &tested::tested(&tests),
+            findings: &self.findings(&runs),
+            skipped: &skipped.filter(|skip| runs.contains(&skip.run)).collect::<Vec<_>>(),
+            errors: &errors.filter(|error| runs.contains(&error.run)).collect::<Vec<_>>(),
+            unseen: silence::unseen(&numbered).len(),
+        })
+    }
+
+    /// Says what a record comes to.
+    fn complete(&self, number: usize, run: &mut RunReport, tables: &[TableReport]) {
+        let runs = number..number + 1;
+        let numbered = self.tests(&runs);
+        let tests: Vec<&JudgedRecord> = numbered.iter().map(|(_, test)| *test).collect();
+        run.tested = tested::tested(&tests);
+        run.machines = tested::machines(&tests);
+        run.verdict = self.verdict(runs.clone());
+        if run.is_baseline {
+            // Its violations are no findings of the report.
+            let Tested { violations, violating, .. } = run.tested;
+            let verdict = std::mem::take(&mut run.verdict);
+            run.verdict = Verdict { violations, violating, ..verdict }.described();
+        }
+        run.verdict.confidence =
+            verdict::confidence(&run.verdict, &run.tested, &self.findings(&runs));
+        if run.is_baseline {
+            return;
+        }
+        let source = &self.sources[number];
+        let tables: Vec<&TableReport> = tables.iter().filter(|table| table.run == number).collect();
+        run.unseen = silence::unseen(&numbered);
+        run.coverage = Coverage {
+            mutants: mutants::mutants(source, &tests, self.request),
+            ..evidence::coverage(&tables)
+        };
+        run.cannot_tell = silence::cannot_tell(source, run, &tables);
+    }
 }
 
 fn remarks(
@@ -161,114 +254,6 @@ pub fn other_tool(source: &Source, tool: &str) -> Option<String> {
         .then(|| format!("{}: made by litmus {recorded}, and read by litmus {tool}", source.name))
 }
 
-/// The verdict. What is forbidden and was seen outweighs everything.
-fn verdict(report: &Report) -> Verdict {
-    let tests = report.tests.iter().filter(|test| test.finished > 0).count();
-    let violating = |test: &&data::TestReport| test.judgement == "violation";
-    let count =
-        |judgement: &str| report.tests.iter().filter(|test| test.judgement == judgement).count();
-    let status = |status: &str| report.tests.iter().filter(|test| test.status == status).count();
-    let mut verdict = Verdict {
-        tests,
-        violations: report.findings.len(),
-        violating_tests: report.tests.iter().filter(violating).count(),
-        unseen: report.silence.unseen.len(),
-        inconclusive: count("inconclusive"),
-        skipped: report.skipped.iter().filter(|skip| skip.model.is_none()).count(),
-        failed: status("failed"),
-        interrupted: status("interrupted"),
-        unusable: report.errors.iter().filter(|one| one.code != BROKE).count(),
-        runs: report.tests.iter().map(|test| test.finished).fold(0, u64::saturating_add),
-        ..Verdict::default()
-    };
-    verdict = verdict.described();
-    verdict.confidence = confidence(report, &verdict);
-    verdict
-}
-
-impl Verdict {
-    /// With the word and the line that follow from the numbers.
-    #[must_use]
-    pub fn described(self) -> Self {
-        let mut verdict = self;
-        let tests = verdict.tests;
-        verdict.word = if verdict.violations > 0 {
-            "violation"
-        } else if tests == 0 {
-            "nothing-tested"
-        } else if verdict.inconclusive > 0 || verdict.failed > 0 || verdict.unusable > 0 {
-            "inconclusive"
-        } else {
-            "conforms"
-        }
-        .to_owned();
-        let counted = |number: usize, what: &str| {
-            if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-        };
-        let head = match verdict.word.as_str() {
-            "violation" => format!(
-                "VIOLATION: {} on {} of {}",
-                counted(verdict.violations, "forbidden outcome"),
-                verdict.violating_tests,
-                counted(tests, "test")
-            ),
-            "nothing-tested" => "nothing was tested".to_owned(),
-            "inconclusive" => format!(
-                "no violation on {} · {} inconclusive",
-                counted(tests, "test"),
-                verdict.inconclusive
-            ),
-            _ => format!("conforms on {} · 0 violations", counted(tests, "test")),
-        };
-        let mut parts = vec![head];
-        let more = [
-            (verdict.unseen, "never seen"),
-            (verdict.failed, "broke"),
-            (verdict.unusable, "unusable"),
-            (verdict.interrupted, "stopped early"),
-            (verdict.skipped, "skipped"),
-        ];
-        for (number, what) in more {
-            match what {
-                "never seen" => {
-                    parts.push(format!("{} {what}", counted(number, "allowed outcome")))
-                }
-                _ if number > 0 => parts.push(format!("{} {what}", counted(number, "test"))),
-                _ => {}
-            }
-        }
-        verdict.line = parts.join(" · ");
-        verdict
-    }
-}
-
-fn confidence(report: &Report, verdict: &Verdict) -> String {
-    let silence = &report.silence;
-    if verdict.violations > 0 {
-        return "certain as far as the model is right: one forbidden outcome is enough, and each comes with its cycle".to_owned();
-    }
-    if verdict.tests == 0 {
-        return "none".to_owned();
-    }
-    let mut parts = Vec::new();
-    if let Some(bound) = silence.worst_bound {
-        parts.push(format!(
-            "a forbidden outcome that was missed has a rate below {} in every test (95 %, rule of three)",
-            percent(bound)
-        ));
-    }
-    if silence.twins > 0 {
-        parts.push(format!(
-            "the stress provoked the allowed twin in {} of {} tests that have one",
-            silence.twins_seen, silence.twins
-        ));
-    }
-    if let Some(mutants) = &silence.mutants {
-        parts.push(mutants.score());
-    }
-    parts.join("; ")
-}
-
 /// A rate for people: `0.15 %`.
 pub fn percent(rate: f64) -> String {
     let percent = rate * 100.0;
@@ -294,14 +279,24 @@ pub const BROKE: &str = "backend-failed";
 /// Why a test is not judged that was recorded under no model.
 pub const NO_MODEL: &str = "the record names no model for it; name one with --model";
 
+/// What to do about a model that is not shipped.
+pub const NAME_IT: &str = "is not shipped; name its file with --model";
+
 fn setting(name: &str, value: impl Into<String>) -> Setting {
     Setting { name: name.to_owned(), value: value.into() }
 }
 
-fn skip(test: &str, file: &str, model: Option<&str>, reason: impl Into<String>) -> Skipped {
+fn skip(
+    run: usize,
+    recorded: &TestRecord,
+    model: Option<&str>,
+    reason: impl Into<String>,
+) -> Skipped {
     Skipped {
-        test: test.to_owned(),
-        file: file.to_owned(),
+        run,
+        test: recorded.test.clone(),
+        file: recorded.file.clone(),
+        machine: recorded.machine.clone(),
         model: model.map(str::to_owned),
         reason: reason.into(),
     }

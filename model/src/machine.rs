@@ -14,6 +14,7 @@ mod encode;
 mod explore;
 mod fault;
 mod footprint;
+mod needs;
 mod queue_pair;
 mod random;
 mod reduce;

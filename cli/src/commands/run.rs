@@ -14,9 +14,12 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
+use executor::reports::{self, data};
 use executor::sim::Sim;
 use serde_json::json;
 
+use super::report::making::{self, Making};
+use super::report::{records, tell};
 use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, Input};
@@ -67,6 +70,9 @@ pub struct Arguments {
     libraries: LibraryOption,
     #[command(flatten)]
     solver: SolverOptions,
+    /// Record what is seen in DIR/record.jsonl, and make a report of it there: report.html, report.md, report.json, junit.xml
+    #[arg(short, long, value_name = "DIR", conflicts_with = "shard")]
+    output: Option<PathBuf>,
     /// Record what is seen in a new file, as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     record: Option<PathBuf>,
@@ -88,6 +94,14 @@ pub struct Arguments {
     // Last, since its heading holds for all that follows.
     #[command(flatten)]
     verbs: VerbsOptions,
+}
+
+impl Arguments {
+    /// Where a new record goes.
+    fn new_record(&self) -> Option<PathBuf> {
+        let of_report = self.output.as_ref().filter(|_| self.resume.is_none());
+        self.record.clone().or_else(|| Some(of_report?.join("record.jsonl")))
+    }
 }
 
 /// What runs the tests.
@@ -141,14 +155,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let mut report = Report::new(terminal, format, &head);
     let mut was_stopped = false;
     let mut summary = Summary::default();
-    if let Some(models) = arguments.models.load(&mut report) {
+    let models = arguments.models.load(&mut report);
+    if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
         let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-        let is_chosen = choose(arguments, &models, &mut inputs, &mut plan, &mut report);
+        let is_chosen = choose(arguments, models, &mut inputs, &mut plan, &mut report);
         if is_chosen && plan.begin_record(&mut report) {
             unreadable.into_iter().for_each(|problem| report.problem(problem));
-            was_stopped =
-                run_all(arguments, &mut plan, &models, &inputs, &mut report, &mut summary);
+            was_stopped = run_all(arguments, &mut plan, models, &inputs, &mut report, &mut summary);
         }
     }
     if was_stopped {
@@ -159,6 +173,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if results == 0 && skipped > 0 {
         report.exit.raise(Exit::Unknown);
     }
+    let made = models.and_then(|models| make_report(arguments, &plan, &models, &mut report));
     if arguments.format.is_log() {
         return report.exit;
     }
@@ -182,8 +197,35 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         let record = plan.where_recorded();
         let record = if record.is_empty() { record } else { look.fit(&record) };
         terminal.show(&(record + &summary.verdict(look, was_stopped)));
+        if let Some((made, folder)) = made {
+            terminal.show(&(tell::brief(&made, look) + &tell::written(&folder)));
+        }
     }
     exit
+}
+
+/// Makes a report of what was recorded, if one is wanted, and writes it; what keeps it from that is said.
+fn make_report(
+    arguments: &Arguments,
+    plan: &Plan,
+    models: &Models,
+    report: &mut Report<'_>,
+) -> Option<(data::Report, PathBuf)> {
+    let (folder, record) = (arguments.output.as_ref()?, plan.record()?);
+    // A record that could not be begun is another run's.
+    if report.counts().1 == 0 {
+        return None;
+    }
+    let source = records::read_record(record, report)?;
+    let making = Making {
+        models,
+        request: arguments.solver.request(),
+        is_thorough: false,
+        mutants: reports::Request::MUTANT_RUNS,
+        has_baseline: false,
+    };
+    let made = making.make(&[source]);
+    making::written(folder, &made, report).then(|| (made, folder.clone()))
 }
 
 /// Keeps the inputs that are asked for, of this part if there are some; if there are none, it has been said why.

@@ -20,14 +20,16 @@ fn a_violation_is_on_the_first_page_and_nothing_is_run() {
     scratch.write("r.jsonl", &record(&header(evil), &[line("MP", &text, WRONG)]));
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "50"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
-    assert!(stdout(&output).starts_with("VIOLATION: 1 forbidden outcome on 1 of 1 test"));
+    let first = "VIOLATION · 1 of 1 program that forbids something shows 1 forbidden outcome\n";
+    assert!(stdout(&output).starts_with(first), "{}", stdout(&output));
     let html = scratch.read("out/report.html");
     for part in ["<script>alert", "</title><script>"] {
         assert!(!html.contains(part), "{part} is not escaped");
     }
     let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("no {part}"));
-    assert!(at("oppo[nrW, nrW]") < at("id=\"silence\""));
-    assert!(at("batch 2, round 3, instance 5") < at("id=\"silence\""));
+    for what in ["oppo[nrW, nrW]", "batch 2, round 3, instance 5"] {
+        assert!(at(what) < at("id=\"tested\"") && at(what) < at("id=\"configuration\""), "{what}");
+    }
     assert!(html.contains("<svg") && html.contains("&lt;script&gt;alert(2)"));
     let outside = ["http://", "https://", "src=", "url("];
     let rest = html.replace("http://www.w3.org/2000/svg", "");
@@ -37,14 +39,14 @@ fn a_violation_is_on_the_first_page_and_nothing_is_run() {
     assert_eq!(markdown.lines().find(is_raw), None, "only code may have it");
     is_valid_junit(&scratch.0.join("out/junit.xml"));
     let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
-    assert_eq!(json["schema"], "litmus-report/1");
+    assert_eq!(json["schema"], "litmus-report/2");
     assert_eq!(json["findings"][0]["outcome"], "a=1, b=0");
 }
 
 #[test]
 fn a_baseline_decides_what_is_new() {
     let scratch = Scratch::new("baseline");
-    let other = line("Other", &program("Other", 2, "another"), CLEAN);
+    let other = line("Other", &program("Other", 2, "another"), &[(0, 0, 990), (1, 2, 10)]);
     let header = header("mlx5_0");
     scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN), other.clone()]));
     scratch.write("wrong.jsonl", &record(&header, &[mp(WRONG), other]));
@@ -60,7 +62,8 @@ fn a_baseline_decides_what_is_new() {
         scratch.litmus(&["report", "clean.jsonl", "wrong.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&both), 1);
     assert!(scratch.read("out/report.html").contains("id=\"comparison\""));
-    assert!(scratch.read("out/report.md").contains("New violations: 1; gone: 0"));
+    let counts = "New violations against A: 1; known: 0; gone: 0";
+    assert!(scratch.read("out/report.md").contains(counts), "{}", scratch.read("out/report.md"));
     is_valid_junit(&scratch.0.join("out/junit.xml"));
 }
 
@@ -113,7 +116,8 @@ fn a_baseline_takes_nothing_for_an_answer() {
     assert_eq!(run("wrong.jsonl", &["clean.jsonl"]), 0);
     // What is counted is what is new.
     let html = scratch.read("out/report.html");
-    assert!(html.contains("<title>litmus: conforms on 1 test · 0 violations"), "{html}");
+    let title = "<title>litmus: conforms · 1 program that forbids something: 0 violations</title>";
+    assert!(html.contains(title), "{html}");
     assert!(scratch.read("out/junit.xml").contains("tests=\"1\" failures=\"0\" errors=\"0\""));
     is_valid_junit(&scratch.0.join("out/junit.xml"));
 }
@@ -175,7 +179,7 @@ fn ten_thousand_different_tests_fit_in_ten_megabytes_with_violations() {
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out"]);
     let elapsed = started.elapsed();
     assert_eq!(code(&output), 1, "{}", stderr(&output));
-    assert!(stdout(&output).starts_with("VIOLATION: 159 forbidden outcomes on 159 of 10000 tests"));
+    assert!(stdout(&output).starts_with("VIOLATION · 159 of 10000 programs that forbid something"));
     let size = std::fs::metadata(scratch.0.join("out/report.html")).unwrap().len();
     println!("10,000 tests: {elapsed:?}, {size} bytes of HTML");
     assert!(size < 10_000_000, "{size}");
@@ -203,23 +207,68 @@ fn a_suite_on_a_broken_simulator_names_what_is_broken() {
     ]);
     assert_eq!(code(&run), 1);
     let text = stdout(&run);
-    assert!(text.contains("VIOLATION: ") && text.contains("record: r.jsonl"), "{text}");
+    assert!(text.contains("VIOLATION · ") && text.contains("record: r.jsonl"), "{text}");
     assert!(text.contains("—oppo[nrW, nrR]→") || text.contains("—nfo→"), "{text}");
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     assert!(stdout(&output).contains("[nrW, nrR]"), "{}", stdout(&output));
 }
 
+/// The files in docs, made anew by `LITMUS_BLESS=1`. Pages with pictures are made anew, and not compared.
+fn is_example(scratch: &Scratch, folder: &Path) {
+    if std::env::var_os("LITMUS_BLESS").is_some() {
+        for name in ["report.html", "report.md", "report.json", "junit.xml"] {
+            std::fs::copy(scratch.0.join("out").join(name), folder.join(name)).unwrap();
+        }
+    }
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+    for name in ["report.md", "junit.xml"] {
+        let known = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let again = format!("{}; LITMUS_BLESS=1 makes it anew", folder.join(name).display());
+        assert!(scratch.read(&format!("out/{name}")) == known, "{again}");
+    }
+}
+
+/// A folder in which the files of the repository have the names that the docs give them.
+fn repository(scratch: &Scratch) {
+    let root = docs().join("..");
+    for name in ["litmus-suite", "docs"] {
+        std::os::unix::fs::symlink(root.join(name), scratch.0.join(name)).unwrap();
+    }
+}
+
 #[test]
 fn the_example_of_the_docs_is_made_by_its_command() {
     let scratch = Scratch::new("example");
-    let example = docs().join("example");
-    let record = example.join("record.jsonl");
-    let output = scratch.litmus(&["report", record.to_str().unwrap(), "-o", "out"]);
+    repository(&scratch);
+    let output = scratch.litmus(&["report", "docs/example/record.jsonl", "-o", "out"]);
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
-    let line = stdout(&output).lines().next().unwrap_or_default().to_owned();
-    let page = std::fs::read_to_string(example.join("report.md")).unwrap();
-    assert!(
-        page.starts_with(&format!("# {line}\n")),
-        "litmus report docs/example/record.jsonl -o docs/example"
-    );
+    is_example(&scratch, &docs().join("example"));
+}
+
+#[test]
+fn the_example_with_a_violation_is_made_by_its_commands() {
+    let scratch = Scratch::new("example-violation");
+    repository(&scratch);
+    let folder = docs().join("example/violation");
+    let run =
+        "run litmus-suite/put-get --fault puts-reordered -n 1000 --seed 1 -q --record r.jsonl";
+    let run: Vec<&str> = run.split(' ').collect();
+    let output = scratch.litmus(&run);
+    assert_eq!(code(&output), 1, "{}{}", stdout(&output), stderr(&output));
+    if std::env::var_os("LITMUS_BLESS").is_some() {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy(scratch.0.join("r.jsonl"), folder.join("record.jsonl")).unwrap();
+    }
+    // All but what depends on time and place.
+    let tests = |text: &str| -> Vec<Json> {
+        let lines = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        let mut tests: Vec<Json> = lines.filter(|line| line["kind"] == "test").collect();
+        tests.iter_mut().for_each(|test| test["seconds"] = Json::Null);
+        tests
+    };
+    let known = std::fs::read_to_string(folder.join("record.jsonl")).unwrap_or_default();
+    assert!(tests(&known) == tests(&scratch.read("r.jsonl")), "LITMUS_BLESS=1 makes it anew");
+    let output = scratch.litmus(&["report", "docs/example/violation/record.jsonl", "-o", "out"]);
+    assert_eq!(code(&output), 1, "{}{}", stdout(&output), stderr(&output));
+    is_example(&scratch, &folder);
 }

@@ -77,11 +77,11 @@ fn what_cannot_be_used_is_no_success() {
     scratch.write("bad.jsonl", &record(&header, &[mp(WRONG), lacking, broken]));
     let output = scratch.litmus(&["report", "good.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
-    assert!(stdout(&output).contains("2 tests unusable"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("2 programs unusable"), "{}", stdout(&output));
     for part in ["without a value of `b`", "Broken: line 2"] {
         assert!(stderr(&output).contains(part), "{part}: {}", stderr(&output));
     }
-    assert!(scratch.read("out/report.html").contains("2 tests unusable"));
+    assert!(scratch.read("out/report.html").contains("2 programs unusable"));
     is_valid_junit(&scratch.0.join("out/junit.xml"));
     assert_eq!(code(&scratch.litmus(&["report", "good.jsonl"])), 2);
     let output = scratch.litmus(&["report", "bad.jsonl", "-o", "out", "--mutants", "0"]);
@@ -220,7 +220,7 @@ fn what_a_machine_depends_on_is_shown_or_not_known() {
     scratch.write("r.jsonl", &record(&known, &[mp(CLEAN)]));
     scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     let markdown = scratch.read("out/report.md");
-    for part in ["rdma-core: 50.0", "IOMMU: DMA-FQ", "PCIe link: not known", "board: not known"] {
+    for part in ["IOMMU: DMA-FQ · rdma-core: 50.0", "not known: board, PCIe link, NUMA node"] {
         assert!(markdown.contains(part), "{part}");
     }
 }

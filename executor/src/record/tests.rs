@@ -74,6 +74,7 @@ fn line(file: &str, status: Status) -> TestRecord {
         blocked: seen.blocked,
         assume_failed: seen.assume_failed,
         unfinished: seen.unfinished,
+        seconds: None,
         outcomes: states(&test(), &seen),
     }
 }

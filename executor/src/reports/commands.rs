@@ -31,11 +31,17 @@ pub fn again(source: &Source) -> String {
             None => (argument.as_str(), false),
         };
         match name {
-            "--record" | "--resume" | "--format" | "--color" => {
+            "--record" | "--resume" | "--format" | "--color" | "--output" => {
                 if !has_value {
                     arguments.next();
                 }
             }
+            // Once these were how many reads and atomics are under way, and which GID is used.
+            "-o" => words.extend(arguments.next().and_then(|value| once("--outs", value))),
+            "-x" if arguments.as_slice().first().is_some_and(|next| is_number(next)) => {
+                words.extend(arguments.next().and_then(|value| once("--gid-index", value)));
+            }
+            short if short.starts_with("-o") => words.extend(once("--outs", &argument[2..])),
             "-q" | "--quiet" | "-v" | "--verbose" => {}
             _ => words.push(quote(argument)),
         }
@@ -61,6 +67,15 @@ pub fn again(source: &Source) -> String {
         words.extend(nodes(header));
     }
     words.join(" ")
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<u8>().is_ok()
+}
+
+/// An option that has another name now, if its value is one that it had then.
+fn once(name: &str, value: &str) -> Option<String> {
+    is_number(value).then(|| format!("{name} {value}"))
 }
 
 /// The files, or the folders that they are in if there are many.
@@ -111,7 +126,7 @@ fn flags(header: &Header) -> Vec<String> {
         ("inline", "--inline"),
         ("relaxed_ordering", "--relaxed-ordering"),
         ("depth", "-t"),
-        ("outstanding_reads", "-o"),
+        ("outstanding_reads", "--outs"),
         ("timeout", "-u"),
     ];
     let mut flags = Vec::new();

@@ -1,34 +1,41 @@
 //! Records side by side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Serialize;
 
 use super::data::{Rate, Skipped};
-use super::judging::{JudgedRecord, outcome_text};
-use super::setup::subject;
-use super::statistics::rate;
-use super::{Source, skip};
+use super::judging::{JudgedRecord, name_on, outcome_text};
+use super::statistics::{differ, discoveries, rate};
 use crate::judge::Judgement;
 
-/// Records side by side.
+/// Of the differences in rate that are listed, this share is chance on average.
+pub const FALSE_DISCOVERIES: f64 = 0.05;
+
+/// Records side by side: the others are compared with the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// What the columns are.
-    pub columns: Vec<String>,
-    /// Tests in which something differs.
+    /// The keys of the records.
+    pub keys: Vec<String>,
+    /// Outcomes that differ: violations that not all records show, then rates that differ beyond chance.
     pub rows: Vec<ComparedRow>,
+    /// Violations that all records show.
+    pub same_violations: Vec<ComparedRow>,
     /// How many tests all records have.
     pub common: usize,
-    /// Outcomes of these that are seen at rates that do not differ beyond chance.
-    pub same: usize,
+    /// How many rates of their outcomes were compared.
+    pub compared: usize,
+    /// Of the differences in rate that are listed, this share is chance on average.
+    pub false_discoveries: f64,
     /// Tests that are not compared, and why.
     pub refused: Vec<Skipped>,
     /// How many of these leave something unknown: the other records did not run them, or another program.
     pub unanswered: usize,
-    /// Violations of the other records that the first does not have.
+    /// Violations of the other records that the first does not have: program, machines and outcome.
     pub new_violations: Vec<String>,
+    /// Violations that the first record and another one have.
+    pub known_violations: Vec<String>,
     /// Violations of the first record that none of the others has.
     pub gone_violations: Vec<String>,
 }
@@ -39,10 +46,15 @@ pub struct Comparison {
 pub struct ComparedRow {
     /// The test.
     pub test: String,
+    /// Its machine.
+    pub machine: String,
     /// The outcome.
     pub outcome: String,
-    /// `violation`, `new`, `gone` or `rate`: the heaviest thing to say.
+    /// `violation` (some record shows it and it is forbidden), `new` and `gone` (the first record, or all others, never show
+    /// it, and that is not chance), or `rate`: the heaviest thing to say.
     pub change: String,
+    /// The probability of such a difference if the rates are equal: the smallest of those of the other records.
+    pub probability: f64,
     /// For each record: how often it was seen, of how many, with the rate's interval.
     pub cells: Vec<ComparedCell>,
 }
@@ -61,35 +73,43 @@ pub struct ComparedCell {
     pub is_violation: bool,
 }
 
+/// A violation that the first record has too: record, program as a text, machine, outcome.
+pub type KnownViolation = (usize, String, String, String);
+
 /// What outcome is seen where.
 struct Seen {
     count: u64,
     is_violation: bool,
 }
 
-/// Puts records side by side: the first is the one that the others are compared with.
+/// Puts records side by side: the first is the one that the others are compared with. Also says which violations of the others
+/// it has too.
 pub fn compare<'a>(
-    sources: &[Source],
+    keys: Vec<String>,
     judged: impl Iterator<Item = &'a JudgedRecord>,
-) -> Comparison {
-    let mut comparison = Comparison {
-        columns: sources
-            .iter()
-            .map(|source| format!("{}: {}", source.name, subject(&source.record.header)))
-            .collect(),
-        ..Comparison::default()
+) -> (Comparison, HashSet<KnownViolation>) {
+    let runs = keys.len();
+    let mut comparing = Comparing {
+        comparison: Comparison {
+            keys,
+            false_discoveries: FALSE_DISCOVERIES,
+            ..Comparison::default()
+        },
+        known: HashSet::new(),
+        violations: Default::default(),
+        rates: Vec::new(),
     };
     let mut tests: BTreeMap<(&str, &str), Vec<&JudgedRecord>> = BTreeMap::new();
     for test in judged {
         let key = (test.report.name.as_str(), test.report.machine.as_str());
         tests.entry(key).or_default().push(test);
     }
-    for ((name, _), same_name) in &tests {
-        for row in rows(same_name, sources.len()) {
-            compare_row(name, &row, sources, &mut comparison);
+    for same_name in tests.values() {
+        for row in rows(same_name, runs) {
+            comparing.row(&row);
         }
     }
-    comparison
+    comparing.finish()
 }
 
 /// For each test, what each record has of it. The name and the machine say which test it is; where a record has several
@@ -97,7 +117,7 @@ pub fn compare<'a>(
 fn rows<'a>(same_name: &[&'a JudgedRecord], runs: usize) -> Vec<Vec<Option<&'a JudgedRecord>>> {
     let mut groups = vec![same_name.to_vec()];
     let keys: [fn(&JudgedRecord) -> &str; 2] =
-        [|test| test.report.file.as_str(), |test| test.report.hash.as_str()];
+        [|test| test.program.file.as_str(), |test| test.program.hash.as_str()];
     for key in keys {
         let split = |group: Vec<&'a JudgedRecord>| {
             let mut in_runs: Vec<usize> = group.iter().map(|test| test.report.run).collect();
@@ -119,38 +139,6 @@ fn rows<'a>(same_name: &[&'a JudgedRecord], runs: usize) -> Vec<Vec<Option<&'a J
     groups.into_iter().map(row).collect()
 }
 
-fn compare_row(
-    name: &str,
-    row: &[Option<&JudgedRecord>],
-    sources: &[Source],
-    comparison: &mut Comparison,
-) {
-    violations(name, row, comparison);
-    let hashes: BTreeSet<&str> =
-        row.iter().flatten().map(|test| test.report.hash.as_str()).collect();
-    let file = row.iter().flatten().next().map_or("", |test| test.report.file.as_str());
-    if hashes.len() > 1 {
-        let reason = "the records have different programs under this name";
-        comparison.refused.push(skip(name, file, None, reason));
-        comparison.unanswered += 1;
-        return;
-    }
-    let is_missing =
-        |test: &Option<&JudgedRecord>| test.is_none_or(|test| test.report.finished == 0);
-    let missing: Vec<usize> = (0..row.len()).filter(|run| is_missing(&row[*run])).collect();
-    if missing.is_empty() {
-        comparison.common += 1;
-        let present: Vec<&JudgedRecord> = row.iter().flatten().copied().collect();
-        compare_test(name, &present, comparison);
-        return;
-    }
-    let names: Vec<&str> = missing.iter().map(|run| sources[*run].name.as_str()).collect();
-    let reason = format!("not run in {}", names.join(", "));
-    comparison.refused.push(skip(name, file, None, reason));
-    // What the first record alone does not have is judged like any other test.
-    comparison.unanswered += usize::from(missing != [0]);
-}
-
 fn outcomes(test: &JudgedRecord) -> BTreeMap<String, Seen> {
     let mut outcomes = BTreeMap::new();
     for (outcome, count) in test.seen.outcomes.iter().filter(|(_, count)| **count > 0) {
@@ -164,74 +152,187 @@ fn outcomes(test: &JudgedRecord) -> BTreeMap<String, Seen> {
     outcomes
 }
 
-fn compare_test(name: &str, present: &[&JudgedRecord], comparison: &mut Comparison) {
-    let all: Vec<BTreeMap<String, Seen>> = present.iter().map(|test| outcomes(test)).collect();
-    let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
-    for outcome in names {
-        let cells: Vec<ComparedCell> = present
-            .iter()
-            .zip(&all)
-            .map(|(test, outcomes)| {
+fn violations(test: &JudgedRecord) -> BTreeSet<String> {
+    let violations = outcomes(test).into_iter().filter(|(_, seen)| seen.is_violation);
+    violations.map(|(outcome, _)| outcome).collect()
+}
+
+/// Violations by test, file and outcome, with the machines that show them.
+type Violations = BTreeMap<(String, String, String), BTreeSet<String>>;
+
+/// `MP on rdma-tso, rdma-wait: a=1, b=0`.
+fn named(violations: Violations) -> Vec<String> {
+    let name = |((test, _, outcome), machines): (_, BTreeSet<String>)| {
+        let machines = machines.into_iter().collect::<Vec<_>>().join(", ");
+        let test: String = test;
+        let outcome: String = outcome;
+        format!("{}: {outcome}", name_on(&test, &machines))
+    };
+    violations.into_iter().map(name).collect()
+}
+
+/// A comparison as it is made.
+struct Comparing {
+    comparison: Comparison,
+    known: HashSet<KnownViolation>,
+    /// New, known and gone violations.
+    violations: [Violations; 3],
+    /// Outcomes whose rates are compared, each with the probability of the difference to the first record.
+    rates: Vec<(ComparedRow, Vec<f64>)>,
+}
+
+impl Comparing {
+    fn row(&mut self, row: &[Option<&JudgedRecord>]) {
+        self.violations(row);
+        let Some(some) = row.iter().flatten().next() else { return };
+        let hashes: BTreeSet<&str> =
+            row.iter().flatten().map(|test| test.program.hash.as_str()).collect();
+        let refuse = |reason: String| Skipped {
+            run: 0,
+            test: some.report.name.clone(),
+            file: some.program.file.clone(),
+            machine: some.report.machine.clone(),
+            model: None,
+            reason,
+        };
+        if hashes.len() > 1 {
+            let reason = "the records have different programs under this name".to_owned();
+            self.comparison.refused.push(refuse(reason));
+            self.comparison.unanswered += 1;
+            return;
+        }
+        let is_missing =
+            |test: &Option<&JudgedRecord>| test.is_none_or(|test| test.report.finished == 0);
+        let missing: Vec<usize> = (0..row.len()).filter(|run| is_missing(&row[*run])).collect();
+        if missing.is_empty() {
+            self.comparison.common += 1;
+            let present: Vec<&JudgedRecord> = row.iter().flatten().copied().collect();
+            self.test(&present);
+            return;
+        }
+        let names: Vec<&str> =
+            missing.iter().map(|run| self.comparison.keys[*run].as_str()).collect();
+        self.comparison.refused.push(refuse(format!("not run in {}", names.join(", "))));
+        // What the first record alone does not have is judged like any other test.
+        self.comparison.unanswered += usize::from(missing != [0]);
+    }
+
+    /// New, known and gone violations: of any of the other records, compared with the first. What the first has of another
+    /// program says nothing of this one.
+    fn violations(&mut self, row: &[Option<&JudgedRecord>]) {
+        let Some((first, others)) = row.split_first() else { return };
+        let known = |hash: &str| first.filter(|first| first.program.hash == hash).map(violations);
+        let (mut new, mut still) = (BTreeSet::new(), BTreeSet::new());
+        let mut was_run = false;
+        for test in others.iter().flatten().filter(|test| test.report.finished > 0) {
+            let before = known(&test.program.hash);
+            was_run |= before.is_some();
+            for outcome in violations(test) {
+                if before.as_ref().is_some_and(|before| before.contains(&outcome)) {
+                    self.known.insert(identity(test, outcome.clone()));
+                    still.insert(outcome);
+                } else {
+                    new.insert(outcome);
+                }
+            }
+        }
+        let Some(some) = row.iter().flatten().next() else { return };
+        let gone = match first.filter(|_| was_run) {
+            Some(first) => violations(first).difference(&still).cloned().collect(),
+            None => BTreeSet::new(),
+        };
+        for (all, outcomes) in self.violations.iter_mut().zip([new, still, gone]) {
+            for outcome in outcomes {
+                let key = (some.report.name.clone(), some.program.file.clone(), outcome);
+                all.entry(key).or_default().insert(some.report.machine.clone());
+            }
+        }
+    }
+
+    fn test(&mut self, present: &[&JudgedRecord]) {
+        let all: Vec<BTreeMap<String, Seen>> = present.iter().map(|test| outcomes(test)).collect();
+        let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+        for outcome in names {
+            let cell = |(test, outcomes): (&&JudgedRecord, &BTreeMap<String, Seen>)| {
                 let seen = outcomes.get(outcome);
                 let count = seen.map_or(0, |seen| seen.count);
                 let finished = test.report.finished;
                 let is_violation = seen.is_some_and(|seen| seen.is_violation);
                 ComparedCell { count, finished, rate: rate(count, finished), is_violation }
-            })
-            .collect();
-        match change(&cells) {
-            Some(change) => comparison.rows.push(ComparedRow {
-                test: name.to_owned(),
+            };
+            let cells: Vec<ComparedCell> = present.iter().zip(&all).map(cell).collect();
+            let first = (cells[0].count, cells[0].finished);
+            let others = cells[1..].iter();
+            let probabilities: Vec<f64> =
+                others.map(|other| differ(first, (other.count, other.finished))).collect();
+            let row = ComparedRow {
+                test: present[0].report.name.clone(),
+                machine: present[0].report.machine.clone(),
                 outcome: outcome.clone(),
-                change: change.to_owned(),
+                change: String::new(),
+                probability: probabilities.iter().copied().fold(1.0, f64::min),
                 cells,
-            }),
-            None => comparison.same += 1,
+            };
+            self.rates.push((row, probabilities));
         }
+    }
+
+    /// Keeps the rates that differ beyond chance, and what is a violation somewhere.
+    fn finish(self) -> (Comparison, HashSet<KnownViolation>) {
+        let Self { mut comparison, known, violations: [new, still, gone], rates } = self;
+        comparison.new_violations = named(new);
+        comparison.known_violations = named(still);
+        comparison.gone_violations = named(gone);
+        let all: Vec<f64> =
+            rates.iter().flat_map(|(_, probabilities)| probabilities).copied().collect();
+        comparison.compared = rates.len();
+        let differs = discoveries(&all, FALSE_DISCOVERIES);
+        let mut differs = differs.into_iter();
+        for (mut row, probabilities) in rates {
+            let differs = differs.by_ref().take(probabilities.len()).collect::<Vec<_>>();
+            let differs = differs.contains(&true);
+            if row.cells.iter().all(|cell| cell.is_violation) {
+                "violation".clone_into(&mut row.change);
+                comparison.same_violations.push(row);
+            } else if let Some(change) = change(&row.cells, differs) {
+                change.clone_into(&mut row.change);
+                comparison.rows.push(row);
+            }
+        }
+        let is_rate = |row: &ComparedRow| row.change != "violation";
+        comparison.rows.sort_by(|a, b| {
+            (is_rate(a), a.probability)
+                .partial_cmp(&(is_rate(b), b.probability))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        (comparison, known)
     }
 }
 
-/// How the other records differ from the first, if they do beyond chance: their intervals do not meet.
-fn change(cells: &[ComparedCell]) -> Option<&'static str> {
+/// The heaviest thing to say of an outcome whose rates differ, or that only some records show and that is forbidden.
+fn change(cells: &[ComparedCell], differs: bool) -> Option<&'static str> {
     let (first, others) = cells.split_first()?;
     if cells.iter().any(|cell| cell.is_violation) {
         return Some("violation");
     }
-    let differs = |other: &&ComparedCell| {
-        other.rate.low > first.rate.high || other.rate.high < first.rate.low
-    };
-    if first.count == 0 && others.iter().any(|other| other.count > 0) {
+    if !differs {
+        return None;
+    }
+    if first.count == 0 {
         return Some("new");
     }
-    if first.count > 0 && others.iter().any(|other| other.count == 0) {
-        return Some("gone");
-    }
-    others.iter().find(differs).map(|_| "rate")
+    Some(if others.iter().all(|other| other.count == 0) { "gone" } else { "rate" })
 }
 
-/// New and gone violations: of any of the other records, compared with the first. What the first has of another program
-/// says nothing of this one.
-fn violations(name: &str, row: &[Option<&JudgedRecord>], comparison: &mut Comparison) {
-    let of = |test: &JudgedRecord| -> BTreeSet<String> {
-        let violations = outcomes(test).into_iter().filter(|(_, seen)| seen.is_violation);
-        violations.map(|(outcome, _)| outcome).collect()
-    };
-    let Some((first, others)) = row.split_first() else { return };
-    let known = |hash: &str| first.filter(|first| first.report.hash == hash).map(of);
-    let (mut new, mut still) = (BTreeSet::new(), BTreeSet::new());
-    let mut was_run = false;
-    for test in others.iter().flatten().filter(|test| test.report.finished > 0) {
-        let before = known(&test.report.hash);
-        was_run |= before.is_some();
-        let (old, fresh): (BTreeSet<_>, BTreeSet<_>) = of(test)
-            .into_iter()
-            .partition(|one| before.as_ref().is_some_and(|before| before.contains(one)));
-        new.extend(fresh);
-        still.extend(old);
-    }
-    let text = |outcome: &String| format!("{name}: {outcome}");
-    comparison.new_violations.extend(new.iter().map(text));
-    if let Some(first) = first.filter(|_| was_run) {
-        comparison.gone_violations.extend(of(first).difference(&still).map(text));
+/// What identifies a violation of a test.
+pub fn identity(test: &JudgedRecord, outcome: String) -> KnownViolation {
+    let program = format!("{}\n{}", test.program.file, test.program.text);
+    (test.report.run, program, test.report.machine.clone(), outcome)
+}
+
+impl ComparedRow {
+    /// The test and its machine, for people.
+    pub fn name(&self) -> String {
+        name_on(&self.test, &self.machine)
     }
 }

@@ -6,51 +6,52 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use compiler::library::Libraries;
+use lang::Test;
 use lang::cat::model::{Axiom, AxiomKind, Cell, DefinitionKind, Model, Table};
+use lang::outcome::Outcome;
 use lang::source::Span;
 use model::allowed::Question;
-use model::changes::{self, CellOf, Change, InTable};
+use model::changes::{self, Change, InTable};
 use model::smt::Found;
 use model::smt::theory::{Evaluation, Facts};
 use rayon::prelude::*;
 
 use super::Request;
-use super::data::{CellReport, TableReport, TableRow, Variant};
-use super::judging::{By, Judged, JudgedRecord, wanted};
+use super::data::{CellReport, Coverage, Diagnosis, Lost, TableReport, TableRow};
+use super::judging::{Judged, JudgedRecord, wanted};
+use super::statistics::rule_of_three;
+use super::tested::violations;
 use super::variants::lost;
 use crate::judge::Judgement;
 
-/// All tables.
-pub struct Evidence {
-    /// Those of each model that is not judged by another one's tests; tables of one shape are drawn as one.
-    pub tables: Vec<TableReport>,
-    /// Ordered cells of all tables.
-    pub cells: usize,
-    /// Those that some test is about.
-    pub tested: usize,
+/// What a program says of a cell that it is about: which violations its loss would explain.
+type Says = BTreeMap<Place, BTreeSet<Outcome>>;
+
+/// A program, and the tests of all records that have it.
+struct Group<'a> {
+    first: &'a JudgedRecord,
+    by: usize,
+    tests: Vec<&'a JudgedRecord>,
 }
 
-/// A cell of tables of one shape: the shape's number, the row and the column.
-type Place = (usize, usize, usize);
+/// Draws the tables of each record, with the evidence.
+pub fn tables(judged: &Judged, diagnoses: &[Diagnosis], request: &Request<'_>) -> Vec<TableReport> {
+    let of = |name: String| of_model(&name, judged, diagnoses, request);
+    let mut tables: Vec<TableReport> = main_models(judged).into_iter().flat_map(of).collect();
+    tables.sort_by_key(|table| table.run);
+    tables
+}
 
-/// What one program says: for each cell that it is about, whether its loss would explain a violation.
-type Says = BTreeMap<Place, bool>;
-
-/// Draws the tables, with the evidence.
-pub fn tables(judged: &Judged, variants: &[Variant], request: &Request<'_>) -> Evidence {
-    let mut evidence = Evidence { tables: Vec::new(), cells: 0, tested: 0 };
-    for name in main_models(judged) {
-        let variant = variants.iter().find(|variant| variant.model == name);
-        for table in of_model(&name, variant, judged, request) {
-            for cell in table.rows.iter().flat_map(|row| &row.cells) {
-                evidence.cells += usize::from(cell.evidence != "unordered");
-                evidence.tested +=
-                    usize::from(!matches!(cell.evidence.as_str(), "unordered" | "untested"));
-            }
-            evidence.tables.push(table);
-        }
+/// How many ordered cells a record's tables have, and how many of them some test is about.
+pub fn coverage(tables: &[&TableReport]) -> Coverage {
+    let mut coverage = Coverage::default();
+    for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells) {
+        coverage.cells += usize::from(cell.evidence != "unordered");
+        coverage.cells_tested +=
+            usize::from(!matches!(cell.evidence.as_str(), "unordered" | "untested"));
     }
-    evidence
+    coverage
 }
 
 /// Models that judge some test that no model with more tests judges: the others would say the same again.
@@ -78,16 +79,14 @@ fn main_models(judged: &Judged) -> Vec<String> {
     main.map(|(_, (name, _))| name.clone()).collect()
 }
 
-/// Tables of one shape, each with the number of its definition.
-type Drawn<'m> = Vec<(usize, &'m Table)>;
+/// Tables with the same events in rows and columns, which are drawn as one.
+type Shape<'m> = Vec<(usize, &'m Table)>;
 
-/// The tables of a model, by their shapes: those with the same heads are drawn as one.
-fn drawn(model: &Model) -> Vec<Drawn<'_>> {
-    let heads = |table: &Table| -> (Vec<String>, Vec<String>) {
-        let rows = table.rows.iter().map(|(name, ..)| name.clone());
-        (rows.collect(), table.columns.iter().map(|(name, _)| name.clone()).collect())
-    };
-    let mut shapes: Vec<Drawn<'_>> = Vec::new();
+/// A cell: the shape that its tables have, its row and its column.
+type Place = (usize, usize, usize);
+
+fn shapes(model: &Model) -> Vec<Shape<'_>> {
+    let mut shapes: Vec<Shape<'_>> = Vec::new();
     for (index, definition) in model.definitions.iter().enumerate() {
         let DefinitionKind::Table(table) = &definition.kind else { continue };
         match shapes.iter_mut().find(|shape| heads(shape[0].1) == heads(table)) {
@@ -98,105 +97,142 @@ fn drawn(model: &Model) -> Vec<Drawn<'_>> {
     shapes
 }
 
-/// Where a cell is drawn: once for each shape of its tables.
-fn places(shapes: &[Drawn<'_>], cell: &CellOf) -> BTreeSet<Place> {
+/// The names of a table's rows and columns.
+fn heads(table: &Table) -> (Vec<&str>, Vec<&str>) {
+    let rows = table.rows.iter().map(|(name, ..)| name.as_str());
+    (rows.collect(), table.columns.iter().map(|(name, _)| name.as_str()).collect())
+}
+
+/// Where a change's cell is drawn: once for each shape of its tables.
+fn places(shapes: &[Shape<'_>], change: &Change) -> BTreeSet<Place> {
     let shape_of = |index: usize| {
         shapes.iter().position(|shape| shape.iter().any(|(table, _)| *table == index))
     };
     let place = |at: &InTable| Some((shape_of(at.table.index)?, at.row, at.column));
-    cell.tables.iter().filter_map(place).collect()
+    let cell = change.cell();
+    cell.into_iter().flat_map(|cell| &cell.tables).filter_map(place).collect()
 }
 
+/// The tables of a model, for each record with tests that it judges. Programs that several tests or records share are
+/// examined once.
 fn of_model(
     name: &str,
-    variant: Option<&Variant>,
     judged: &Judged,
+    diagnoses: &[Diagnosis],
     request: &Request<'_>,
 ) -> Vec<TableReport> {
     let of = |test: &JudgedRecord| test.by.iter().position(|by| by.judge.identity.name == name);
-    let mut tests: Vec<(&JudgedRecord, usize)> =
-        judged.tests.iter().filter_map(|test| Some((test, of(test)?))).collect();
+    let mut tests: Vec<(&JudgedRecord, usize)> = judged
+        .tests
+        .iter()
+        .filter(|test| test.report.finished > 0)
+        .filter_map(|test| Some((test, of(test)?)))
+        .collect();
     let Some(model) = tests.first().map(|(test, by)| test.by[*by].judge.model.clone()) else {
         return Vec::new();
     };
-    let shapes = drawn(&model);
+    let shapes = shapes(&model);
     if shapes.is_empty() {
         return Vec::new();
     }
     tests.sort_by_key(|(test, _)| test.size);
-    // Programs that several tests or records share are examined once.
-    let mut groups: Vec<(&JudgedRecord, usize, Vec<&JudgedRecord>)> = Vec::new();
+    let runs: BTreeSet<usize> = tests.iter().map(|(test, _)| test.report.run).collect();
+    let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
     for (test, by) in tests {
         let group = *known.entry(&test.body).or_insert_with(|| {
-            groups.push((test, by, Vec::new()));
+            groups.push(Group { first: test, by, tests: Vec::new() });
             groups.len() - 1
         });
-        groups[group].2.push(test);
+        groups[group].tests.push(test);
     }
     let changes: Vec<Change> = changes::of(&model)
         .into_iter()
         .filter(|change| change.allows_more && change.cell().is_some())
         .collect();
-    let programs = groups.len();
-    let examined = programs.min(request.examined);
+    let examined = groups.len().min(request.examined);
     let says: Vec<Says> = groups[..examined]
         .par_iter()
-        .map(|(test, by, same)| {
-            says((&model, &shapes), &changes, test, &test.by[*by], same, request)
-        })
+        .map(|group| says(&model, &shapes, &changes, group, request))
         .collect();
-    let mut cells: BTreeMap<Place, CellReport> = BTreeMap::new();
-    for ((_, _, same), says) in groups.iter().zip(&says) {
-        for (place, explains) in says {
-            add(cells.entry(*place).or_default(), same, *explains);
-        }
+    let of_run = |run: usize| {
+        let dropped = diagnoses
+            .iter()
+            .filter(|diagnosis| diagnosis.run == run)
+            .flat_map(|diagnosis| &diagnosis.models)
+            .find(|without| without.model == name)
+            .map_or(&[][..], |without| &without.dropped[..]);
+        let left_out = left_out(&shapes, &changes, dropped);
+        let drawing = Drawing { name, run, groups: &groups, says: &says, left_out };
+        let shapes = shapes.iter().enumerate();
+        shapes.map(move |(number, shape)| drawing.table(number, shape)).collect::<Vec<_>>()
+    };
+    runs.into_iter().flat_map(of_run).collect()
+}
+
+/// What the tables of a model and a record are drawn from.
+struct Drawing<'a> {
+    name: &'a str,
+    run: usize,
+    groups: &'a [Group<'a>],
+    says: &'a [Says],
+    left_out: Vec<Place>,
+}
+
+impl Drawing<'_> {
+    fn tests<'g>(&self, group: &'g Group<'_>) -> impl Iterator<Item = &'g JudgedRecord> {
+        let run = self.run;
+        group.tests.iter().copied().filter(move |test| test.report.run == run)
     }
-    for cell in left_out(&changes, variant) {
-        for place in places(&shapes, cell) {
-            cells.entry(place).or_default().evidence = "broken".to_owned();
-        }
-    }
-    let mut reports = Vec::new();
-    for (number, shape) in shapes.iter().enumerate() {
-        let (_, first) = shape[0];
-        let rows = first.rows.iter().enumerate().map(|(row, (name, ..))| {
-            let mut cell =
-                |column| finish(shape, (row, column), cells.remove(&(number, row, column)));
-            TableRow {
-                name: name.clone(),
-                cells: (0..first.columns.len()).map(&mut cell).collect(),
+
+    fn table(&self, number: usize, shape: &Shape<'_>) -> TableReport {
+        let mut cells: BTreeMap<(usize, usize), CellReport> = BTreeMap::new();
+        for (group, says) in self.groups.iter().zip(self.says) {
+            for ((_, row, column), explained) in says.iter().filter(|(place, _)| place.0 == number)
+            {
+                for test in self.tests(group) {
+                    let explains = violations(test).into_iter().any(|one| explained.contains(one));
+                    add(cells.entry((*row, *column)).or_default(), test, explains);
+                }
             }
+        }
+        for (_, row, column) in self.left_out.iter().filter(|place| place.0 == number) {
+            cells.entry((*row, *column)).or_default().evidence = "broken".to_owned();
+        }
+        let first = shape[0].1;
+        let rows = first.rows.iter().enumerate().map(|(row, (name, _, _))| {
+            let cell = |column: usize| finish(shape, (row, column), cells.remove(&(row, column)));
+            TableRow { name: name.clone(), cells: (0..first.columns.len()).map(cell).collect() }
         });
-        reports.push(TableReport {
-            model: name.to_owned(),
+        let rows = rows.collect();
+        let has_tests = |group: &&Group<'_>| self.tests(group).next().is_some();
+        TableReport {
+            run: self.run,
+            model: self.name.to_owned(),
             tables: shape.iter().map(|(_, table)| table.name.clone()).collect(),
             columns: first.columns.iter().map(|(name, _)| name.clone()).collect(),
-            rows: rows.collect(),
-            examined,
-            programs,
-        });
+            rows,
+            examined: self.groups[..self.says.len()].iter().filter(has_tests).count(),
+            programs: self.groups.iter().filter(has_tests).count(),
+        }
     }
-    reports
 }
 
 /// The cells that the nearest variant does without.
-fn left_out<'c>(changes: &'c [Change], variant: Option<&Variant>) -> Vec<&'c CellOf> {
+fn left_out(shapes: &[Shape<'_>], changes: &[Change], dropped: &[Lost]) -> Vec<Place> {
     let is_left_out = |change: &&Change| {
         let name = lost(change).name;
-        variant.is_some_and(|variant| variant.dropped.iter().any(|lost| lost.name == name))
+        dropped.iter().any(|lost| lost.name == name)
     };
-    changes.iter().filter(is_left_out).filter_map(Change::cell).collect()
+    changes.iter().filter(is_left_out).flat_map(|change| places(shapes, change)).collect()
 }
 
-fn add(cell: &mut CellReport, tests: &[&JudgedRecord], explains: bool) {
-    for test in tests {
-        cell.tests += 1;
-        cell.runs = cell.runs.saturating_add(test.report.finished);
-        cell.twins += usize::from(test.report.twin.as_ref().is_some_and(|twin| twin.seen_weak));
-        if cell.example.is_none() || (explains && cell.evidence != "explains") {
-            cell.example = Some(test.report.name.clone());
-        }
+fn add(cell: &mut CellReport, test: &JudgedRecord, explains: bool) {
+    cell.tests += 1;
+    cell.runs = cell.runs.saturating_add(test.report.finished);
+    cell.twins += usize::from(test.report.twin.as_ref().is_some_and(|twin| twin.seen_weak));
+    if cell.example.is_none() || (explains && cell.evidence != "explains") {
+        cell.example = Some(test.name());
     }
     if explains {
         cell.evidence = "explains".to_owned();
@@ -204,7 +240,7 @@ fn add(cell: &mut CellReport, tests: &[&JudgedRecord], explains: bool) {
 }
 
 fn finish(
-    shape: &[(usize, &Table)],
+    tables: &[(usize, &Table)],
     (row, column): (usize, usize),
     found: Option<CellReport>,
 ) -> CellReport {
@@ -213,7 +249,7 @@ fn finish(
         Some(Cell::Where(letter)) => table.letters[*letter].0.clone(),
         Some(Cell::Unordered) | None => "·".to_owned(),
     };
-    let text: Vec<String> = shape.iter().map(|(_, table)| text(table)).collect();
+    let text: Vec<String> = tables.iter().map(|(_, table)| text(table)).collect();
     let mut cell = found.unwrap_or_default();
     if text.iter().all(|text| text == "·") {
         cell.evidence = "unordered".to_owned();
@@ -224,6 +260,7 @@ fn finish(
             _ => "kept",
         };
         cell.evidence = word.to_owned();
+        cell.bound = rule_of_three(cell.runs);
     }
     cell.text = text;
     cell
@@ -231,21 +268,21 @@ fn finish(
 
 /// The cells that a program is about.
 fn says(
-    (model, shapes): (&Model, &[Drawn<'_>]),
+    model: &Model,
+    shapes: &[Shape<'_>],
     changes: &[Change],
-    test: &JudgedRecord,
-    by: &By,
-    same: &[&JudgedRecord],
+    group: &Group<'_>,
     request: &Request<'_>,
 ) -> Says {
     let mut says = Says::new();
+    let (test, by) = (group.first, &group.first.by[group.by]);
     let Some(allowed) = by.allowed.as_ref().filter(|allowed| allowed.complete) else { return says };
-    if same.iter().all(|test| test.report.finished == 0) {
+    let Some(concerned) = concerned(model, changes, &test.test, test.libraries) else {
         return says;
-    }
-    let Some(concerned) = concerned(model, changes, test) else { return says };
+    };
     let name = &by.judge.identity.name;
-    let violations: BTreeSet<_> = same
+    let violations: BTreeSet<&Outcome> = group
+        .tests
         .iter()
         .flat_map(|test| &test.by)
         .filter(|by| by.judge.identity.name == *name)
@@ -254,10 +291,9 @@ fn says(
         .map(|seen| &seen.outcome)
         .collect();
     for (change, _) in changes.iter().zip(concerned).filter(|(_, concerned)| *concerned) {
-        let Some(cell) = change.cell() else { continue };
-        let places = places(shapes, cell);
+        let places = places(shapes, change);
         let is_known = |place: &Place| {
-            says.get(place) == Some(&true) || (violations.is_empty() && says.contains_key(place))
+            says.get(place).is_some_and(|explained| explained.len() == violations.len())
         };
         if places.iter().all(is_known) {
             continue;
@@ -270,19 +306,21 @@ fn says(
         };
         let Ok(mut session) = question.session(&options, |_| true) else { continue };
         let within = session.counted();
-        let explains = violations.iter().any(|outcome| {
+        let mut explains = |outcome: &&&Outcome| {
             let Some(mut assumptions) = session.showing(&wanted(outcome)) else { return false };
             assumptions.extend(&within);
             matches!(session.find(&assumptions), Found::Execution(_))
-        });
-        let is_about = explains || {
+        };
+        let explained: BTreeSet<Outcome> =
+            violations.iter().filter(&mut explains).map(|one| (*one).clone()).collect();
+        let is_about = !explained.is_empty() || {
             // What the model allows is still allowed: only what is new is of interest.
             allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
             matches!(session.find(&within), Found::Execution(_))
         };
         if is_about {
             for place in places {
-                *says.entry(place).or_default() |= explains;
+                says.entry(place).or_default().extend(explained.clone());
             }
         }
     }
@@ -290,7 +328,12 @@ fn says(
 }
 
 /// For each change, whether the program has events that it is about. Where it has none, the change changes nothing.
-pub fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Option<Vec<bool>> {
+pub fn concerned(
+    model: &Model,
+    changes: &[Change],
+    test: &Test,
+    libraries: &Libraries,
+) -> Option<Vec<bool>> {
     let mut model = model.clone();
     let about = |change: &Change| Axiom {
         name: String::new(),
@@ -300,7 +343,7 @@ pub fn concerned(model: &Model, changes: &[Change], test: &JudgedRecord) -> Opti
         span: Span::default(),
     };
     model.axioms = changes.iter().map(about).collect();
-    let plan = Question::new(&test.test, &model, test.libraries, None).ok()?.plan;
+    let plan = Question::new(test, &model, libraries, None).ok()?.plan;
     let values = Evaluation::new(&plan, Facts::all_events(&plan));
     Some(plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect())
 }

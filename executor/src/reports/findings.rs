@@ -1,21 +1,24 @@
 //! What was seen and is forbidden, and why.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lang::outcome::Outcome;
 use model::allowed::Question;
-use model::explain::{Reason, explain};
+use model::explain::{EndWords, Reason, StepWords, explain};
 use rayon::prelude::*;
 
 use super::commands::{command, quote};
-use super::data::{CycleStep, Finding};
+use super::compare::{KnownViolation, identity};
+use super::data::{CycleEnd, CycleStep, Finding, Nature};
+use super::judging::asking::is_impossible;
 use super::judging::{By, Judged, JudgedRecord, outcome_text, wanted};
 use super::statistics::rate;
+use super::variants::search::allows;
 use super::{Request, Source};
 use crate::judge::Judgement;
 use crate::record::state_to_json;
 
-/// How many findings are explained and drawn; the smallest programs first. Pages show as many in full.
+/// How many findings are explained: one of each program first, the smallest programs first.
 const EXPLAINED: usize = 60;
 
 /// A finding, and what it was found in.
@@ -31,7 +34,12 @@ pub struct Found {
 }
 
 /// Every forbidden outcome that was seen: one entry for all models that forbid it.
-pub fn findings(sources: &[Source], judged: &Judged, request: &Request<'_>) -> Vec<Found> {
+pub fn findings(
+    sources: &[Source],
+    judged: &Judged,
+    known: &HashSet<KnownViolation>,
+    request: &Request<'_>,
+) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (index, test) in judged.tests.iter().enumerate() {
         let mut outcomes: BTreeMap<&Outcome, Vec<usize>> = BTreeMap::new();
@@ -43,48 +51,73 @@ pub fn findings(sources: &[Source], judged: &Judged, request: &Request<'_>) -> V
             }
         }
         for (outcome, forbidding) in outcomes {
-            found.push(Found {
-                finding: finding(sources, index, test, outcome, &forbidding),
-                test: index,
-                by: forbidding,
-                outcome: outcome.clone(),
-            });
+            let mut finding = finding(sources, index, test, outcome, &forbidding);
+            finding.is_known = known.contains(&identity(test, finding.outcome.clone()));
+            found.push(Found { finding, test: index, by: forbidding, outcome: outcome.clone() });
         }
     }
     found.sort_by_key(|found| (judged.tests[found.test].size, found.test, found.outcome.clone()));
+    let natures: Vec<Nature> =
+        found.par_iter().map(|one| nature(one, &judged.tests[one.test], request)).collect();
+    for (one, nature) in found.iter_mut().zip(natures) {
+        one.finding.nature = nature;
+    }
     explain_first(judged, &mut found, request);
     found
 }
 
-/// Explains the first ones. Those that show the same outcome of the same program share an explanation.
+/// What kind of violation it is. Programs are those that machines ran: with implementations for library calls.
+fn nature(found: &Found, test: &JudgedRecord, request: &Request<'_>) -> Nature {
+    let by = &test.by[found.by[0]];
+    let options = (request.options)();
+    let runnable = test.runnable();
+    let question = Question::new(runnable, &by.judge.model, test.libraries, options.loop_bound);
+    if question.is_ok_and(|question| is_impossible(&question, &options, &found.outcome)) {
+        return Nature::Impossible;
+    }
+    let is_of_library =
+        test.inlined.is_some() && allows(&by.judge.model, test, &found.outcome, request);
+    if is_of_library { Nature::Library } else { Nature::Weaker }
+}
+
+/// Explains the first ones, one of each program before the others. Those that show the same outcome of the same program share an
+/// explanation; a program has one picture.
 fn explain_first(judged: &Judged, found: &mut [Found], request: &Request<'_>) {
-    let explained = found.len().min(EXPLAINED);
-    let first = &mut found[..explained];
-    let mut known: HashMap<(&str, &str, Outcome), usize> = HashMap::new();
-    let same: Vec<usize> = first
+    let mut programs = HashSet::new();
+    let is_first: Vec<bool> =
+        found.iter().map(|one| programs.insert((one.finding.run, one.finding.program))).collect();
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by_key(|index| !is_first[*index]);
+    order.truncate(EXPLAINED);
+    let mut known: HashMap<(&str, &str, &Outcome), usize> = HashMap::new();
+    let same: Vec<usize> = order
         .iter()
-        .enumerate()
-        .map(|(index, found)| {
+        .map(|index| {
+            let found = &found[*index];
             let test = &judged.tests[found.test];
             // Places in statements are those of the text, comments and all.
-            let program = test.report.program.split_once('\n').map_or("", |(_, rest)| rest);
+            let program = test.program.text.split_once('\n').map_or("", |(_, rest)| rest);
             let model = test.by[found.by[0]].judge.identity.hash.as_str();
-            *known.entry((program, model, found.outcome.clone())).or_insert(index)
+            *known.entry((program, model, &found.outcome)).or_insert(*index)
         })
         .collect();
-    first.par_iter_mut().enumerate().filter(|(index, _)| same[*index] == *index).for_each(
-        |(_, found)| {
-            let test = &judged.tests[found.test];
-            add_explanation(found, test, &test.by[found.by[0]], request);
-        },
-    );
-    for index in 0..explained {
-        if same[index] != index {
-            let of = first[same[index]].finding.clone();
-            let finding = &mut first[index].finding;
-            (finding.axiom, finding.why, finding.steps) = (of.axiom, of.why, of.steps);
-            finding.picture = of.picture;
-        }
+    let explained: HashMap<usize, Explained> = order
+        .par_iter()
+        .zip(&same)
+        .filter(|(index, same)| index == same)
+        .filter_map(|(index, _)| {
+            let one = &found[*index];
+            let test = &judged.tests[one.test];
+            Some((*index, explained(one, test, &test.by[one.by[0]], request)?))
+        })
+        .collect();
+    for (index, same) in order.iter().zip(&same) {
+        let Some(explained) = explained.get(same) else { continue };
+        let finding = &mut found[*index].finding;
+        let Explained { axiom, says, why, steps, end, picture } = explained.clone();
+        (finding.axiom, finding.says, finding.why) = (axiom, says, why);
+        (finding.steps, finding.end) = (steps, end);
+        finding.picture = picture.filter(|_| is_first[*index]);
     }
 }
 
@@ -104,14 +137,17 @@ fn finding(
     let compact = outcome_text(&test.test, outcome).replace(", ", ",");
     let explain = format!(
         "litmus explain {} --model {} --outcome {}",
-        quote(&report.file),
+        quote(&test.program.file),
         quote(argument),
         quote(&compact)
     );
     Finding {
         index,
+        run: report.run,
+        program: report.program,
         test: report.name.clone(),
-        file: report.file.clone(),
+        machine: report.machine.clone(),
+        file: test.program.file.clone(),
         models,
         outcome: outcome_text(&test.test, outcome),
         state: state_to_json(&test.test, &outcome.0),
@@ -119,57 +155,85 @@ fn finding(
         finished,
         rate: rate(count, finished),
         first: test.seen.places.get(outcome).and_then(|places| places.iter().min().copied()),
+        is_known: false,
+        nature: Nature::Weaker,
+        cause: 0,
         axiom: None,
+        says: None,
         why: "not explained here, for lack of room; the command says why".to_owned(),
         steps: Vec::new(),
+        end: None,
         lost: Vec::new(),
         picture: None,
         explain,
-        reproduce: command(&sources[report.run].record.header, &[&report.file], Some(argument)),
+        reproduce: command(
+            &sources[report.run].record.header,
+            &[&test.program.file],
+            Some(argument),
+        ),
         smallest: None,
     }
 }
 
-fn add_explanation(found: &mut Found, test: &JudgedRecord, by: &By, request: &Request<'_>) {
+/// Why an outcome is forbidden.
+#[derive(Clone)]
+struct Explained {
+    axiom: Option<String>,
+    says: Option<String>,
+    why: String,
+    steps: Vec<CycleStep>,
+    end: Option<CycleEnd>,
+    picture: Option<String>,
+}
+
+fn explained(
+    found: &Found,
+    test: &JudgedRecord,
+    by: &By,
+    request: &Request<'_>,
+) -> Option<Explained> {
     let options = (request.options)();
-    let Ok(question) =
-        Question::new(&test.test, &by.judge.model, test.libraries, options.loop_bound)
-    else {
-        return;
-    };
-    let Ok(explanation) = explain(&question, &options, &wanted(&found.outcome)) else { return };
+    let question =
+        Question::new(&test.test, &by.judge.model, test.libraries, options.loop_bound).ok()?;
+    let explanation = explain(&question, &options, &wanted(&found.outcome)).ok()?;
     let model = &by.judge.identity.name;
-    let finding = &mut found.finding;
-    match &explanation.reason {
+    let chain = explanation.chain(&test.source);
+    let (axiom, why) = match &explanation.reason {
         Reason::Broken(broken) => {
-            finding.axiom = Some(broken.axiom.clone());
-            finding.why = format!(
-                "{model} has no consistent execution with this outcome (proved). The nearest one breaks the axiom {}.",
-                broken.axiom
+            let axiom = &broken.axiom;
+            let shape = chain.as_ref().map(|chain| format!(", by {}", chain.shape.words()));
+            let shape = shape.unwrap_or_default();
+            let why = format!(
+                "{model} has no consistent execution with this outcome (proved). The nearest one breaks the axiom {axiom}{shape}."
             );
+            (Some(axiom.clone()), why)
         }
         Reason::NoCandidate(_) => {
-            finding.why = "no execution of the program gives these values, whatever the memory model: a value came from nowhere, or an atomic operation was not one".to_owned();
+            let why = "No execution of the program gives these values, whatever the memory model: a value came from nowhere, or an atomic operation was not one.";
+            (None, why.to_owned())
         }
-        Reason::Misused(misuse) => finding.why.clone_from(&misuse.message),
+        Reason::Misused(misuse) => (None, misuse.message.clone()),
         Reason::Proved(_) => {
-            finding.why =
-                format!("{model} has no consistent execution with this outcome (proved).");
+            (None, format!("{model} has no consistent execution with this outcome (proved)."))
         }
-        Reason::Witness(_) | Reason::Unknown(_) => return,
-    }
-    let chain = explanation.chain(&test.source);
-    let steps = chain.map(|chain| chain.steps).unwrap_or_default().into_iter();
-    finding.steps = steps
-        .map(|step| CycleStep {
-            event: step.event,
-            action: step.action,
-            statement: step.statement,
-            relation: step.relation,
-            because: step.because,
-        })
-        .collect();
-    finding.picture = explanation.svg_for_page(&test.source);
+        Reason::Witness(_) | Reason::Unknown(_) => return None,
+    };
+    let picture = explanation.svg_for_page(&test.source);
+    let Some(chain) = chain else {
+        let (says, steps, end) = (None, Vec::new(), None);
+        return Some(Explained { axiom, says, why, steps, end, picture });
+    };
+    let step = |step: StepWords| CycleStep {
+        event: step.event,
+        action: step.action,
+        statement: step.statement,
+        relation: step.relation,
+        because: step.because,
+    };
+    let EndWords { event, action, statement, ending } = chain.end;
+    let end = Some(CycleEnd { event, action, statement, words: ending });
+    let steps = chain.steps.into_iter().map(step).collect();
+    Some(Explained { axiom, says: chain.says, why, steps, end, picture })
 }
 
 /// For each finding, the smallest test that shows the same loss. Findings are sorted by size already.

@@ -232,6 +232,7 @@ pub fn to_record(
             blocked: 0,
             assume_failed: 0,
             unfinished: 0,
+            seconds: None,
             notes: Vec::new(),
             outcomes: outcomes.collect(),
         }

@@ -2,26 +2,44 @@
 
 use serde_json::Value as Json;
 
-use super::data::{Group, RunReport, Setting};
+use super::data::{Coverage, Group, RunReport, Setting, Tested, Verdict};
 use super::{Source, commands, setting};
 use crate::nodes::NodeInfo;
 use crate::record::{Header, Host};
 
-/// The runs, in the order of the records; those before `first` are the baseline.
+/// The records, in their order, without what they come to; those before `first` are the baseline.
 pub fn runs(sources: &[Source], first: usize) -> Vec<RunReport> {
-    sources.iter().enumerate().map(|(index, source)| run(source, index < first)).collect()
+    sources.iter().enumerate().map(|(index, source)| run(source, index, first)).collect()
 }
 
-fn run(source: &Source, is_baseline: bool) -> RunReport {
+fn run(source: &Source, index: usize, first: usize) -> RunReport {
     let header = &source.record.header;
+    let is_baseline = index < first;
     RunReport {
+        key: if is_baseline { "base".to_owned() } else { key(index - first) },
         record: source.name.clone(),
         is_baseline,
         subject: subject(header),
+        is_simulated: header.backend == "sim",
         started: header.started.clone(),
         command: commands::again(source),
+        verdict: Verdict::default(),
+        tested: Tested::default(),
+        machines: Vec::new(),
+        coverage: Coverage::default(),
+        unseen: Vec::new(),
+        cannot_tell: Vec::new(),
         summary: summary(header),
         configuration: configuration(header),
+    }
+}
+
+/// `A` to `Z`, then `A2`, `B2`, …
+fn key(index: usize) -> String {
+    let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or_default());
+    match index / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{}", round + 1),
     }
 }
 
@@ -67,26 +85,35 @@ fn host_line(host: &Host) -> String {
     if text.is_empty() { "unknown".to_owned() } else { text }
 }
 
-/// Where a device sits, and what of the host its behavior may depend on.
+/// Where a device sits, and what of the host its behavior may depend on: what is known, then what is not.
 fn surroundings(node: &NodeInfo) -> String {
     let (device, host) = (&node.device, &node.host);
-    let known = |what: &Option<String>| what.clone().unwrap_or_else(|| "not known".to_owned());
     let numa = device.numa_node.map(|node| node.to_string());
     let paging = device.on_demand_paging.as_ref().map(|uses| match uses.as_slice() {
         [] => "none".to_owned(),
         uses => uses.join(", "),
     });
-    let parts = [
-        ("board", known(&device.board)),
-        ("PCIe link", known(&device.pcie_link)),
-        ("IOMMU", known(&device.iommu)),
-        ("NUMA node", known(&numa)),
-        ("on-demand paging", known(&paging)),
-        ("rdma-core", known(&host.rdma_core)),
-        ("huge pages", known(&host.hugepages)),
-        ("MLX5_SCATTER_TO_CQE", known(&host.scatter_to_cqe)),
+    let all = [
+        ("board", device.board.clone()),
+        ("PCIe link", device.pcie_link.clone()),
+        ("IOMMU", device.iommu.clone()),
+        ("NUMA node", numa),
+        ("on-demand paging", paging),
+        ("rdma-core", host.rdma_core.clone()),
+        ("huge pages", host.hugepages.clone()),
+        ("MLX5_SCATTER_TO_CQE", host.scatter_to_cqe.clone()),
     ];
-    parts.map(|(name, value)| format!("{name}: {value}")).join(" · ")
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, value)| value.is_some());
+    let mut parts: Vec<String> = known
+        .into_iter()
+        .map(|(name, value)| format!("{name}: {}", value.unwrap_or_default()))
+        .collect();
+    let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
+    if !unknown.is_empty() {
+        parts.push(format!("not known: {}", unknown.join(", ")));
+    }
+    parts.join(" · ")
 }
 
 /// What stands at the head of a report.

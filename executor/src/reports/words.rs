@@ -1,17 +1,15 @@
 //! Orders of models in words, for readers who know NICs and not models.
 
-/// What an event of a table's row or column is.
+/// What an event of a table's row or column is: in one way, by whatever name models call it, so that they can agree.
 fn event(name: &str) -> &str {
     match name {
         "lR" | "aCR" => "a CPU read",
         "lW" | "aCW" => "a CPU write",
         "CAS" | "aCAS" => "a CPU read-modify-write",
         "F" | "aMF" => "a CPU fence",
-        "P" => "a poll",
-        "aWT" => "a poll or wait",
+        "P" | "aWT" => "a poll or wait",
         "nlR" | "aNLR" => "the NIC's read of a put's source",
-        "nrW" => "a put's write at its target",
-        "aNRW" => "the NIC's write at the remote node (of a put or remote RMW)",
+        "nrW" | "aNRW" => "a put's write at its target",
         "narR" | "aNAR" => "the read of a remote RMW",
         "narW" => "the write of a remote RMW",
         "nrR" | "aNRR" => "a get's read at the remote node",
@@ -27,11 +25,12 @@ pub fn lost(name: &str) -> String {
     if let Some((_, cell)) = name.split_once('[')
         && let Some((row, column)) = cell.trim_end_matches(']').split_once(", ")
     {
-        return format!(
-            "{} is not kept before {} that follows in program order",
-            event(row),
-            event(column)
-        );
+        let (row, column) = (event(row), event(column));
+        return if row == column {
+            format!("{row} is not kept before a later one, in program order")
+        } else {
+            format!("{row} is not kept before {column} that follows in program order")
+        };
     }
     match name {
         "nfo" => "a NIC's read does not wait for earlier writes of the same queue pair (PCIe flush order)".to_owned(),

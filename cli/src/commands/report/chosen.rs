@@ -7,7 +7,8 @@ use executor::reports::Source as Recorded;
 use lang::litmus;
 use lang::source::Source;
 
-use super::{Arguments, read};
+use super::Arguments;
+use super::records::read;
 use crate::exit::Exit;
 use crate::models::Models;
 use crate::options::{Format, choose_models};

@@ -34,6 +34,8 @@ pub struct Plan {
     pub writer: Option<RecordWriter>,
     new_record: Option<PathBuf>,
     record_path: Option<PathBuf>,
+    /// Whether a report is made of it.
+    is_reported: bool,
 }
 
 impl Plan {
@@ -86,14 +88,21 @@ impl Plan {
                 terminal,
             ));
         }
-        let new_record = arguments.record.clone();
-        let record_path = arguments.record.clone().or_else(|| arguments.resume.clone());
-        Ok(Self { backend, header, previous, writer, new_record, record_path })
+        let new_record = arguments.new_record();
+        let record_path = new_record.clone().or_else(|| arguments.resume.clone());
+        let is_reported = arguments.output.is_some();
+        Ok(Self { backend, header, previous, writer, new_record, record_path, is_reported })
     }
 
     /// Begins a new record, if one is wanted; whether that worked.
     pub fn begin_record(&mut self, report: &mut Report<'_>) -> bool {
         let Some(path) = &self.new_record else { return true };
+        if let Some(folder) = path.parent().filter(|_| self.is_reported)
+            && let Err(error) = std::fs::create_dir_all(folder)
+        {
+            report.problem(output::problem(folder, &error));
+            return false;
+        }
         match RecordWriter::create(path, &self.header) {
             Ok(writer) => {
                 self.writer = Some(writer);
@@ -142,10 +151,18 @@ impl Plan {
         format!("{iterations} runs of each test on {backend}{faults}, seed {seed}{other}\n")
     }
 
+    /// The record's file.
+    pub fn record(&self) -> Option<&Path> {
+        self.record_path.as_deref()
+    }
+
     /// Where the record is, and what to do with it.
     pub fn where_recorded(&self) -> String {
         let Some(path) = &self.record_path else { return String::new() };
         let path = quote(&path.to_string_lossy());
+        if self.is_reported {
+            return format!("record: {path}\n");
+        }
         format!("record: {path}; `litmus report {path} -o DIR` makes a report of it\n")
     }
 
@@ -206,9 +223,19 @@ pub fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> 32
 }
 
+/// The time that reproducible builds set.
+fn fixed_time() -> Option<u64> {
+    std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok())
+}
+
+/// Whether outputs are to be the same each time.
+pub fn is_reproducible() -> bool {
+    fixed_time().is_some()
+}
+
 /// Now, or the time that reproducible builds set.
 pub fn now() -> Option<String> {
-    let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
+    let fixed = fixed_time();
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
     fixed.or_else(now).map(iso8601)
 }

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use executor::judge::{JudgedOutcome, JudgedTest, Judgement};
+use executor::judge::{JudgedOutcome, JudgedTest, Judgement, judge};
+use executor::observation::Observations;
 use executor::record::{self, TestRecord, value_to_json};
+use executor::reports::data::Forbids;
+use executor::reports::judging::asking::ModelSays;
 use executor::reports::quote;
 use lang::Test;
 use lang::outcome::{Observable, Outcome};
@@ -37,6 +40,8 @@ pub struct RunResult {
     unfinished: u64,
     is_interrupted: bool,
     judged: JudgedTest,
+    /// Whether it could show a violation.
+    forbids: Forbids,
     /// Why the allowed outcomes are not all known.
     reason: Option<String>,
     /// What else a reader should know, such as which machines ran it.
@@ -53,9 +58,11 @@ impl RunResult {
         test: &Test,
         (record, backend): (&TestRecord, &str),
         model: &LoadedModel,
-        judged: JudgedTest,
-        reason: Option<String>,
+        seen: &Observations,
+        said: ModelSays,
     ) -> Self {
+        let judged = judge(said.allowed.as_deref(), seen);
+        let is_violated = judged.overall == Judgement::Violation;
         Self {
             test: test.name.clone(),
             file: record.file.clone(),
@@ -71,7 +78,8 @@ impl RunResult {
             unfinished: record.unfinished,
             is_interrupted: record.status == record::Status::Interrupted,
             judged,
-            reason,
+            forbids: if is_violated { Forbids::Something } else { said.forbids },
+            reason: said.reason,
             notes: record.notes.clone(),
             library_options: String::new(),
             evidence: None,
@@ -107,6 +115,11 @@ impl RunResult {
     /// The file and the machine.
     pub fn identity(&self) -> (&str, &str) {
         (&self.file, &self.machine)
+    }
+
+    /// Whether it could show a violation.
+    pub fn forbids(&self) -> Forbids {
+        self.forbids
     }
 
     /// Runs that ended with an outcome.

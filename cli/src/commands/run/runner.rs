@@ -3,19 +3,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use executor::backend::{Backend, Control, Job, measure};
-use executor::judge::{AllowedSet, judge};
+use executor::judge::AllowedSet;
 use executor::observation::Observations;
 use executor::record::{Status, TestRecord, hash_text};
+use executor::reports::judging::asking::{ModelSays, forbids};
 use executor::reports::logs;
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::source::Source;
-use model::allowed::undefined_calls;
+use model::allowed::{Question, undefined_calls};
 use rayon::ThreadPool;
 
-use super::plan::Plan;
+use super::plan::{Plan, is_reproducible};
 use super::result::RunResult;
 use crate::engine::{self, Refusal, Request};
 use crate::input::{Input, load_test};
@@ -196,7 +198,11 @@ impl Runner<'_> {
                 let control = Control { stop: self.stop, progress: self.progress };
                 let identities = models.iter().map(|model| model.identity.clone()).collect();
                 let backend: &dyn Backend = &*self.plan.backend;
-                let measured = self.pool.install(|| measure(backend, &job, identities, control));
+                let began = Instant::now();
+                let mut measured =
+                    self.pool.install(|| measure(backend, &job, identities, control));
+                // Records that are to be the same each time say nothing of time.
+                measured.0.seconds = (!is_reproducible()).then(|| milliseconds(began));
                 if measured.0.status == Status::Interrupted && measured.0.iterations == 0 {
                     return;
                 }
@@ -229,10 +235,9 @@ impl Runner<'_> {
             _ => {
                 for model in models {
                     match self.allowed(test, model) {
-                        Ok((allowed, reason)) => {
-                            let judged = judge(allowed.as_ref(), &seen);
+                        Ok(said) => {
                             let measured = (&record, self.plan.backend.name());
-                            let result = RunResult::new(test, measured, model, judged, reason)
+                            let result = RunResult::new(test, measured, model, &seen, said)
                                 .with_libraries(&self.library_options);
                             answer.results.push(result.explained_by(test, source, model));
                         }
@@ -279,25 +284,28 @@ impl Runner<'_> {
         }
     }
 
-    /// What a model allows, and why that is not known in full, if it is not.
-    fn allowed(
-        &self,
-        test: &Test,
-        model: &LoadedModel,
-    ) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
+    /// What a model says of a test.
+    fn allowed(&self, test: &Test, model: &LoadedModel) -> Result<ModelSays, Vec<Diagnostic>> {
         match self.plan.header.unjudgeable() {
-            Some(reason) if !model.is_own => Ok((None, Some(reason))),
+            Some(reason) if !model.is_own => {
+                Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })
+            }
             _ => allowed(test, model, &self.request),
         }
     }
 }
 
-/// What a model allows, and why that is not known in full, if it is not.
+/// Since then, in seconds, exact to a thousandth.
+fn milliseconds(began: Instant) -> f64 {
+    (began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+/// What a model says of a test.
 pub fn allowed(
     test: &Test,
     model: &LoadedModel,
     request: &Request,
-) -> Result<(Option<AllowedSet>, Option<String>), Vec<Diagnostic>> {
+) -> Result<ModelSays, Vec<Diagnostic>> {
     match engine::ask(test, model.model(), request) {
         Ok(found) => {
             let outcomes = found.allowed.outcomes;
@@ -305,9 +313,19 @@ pub fn allowed(
             let misuse = found.allowed.misuses.into_iter().next();
             let complete = found.allowed.complete && misuse.is_none();
             let reason = misuse.map(|misuse| misuse.message).or(found.allowed.reason);
-            Ok((Some(AllowedSet { outcomes, complete }), reason))
+            let allowed = AllowedSet { outcomes, complete };
+            let question =
+                Question::new(test, model.model(), request.libraries(), request.loops).ok();
+            let forbids = question.map(|of| forbids(&of, &request.options(), &allowed));
+            Ok(ModelSays {
+                allowed: Some(Arc::new(allowed)),
+                reason,
+                forbids: forbids.unwrap_or_default(),
+            })
         }
-        Err(Refusal::Unsupported(reason)) => Ok((None, Some(reason))),
+        Err(Refusal::Unsupported(reason)) => {
+            Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })
+        }
         Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => Err(errors),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use executor::judge::Judgement;
-use executor::reports::data::Verdict;
+use executor::reports::data::{Forbids, Verdict};
 use executor::reports::judging::{outcome_text, wanted};
 use lang::Test;
 use lang::outcome::Outcome;
@@ -52,12 +52,23 @@ struct Forbidden {
     explain: String,
 }
 
+/// A program on all its machines.
+#[derive(Default)]
+struct Program {
+    is_finished: bool,
+    is_open: bool,
+    /// Whether it can show a violation; `None` as long as no model was asked.
+    forbids: Option<Forbids>,
+}
+
 /// Counts, and the violations.
 #[derive(Default)]
 pub struct Summary {
     groups: Groups,
     /// By file and machine.
     violating: BTreeMap<(String, String), Violating>,
+    /// By file.
+    programs: BTreeMap<String, Program>,
     unseen: BTreeSet<(String, String)>,
     runs: u64,
     /// Tests that broke.
@@ -74,6 +85,10 @@ impl Summary {
         if self.groups.add(file, machine, judged.overall as usize) {
             self.runs += result.finished();
         }
+        let program = self.programs.entry(file.to_owned()).or_default();
+        program.is_finished |= result.finished() > 0;
+        program.is_open |= judged.overall == Judgement::Inconclusive;
+        program.forbids = program.forbids.max(Some(result.forbids()));
         let name = format!("{file} {machine}");
         self.unseen
             .extend(judged.unseen.iter().map(|outcome| (name.clone(), format!("{outcome:?}"))));
@@ -129,17 +144,26 @@ impl Summary {
 
     /// The verdict in one line.
     pub fn verdict(&self, look: Look, interrupted: bool) -> String {
-        let count = |judgement: Judgement| self.groups.count(judgement as usize);
-        let violations = self.violating.values().map(|violating| violating.outcomes.len()).sum();
+        let finished = || self.programs.values().filter(|program| program.is_finished);
+        let that = |forbids: Forbids| {
+            finished().filter(|program| program.forbids == Some(forbids)).count()
+        };
+        let violating: BTreeSet<&String> = self.violating.keys().map(|(file, _)| file).collect();
+        let outcomes = self.violating.iter().flat_map(|((file, _), violating)| {
+            violating.outcomes.iter().map(move |forbidden| (file, &forbidden.outcome))
+        });
         let verdict = Verdict {
-            tests: self.groups.len(),
-            violations,
-            violating_tests: count(Judgement::Violation),
+            programs: finished().count(),
+            forbidding: that(Forbids::Something),
+            permissive: that(Forbids::Nothing),
+            violations: outcomes.collect::<BTreeSet<_>>().len(),
+            violating: violating.len(),
             unseen: self.unseen.len(),
-            inconclusive: count(Judgement::Inconclusive),
+            inconclusive: self.programs.values().filter(|program| program.is_open).count(),
             skipped: self.skipped,
             failed: self.failed,
             interrupted: usize::from(interrupted),
+            tests: self.groups.len(),
             runs: self.runs,
             ..Verdict::default()
         }

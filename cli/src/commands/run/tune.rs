@@ -36,8 +36,8 @@ const ITERATIONS: u64 = 2000;
 struct Target {
     test: Test,
     source: Arc<Source>,
-    sequential: AllowedSet,
-    models: Vec<(Arc<LoadedModel>, Option<AllowedSet>)>,
+    sequential: Arc<AllowedSet>,
+    models: Vec<(Arc<LoadedModel>, Option<Arc<AllowedSet>>)>,
     /// Set when it cannot be run, which is said once.
     is_out: bool,
 }
@@ -124,9 +124,8 @@ fn targets(
             }
         };
         let sc = models.shipped("sc");
-        let Some(Ok((Some(sequential), _))) =
-            sc.map(|sc| runner::allowed(&test, &sc, &request)).filter(is_whole)
-        else {
+        let sequential = sc.and_then(|sc| runner::allowed(&test, &sc, &request).ok()?.allowed);
+        let Some(sequential) = sequential.filter(|set| set.complete) else {
             report.skip(Skip {
                 test: test.name.clone(),
                 file: input.name(),
@@ -139,19 +138,13 @@ fn targets(
         let judging = judging.map(|model| {
             let found = (is_judgeable || model.is_own)
                 .then(|| runner::allowed(&test, &model, &request).ok());
-            let allowed = found.flatten().and_then(|found| found.0);
+            let allowed = found.flatten().and_then(|found| found.allowed);
             (model, allowed)
         });
         let models = judging.collect();
         targets.push(Target { test, source, sequential, models, is_out: false });
     }
     targets
-}
-
-type Found = Result<(Option<AllowedSet>, Option<String>), Vec<lang::diagnostic::Diagnostic>>;
-
-fn is_whole(found: &Found) -> bool {
-    found.as_ref().is_ok_and(|(set, _)| set.as_ref().is_some_and(|set| set.complete))
 }
 
 impl Tuning<'_, '_> {
@@ -246,7 +239,7 @@ impl Tuning<'_, '_> {
         let names = || target.test.observables.iter().map(|observable| observable.name.as_str());
         let mut told = Vec::new();
         for (model, allowed) in &target.models {
-            let judged = judge(allowed.as_ref(), seen);
+            let judged = judge(allowed.as_deref(), seen);
             let is_bad = |judgement| judgement == Judgement::Violation;
             for bad in judged.outcomes.iter().filter(|judged| is_bad(judged.judgement)) {
                 told.push(json!({

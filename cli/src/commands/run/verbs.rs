@@ -46,7 +46,7 @@ pub struct VerbsOptions {
     #[arg(short = 't', long = "tx-depth", value_name = "N")]
     depth: Option<u32>,
     /// Reads and atomics under way per queue pair [default: as many as the devices can]
-    #[arg(short = 'o', long = "outs", value_name = "N")]
+    #[arg(long = "outs", value_name = "N")]
     outstanding: Option<u8>,
     /// Time until a packet is sent again: 4.096 µs times 2 to the power of this
     #[arg(short = 'u', long = "qp-timeout", value_name = "N")]
@@ -64,7 +64,7 @@ pub struct VerbsOptions {
         num_args = 0..=1,
         default_missing_value = "40",
         value_parser = clap::value_parser!(u16).range(1..),
-        conflicts_with_all = ["record", "resume"]
+        conflicts_with_all = ["record", "resume", "output"]
     )]
     tune: Option<u16>,
 }

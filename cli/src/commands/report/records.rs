@@ -1,0 +1,120 @@
+//! Records and logs as they are read.
+
+use std::path::Path;
+
+use executor::record::{ModelIdentity, Record};
+use executor::reports::{self, Source as Recorded, logs};
+
+use super::Arguments;
+use crate::input;
+use crate::libraries;
+use crate::models::Models;
+use crate::problem::Problem;
+use crate::report::Report;
+
+/// What is odd about a record.
+pub fn tell_remarks(source: &Recorded, report: &mut Report<'_>) {
+    for remark in &source.record.remarks {
+        report.terminal.note(&format!("{}: {remark}", source.name));
+    }
+    if let Some(remark) = reports::other_tool(source, env!("CARGO_PKG_VERSION")) {
+        report.terminal.note(&remark);
+    }
+}
+
+/// Reads a record or a log.
+pub fn read(
+    path: &Path,
+    arguments: &Arguments,
+    models: &Models,
+    report: &mut Report<'_>,
+) -> Option<Recorded> {
+    let name = path.to_string_lossy().into_owned();
+    let mut refuse = |message: String| {
+        report.problem(Problem::of_file(&name, "unusable-record", message));
+    };
+    let bytes = match input::bytes(path) {
+        Ok(bytes) => bytes,
+        Err(message) => {
+            refuse(message);
+            return None;
+        }
+    };
+    if !logs::is_log(&bytes) {
+        let is_asked = !arguments.tests.is_empty();
+        if is_asked && arguments.records.len() == 1 && arguments.baseline.is_none() {
+            let message =
+                format!("--tests is for logs, and {name} is a record, which has its programs");
+            report.usage_error("meaningless-option", &message);
+            return None;
+        }
+        return parse(name, &bytes, report);
+    }
+    let tests = match logs::parse(&String::from_utf8_lossy(&bytes)) {
+        Ok(tests) => tests,
+        Err((line, message)) => {
+            refuse(format!("line {line}: {message}"));
+            return None;
+        }
+    };
+    let programs = programs(arguments, report);
+    let find = |name: &str| {
+        let (_, file, text, names) = programs.iter().find(|(known, ..)| known == name)?;
+        let models = names.iter().filter_map(|name| models.shipped(name));
+        let models: Vec<ModelIdentity> = models.map(|model| model.identity.clone()).collect();
+        Some(((file.clone(), text.clone()), models))
+    };
+    let record = logs::to_record(tests, env!("CARGO_PKG_VERSION"), &find);
+    Some(Recorded { name, record, libraries: model::library::shipped() })
+}
+
+/// Reads a record, and no log.
+pub fn read_record(path: &Path, report: &mut Report<'_>) -> Option<Recorded> {
+    let name = path.to_string_lossy().into_owned();
+    match input::bytes(path) {
+        Ok(bytes) => parse(name, &bytes, report),
+        Err(message) => {
+            report.problem(Problem::of_file(&name, "unusable-record", message));
+            None
+        }
+    }
+}
+
+/// A record and the libraries that it was made with.
+fn parse(name: String, bytes: &[u8], report: &mut Report<'_>) -> Option<Recorded> {
+    let mut record = match Record::parse(bytes) {
+        Ok(record) => record,
+        Err(error) => {
+            report.problem(Problem::of_file(&name, "unusable-record", error.to_string()));
+            return None;
+        }
+    };
+    match libraries::recorded(&record.header.libraries) {
+        Ok((libraries, remarks)) => {
+            record.remarks.extend(remarks);
+            Some(Recorded { name, record, libraries })
+        }
+        Err(problems) => {
+            problems.into_iter().for_each(|problem| report.problem(problem));
+            None
+        }
+    }
+}
+
+/// Name, file, text and models of the tests that --tests names.
+fn programs(
+    arguments: &Arguments,
+    report: &mut Report<'_>,
+) -> Vec<(String, String, String, Vec<String>)> {
+    let (inputs, unreadable) = input::collect(&arguments.tests, &["litmus"]);
+    unreadable.into_iter().for_each(|problem| report.problem(problem));
+    let mut programs = Vec::new();
+    for input in inputs {
+        let (loaded, found) = input::load_test(&input);
+        found.into_iter().for_each(|problem| report.problem(problem));
+        if let Some((test, source)) = loaded {
+            programs.push((test.name, source.name.clone(), source.text.clone(), test.models));
+        }
+    }
+    programs
+}

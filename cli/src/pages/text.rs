@@ -1,0 +1,101 @@
+//! Text as pages need it.
+
+/// Text for XML and HTML. Characters that XML cannot have, not even escaped, are replaced.
+pub fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(character),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text for Markdown, in a table too.
+pub fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if "\\`*_{}[]<>#|~".contains(character) {
+            out.push('\\');
+            out.push(character);
+        } else if character.is_control() {
+            out.push(' ');
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// The shortest row of backticks that a text does not have, from a length on.
+fn ticks(text: &str, least: usize) -> String {
+    let mut ticks = "`".repeat(least);
+    while text.contains(&ticks) {
+        ticks.push('`');
+    }
+    ticks
+}
+
+/// Code in a line of Markdown.
+pub fn code(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let ticks = ticks(&text, 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    // A bar would end a cell of a table, in code too.
+    format!("{ticks}{pad}{}{pad}{ticks}", text.replace('|', "\\|"))
+}
+
+/// Lines of code in Markdown, each with its number.
+pub fn fence(text: &str) -> String {
+    let ticks = ticks(text, 3);
+    let text = text.trim_end();
+    let width = text.lines().count().to_string().len();
+    let lines = text.lines().enumerate();
+    let lines = lines.map(|(index, line)| format!("{:width$}  {line}\n", index + 1));
+    format!("{ticks}\n{}{ticks}", lines.collect::<String>())
+}
+
+/// `1 234 567`, with narrow spaces.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Lines of code for HTML, each with its number, which is no part of the text.
+pub fn numbered(text: &str) -> String {
+    let lines = text.trim_end().lines().enumerate();
+    let line = |(index, line): (usize, &str)| {
+        format!("<span class=\"l\" data-n=\"{}\">{}</span>\n", index + 1, xml(line))
+    };
+    lines.map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes() {
+        assert_eq!(xml("<script>&\"'\u{1}"), "&lt;script&gt;&amp;&quot;&#39;\u{fffd}");
+        assert_eq!(markdown("a|b <i>\nc"), "a\\|b \\<i\\> c");
+        assert_eq!(code("a`b|c"), "``a`b\\|c``");
+        assert_eq!(fence("```\nx"), "````\n1  ```\n2  x\n````");
+        assert_eq!(numbered("a<"), "<span class=\"l\" data-n=\"1\">a&lt;</span>\n");
+        assert_eq!(thousands(1_234_567), "1\u{202f}234\u{202f}567");
+    }
+}

@@ -1,0 +1,124 @@
+//! What the tests are about, and what never having seen something is worth.
+
+use serde::Serialize;
+
+/// A model's tables of orders, drawn as one, with the evidence of a record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TableReport {
+    /// The number of the record.
+    pub run: usize,
+    /// The model.
+    pub model: String,
+    /// The tables' names.
+    pub tables: Vec<String>,
+    /// The heads of the columns: the later events.
+    pub columns: Vec<String>,
+    /// The rows: the earlier events.
+    pub rows: Vec<TableRow>,
+    /// How many of the programs were examined for evidence.
+    pub examined: usize,
+    /// How many there are.
+    pub programs: usize,
+}
+
+/// A row of a table of orders.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TableRow {
+    /// The earlier event.
+    pub name: String,
+    /// The cells.
+    pub cells: Vec<CellReport>,
+}
+
+/// A cell of a table of orders, and the evidence for it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CellReport {
+    /// `✓`, `·` or a letter, in each table.
+    pub text: Vec<String>,
+    /// `broken` (the nearest variant leaves it out), `explains` (leaving it out would explain a violation too), `kept`
+    /// (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
+    pub evidence: String,
+    /// Tests that would show its loss.
+    pub tests: usize,
+    /// Their finished runs together.
+    pub runs: u64,
+    /// If none of them showed it: over these runs, its rate is below this with 95 % confidence (3 divided by their number).
+    pub bound: Option<f64>,
+    /// How many of their twins showed what they must not.
+    pub twins: usize,
+    /// A test that would show its loss, or that did.
+    pub example: Option<String>,
+}
+
+/// What a record's tests are about: whether they could notice, and not how likely a machine's timing lets them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Coverage {
+    /// Cells of the order tables whose loss some test would show.
+    pub cells_tested: usize,
+    /// Ordered cells.
+    pub cells: usize,
+    /// The faults of the simulator that these tests catch there.
+    pub mutants: Option<Mutants>,
+}
+
+/// An allowed outcome that was never seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Unseen {
+    /// The number of the test.
+    pub index: usize,
+    /// The test.
+    pub test: String,
+    /// Its machine.
+    pub machine: String,
+    /// The models that allow it.
+    pub models: Vec<String>,
+    /// The outcome.
+    pub outcome: String,
+    /// `sc`, `weak`, or `allowed` if it is not known which of the two.
+    pub kind: String,
+    /// Finished runs.
+    pub finished: u64,
+    /// Its rate is below this with 95 % confidence.
+    pub bound: Option<f64>,
+}
+
+/// A mutation score.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Mutants {
+    /// How often each test was run on each mutant.
+    pub iterations: u64,
+    /// How many mutants were caught.
+    pub caught: usize,
+    /// Faults that no test could show, because none has what they are about.
+    pub out_of_reach: usize,
+    /// How many tests with different programs there are.
+    pub tests: usize,
+    /// If there was no time for all of them: the fewest that a mutant was tried on without being caught.
+    pub cut_after: Option<usize>,
+    /// The mutants. For records of real machines, faults of CPUs are left out.
+    pub mutants: Vec<Mutant>,
+}
+
+/// A broken simulator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Mutant {
+    /// The fault's name.
+    pub name: String,
+    /// What goes wrong in it.
+    pub description: String,
+    /// The test that caught it first, if any did.
+    pub caught_by: Option<String>,
+    /// How many tests have what the fault is about: a remote RMW, say.
+    pub concerned: usize,
+    /// How many tests were run on it until it was caught.
+    pub tests: usize,
+    /// Whether tests were left out, so that not being caught means less.
+    pub is_cut: bool,
+}

@@ -1,0 +1,396 @@
+//! The search for what a machine does not keep.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use lang::cat::model::Model;
+use lang::outcome::Outcome;
+use lang::program::StmtKind;
+use model::allowed::Question;
+use model::changes::{self, Change, Subject};
+use model::smt::Found as Answer;
+use rayon::prelude::*;
+
+use super::super::Request;
+use super::super::evidence::concerned;
+use super::super::judging::{Judged, JudgedRecord, wanted};
+
+/// How many things may be left out together.
+const MOST: usize = 4;
+/// How many violations the search looks at; the others only check what was found.
+const LOOKED_AT: usize = 24;
+/// How often the search begins again with violations that its answer does not allow.
+const ROUNDS: usize = 3;
+/// How many candidates are compared by what else they allow, and on how many tests.
+const COMPARED: (usize, usize) = (12, 40);
+/// How many programs an order of CPUs has to explain if an order of NICs explains others: one is soon found for any few.
+const CONVINCING: usize = 3;
+
+/// A violation of a model: an outcome of a program, which several tests may show.
+pub struct Case<'a> {
+    /// A test that shows it.
+    pub test: &'a JudgedRecord,
+    /// The outcome.
+    pub outcome: &'a Outcome,
+    /// The violations that are this one, by their numbers.
+    pub found: Vec<usize>,
+}
+
+/// What a search is about: a model, and a record's violations of it.
+pub struct Search<'a> {
+    name: &'a str,
+    run: usize,
+    model: &'a Model,
+    pub candidates: Vec<Change>,
+    tiers: Vec<usize>,
+    judged: &'a Judged,
+    request: &'a Request<'a>,
+    memory: Memory,
+}
+
+/// What is known of cases, by their first violation: rounds ask about the same ones again.
+#[derive(Default)]
+struct Memory {
+    /// The candidates of a tier that explain it.
+    explains: Mutex<HashMap<(usize, usize), BTreeSet<usize>>>,
+    /// In how many tests a candidate allows more.
+    extra: Mutex<HashMap<usize, usize>>,
+}
+
+/// What to leave out: candidates by their numbers, those that explain most first.
+#[derive(Default)]
+pub struct Answered {
+    /// What to leave out.
+    pub dropped: Vec<usize>,
+    /// What would have done as well.
+    pub others: Vec<usize>,
+}
+
+/// Whether a model has a consistent execution with an outcome of what a machine ran; unknown counts as no.
+pub fn allows(
+    model: &Model,
+    test: &JudgedRecord,
+    outcome: &Outcome,
+    request: &Request<'_>,
+) -> bool {
+    let options = (request.options)();
+    let runnable = test.runnable();
+    let Ok(question) = Question::new(runnable, model, test.libraries, options.loop_bound) else {
+        return false;
+    };
+    let Ok(mut session) = question.session(&options, |_| true) else { return false };
+    let Some(mut assumptions) = session.showing(&wanted(outcome)) else { return false };
+    assumptions.extend(session.counted());
+    matches!(session.find(&assumptions), Answer::Execution(_))
+}
+
+/// What is blamed first: 0 for orders that a NIC takes part in, 1 for those of CPUs, 2 for parts of definitions, 3
+/// for whole axioms. A vendor's report is about a NIC, and the model's larger parts explain too much.
+fn tier(change: &Change) -> usize {
+    const CPU: [&str; 10] = ["lR", "lW", "CAS", "F", "P", "aCR", "aCW", "aCAS", "aMF", "aWT"];
+    match &change.subject {
+        Subject::Order(_) => 0,
+        Subject::Cell(cell) => {
+            let is_of_cpu = |event: &String| CPU.contains(&event.as_str());
+            usize::from(is_of_cpu(&cell.row) && is_of_cpu(&cell.column))
+        }
+        Subject::Part(..) => 2,
+        Subject::Axiom(_) => 3,
+    }
+}
+
+/// Of equals, the one with the least to say.
+fn cost(change: &Change) -> usize {
+    change.cell().map_or(3, |cell| cell.tables.len())
+}
+
+/// Whether no NIC takes part in a program.
+fn is_of_cpus(test: &JudgedRecord) -> bool {
+    fn all(block: &[lang::program::Stmt]) -> bool {
+        block.iter().all(|stmt| match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => all(then) && all(otherwise),
+            StmtKind::Loop(body) => all(body),
+            StmtKind::Assign { .. }
+            | StmtKind::Read { .. }
+            | StmtKind::Write { .. }
+            | StmtKind::Cas { .. }
+            | StmtKind::Faa { .. }
+            | StmtKind::Exchange { .. }
+            | StmtKind::Fence
+            | StmtKind::Break
+            | StmtKind::Assume(_) => true,
+            _ => false,
+        })
+    }
+    test.runnable().program.threads.iter().all(|thread| all(&thread.body))
+}
+
+impl<'a> Search<'a> {
+    /// A search for what a record's machine does not keep of a model.
+    pub fn new(
+        (name, model): (&'a str, &'a Model),
+        run: usize,
+        judged: &'a Judged,
+        request: &'a Request<'a>,
+    ) -> Self {
+        let candidates: Vec<Change> =
+            changes::of(model).into_iter().filter(|change| change.allows_more).collect();
+        let tiers = candidates.iter().map(tier).collect();
+        Self { name, run, model, candidates, tiers, judged, request, memory: Memory::default() }
+    }
+
+    /// What to leave out so that as many of the cases as can be are allowed.
+    pub fn run(&self, cases: &[Case<'_>]) -> Answered {
+        // Implementations of libraries take long to ask about, and mostly lose what plain programs lose.
+        let is_plain = |index: &usize| cases[*index].test.inlined.is_none();
+        let mut looked_at: Vec<usize> = (0..cases.len()).filter(is_plain).collect();
+        if looked_at.is_empty() {
+            looked_at.extend(0..cases.len());
+        }
+        looked_at.truncate(LOOKED_AT);
+        let mut answer = Answered::default();
+        for _ in 0..ROUNDS {
+            let some: Vec<&Case<'_>> = looked_at.iter().map(|index| &cases[*index]).collect();
+            answer = self.explain(&some);
+            let variant = self.without(&answer.dropped);
+            let open: Vec<usize> = (0..cases.len())
+                .into_par_iter()
+                .filter(|index| !self.allows(&variant, &cases[*index]))
+                .collect();
+            let new = open.into_iter().filter(|index| !looked_at.contains(index)).take(8);
+            let new: Vec<usize> = new.collect();
+            if new.is_empty() {
+                break;
+            }
+            looked_at.extend(new);
+        }
+        answer
+    }
+
+    /// Whether a model allows a case.
+    pub fn allows(&self, model: &Model, case: &Case<'_>) -> bool {
+        allows(model, case.test, case.outcome, self.request)
+    }
+
+    /// The model without some candidates: cells and orders together, or else the first of them alone.
+    pub fn without(&self, dropped: &[usize]) -> Model {
+        let is_single = |index: &usize| {
+            let subject = &self.candidates[*index].subject;
+            matches!(subject, Subject::Axiom(_) | Subject::Part(..))
+        };
+        let whole = dropped.iter().find(|index| is_single(index));
+        let mut variant =
+            whole.map_or_else(|| self.model.clone(), |index| self.candidates[*index].model.clone());
+        for index in dropped {
+            self.candidates[*index].apply_to(&mut variant);
+        }
+        variant
+    }
+
+    /// What to drop, and what would have done as well: by orders of NICs if they are enough, else by those of CPUs too, and
+    /// by larger parts of the model only if no order explains anything.
+    fn explain(&self, cases: &[&Case<'_>]) -> Answered {
+        let mut explains: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
+        for level in 0..4 {
+            explains.par_iter_mut().zip(cases).for_each(|(explains, case)| {
+                explains.extend(self.of_tier(level, case));
+            });
+            if level > 1 && explains.iter().all(BTreeSet::is_empty) {
+                continue;
+            }
+            let mut answer = self.cover(&explains, cases);
+            let open = |answer: &Answered| -> Vec<&Case<'_>> {
+                let variant = self.without(&answer.dropped);
+                cases.par_iter().filter(|case| !self.allows(&variant, case)).copied().collect()
+            };
+            let left = open(&answer);
+            if left.is_empty() {
+                return answer;
+            }
+            // Some need several orders gone at once.
+            if level < 2 {
+                let among = if answer.dropped.is_empty() { level } else { 0 };
+                answer.dropped.extend(self.together(&left, among).unwrap_or_default());
+            }
+            if !answer.dropped.is_empty() && (level > 0 || open(&answer).is_empty()) {
+                return answer;
+            }
+        }
+        Answered::default()
+    }
+
+    /// The candidates of a tier each of which explains a case. Most are about events that the program does not have, and
+    /// where all of a tier together are not enough, none is.
+    fn of_tier(&self, level: usize, case: &Case<'_>) -> BTreeSet<usize> {
+        let key = (case.found[0], level);
+        let lock = || self.memory.explains.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let all: Vec<usize> =
+            (0..self.tiers.len()).filter(|index| self.tiers[*index] == level).collect();
+        let enough = if level < 2 {
+            self.allows(&self.without(&all), case)
+        } else {
+            let mut anything = self.model.clone();
+            anything.axioms.clear();
+            self.allows(&anything, case)
+        };
+        let mut found = BTreeSet::new();
+        if enough {
+            let concerned =
+                concerned(self.model, &self.candidates, case.test.runnable(), case.test.libraries);
+            let is_concerned =
+                |index: &usize| concerned.as_ref().is_none_or(|concerned| concerned[*index]);
+            let candidates: Vec<usize> = all.into_iter().filter(is_concerned).collect();
+            found.par_extend(
+                candidates
+                    .into_par_iter()
+                    .filter(|index| self.allows(&self.candidates[*index].model, case)),
+            );
+        }
+        lock().insert(key, found.clone());
+        found
+    }
+
+    /// From all of the tiers, one after the other is put back as long as all cases stay allowed; what cannot be put back is
+    /// the answer, if it is short. Cases that not even all of the tiers together explain are left out.
+    fn together(&self, cases: &[&Case<'_>], level: usize) -> Option<Vec<usize>> {
+        let is_cell_of_one = |index: &usize| {
+            self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
+        };
+        let everything: Vec<usize> = (0..self.tiers.len())
+            .filter(|index| self.tiers[*index] <= level && is_cell_of_one(index))
+            .collect();
+        let nothing = self.without(&everything);
+        let cases: Vec<&Case<'_>> =
+            cases.par_iter().filter(|case| self.allows(&nothing, case)).copied().collect();
+        let all_allowed = |dropped: &[usize]| {
+            let variant = self.without(dropped);
+            cases.par_iter().all(|case| self.allows(&variant, case))
+        };
+        if cases.is_empty() {
+            return None;
+        }
+        let mut is_concerned = vec![false; self.tiers.len()];
+        for case in &cases {
+            let of_case =
+                concerned(self.model, &self.candidates, case.test.runnable(), case.test.libraries);
+            let mark = |(known, of_case): (&mut bool, bool)| *known |= of_case;
+            let of_case = of_case.unwrap_or_else(|| vec![true; self.tiers.len()]);
+            is_concerned.iter_mut().zip(of_case).for_each(mark);
+        }
+        let mut dropped = everything.clone();
+        dropped.retain(|index| is_concerned[*index]);
+        if !all_allowed(&dropped) {
+            dropped = everything;
+        }
+        // Halves first, then quarters: most of it is not needed.
+        let mut size = dropped.len().div_ceil(2);
+        loop {
+            let mut start = 0;
+            while start < dropped.len() {
+                let mut fewer = dropped.clone();
+                fewer.drain(start..(start + size).min(dropped.len()));
+                if all_allowed(&fewer) {
+                    dropped = fewer;
+                } else {
+                    start += size;
+                }
+            }
+            if size == 1 {
+                break;
+            }
+            size = size.div_ceil(2);
+        }
+        (!dropped.is_empty() && dropped.len() <= 2 * MOST).then_some(dropped)
+    }
+
+    /// In how many tests a candidate allows more.
+    fn extra(&self, index: usize) -> usize {
+        let lock = || self.memory.extra.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&index) {
+            return *known;
+        }
+        let model = &self.candidates[index].model;
+        let found = self.extra_tests(model);
+        lock().insert(index, found);
+        found
+    }
+
+    /// The fewest candidates such that each case that can be is explained by one, found greedily. Once one is chosen, orders
+    /// of CPUs must be convincing.
+    fn cover(&self, explains: &[BTreeSet<usize>], cases: &[&Case<'_>]) -> Answered {
+        let mut open: Vec<usize> =
+            (0..explains.len()).filter(|case| !explains[*case].is_empty()).collect();
+        let mut answer = Answered::default();
+        while answer.dropped.len() < MOST {
+            let explained = |index: usize| -> Vec<&Case<'_>> {
+                let of = open.iter().filter(|case| explains[**case].contains(&index));
+                of.map(|case| cases[*case]).collect()
+            };
+            let is_convincing = |index: usize| {
+                if self.tiers[index] == 0 || answer.dropped.is_empty() {
+                    return true;
+                }
+                let of = explained(index);
+                let programs: BTreeSet<&str> =
+                    of.iter().map(|case| case.test.body.as_str()).collect();
+                programs.len() >= CONVINCING || of.iter().all(|case| is_of_cpus(case.test))
+            };
+            let counts: Vec<(usize, usize)> = (0..self.candidates.len())
+                .map(|index| (explained(index).len(), index))
+                .filter(|(count, index)| *count > 0 && is_convincing(*index))
+                .collect();
+            let Some(most) = counts.iter().map(|(count, _)| *count).max() else { break };
+            let mut best: Vec<usize> = counts
+                .into_iter()
+                .filter(|(count, _)| *count == most)
+                .map(|(_, index)| index)
+                .collect();
+            best.sort_by_key(|index| (cost(&self.candidates[*index]), *index));
+            best.truncate(COMPARED.0);
+            let mut ranked: Vec<(usize, usize, usize)> = best
+                .par_iter()
+                .map(|index| (self.extra(*index), cost(&self.candidates[*index]), *index))
+                .collect();
+            ranked.sort_unstable();
+            let (least, _, index) = ranked[0];
+            let others = ranked[1..].iter().filter(|(extra, _, _)| *extra == least);
+            answer.dropped.push(index);
+            answer.others.extend(others.map(|(_, _, other)| *other));
+            open.retain(|case| !explains[*case].contains(&index));
+        }
+        answer
+    }
+
+    /// In how many tests of the record a variant allows something that neither the model allows nor the machine showed.
+    fn extra_tests(&self, variant: &Model) -> usize {
+        let mut tests: Vec<&JudgedRecord> =
+            self.judged.tests.iter().filter(|test| test.report.run == self.run).collect();
+        tests.sort_by_key(|test| test.size);
+        let tests = tests.into_iter().filter_map(|test| {
+            let by = test.by.iter().find(|by| by.judge.identity.name == self.name)?;
+            Some((test, by.allowed.as_ref()?))
+        });
+        tests
+            .take(COMPARED.1)
+            .filter(|(test, allowed)| {
+                let options = (self.request.options)();
+                let Ok(question) =
+                    Question::new(&test.test, variant, test.libraries, options.loop_bound)
+                else {
+                    return false;
+                };
+                let Ok(mut session) = question.session(&options, |_| true) else { return false };
+                allowed
+                    .outcomes
+                    .iter()
+                    .chain(test.seen.outcomes.keys())
+                    .for_each(|one| session.block(one));
+                let within = session.counted();
+                matches!(session.find(&within), Answer::Execution(_))
+            })
+            .count()
+    }
+}

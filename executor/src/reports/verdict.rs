@@ -1,0 +1,315 @@
+//! The verdict: of each record, and of all.
+
+use std::collections::BTreeSet;
+
+use super::data::{Bounds, Broken, Finding, Nature, RunReport, Skipped, Tested, Verdict};
+use super::judging::JudgedRecord;
+use super::{BROKE, percent};
+
+/// Words from the heaviest to the lightest, and how the verdict of several records says them.
+const WORDS: [(&str, &str); 6] = [
+    ("violation", "VIOLATION in"),
+    ("inconclusive", "inconclusive:"),
+    ("known", "known violations only:"),
+    ("nothing-tested", "nothing tested in"),
+    ("nothing-forbidden", "nothing that is forbidden was tested in"),
+    ("conforms", "conforms:"),
+];
+
+/// What the verdict on some tests is made of.
+pub struct Parts<'a> {
+    /// The tests.
+    pub tests: &'a [&'a JudgedRecord],
+    /// What was tested with them.
+    pub tested: &'a Tested,
+    /// The violations among them.
+    pub findings: &'a [&'a Finding],
+    /// What was not run.
+    pub skipped: &'a [&'a Skipped],
+    /// What broke.
+    pub errors: &'a [&'a Broken],
+    /// How many allowed outcomes were never seen.
+    pub unseen: usize,
+}
+
+/// The verdict on some tests, in which a violation that a baseline has too is none.
+pub fn verdict(parts: &Parts<'_>) -> Verdict {
+    let Parts { tests, tested, findings, .. } = parts;
+    let count = |holds: &dyn Fn(&JudgedRecord) -> bool| {
+        let programs = tests.iter().filter(|test| holds(test)).map(|test| test.report.program);
+        programs.collect::<BTreeSet<_>>().len()
+    };
+    let outcomes = |is_known: bool| -> BTreeSet<(usize, &str)> {
+        let some = findings.iter().filter(|finding| finding.is_known == is_known);
+        some.map(|finding| (finding.program, finding.outcome.as_str())).collect()
+    };
+    let new = outcomes(false);
+    let known = outcomes(true).difference(&new).count();
+    let named = |names: BTreeSet<(&str, &str)>| names.len();
+    let permissive = count(&|test| is_permissive(test) && test.report.finished > 0);
+    Verdict {
+        programs: tested.programs,
+        forbidding: tested.forbidding,
+        permissive,
+        violations: new.len(),
+        violating: new.iter().map(|(program, _)| program).collect::<BTreeSet<_>>().len(),
+        known,
+        unseen: parts.unseen,
+        inconclusive: count(&|test| test.report.judgement == "inconclusive"),
+        skipped: named(
+            parts
+                .skipped
+                .iter()
+                .filter(|skip| skip.model.is_none())
+                .map(|skip| (skip.test.as_str(), skip.file.as_str()))
+                .collect(),
+        ),
+        failed: count(&|test| test.report.status == "failed"),
+        unusable: named(
+            parts
+                .errors
+                .iter()
+                .filter(|error| error.code != BROKE)
+                .map(|error| (error.test.as_str(), error.file.as_str()))
+                .collect(),
+        ),
+        interrupted: count(&|test| test.report.status == "interrupted"),
+        tests: tests.iter().filter(|test| test.report.finished > 0).count(),
+        runs: tested.runs,
+        ..Verdict::default()
+    }
+    .described()
+}
+
+/// Whether a test cannot show a violation, by the program's other machines neither.
+fn is_permissive(test: &JudgedRecord) -> bool {
+    test.program.forbids == super::data::Forbids::Nothing
+}
+
+/// `1 program`, `2 programs`.
+pub fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+impl Verdict {
+    /// With the word and the line that follow from the numbers.
+    #[must_use]
+    pub fn described(self) -> Self {
+        let mut verdict = self;
+        verdict.word = verdict.find_word().to_owned();
+        let mut parts = verdict.head();
+        let more = [
+            (verdict.failed, "broke"),
+            (verdict.unusable, "unusable"),
+            (verdict.interrupted, "stopped early"),
+            (verdict.skipped, "skipped"),
+        ];
+        let some = more.into_iter().filter(|(number, _)| *number > 0);
+        parts.extend(some.map(|(number, what)| format!("{} {what}", counted(number, "program"))));
+        verdict.line = parts.join(" · ");
+        verdict
+    }
+
+    fn find_word(&self) -> &'static str {
+        if self.violations > 0 {
+            "violation"
+        } else if self.inconclusive > 0 || self.failed > 0 || self.unusable > 0 {
+            // Without a single finished run there is not even that.
+            if self.programs > 0 { "inconclusive" } else { "nothing-tested" }
+        } else if self.programs == 0 {
+            "nothing-tested"
+        } else if self.known > 0 {
+            "known"
+        } else if self.forbidding == 0 {
+            "nothing-forbidden"
+        } else {
+            "conforms"
+        }
+    }
+
+    fn head(&self) -> Vec<String> {
+        let forbidding = match self.forbidding {
+            1 => "1 program that forbids something".to_owned(),
+            number => format!("{number} programs that forbid something"),
+        };
+        let only = |number: usize, more: &str| match number {
+            1 => format!("1 {more} shows only how weak the machine is"),
+            _ => format!("{number} {more} show only how weak the machine is"),
+        };
+        let permissive = match self.permissive {
+            0 => String::new(),
+            number => format!("; {}", only(number, "more")),
+        };
+        let known = (self.known > 0).then(|| format!("{} known", self.known));
+        let open = (self.inconclusive > 0)
+            .then(|| format!("{} inconclusive", counted(self.inconclusive, "program")));
+        match self.word.as_str() {
+            "violation" => {
+                let new = if self.known > 0 { "new forbidden" } else { "forbidden" };
+                let outcomes = counted(self.violations, &format!("{new} outcome"));
+                let shows = if self.violating == 1 { "shows" } else { "show" };
+                let head =
+                    format!("VIOLATION · {} of {forbidding} {shows} {outcomes}", self.violating);
+                [Some(head), known, open].into_iter().flatten().collect()
+            }
+            "known" => {
+                let head = "no new violation".to_owned();
+                [Some(head), known, Some(forbidding + &permissive)].into_iter().flatten().collect()
+            }
+            "inconclusive" => {
+                let head = if self.known > 0 { "no new violation" } else { "no violation" };
+                let all = [Some(head.to_owned()), known, open, Some(forbidding + &permissive)];
+                all.into_iter().flatten().collect()
+            }
+            "nothing-forbidden" => {
+                let programs = match self.programs {
+                    1 => "program",
+                    _ => "programs",
+                };
+                let bounds = if self.programs == 1 { "bounds" } else { "bound" };
+                vec![
+                    "nothing could have been a violation".to_owned(),
+                    format!("{}, and {bounds} nothing", only(self.programs, programs)),
+                ]
+            }
+            "nothing-tested" => vec!["nothing was tested".to_owned()],
+            _ => vec!["conforms".to_owned(), format!("{forbidding}: 0 violations{permissive}")],
+        }
+    }
+}
+
+/// How much a verdict means: first what was able to show, then what follows for what was not seen.
+pub fn confidence(verdict: &Verdict, tested: &Tested, findings: &[&Finding]) -> String {
+    let mut parts = Vec::new();
+    match verdict.word.as_str() {
+        "violation" if findings.iter().all(|finding| finding.nature == Nature::Impossible) => {
+            parts.push(
+                "no memory model explains what was seen, so look for a fault of the harness first"
+                    .to_owned(),
+            );
+        }
+        "violation" => {
+            parts.push("certain as far as the model is right: one forbidden outcome is enough, and each comes with why".to_owned());
+            return parts.join("; ");
+        }
+        "nothing-tested" => return "none".to_owned(),
+        "nothing-forbidden" => {
+            parts.push("none in conformance: no outcome of these programs is forbidden".to_owned());
+        }
+        _ => {}
+    }
+    parts.extend(sensitivity(tested));
+    parts.extend(tested.bounds.as_ref().map(bounds));
+    parts.join("; ")
+}
+
+/// What the machine was brought to show: the honest figures of how hard it was tried.
+fn sensitivity(tested: &Tested) -> Option<String> {
+    let Tested { weak, weak_seen, twins, twins_seen, .. } = tested;
+    let weak =
+        (*weak > 0).then(|| format!("{weak_seen} of {weak} tests that allow weakness showed some"));
+    let twins = (*twins > 0).then(|| {
+        format!("the allowed twin showed in {twins_seen} of {twins} tests that forbid something and have one")
+    });
+    let all: Vec<String> = [weak, twins].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn bounds(bounds: &Bounds) -> String {
+    let Bounds { tests, median, worst, joint, pooled, .. } = bounds;
+    let name = bounds.worst_name();
+    match tests {
+        1 => format!(
+            "a forbidden outcome that was missed has a rate below {} in {name} (95 %)",
+            percent(*worst)
+        ),
+        _ => {
+            let (median, worst) = (percent(*median), percent(*worst));
+            let worst = if median == worst { String::new() } else { format!("{worst} in ") };
+            let (joint, pooled) = (percent(*joint), percent(*pooled));
+            format!(
+                "a forbidden outcome that was missed has a rate below {median} in the median test and {worst}the worst, {name} (95 %, each by itself), below {joint} in all {tests} tests at once, and below {pooled} of all their runs together"
+            )
+        }
+    }
+}
+
+/// The verdict on several records, by their keys: the heaviest, which counts each program once.
+pub fn overall(all: Verdict, runs: &[RunReport]) -> Verdict {
+    let subjects: Vec<&RunReport> = runs.iter().filter(|run| !run.is_baseline).collect();
+    if let [only] = &subjects[..] {
+        return only.verdict.clone();
+    }
+    let mut verdict = all;
+    let mut parts = Vec::new();
+    for (word, says) in WORDS {
+        let keys: Vec<&str> = subjects
+            .iter()
+            .filter(|run| run.verdict.word == word)
+            .map(|run| run.key.as_str())
+            .collect();
+        if keys.is_empty() {
+            continue;
+        }
+        if parts.is_empty() {
+            verdict.word = word.to_owned();
+        }
+        let numbers = match word {
+            "violation" => format!(
+                ": {} {} {}",
+                counted(verdict.violating, "program"),
+                if verdict.violating == 1 { "shows" } else { "show" },
+                counted(verdict.violations, "forbidden outcome")
+            ),
+            _ => String::new(),
+        };
+        parts.push(format!("{says} {}{numbers}", keys.join(", ")));
+    }
+    verdict.line =
+        if parts.is_empty() { "nothing was tested".to_owned() } else { parts.join(" · ") };
+    if verdict.word.is_empty() {
+        verdict.word = "nothing-tested".to_owned();
+    }
+    verdict.confidence = "each record has its own, in the comparison".to_owned();
+    verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let line = |verdict: Verdict| {
+            let verdict = verdict.described();
+            format!("{}: {}", verdict.word, verdict.line)
+        };
+        let base =
+            Verdict { programs: 408, forbidding: 212, permissive: 196, ..Verdict::default() };
+        for (verdict, expected) in [
+            (
+                base.clone(),
+                "conforms: conforms · 212 programs that forbid something: 0 violations; 196 more show only how weak the machine is",
+            ),
+            (
+                Verdict { violations: 2, violating: 1, known: 1, skipped: 3, ..base.clone() },
+                "violation: VIOLATION · 1 of 212 programs that forbid something shows 2 new forbidden outcomes · 1 known · 3 programs skipped",
+            ),
+            (
+                Verdict { known: 1, ..base.clone() },
+                "known: no new violation · 1 known · 212 programs that forbid something; 196 more show only how weak the machine is",
+            ),
+            (
+                Verdict { inconclusive: 1, permissive: 0, ..base },
+                "inconclusive: no violation · 1 program inconclusive · 212 programs that forbid something",
+            ),
+            (
+                Verdict { programs: 1, permissive: 1, ..Verdict::default() },
+                "nothing-forbidden: nothing could have been a violation · 1 program shows only how weak the machine is, and bounds nothing",
+            ),
+            (Verdict::default(), "nothing-tested: nothing was tested"),
+        ] {
+            assert_eq!(line(verdict), expected);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a program must have for a fault to change anything.
+
+use lang::program::{Program, Stmt, StmtKind};
+
+use super::fault::Fault;
+
+/// Kinds of statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needed {
+    Put,
+    /// A put or a remote RMW: what writes at its target.
+    RemoteWrite,
+    /// Whatever goes through a queue pair, fences included.
+    Operation,
+    /// A get or a remote RMW: what brings a result back.
+    Result,
+    Get,
+    Rmw,
+    /// A poll or wait.
+    Completion,
+    RemoteFence,
+    CpuWrite,
+    CpuFence,
+    CpuRmw,
+}
+
+use Needed::{
+    Completion, CpuFence, CpuRmw, CpuWrite, Get, Operation, Put, RemoteFence, RemoteWrite, Result,
+    Rmw,
+};
+
+impl Needed {
+    fn is(self, kind: &StmtKind) -> bool {
+        use StmtKind as S;
+        match self {
+            Put => matches!(kind, S::Put { .. }),
+            RemoteWrite => matches!(kind, S::Put { .. } | S::Rcas { .. } | S::Rfaa { .. }),
+            Operation => matches!(
+                kind,
+                S::Put { .. } | S::Get { .. } | S::Rcas { .. } | S::Rfaa { .. } | S::RemoteFence(_)
+            ),
+            Get => matches!(kind, S::Get { .. }),
+            Rmw => matches!(kind, S::Rcas { .. } | S::Rfaa { .. }),
+            Result => matches!(kind, S::Get { .. } | S::Rcas { .. } | S::Rfaa { .. }),
+            Completion => matches!(kind, S::Poll(_) | S::Wait(_)),
+            RemoteFence => matches!(kind, S::RemoteFence(_)),
+            CpuWrite => matches!(kind, S::Write { .. }),
+            CpuFence => matches!(kind, S::Fence),
+            CpuRmw => matches!(kind, S::Cas { .. } | S::Faa { .. } | S::Exchange { .. }),
+        }
+    }
+}
+
+impl Fault {
+    /// Kinds of statements, each with how many of them: a thread must have all of these, since queue pairs and store buffers are a
+    /// thread's own. Statements in loops count twice.
+    fn needs(self) -> &'static [(Needed, usize)] {
+        match self {
+            Self::PutsReordered | Self::PutReadsReordered => &[(Put, 2)],
+            Self::PutReadsEarly => &[(Put, 1)],
+            Self::PutOvertakesRmw => &[(Put, 1), (Rmw, 1)],
+            Self::CompletionAtIssue => &[(Put, 1), (Completion, 1)],
+            Self::CompletionsReordered => &[(Put, 1), (Operation, 2), (Completion, 1)],
+            Self::RemoteBufferNotFifo => &[(RemoteWrite, 2)],
+            Self::LocalBufferNotFifo => &[(Result, 2)],
+            Self::GetsDoNotFlush => &[(RemoteWrite, 1), (Get, 1)],
+            Self::GetOvertakesPutRead => &[(Put, 1), (Get, 1)],
+            Self::ReadOvertakesLocalWrite => &[(Put, 1), (Result, 1)],
+            Self::PollEarly => &[(Result, 1), (Completion, 1)],
+            Self::RfenceIgnored => &[(RemoteFence, 1)],
+            Self::RmwNotExclusive => &[(Rmw, 1)],
+            Self::RmwDoesNotFlush => &[(Rmw, 1), (RemoteWrite, 2)],
+            Self::StoreBufferNotFifo => &[(CpuWrite, 2)],
+            Self::IssueOvertakesWrites => &[(CpuWrite, 1), (Operation, 1)],
+            Self::FenceIgnored => &[(CpuFence, 1)],
+            Self::CasDoesNotDrain => &[(CpuRmw, 1)],
+        }
+    }
+
+    /// Whether a program without library calls has what the fault is about. If not, the fault changes none of its outcomes.
+    pub fn concerns(self, program: &Program) -> bool {
+        let has = |body: &[Stmt]| {
+            self.needs().iter().all(|(needed, number)| count(body, *needed) >= *number)
+        };
+        let threads = program.threads.iter().filter(|thread| has(&thread.body)).count();
+        // Remote RMWs of one thread wait for each other anyway.
+        threads >= if self == Self::RmwNotExclusive { 2 } else { 1 }
+    }
+
+    /// Whether it is a fault of a CPU alone, which no NIC has.
+    pub fn is_of_cpu(self) -> bool {
+        matches!(self, Self::StoreBufferNotFifo | Self::FenceIgnored | Self::CasDoesNotDrain)
+    }
+}
+
+/// How many statements of a kind there are.
+fn count(block: &[Stmt], needed: Needed) -> usize {
+    let of = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::If { then, otherwise, .. } => count(then, needed) + count(otherwise, needed),
+        StmtKind::Loop(body) => 2 * count(body, needed),
+        kind => usize::from(needed.is(kind)),
+    };
+    block.iter().map(of).sum()
+}
