@@ -32,7 +32,7 @@ use compiler::library::Libraries;
 use lang::cat::model::Model;
 use model::allowed::Options;
 
-use crate::record::{ModelIdentity, Record, Status, TestRecord};
+use crate::record::{End, ModelIdentity, Record, Status, TestRecord};
 pub use commands::quote;
 use data::{
     Coverage, Finding, Report, RunReport, SCHEMA, Setting, Skipped, TableReport, Tested, Verdict,
@@ -187,6 +187,7 @@ impl Parts<'_> {
             skipped: &skipped.filter(|skip| runs.contains(&skip.run)).collect::<Vec<_>>(),
             errors: &errors.filter(|error| runs.contains(&error.run)).collect::<Vec<_>>(),
             unseen: silence::unseen(&numbered).len(),
+            is_partial: self.sources[runs].iter().any(|source| source.record.end != End::Whole),
         })
     }
 

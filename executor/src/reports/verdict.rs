@@ -30,6 +30,8 @@ pub struct Parts<'a> {
     pub errors: &'a [&'a Broken],
     /// How many allowed outcomes were never seen.
     pub unseen: usize,
+    /// Whether a record is not whole.
+    pub is_partial: bool,
 }
 
 /// The verdict on some tests, in which a violation that a baseline has too is none.
@@ -74,6 +76,7 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
                 .collect(),
         ),
         interrupted: count(&|test| test.report.status == "interrupted"),
+        is_partial: parts.is_partial,
         tests: tests.iter().filter(|test| test.report.finished > 0).count(),
         runs: tested.runs,
         ..Verdict::default()
@@ -106,14 +109,20 @@ impl Verdict {
         ];
         let some = more.into_iter().filter(|(number, _)| *number > 0);
         parts.extend(some.map(|(number, what)| format!("{} {what}", counted(number, "program"))));
+        parts.extend(verdict.is_partial.then(|| "the record is not whole".to_owned()));
         verdict.line = parts.join(" · ");
         verdict
+    }
+
+    /// Whether something stays unknown.
+    fn is_open(&self) -> bool {
+        self.inconclusive > 0 || self.failed > 0 || self.unusable > 0 || self.is_partial
     }
 
     fn find_word(&self) -> &'static str {
         if self.violations > 0 {
             "violation"
-        } else if self.inconclusive > 0 || self.failed > 0 || self.unusable > 0 {
+        } else if self.is_open() {
             // Without a single finished run there is not even that.
             if self.programs > 0 { "inconclusive" } else { "nothing-tested" }
         } else if self.programs == 0 {

@@ -76,6 +76,8 @@ pub struct Verdict {
     pub unusable: usize,
     /// Programs that were stopped early.
     pub interrupted: usize,
+    /// Whether the record is not whole: its run did not come to its end, or part of it was lost.
+    pub is_partial: bool,
     /// Programs, counted once for each machine that finished a run.
     pub tests: usize,
     /// Finished runs.
