@@ -296,7 +296,9 @@ impl<'t> Report<'t> {
                     self.seal.field(name, &list);
                 }
                 if self.is_counted {
-                    text.push_str(&format!(",\n\"counts\":{}", self.json_counts()));
+                    let counts = self.json_counts();
+                    text.push_str(&format!(",\n\"counts\":{counts}"));
+                    self.seal.field("counts", &counts);
                 }
                 for (name, value) in &tail {
                     text.push_str(&format!(",\n{}:{value}", json!(name)));
