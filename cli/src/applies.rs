@@ -103,8 +103,8 @@ const RULES: &[Rule] = &[
     Rule {
         commands: &["report"],
         options: &["thorough", "mutants"],
-        applies: |given| has(given, "output") || has(given, "baseline"),
-        only_for: "reports: with -o or --baseline",
+        applies: |given| !is(given, "format", &["log"]) || has(given, "output"),
+        only_for: "reports; --format log only prints what was seen",
     },
     Rule {
         commands: &["report"],

@@ -38,6 +38,19 @@ fn odd_records_are_read_and_it_is_said() {
 }
 
 #[test]
+fn a_run_makes_its_report_and_reads_all_that_it_wrote() {
+    let scratch = Scratch::new("own");
+    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
+    let run = scratch.litmus(&["run", "MP.litmus", "-n", "50", "--seed", "1", "-o", "out"]);
+    assert_eq!(code(&run), 0, "{}{}", stdout(&run), stderr(&run));
+    assert!(stdout(&run).contains("written: out/report.html"), "{}", stdout(&run));
+    let output = scratch.litmus(&["report", "out/record.jsonl", "--mutants", "0"]);
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(stderr(&output), "", "nothing of it is odd");
+    assert!(stdout(&output).contains("confidence: "), "{}", stdout(&output));
+}
+
+#[test]
 fn last_lines_count_unless_they_are_cut_off() {
     let scratch = Scratch::new("last");
     let text = record(&header("mlx5_0"), &[mp(CLEAN), line("Bad", &program("Bad", 1, "x"), WRONG)]);

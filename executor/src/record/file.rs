@@ -260,6 +260,7 @@ const TEST_FIELDS: &[&str] = &[
     "blocked",
     "assume_failed",
     "unfinished",
+    "seconds",
     "notes",
     "outcomes",
 ];

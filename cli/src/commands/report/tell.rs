@@ -67,10 +67,10 @@ fn comparison(made: &Report, look: Look) -> String {
     let first = &comparison.keys[0];
     let new = counted(comparison.new_violations.len(), "new violation");
     text.push_str(&look.fit(&format!(
-        "  against {first}: {new}, {} known, {} gone; {} compared, of which {} not",
+        "  against {first}: {new}, {} known, {} gone; {} compared, and {} not",
         comparison.known_violations.len(),
         comparison.gone_violations.len(),
-        counted(comparison.common + comparison.refused.len(), "test"),
+        counted(comparison.common, "test"),
         comparison.refused.len(),
     )));
     for new in comparison.new_violations.iter().take(NEW) {
