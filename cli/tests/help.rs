@@ -30,7 +30,7 @@ fn subcommands(help: &str) -> Vec<String> {
 fn examples(path: &[&str], found: &mut Vec<String>) {
     let help = help(path);
     if let Some((_, examples)) = help.split_once("\nExamples:\n") {
-        let lines = examples.lines().map(str::trim);
+        let lines = examples.lines().map(str::trim).take_while(|line| *line != "Exit codes:");
         found.extend(
             lines.filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned),
         );
