@@ -97,7 +97,7 @@ const RULES: &[Rule] = &[
     Rule {
         commands: &["explain"],
         options: &["format"],
-        applies: |given| !is(given, "dot", &["-"]) && !is(given, "svg", &["-"]),
+        applies: |given| ["dot", "svg", "tikz"].iter().all(|drawing| !is(given, drawing, &["-"])),
         only_for: "text; standard output has a drawing",
     },
     Rule {
@@ -192,8 +192,11 @@ mod tests {
         ),
         ("allowed", "engine inline witness verdict_only cache fail_fast only"),
         ("watch", "engine inline witness verdict_only cache fail_fast only"),
-        ("explain", "outcome inline solver loops dot svg"),
-        ("run", "backend iterations seed list_faults solver loops record resume fail_fast only"),
+        ("explain", "tikz outcome inline solver loops dot svg"),
+        (
+            "run",
+            "output backend iterations seed list_faults solver loops record resume fail_fast only",
+        ),
         ("report", "output baseline tests only"),
         ("gen pivot", "output size thread_size threads nodes rules cells"),
         ("gen cycles", "output nodes"),
@@ -289,7 +292,7 @@ mod tests {
                 "litmus explain x --outcome a=1 --svg a.svg",
                 7,
             ),
-            ("litmus report x", "litmus report x -o y", 8),
+            ("litmus report x --format log", "litmus report x", 8),
             ("litmus report x --format log", "litmus report x --format log -o y", 9),
             ("litmus gen cycles rf -o x", "litmus gen cycles -o x", 10),
             ("litmus coverage x", "litmus coverage x --missing", 11),
