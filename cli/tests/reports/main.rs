@@ -164,7 +164,7 @@ fn small_things_of_the_command_line() {
 }
 
 #[test]
-fn ten_thousand_different_tests_fit_in_ten_megabytes_with_violations() {
+fn ten_thousand_different_tests_fit_in_twenty_megabytes_with_violations() {
     let scratch = Scratch::new("many");
     let lines: Vec<Json> = (0..10_000)
         .map(|number| {
@@ -182,7 +182,7 @@ fn ten_thousand_different_tests_fit_in_ten_megabytes_with_violations() {
     assert!(stdout(&output).starts_with("VIOLATION · 159 of 10000 programs that forbid something"));
     let size = std::fs::metadata(scratch.0.join("out/report.html")).unwrap().len();
     println!("10,000 tests: {elapsed:?}, {size} bytes of HTML");
-    assert!(size < 10_000_000, "{size}");
+    assert!(size < 20_000_000, "{size}");
     // In an optimized build it is below 10 s; a loaded machine must not fail this.
     assert!(elapsed.as_secs() < 120, "{elapsed:?}");
     is_valid_junit(&scratch.0.join("out/junit.xml"));
