@@ -4,7 +4,9 @@
 mod cells;
 mod possible;
 
-use lang::cat::model::{Cell, Definition, DefinitionKind, Expr, Model};
+use lang::cat::model::{
+    Cell, Definition, DefinitionKind, Expr, Model, UNDEFINED_READS, UNDEFINED_WRITES,
+};
 
 pub use cells::{CellOf, InTable};
 
@@ -169,7 +171,11 @@ fn dropped(subject: Subject, lost: Expr, model: Model) -> Change {
         Subject::Axiom(name) | Subject::Order(Named { name, .. }) => format!("drop {name}"),
         Subject::Cell(_) => String::new(),
     };
-    Change { subject, name, lost, model, allows_more: true, about: Expr::Universe }
+    // An undefined value stands for every value: fewer of them allow less.
+    let of_undefined = [UNDEFINED_READS, UNDEFINED_WRITES];
+    let allows_more =
+        !matches!(&subject, Subject::Part(of, _) if of_undefined.contains(&of.as_str()));
+    Change { subject, name, lost, model, allows_more, about: Expr::Universe }
 }
 
 fn dropped_part((number, part): (usize, Expr), name: &str, model: Model) -> Change {

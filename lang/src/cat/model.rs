@@ -100,6 +100,11 @@ impl Model {
         let definition = self.definitions.iter().rposition(is_it)?;
         Some(DefinitionId { definition, body: 0 })
     }
+
+    /// Whether values can be ⊤.
+    pub fn has_undefined_values(&self) -> bool {
+        self.defined(UNDEFINED_READS).is_some() || self.defined(UNDEFINED_WRITES).is_some()
+    }
 }
 
 /// One equation of a recursive group.
