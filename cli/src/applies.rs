@@ -209,7 +209,7 @@ mod tests {
         ),
         ("merge", "output"),
         ("agent", "listen secret_file memory queue_pairs once"),
-        ("compile", "target output"),
+        ("compile", "target output inline"),
         ("check", "deny_warnings"),
         ("fmt", "check write to output"),
         ("devices", "nodes launch device"),

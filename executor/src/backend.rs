@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use compiler::library::Libraries;
 use lang::Test;
 use serde_json::{Map, Value};
 
@@ -18,6 +19,8 @@ pub struct Job<'a> {
     pub file: &'a str,
     /// The file's text.
     pub program: &'a str,
+    /// The libraries by whose implementations its calls have been replaced.
+    pub libraries: &'a Libraries,
     /// The machine whose behavior is asked for, by the name that models give it (`machine rdma-tso`).
     pub machine: &'a str,
     /// How many runs, at least; backends may do whole rounds only.

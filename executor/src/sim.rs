@@ -113,7 +113,15 @@ litmus MP
     }
 
     fn job(test: &Test, iterations: u64, seed: u64) -> Job<'_> {
-        Job { test, file: "MP", program: PROGRAM, machine: "rdma-tso", iterations, seed }
+        Job {
+            test,
+            file: "MP",
+            program: PROGRAM,
+            libraries: model::library::shipped(),
+            machine: "rdma-tso",
+            iterations,
+            seed,
+        }
     }
 
     fn run(faults: &[&str], job: &Job<'_>, threads: usize) -> Result<Observations, Refusal> {

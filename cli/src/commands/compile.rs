@@ -13,13 +13,16 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use compiler::c::{self, Verdicts};
+use compiler::library::{Libraries, each_call};
 use compiler::plan::Plan;
+use lang::diagnostic::Diagnostic;
 use lang::source::Source;
 use lang::{Test, herd};
 
 use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
+use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, JobsOption, SolverOptions, choose_models, show_problems};
 use crate::ordered::map_in_order;
@@ -53,6 +56,10 @@ pub struct Arguments {
     model: Option<String>,
     #[command(flatten)]
     select: SelectOption,
+    #[command(flatten)]
+    libraries: LibraryOption,
+    #[command(flatten)]
+    inline: InlineOption,
     #[command(flatten)]
     solver: SolverOptions,
     #[command(flatten)]
@@ -100,6 +107,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(models) => models,
         Err(exit) => return exit,
     };
+    let libraries = match arguments.libraries.load() {
+        Ok(libraries) => libraries,
+        Err(wrong) => {
+            show_problems(&wrong, terminal);
+            return Exit::BadInput;
+        }
+    };
+    let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     let mut exit = Exit::Fine;
     if show_problems(&unreadable, terminal) {
@@ -113,22 +128,22 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(output) => output,
         Err(failure) => return failure.tell(terminal),
     };
-    exit.raise(compile_all(arguments, &models, &inputs, output, terminal));
+    exit.raise(compile_all(arguments, &models, &request, &inputs, output, terminal));
     exit
 }
 
 fn compile_all(
     arguments: &Arguments,
     models: &Models,
+    request: &Request,
     inputs: &[Input],
     mut output: Output,
     terminal: &mut Terminal,
 ) -> Exit {
-    let request = arguments.solver.request();
     let (mut exit, mut made) = (Exit::Fine, 0);
     let mut skips: BTreeMap<String, usize> = BTreeMap::new();
     terminal.begin_progress(inputs.len());
-    let work = |input: &Input| compile(input, arguments.target, models, &request);
+    let work = |input: &Input| compile(input, arguments, models, request);
     let each = |input: &Input, answer: Result<Answer, String>| {
         terminal.progress().inc(1);
         let answer = answer.unwrap_or_else(|panic| {
@@ -185,26 +200,43 @@ struct Answer {
     note: Option<String>,
 }
 
-fn compile(input: &Input, target: Target, models: &Models, request: &Request) -> Answer {
+fn compile(input: &Input, arguments: &Arguments, models: &Models, request: &Request) -> Answer {
     let (loaded, problems) = load_test(input);
     let mut answer = Answer { problems, ..Answer::default() };
     let Some((test, source)) = loaded else { return answer };
-    let plan = || Plan::new(&test).map_err(|error| Box::new(error.diagnostic()));
-    let text = match target {
-        Target::Plan => plan().map(|plan| Some(plan.describe(&test, &source).to_string())),
+    let mut runnable = test.clone();
+    if arguments.inline.inline {
+        let (inlined, wrong) =
+            inlined_if_sound(&test, &source, request.libraries(), models, request);
+        answer.problems.extend(wrong);
+        let Some(inlined) = inlined else { return answer };
+        runnable = inlined;
+        // Nobody calls them any more; what they have of memory are locations.
+        runnable.program.objects.clear();
+    }
+    let hint = call_hint(&runnable, request.libraries());
+    let with_hint = |found: Diagnostic| match hint {
+        Some(hint) => Box::new(found.help(hint)),
+        None => Box::new(found),
+    };
+    let plan = || Plan::new(&runnable).map_err(|error| with_hint(error.diagnostic()));
+    let text = match arguments.target {
+        Target::Plan => plan().map(|plan| Some(plan.describe(&runnable, &source).to_string())),
         Target::VerbsC => plan().map(|plan| match verdicts(&test, &source, models, request) {
             Ok(verdicts) => {
                 answer.note = verdicts.incomplete.as_ref().map(|reason| {
                     format!("{}: the program will judge nothing: {reason}", input.name())
                 });
-                Some(c::generate(&plan, &test, &source, Some(&verdicts)))
+                Some(c::generate(&plan, &runnable, &source, Some(&verdicts)))
             }
             Err(problems) => {
                 answer.problems.extend(problems);
                 None
             }
         }),
-        Target::Herd => herd::write(&test).map(|written| Some(written.text)),
+        Target::Herd => herd::write(&runnable)
+            .map(|written| Some(written.text))
+            .map_err(|found| with_hint(*found)),
     };
     match text {
         Ok(text) => answer.text = text,
@@ -213,6 +245,20 @@ fn compile(input: &Input, target: Target, models: &Models, request: &Request) ->
         }
     }
     answer
+}
+
+/// What helps where library calls are left, which nothing here has instructions for.
+fn call_hint(test: &Test, libraries: &Libraries) -> Option<&'static str> {
+    let mut hint = None;
+    each_call(&test.program, &mut |_, call, _| {
+        hint = Some(match libraries.resolve(&test.program, call) {
+            Some(_) => "`--inline` replaces calls by their implementations",
+            None => {
+                "`--library FILE.lib` reads a library that defines it, and `--inline` replaces calls by their implementations"
+            }
+        });
+    });
+    hint
 }
 
 /// What the model allows, as far as that is known.
@@ -238,6 +284,10 @@ fn verdicts(
         return Ok(unknown("none", "the test names no model".to_owned()));
     };
     match engine::ask(test, model.model(), request) {
+        Ok(found) if !found.allowed.misuses.is_empty() => {
+            let misuse = &found.allowed.misuses[0];
+            Ok(unknown(model.name(), misuse.message.clone()))
+        }
         Ok(found) if found.allowed.complete => Ok(Verdicts {
             model: model.name().to_owned(),
             allowed: found.allowed.outcomes,

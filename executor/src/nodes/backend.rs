@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use compiler::library::Libraries;
 use compiler::plan::Plan;
 use lang::program::NodeId;
 use serde_json::{Map, Value as Json};
@@ -147,6 +148,12 @@ impl Placement {
     }
 }
 
+/// The names and texts of those libraries that are not shipped, which follow the shipped ones.
+fn own_libraries(libraries: &Libraries) -> Vec<(String, String)> {
+    let own = libraries.all.iter().skip(model::library::shipped().all.len());
+    own.map(|library| (library.source.name.clone(), library.source.text.clone())).collect()
+}
+
 struct Run<'a> {
     plan: Plan,
     placement: Placement,
@@ -175,6 +182,7 @@ impl Run<'_> {
             own: 0,
             count: self.placement.machines.len() as u16,
             parameters: self.parameters.clone(),
+            libraries: own_libraries(job.libraries),
         };
         let prepare = |own| Ask::Prepare(Box::new(Program { own, ..program.clone() }));
         let mut wiring = Wiring::default();

@@ -72,6 +72,8 @@ pub struct Program {
     pub count: u16,
     /// How to run it.
     pub parameters: Parameters,
+    /// The libraries that are not shipped: names and texts.
+    pub libraries: Vec<(String, String)>,
 }
 
 /// How ends of connections are reached. Each machine fills in its own part; the coordinator puts the parts together.

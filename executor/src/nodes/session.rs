@@ -4,8 +4,9 @@ mod run;
 
 use std::sync::Arc;
 
-use compiler::library::Depth;
+use compiler::library::{Depth, Libraries};
 use compiler::plan::Plan;
+use lang::diagnostic::Diagnostic;
 use lang::program::{NodeId, ThreadId};
 use lang::source::Source;
 
@@ -48,6 +49,17 @@ pub struct Limits {
     pub queue_pairs: usize,
 }
 
+/// The shipped libraries and those that a program brings.
+fn libraries(program: &Program) -> Result<Libraries, String> {
+    let mut libraries = model::library::shipped().clone();
+    for (name, text) in &program.libraries {
+        let library = model::library::load(&Source::new(name.as_str(), text.as_str()));
+        let library = library.map_err(|_| format!("the library {name} has errors here"))?;
+        libraries.all.push(Arc::new(library));
+    }
+    Ok(libraries)
+}
+
 /// A program that is prepared on this machine.
 pub(super) struct Prepared {
     program: Program,
@@ -80,9 +92,11 @@ impl Prepared {
         let source = Source::new(program.name.as_str(), program.text.as_str());
         let (test, _) = lang::litmus::load(&source);
         let test = test.ok_or_else(|| "the program has errors here".to_owned())?;
-        // Calls of shipped libraries are run as their implementations; of others, the hash tells.
-        let test = compiler::library::inline(&test, model::library::shipped(), Depth::Full)
-            .map_err(|_| "the program uses a library that is not known here".to_owned())?;
+        // Calls are run as their implementations; that these are the coordinator's, the hash tells.
+        let libraries = libraries(&program)?;
+        let first = |errors: &[Diagnostic]| errors.first().map(|error| error.message.clone());
+        let test = compiler::library::inline(&test, &libraries, Depth::Full)
+            .map_err(|errors| first(&errors).unwrap_or_default())?;
         let plan = Plan::new(&test).map_err(|error| error.diagnostic().message)?;
         if plan_hash(&plan) != program.hash {
             return Err("the program means something else here; is it the same litmus?"

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use compiler::library::{Depth, Libraries, inline};
 use lang::Test;
 use lang::outcome::Value;
 use lang::source::Source;
@@ -66,9 +67,13 @@ fn run(
     iterations: u64,
 ) -> Result<crate::observation::Observations, Refusal> {
     let test = load(text);
-    let job =
-        Job { test: &test, file: "T", program: text, machine: "rdma-tso", iterations, seed: 7 };
+    let libraries = model::library::shipped();
+    let job = job(&test, text, libraries, iterations);
     verbs.run(&job, Control { stop: &AtomicBool::new(false), progress: &|_| {} })
+}
+
+fn job<'a>(test: &'a Test, program: &'a str, libraries: &'a Libraries, iterations: u64) -> Job<'a> {
+    Job { test, file: "T", program, libraries, machine: "rdma-tso", iterations, seed: 7 }
 }
 
 const RING: &str = "\
@@ -247,7 +252,7 @@ fn an_agent_works_for_one_coordinator_and_bounds_memory() {
 fn what_cannot_be_planned_is_skipped() {
     let text = "litmus T\nmodel rdma-wait\n  SVar x = 0\n  ----------\n  x :=SV 1  ||  a :=SV x\n";
     let test = load(text);
-    let job = Job { test: &test, file: "T", program: text, machine: "x", iterations: 1, seed: 1 };
+    let job = job(&test, text, model::library::shipped(), 1);
     let control = Control { stop: &AtomicBool::new(false), progress: &|_| {} };
     let (record, _) = measure(&verbs(1), &job, Vec::new(), control);
     assert_eq!(record.status, Status::Skipped);
@@ -283,4 +288,46 @@ fn an_agent_bounds_queue_pairs() {
             Err(other) => panic!("{other:?}"),
         }
     }
+}
+
+/// A library of one's own goes to the agents with the program.
+#[test]
+fn calls_of_ones_own_library_are_run() {
+    let library = "\
+library box
+class Box
+memory Box.word at home
+call Fill(Box b, value v) { aCW writes v to b.word }
+consistency { let so = po }
+implementation over rdma-wait-rmw {
+  memory Box.word at home
+  memory Box.copy per thread
+  call Fill(Box b, value v) { b.copy[me] := v; ~b.word :=^d b.copy[me]; Wait(d); x := b.copy[me] }
+}
+";
+    let source = Source::new("box.lib", library);
+    let loaded = model::library::load(&source);
+    let loaded = loaded.unwrap_or_else(|errors| panic!("{:?}", errors[0].1));
+    let mut libraries = model::library::shipped().clone();
+    libraries.all.push(Arc::new(loaded));
+    let text = "\
+litmus T
+model rdma-wait-rmw
+
+  Box b@2
+             ||  y = 0
+  --------------------
+  Fill(b, 7) ||  y := 1
+
+  y = 1 ✓
+";
+    let test = inline(&load(text), &libraries, Depth::Full).unwrap();
+    let stop = AtomicBool::new(false);
+    let control = || Control { stop: &stop, progress: &|_| {} };
+    let seen = verbs(2).run(&job(&test, text, &libraries, 200), control()).unwrap();
+    assert_eq!((seen.finished(), seen.outcomes.len()), (200, 1), "{seen:?}");
+    // Whoever does not send it is told what is not known.
+    let refused = verbs(2).run(&job(&test, text, model::library::shipped(), 1), control());
+    let Err(Refusal::Broken(reason, _)) = refused else { panic!("{refused:?}") };
+    assert!(reason.contains("`Fill`"), "{reason}");
 }

@@ -277,7 +277,15 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
             else {
                 continue;
             };
-            let job = Job { test: &test, file, program: text, machine, iterations: 600, seed: 7 };
+            let job = Job {
+                test: &test,
+                file,
+                program: text,
+                libraries: model::library::shipped(),
+                machine,
+                iterations: 600,
+                seed: 7,
+            };
             let control = Control { stop: &stop, progress: &|_| {} };
             tests.push(measure(&sim, &job, vec![judge.identity.clone()], control).0);
         }

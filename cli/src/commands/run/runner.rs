@@ -191,6 +191,7 @@ impl Runner<'_> {
                     test: &runnable,
                     file: &source.name,
                     program: &source.text,
+                    libraries: self.request.libraries(),
                     machine,
                     iterations: self.plan.header.iterations,
                     seed: self.plan.header.seed,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use compiler::library::Libraries;
 use executor::backend::{Backend, Control, Job, Refusal};
 use executor::judge::{AllowedSet, Judgement, judge};
 use executor::nodes::Verbs;
@@ -19,9 +20,11 @@ use serde_json::{Value as Json, json};
 
 use super::verbs::VerbsOptions;
 use super::{Arguments, BackendName, plan, runner};
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, load_test};
 use crate::interrupt::stop_on_signal;
+use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
 use crate::options::Format;
 use crate::problem::{Problem, problems};
@@ -35,6 +38,8 @@ const ITERATIONS: u64 = 2000;
 /// A test with what its outcomes are compared with.
 struct Target {
     test: Test,
+    /// The same with calls of libraries replaced by their implementations: what machines run.
+    runnable: Test,
     source: Arc<Source>,
     sequential: Arc<AllowedSet>,
     models: Vec<(Arc<LoadedModel>, Option<Arc<AllowedSet>>)>,
@@ -45,6 +50,7 @@ struct Target {
 /// What all trials need.
 struct Tuning<'a, 't> {
     verbs: Verbs,
+    libraries: &'static Libraries,
     targets: Vec<Target>,
     iterations: u64,
     seed: u64,
@@ -70,15 +76,32 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(models) = arguments.models.load(&mut report) else {
         return report.finish(&[], Some(["", "", ""]));
     };
+    let libraries = match arguments.libraries.load() {
+        Ok(libraries) => libraries,
+        Err(wrong) => {
+            wrong.into_iter().for_each(|problem| report.problem(problem));
+            return report.finish(&[], Some(["", "", ""]));
+        }
+    };
     let is_judgeable = executor::record::unjudgeable(&verbs.nodes()).is_none();
-    let targets = targets(arguments, &models, is_judgeable, &mut report);
+    let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
+    let targets = targets(arguments, &models, &request, is_judgeable, &mut report);
     let most = arguments.verbs.trials();
     report.terminal.begin_progress(most);
     let stop = stop_on_signal();
     let iterations = arguments.iterations.unwrap_or(ITERATIONS);
     let violations = Vec::new();
-    let mut tuning =
-        Tuning { verbs, targets, iterations, seed, stop: &stop, report: &mut report, violations };
+    let (stop, report_of_all) = (&stop, &mut report);
+    let mut tuning = Tuning {
+        verbs,
+        libraries,
+        targets,
+        iterations,
+        seed,
+        stop,
+        report: report_of_all,
+        violations,
+    };
     let trials = search(&start, most, &mut |parameters| tuning.trial(parameters));
     let violations = tuning.violations;
     if trials.is_empty() {
@@ -102,6 +125,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 fn targets(
     arguments: &Arguments,
     models: &Models,
+    request: &Request,
     is_judgeable: bool,
     report: &mut Report<'_>,
 ) -> Vec<Target> {
@@ -110,7 +134,6 @@ fn targets(
     if let Err(message) = arguments.select.keep(&mut inputs, models) {
         report.usage_error("no-test-matches", &message);
     }
-    let request = arguments.solver.request();
     let mut targets = Vec::new();
     for input in &inputs {
         let (loaded, diagnostics) = load_test(input);
@@ -123,8 +146,15 @@ fn targets(
                 continue;
             }
         };
+        let runnable = match inlined(&test, &source, request.libraries()) {
+            Ok(runnable) => runnable,
+            Err(wrong) => {
+                wrong.into_iter().for_each(|problem| report.problem(problem));
+                continue;
+            }
+        };
         let sc = models.shipped("sc");
-        let sequential = sc.and_then(|sc| runner::allowed(&test, &sc, &request).ok()?.allowed);
+        let sequential = sc.and_then(|sc| runner::allowed(&runnable, &sc, request).ok()?.allowed);
         let Some(sequential) = sequential.filter(|set| set.complete) else {
             report.skip(Skip {
                 test: test.name.clone(),
@@ -137,12 +167,12 @@ fn targets(
         let judging = asked.into_iter().filter(|model| model.name() != "sc");
         let judging = judging.map(|model| {
             let found = (is_judgeable || model.is_own)
-                .then(|| runner::allowed(&test, &model, &request).ok());
+                .then(|| runner::allowed(&test, &model, request).ok());
             let allowed = found.flatten().and_then(|found| found.allowed);
             (model, allowed)
         });
         let models = judging.collect();
-        targets.push(Target { test, source, sequential, models, is_out: false });
+        targets.push(Target { test, runnable, source, sequential, models, is_out: false });
     }
     targets
 }
@@ -202,9 +232,10 @@ impl Tuning<'_, '_> {
     fn measure(&mut self, index: usize) -> Option<(Observations, f64)> {
         let target = &self.targets[index];
         let job = Job {
-            test: &target.test,
+            test: &target.runnable,
             file: &target.source.name,
             program: &target.source.text,
+            libraries: self.libraries,
             machine: runner::HARDWARE,
             iterations: self.iterations,
             seed: self.seed,
