@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lang::outcome::{Outcome, Value};
+use lang::outcome::Outcome;
 
 use crate::observation::Observations;
 
@@ -43,12 +43,7 @@ pub struct AllowedSet {
 impl AllowedSet {
     /// Whether an outcome is one of them. `⊤` in an allowed outcome stands for every value.
     pub fn contains(&self, outcome: &Outcome) -> bool {
-        let matches = |allowed: &Outcome| {
-            let mut pairs = allowed.0.iter().zip(&outcome.0);
-            allowed.0.len() == outcome.0.len()
-                && pairs.all(|(allowed, seen)| allowed == seen || *allowed == Value::Undefined)
-        };
-        self.outcomes.contains(outcome) || self.outcomes.iter().any(matches)
+        self.outcomes.contains(outcome) || self.outcomes.iter().any(|known| known.covers(outcome))
     }
 }
 
@@ -119,6 +114,7 @@ fn judge_outcome(allowed: Option<&AllowedSet>, outcome: &Outcome) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lang::outcome::Value;
 
     fn outcome(value: u64) -> Outcome {
         Outcome(vec![Value::Int(value)])

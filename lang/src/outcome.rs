@@ -22,6 +22,11 @@ impl Value {
         if word == crate::program::BOTTOM { Self::Bottom } else { Self::Int(word) }
     }
 
+    /// Whether it is the value, or `⊤`, which stands for every value.
+    pub fn covers(self, value: Self) -> bool {
+        self == value || self == Self::Undefined
+    }
+
     /// The word that stands for it; `⊤` has none.
     pub fn word(self) -> Option<u64> {
         match self {
@@ -102,6 +107,14 @@ impl Observable {
 /// The values of the observables of one execution, in the order of [`crate::Test::observables`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Outcome(pub Vec<Value>);
+
+impl Outcome {
+    /// Whether this, where it is allowed, allows the other: `⊤` in it stands for every value.
+    pub fn covers(&self, shown: &Self) -> bool {
+        let mut pairs = self.0.iter().zip(&shown.0);
+        self.0.len() == shown.0.len() && pairs.all(|(known, value)| known.covers(*value))
+    }
+}
 
 /// A condition on an outcome. Indices are into [`crate::Test::observables`].
 #[derive(Clone, Debug, PartialEq, Eq)]

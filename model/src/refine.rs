@@ -2,10 +2,14 @@
 //! the implementation among those that the specification allows?
 //!
 //! Soundness of implementations [LOCO, Definition 3.12], checked up to a bound and not proved. The lower libraries
-//! keep their specifications, as in the definition.
+//! keep their specifications, as in the definition. It speaks of executions that end, so one more thing is asked: can
+//! each execution of the implementation end (`stuck`)?
 
+mod answer;
 mod bounds;
 mod clients;
+mod never;
+mod stuck;
 mod text;
 
 use std::sync::Arc;
@@ -15,16 +19,18 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::Library;
-use lang::outcome::{Outcome, Value};
+use lang::outcome::Outcome;
 use lang::source::Source;
 
-use crate::allowed::{LIMIT, MISUSES, Options, Question};
+use crate::allowed::{Allowed, LIMIT, MISUSES, Options, Question};
 use crate::bound::Loops;
-use crate::explain::explain;
 use crate::smt::Found;
 
-pub use bounds::Bounds;
-pub use clients::{Client, MOST, TooMany, clients};
+pub use answer::{Answer, Counterexample, Wrong};
+pub use bounds::{Bounds, OWN};
+pub use clients::{Client, MOST, TooMany, by_default, clients};
+pub use never::{Never, STATEMENTS};
+use stuck::may_wait;
 pub use text::text;
 
 /// A library and the implementation that is to be checked.
@@ -40,39 +46,6 @@ pub struct Refinement {
     model: Model,
     /// The model of the implementation.
     lower: Model,
-}
-
-/// What came of a client.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    /// Every outcome of the implementation is allowed.
-    Holds {
-        /// How many outcomes the specification allows.
-        outcomes: usize,
-        /// Some loop of the implementation was cut off, so this is not known of longer ones.
-        cut_off: bool,
-    },
-    /// No execution of the implementation ends within the bounds, so there is nothing to compare.
-    Nothing,
-    /// The program is no well-formed client.
-    IllFormed,
-    /// A limit was reached.
-    Unknown(String),
-    /// The implementation has an outcome that the specification forbids.
-    Refuted(Box<Counterexample>),
-}
-
-/// A client that tells an implementation from its specification.
-#[derive(Clone, Debug)]
-pub struct Counterexample {
-    /// The client, as a litmus test with the verdict that the implementation breaks.
-    pub program: String,
-    /// The outcome: names and values.
-    pub outcome: Vec<(String, Value)>,
-    /// The implementation's execution, in words.
-    pub execution: String,
-    /// Why the specification forbids it, in words.
-    pub forbidden: String,
 }
 
 impl Refinement {
@@ -130,96 +103,164 @@ impl Refinement {
     /// What is wrong with the library's text, found at a call of this client.
     pub fn check(&self, client: &Client, options: &Options) -> Result<Answer, String> {
         let program = text(client, self.library(), None);
-        let source = Source::new("client", program.clone());
-        let (test, errors) = lang::litmus::load(&source);
+        let wrong = |errors: Vec<Diagnostic>| format!("{}, in\n{program}", message(&errors));
+        let (test, errors) = lang::litmus::load(&Source::new("client", program.clone()));
         let Some(test) = test else {
             if errors.iter().any(|error| NOT_CLIENTS.contains(&error.code)) {
                 return Ok(Answer::IllFormed);
             }
-            let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
-            return Err(format!("{reason}, in\n{program}"));
+            return Err(wrong(errors));
         };
-        let first = |errors: Vec<Diagnostic>| {
-            let with_help = |error: &Diagnostic| match &error.help {
-                Some(help) => format!("{} ({help})", error.message),
-                None => error.message.clone(),
-            };
-            let reason = errors.first().map(with_help).unwrap_or_default();
-            format!("{reason}, in\n{program}")
-        };
-        let bound = options.loop_bound;
-        let spec = match Question::new(&test, &self.model, &self.libraries, bound) {
-            Ok(spec) => spec,
-            Err(errors) if errors.iter().any(|error| MISUSES.contains(&error.code)) => {
-                return Ok(Answer::IllFormed);
-            }
-            Err(errors) => return Err(first(errors)),
-        };
-        let is_limit = |errors: &[Diagnostic]| errors.iter().any(|error| error.code == LIMIT);
-        let allowed = match spec.allowed(options) {
-            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(first(errors))),
-            allowed => allowed.map_err(first)?,
+        let allowed = match self.specified(&test, options) {
+            Ok(Some(allowed)) => allowed,
+            Ok(None) => return Ok(Answer::IllFormed),
+            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(message(&errors))),
+            Err(errors) => return Err(wrong(errors)),
         };
         if !allowed.complete {
             return Ok(Answer::Unknown(allowed.reason.unwrap_or_default()));
         }
-        let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
-        let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
-        let mut session = match lower.session(options, |_| true) {
-            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(first(errors))),
-            session => session.map_err(first)?,
+        let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(wrong)?;
+        let asked = Asked { client, test: &test, allowed: &allowed, options };
+        // Over no other library, the machine knows all that the implementation shows, however often its loops go round.
+        let is_lowest = self.libraries.used(&lowered.program).is_empty();
+        let mut open = None;
+        if is_lowest {
+            match self.by_machine(&asked, &lowered, false)? {
+                ByMachine::Decided(answer) => return Ok(answer),
+                ByMachine::Open(reason) => open = Some(reason),
+            }
+        }
+        let shown = match self.by_axioms(&lowered, &asked) {
+            Ok(ByAxioms::Known(shown)) => shown,
+            Ok(ByAxioms::Other(outcome)) => return self.other_outcome(&asked, &outcome, &[]),
+            Ok(ByAxioms::Misuse(found)) => {
+                return Ok(Answer::Refuted(Box::new(Counterexample::misuse(&program, &found))));
+            }
+            Ok(ByAxioms::Unknown) => return Ok(Answer::Unknown(OUT_OF_TIME.to_owned())),
+            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(message(&errors))),
+            Err(errors) => return Err(wrong(errors)),
         };
-        let loops = match lower.loops(options) {
-            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(first(errors))),
-            loops => loops.map_err(first)?,
-        };
-        let cut_off = !matches!(loops, Loops::Within(_));
-        let within = session.counted();
-        if matches!(session.find(&within), Found::Nothing) {
+        if !shown.cut_off && !shown.ends && allowed.outcomes.is_empty() {
             return Ok(Answer::Nothing);
         }
-        for outcome in &allowed.outcomes {
-            session.block(outcome);
-        }
-        Ok(match session.find(&within) {
-            Found::Nothing => Answer::Holds { outcomes: allowed.outcomes.len(), cut_off },
-            Found::Unknown => Answer::Unknown("the time limit was reached".to_owned()),
-            Found::Execution(execution) => {
-                let found = self.counterexample(client, &execution.outcome, options)?;
-                Answer::Refuted(Box::new(found))
+        let reason = match open {
+            // Then nothing is open: nothing waits, and the axioms tell the rest.
+            Some(_) if shown.ends && !shown.cut_off && !may_wait(&lowered) => {
+                return Ok(asked.holds(false));
             }
-        })
+            Some(reason) => reason,
+            None => match self.by_implementations(&asked, &lowered, shown)? {
+                ByMachine::Decided(answer) => return Ok(answer),
+                ByMachine::Open(reason) => reason,
+            },
+        };
+        Ok(Answer::Unknown(format!("it is not known whether each execution can end: {reason}")))
     }
 
-    fn counterexample(
+    /// What the specification allows of a program; `None` if the program misuses the library.
+    fn specified(
         &self,
-        client: &Client,
-        outcome: &Outcome,
+        test: &Test,
         options: &Options,
-    ) -> Result<Counterexample, String> {
-        // Once more with the verdict in the text, so that places are those of the text that is shown.
-        let bare = text(client, self.library(), None);
-        let (test, _) = lang::litmus::load(&Source::new("client", bare));
-        let test: Test = test.ok_or("the client cannot be read again")?;
-        let names = test.observables.iter().map(|observable| observable.name.clone());
-        let shown: Vec<(String, Value)> = names.zip(outcome.0.iter().copied()).collect();
-        let program = text(client, self.library(), Some(&shown));
-        let source = Source::new("client", program.clone());
-        let (test, errors) = lang::litmus::load(&source);
-        let first = |errors: Vec<Diagnostic>| {
-            errors.first().map(|error| error.message.clone()).unwrap_or_default()
-        };
-        let test = test.ok_or_else(|| first(errors))?;
-        let index = |name: &str| test.observables.iter().position(|o| o.name == name);
-        let wanted: Vec<(usize, Value)> =
-            shown.iter().filter_map(|(name, value)| Some((index(name)?, *value))).collect();
+    ) -> Result<Option<Allowed>, Vec<Diagnostic>> {
+        match Question::new(test, &self.model, &self.libraries, options.loop_bound) {
+            Ok(question) => question.allowed(options).map(Some),
+            Err(errors) if errors.iter().any(is_misuse) => Ok(None),
+            Err(errors) => Err(errors),
+        }
+    }
+
+    /// Asks for an outcome of the implementation, over the specifications of lower libraries, that is not allowed.
+    fn by_axioms(&self, lowered: &Test, asked: &Asked<'_>) -> Result<ByAxioms, Vec<Diagnostic>> {
+        let Asked { allowed, options, .. } = asked;
         let bound = options.loop_bound;
-        let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
-        let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
-        let execution = explain(&lower, options, &wanted).map_err(first)?.text(&source);
-        let spec = Question::new(&test, &self.model, &self.libraries, bound).map_err(first)?;
-        let forbidden = explain(&spec, options, &wanted).map_err(first)?.text(&source);
-        Ok(Counterexample { program, outcome: shown, execution, forbidden })
+        let lower = match Question::new(lowered, &self.lower, &self.libraries, bound) {
+            Ok(lower) => lower,
+            Err(errors) => {
+                let misuse = errors.iter().find(|error| is_misuse(error));
+                return misuse.cloned().map(ByAxioms::Misuse).ok_or(errors);
+            }
+        };
+        let mut session = lower.session(options, |_| true)?;
+        // Executions that misuse a lower library are left out below.
+        if let Some(misuse) = session.misuses().first() {
+            let misuse = &lower.skeleton.misuses[*misuse];
+            let found = Diagnostic::error(misuse.code, misuse.span, misuse.message.as_str());
+            return Ok(ByAxioms::Misuse(found));
+        }
+        let cut_off = !matches!(lower.loops(options)?, Loops::Within(_));
+        let within = session.counted();
+        let ends = match session.find(&within) {
+            Found::Nothing => false,
+            Found::Unknown => return Ok(ByAxioms::Unknown),
+            Found::Execution(_) => true,
+        };
+        allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
+        Ok(match session.find(&within) {
+            Found::Nothing => ByAxioms::Known(Shown { ends, cut_off }),
+            Found::Unknown => ByAxioms::Unknown,
+            Found::Execution(execution) => ByAxioms::Other(execution.outcome),
+        })
+    }
+}
+
+/// A client that is being checked.
+struct Asked<'a> {
+    client: &'a Client,
+    test: &'a Test,
+    /// What the specification allows.
+    allowed: &'a Allowed,
+    options: &'a Options,
+}
+
+/// What the machine says of a client.
+enum ByMachine {
+    /// All.
+    Decided(Answer),
+    /// Not all, because of this.
+    Open(String),
+}
+
+/// What an implementation shows by the axioms.
+enum ByAxioms {
+    /// An outcome that is not allowed.
+    Other(Outcome),
+    /// A use of a lower library that its rules exclude.
+    Misuse(Diagnostic),
+    /// Only what is allowed.
+    Known(Shown),
+    /// A limit was hit.
+    Unknown,
+}
+
+/// What is known of executions within the bound on loops.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// Some execution ends.
+    ends: bool,
+    /// Some loop can go round more often.
+    cut_off: bool,
+}
+
+const OUT_OF_TIME: &str = "the time limit was reached";
+
+/// Whether a program uses a library as its rules exclude.
+fn is_misuse(error: &Diagnostic) -> bool {
+    MISUSES.contains(&error.code) || error.code == "not-a-participant"
+}
+
+/// Whether nothing is wrong, and a limit was hit.
+fn is_limit(errors: &[Diagnostic]) -> bool {
+    errors.iter().any(|error| error.code == LIMIT)
+}
+
+/// The first of several errors, with its hint.
+fn message(errors: &[Diagnostic]) -> String {
+    match errors.first() {
+        Some(Diagnostic { message, help: Some(help), .. }) => format!("{message} ({help})"),
+        Some(error) => error.message.clone(),
+        None => String::new(),
     }
 }
 

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use lang::library::Library;
 use model::allowed::Options;
-use model::refine::{Answer, Bounds, Client, Counterexample, MOST, Refinement, clients};
+use model::refine::{
+    Answer, Bounds, Client, Counterexample, MOST, Never, OWN, Refinement, by_default, clients,
+};
 use model::smt::solver::{Limits, SolverKind};
 
 use crate::exit::Exit;
@@ -27,9 +29,6 @@ use crate::terminal::Terminal;
 use record::Record;
 pub use record::SCHEMA;
 use show::Ended;
-
-/// The most clients that default bounds make.
-const MOST_BY_DEFAULT: usize = 100_000;
 
 /// Check a library's implementation against its specification, for all small clients
 ///
@@ -52,16 +51,16 @@ pub struct Arguments {
     /// Nodes [default: as many as threads, and 2 at least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     nodes: Option<u8>,
-    /// Values that are written
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=4))]
-    values: u8,
+    /// Values that are written [default: every statement writes one of its own]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    values: Option<u8>,
     /// Plain accesses in all: CPU reads and writes, puts and gets; one alone shows nothing, so 1 is 0 [default: 2, or 0
     /// where that makes more than 100,000 clients, and then no more statements than make as many]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=6))]
     plain: Option<u8>,
-    /// Objects of the library
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=3))]
-    objects: u8,
+    /// Objects of each class [default: as many as a method takes]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    objects: Option<u8>,
     /// Statements per client, in all; no bound by default
     #[arg(long, value_name = "N")]
     size: Option<u16>,
@@ -97,12 +96,14 @@ struct Tally {
     /// Why, of one of them.
     reason: Option<String>,
     ill_formed: usize,
-    /// Clients of which no execution ended.
+    /// Clients that do not end, by their specifications.
     nothing: usize,
     outcomes: usize,
     cut_off: usize,
     refuted: Option<(usize, Box<Counterexample>)>,
     wrong: Option<String>,
+    /// Methods that never do what they may.
+    never: Vec<Never>,
 }
 
 impl Tally {
@@ -181,6 +182,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     };
     let stop = stop_on_signal();
     let checked = check_all(arguments, &refinement, &own, &stop, terminal, &mut tally, &mut record);
+    if tally.refuted.is_none() && tally.wrong.is_none() && !stop.load(Ordering::Relaxed) {
+        match refinement.never(&all, &arguments.options(&stop)) {
+            Ok(never) => tally.never = never,
+            Err(message) => tally.wrong = Some(message),
+        }
+    }
     terminal.progress().finish_and_clear();
     let was_stopped = stop.load(Ordering::Relaxed);
     let took = began.elapsed();
@@ -211,6 +218,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         // A part may have nothing to do.
         () if own.is_empty() => Exit::Fine,
         () if was_stopped || !tally.undecided.is_empty() || tally.compared() == 0 => Exit::Unknown,
+        () if !tally.never.is_empty() => Exit::Unknown,
         () => Exit::Fine,
     }
 }
@@ -232,21 +240,26 @@ fn prepare(arguments: &Arguments, terminal: &mut Terminal) -> Result<Refinement,
 }
 
 impl Arguments {
-    /// The clients, and the families that they are all of: the largest of the default ones that are not too many to be
-    /// checked in minutes, where the arguments leave it open.
+    /// The clients, and the families that they are all of.
     fn clients(&self, library: &Library) -> Option<(Vec<Bounds>, Vec<Client>)> {
         let asked = self.bounds();
-        let is_open = self.plain.is_none() && self.size.is_none();
-        let smaller = (2..=4).rev().map(|size| Bounds { plain: 0, size, ..asked });
-        let open = [asked, Bounds { plain: 0, ..asked }].into_iter().chain(smaller);
-        for bounds in open.filter(|_| is_open) {
-            let families = bounds.families(library);
-            if let Ok(all) = clients(library, &families, MOST_BY_DEFAULT) {
-                return Some((families, all));
-            }
+        if self.plain.is_none() && self.size.is_none() {
+            return by_default(asked, library).ok();
         }
         let families = asked.families(library);
         clients(library, &families, MOST).ok().map(|all| (families, all))
+    }
+
+    /// How to ask about a client, from now on.
+    fn options(&self, stop: &Arc<AtomicBool>) -> Options {
+        Options {
+            solver: SolverKind::default(),
+            limits: Limits {
+                deadline: Instant::now().checked_add(Duration::from_secs(self.timeout.into())),
+                stop: Some(Arc::clone(stop)),
+            },
+            loop_bound: Some(self.loops),
+        }
     }
 
     /// The bounds that the arguments give.
@@ -255,9 +268,9 @@ impl Arguments {
             threads: usize::from(self.threads),
             calls: usize::from(self.calls),
             nodes: u32::from(self.nodes.unwrap_or(self.threads.max(2))),
-            values: u64::from(self.values),
+            values: self.values.map_or(OWN, u64::from),
             plain: usize::from(self.plain.unwrap_or(2)),
-            objects: usize::from(self.objects),
+            objects: usize::from(self.objects.unwrap_or(0)),
             size: usize::from(self.size.unwrap_or(0)),
             ..Bounds::default()
         }
@@ -274,14 +287,6 @@ fn check_all(
     tally: &mut Tally,
     record: &mut Option<Record>,
 ) -> usize {
-    let options = || Options {
-        solver: SolverKind::default(),
-        limits: Limits {
-            deadline: Instant::now().checked_add(Duration::from_secs(arguments.timeout.into())),
-            stop: Some(Arc::clone(stop)),
-        },
-        loop_bound: Some(arguments.loops),
-    };
     let mut rest = tally.undecided.clone();
     rest.extend(tally.next..clients.len());
     terminal.begin_progress(rest.len());
@@ -300,7 +305,7 @@ fn check_all(
         flow
     };
     let work = |index: &usize| match clients.get(*index) {
-        Some(client) => refinement.check(client, &options()),
+        Some(client) => refinement.check(client, &arguments.options(stop)),
         None => Err("there is no such client".to_owned()),
     };
     map_in_order(&rest, arguments.jobs.count(), stop, work, each);

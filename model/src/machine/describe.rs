@@ -41,6 +41,21 @@ pub fn describe(
     }
 }
 
+/// Whether a transition is a jump, or gives a variable that no program names a value.
+pub(super) fn is_control(
+    program: &Program,
+    machine: &Machine,
+    state: &State,
+    transition: Transition,
+) -> bool {
+    let Agent::Cpu(thread) = transition.agent else { return false };
+    match machine.next_instruction(state, thread) {
+        Some(Instruction::Jump(_) | Instruction::JumpIfZero { .. }) => true,
+        Some(Instruction::Assign { register, .. }) => program.registers[register.0].name.is_none(),
+        _ => false,
+    }
+}
+
 struct Words<'a> {
     program: &'a Program,
     machine: &'a Machine,

@@ -10,10 +10,11 @@ use lang::outcome::Outcome;
 use lang::program::{Program, ThreadId};
 use lang::source::Span;
 
-use super::describe::describe;
+use super::describe::{describe, is_control};
 use super::encode::Dead;
 use super::fault::FaultSet;
 use super::footprint::Footprints;
+use super::progress::Graph;
 use super::reduce::Settled;
 use super::rma;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant};
@@ -112,12 +113,7 @@ pub fn explore_with(
     let footprints = Footprints::of(test, &machine);
     let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits);
     let stopped = explorer.run();
-    let mut found = explorer.found;
-    found.states = explorer.seen.len() as u64;
-    found.transitions = explorer.steps_taken.count;
-    found.complete = stopped.is_none();
-    found.reason = stopped;
-    Ok(found)
+    Ok(explorer.take_found(stopped))
 }
 
 pub(super) struct Explorer<'a> {
@@ -130,6 +126,8 @@ pub(super) struct Explorer<'a> {
     stack: Vec<usize>,
     /// Set if somebody wants to know how an outcome comes about.
     pub search: Option<Search>,
+    /// Set if somebody wants to know from where executions can end.
+    pub graph: Option<Graph>,
     pub steps_taken: Steps<'a>,
     key: Vec<u8>,
     choices: Vec<Part>,
@@ -153,12 +151,16 @@ pub(super) struct Steps<'a> {
     program: &'a Program,
     pub count: u64,
     pub words: Option<Vec<String>>,
+    /// Leaves out steps of control: jumps, and variables that no program names.
+    pub brief: bool,
 }
 
 impl Steps<'_> {
     fn note(&mut self, state: &State, transition: Transition) {
         self.count += 1;
-        if let Some(words) = &mut self.words {
+        if let Some(words) = &mut self.words
+            && !(self.brief && is_control(self.program, self.machine, state, transition))
+        {
             words.push(describe(self.program, self.machine, state, transition));
         }
     }
@@ -188,7 +190,8 @@ impl<'a> Explorer<'a> {
             seen: StateSet::default(),
             stack: Vec::new(),
             search: None,
-            steps_taken: Steps { machine, program, count: 0, words: None },
+            graph: None,
+            steps_taken: Steps { machine, program, count: 0, words: None, brief: false },
             key: Vec::new(),
             choices: Vec::new(),
             found: Exploration::default(),
@@ -197,26 +200,32 @@ impl<'a> Explorer<'a> {
 
     /// Explores; what stopped it before it was done.
     pub fn run(&mut self) -> Option<String> {
-        let mut state = self.machine.initial().clone();
+        self.run_from(self.machine.initial().clone())
+    }
+
+    /// Explores from a state on.
+    pub fn run_from(&mut self, mut state: State) -> Option<String> {
         let mut next = state.clone();
         let mut reduction = Reduction::default();
         if let Err(reason) = self.arrive(&mut next, &mut reduction) {
             return Some(reason);
         }
         while let Some(number) = self.stack.pop() {
-            if let Some(reason) = self.limit(number) {
-                return Some(reason);
+            if let Some(graph) = &mut self.graph {
+                graph.current = Some(number);
             }
-            self.machine.decode(self.seen.get(number), &mut state);
             if let Some(search) = &mut self.search {
                 if search.reached {
                     return None;
                 }
                 search.current = number;
             }
-            if let Err(reason) =
+            let expanded = self.limit(number).map_or(Ok(()), Err).and_then(|()| {
+                self.machine.decode(self.seen.get(number), &mut state);
                 self.expand(&mut state, &mut next, &mut reduction, &mut |_, _| false)
-            {
+            });
+            if let Err(reason) = expanded {
+                self.stack.push(number);
                 return Some(reason);
             }
         }
@@ -242,7 +251,10 @@ impl<'a> Explorer<'a> {
                 done(self, state);
                 return Ok(());
             }
-            Settled::AssumeFailed => return Ok(()),
+            Settled::AssumeFailed => {
+                self.does_not_count();
+                return Ok(());
+            }
             Settled::QueueFull => return Err(queue_full()),
         }
         if !reduction.look(self.machine, self.footprints, state) {
@@ -281,7 +293,7 @@ impl<'a> Explorer<'a> {
                 self.steps_taken.note(next, transition);
                 match self.machine.apply(next, transition) {
                     Effect::Continue => self.store(next),
-                    Effect::AssumeFailed => {}
+                    Effect::AssumeFailed => self.does_not_count(),
                     Effect::QueueFull => return Err(queue_full()),
                 }
                 if done(self, next) {
@@ -315,7 +327,10 @@ impl<'a> Explorer<'a> {
         let log = &mut |state: &State, transition| steps.note(state, transition);
         match self.machine.apply_part(state, part, log) {
             Effect::Continue => Ok(true),
-            Effect::AssumeFailed => Ok(false),
+            Effect::AssumeFailed => {
+                self.does_not_count();
+                Ok(false)
+            }
             Effect::QueueFull => Err(queue_full()),
         }
     }
@@ -330,7 +345,10 @@ impl<'a> Explorer<'a> {
             match self.settle(state) {
                 Settled::Yes => {}
                 Settled::NotYet => break,
-                Settled::AssumeFailed => return Ok(()),
+                Settled::AssumeFailed => {
+                    self.does_not_count();
+                    return Ok(());
+                }
                 Settled::QueueFull => return Err(queue_full()),
             }
             if self.effort == Effort::Eager {
@@ -359,7 +377,11 @@ impl<'a> Explorer<'a> {
         let dead = Dead { footprints: self.footprints };
         let dead = (self.effort == Effort::Full).then_some(&dead);
         self.machine.encode(state, dead, &mut self.key);
-        if let Some(number) = self.seen.insert(&self.key) {
+        let (number, is_new) = self.seen.insert(&self.key);
+        if let Some(graph) = &mut self.graph {
+            graph.leads_to(number, is_new);
+        }
+        if is_new {
             self.stack.push(number);
             if let Some(search) = &mut self.search {
                 search.parents.push(search.current);
@@ -380,13 +402,41 @@ impl<'a> Explorer<'a> {
                 search.reached |= search.outcome == outcome;
             }
             self.found.outcomes.insert(outcome);
+            if let Some(graph) = &mut self.graph {
+                graph.ends();
+            }
             return;
+        }
+        if self.graph.is_some() {
+            self.store(state);
         }
         for (index, code) in self.machine.code.threads.iter().enumerate() {
             if let Some(span) = code.spans.get(state.threads[index].pc) {
                 self.found.blocked.insert(Blocked { thread: ThreadId(index), span: *span });
             }
         }
+    }
+
+    /// An `assume` has failed: nothing is asked of that execution.
+    fn does_not_count(&mut self) {
+        if let Some(graph) = &mut self.graph {
+            graph.ends();
+        }
+    }
+
+    /// What it has found so far.
+    pub fn take_found(&mut self, stopped: Option<String>) -> Exploration {
+        let mut found = std::mem::take(&mut self.found);
+        found.states = self.seen.len() as u64;
+        found.transitions = self.steps_taken.count;
+        found.complete = stopped.is_none();
+        found.reason = stopped;
+        found
+    }
+
+    /// States that are stored and not expanded, or not wholly.
+    pub fn open(&self) -> &[usize] {
+        &self.stack
     }
 
     fn limit(&self, number: usize) -> Option<String> {

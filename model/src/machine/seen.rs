@@ -29,16 +29,17 @@ impl StateSet {
         &self.bytes[self.starts[number]..end]
     }
 
-    /// Adds a string; its number if it is new.
-    pub fn insert(&mut self, key: &[u8]) -> Option<usize> {
+    /// Adds a string; its number, and whether it is new.
+    pub fn insert(&mut self, key: &[u8]) -> (usize, bool) {
         if 4 * (self.starts.len() + 1) > 3 * self.table.len() {
             self.grow();
         }
         let mask = self.table.len() - 1;
         let mut place = hash(key) as usize & mask;
         while self.table[place] != 0 {
-            if self.get(self.table[place] as usize - 1) == key {
-                return None;
+            let known = self.table[place] as usize - 1;
+            if self.get(known) == key {
+                return (known, false);
             }
             place = (place + 1) & mask;
         }
@@ -46,7 +47,7 @@ impl StateSet {
         self.starts.push(self.bytes.len());
         self.bytes.extend_from_slice(key);
         self.table[place] = number as u32 + 1;
-        Some(number)
+        (number, true)
     }
 
     fn grow(&mut self) {

@@ -8,6 +8,7 @@ use super::explore::{Effort, Explorer, Limits, Search};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
 use super::rules::{Machine, Variant};
+use super::state::State;
 use super::stubborn::Reduction;
 
 /// What the search for an execution found.
@@ -55,8 +56,18 @@ fn retrace(explorer: &mut Explorer<'_>, search: &Search) -> Result<Vec<String>, 
         path.push(*parent);
     }
     path.reverse();
+    let first = explorer.machine.initial().clone();
+    retrace_path(explorer, first, &path, Some(&search.outcome))
+}
+
+/// Takes the steps again that led from a state by way of stored ones, and from the last to an outcome, if one is asked for.
+pub(super) fn retrace_path(
+    explorer: &mut Explorer<'_>,
+    mut state: State,
+    path: &[usize],
+    outcome: Option<&Outcome>,
+) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    let mut state = explorer.machine.initial().clone();
     let mut next = state.clone();
     let mut reduction = Reduction::default();
     // Up to the first stored state, or the outcome if nothing needed to be stored.
@@ -64,18 +75,18 @@ fn retrace(explorer: &mut Explorer<'_>, search: &Search) -> Result<Vec<String>, 
     explorer.arrive(&mut next, &mut reduction)?;
     words.append(explorer.steps_taken.words.get_or_insert_default());
     for (index, number) in path.iter().enumerate() {
-        if *number >= explorer.seen.len() {
+        let goal = path.get(index + 1);
+        if *number >= explorer.seen.len() || (goal.is_none() && outcome.is_none()) {
             break;
         }
         explorer.machine.decode(explorer.seen.get(*number), &mut state);
-        let goal = path.get(index + 1);
         let mut taken = 0;
         let mut found = false;
         explorer.expand(&mut state, &mut next, &mut reduction, &mut |explorer, state| {
             let machine = explorer.machine;
             found = match goal {
                 Some(goal) => explorer.stored_as(*goal),
-                None => machine.is_final(state) && machine.outcome(state) == search.outcome,
+                None => machine.is_final(state) && Some(&machine.outcome(state)) == outcome,
             };
             if !found {
                 taken = explorer.steps_taken.words.as_ref().map_or(0, Vec::len);

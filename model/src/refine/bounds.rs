@@ -1,6 +1,9 @@
 //! How large the clients are that are tried.
 
-use lang::library::{Library, ParameterKind, RuleKind};
+use lang::library::{Library, Method, ParameterKind, RuleKind};
+
+/// Each statement that writes has a value of its own, so that what is read tells which.
+pub const OWN: u64 = 0;
 
 /// A family of clients: all that are no larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +14,13 @@ pub struct Bounds {
     pub calls: usize,
     /// Nodes.
     pub nodes: u32,
-    /// Different values written.
+    /// Different values written, or [`OWN`].
     pub values: u64,
+    /// All values are 0.
+    pub zero: bool,
     /// Plain accesses in all.
     pub plain: usize,
-    /// Objects.
+    /// Objects of each class; as many as a method takes if 0.
     pub objects: usize,
     /// The largest size of objects that have one; the smallest is 1.
     pub sizes: u64,
@@ -33,9 +38,10 @@ impl Default for Bounds {
             threads: 2,
             calls: 2,
             nodes: 2,
-            values: 1,
+            values: OWN,
+            zero: false,
             plain: 2,
-            objects: 1,
+            objects: 0,
             sizes: 1,
             size: 0,
             guarded: false,
@@ -48,12 +54,13 @@ const GUARDED: usize = 4;
 
 impl Bounds {
     /// These bounds, and those families beyond them that tell more of a library of this kind: sections with more
-    /// accesses, a thread alone with one more call, and messages that can be told apart.
+    /// accesses, a thread alone with one more call, buffers of several sizes, and 0 for every value.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
         let is_base = library.base.is_some();
         // One access alone shows nothing.
         let plain = if self.plain == 1 && !is_base { 0 } else { self.plain };
-        let main = Bounds { plain, ..self };
+        let objects = self.objects_of(library);
+        let main = Bounds { plain, objects, ..self };
         let mut all = vec![main];
         let is_of_two = main.threads > 1 && main.calls > 1;
         if pair(library).is_some() && is_of_two && plain > 0 {
@@ -64,40 +71,96 @@ impl Bounds {
             all.push(Bounds { threads: 1, calls: main.calls + 1, plain, ..main });
         }
         if has_sizes(library) && is_of_two {
-            let sizes = main.sizes.max(main.calls as u64);
-            all.push(Bounds { values: main.values.max(2), sizes, plain: 0, ..main });
+            // So many messages that one is left out, or read twice.
+            let calls = main.calls + 1;
+            let values = if main.values == 1 { 2 } else { main.values };
+            all.push(Bounds { values, calls, sizes: calls as u64, plain: 0, ..main });
+        }
+        if has_values(library) {
+            all.push(Bounds { zero: true, plain: 0, ..main });
         }
         all
+    }
+
+    /// How many objects of each class there are.
+    pub fn objects_of(&self, library: &Library) -> usize {
+        let taken = |method: &Method, class: &String| {
+            let objects = method.parameters.iter().map(|parameter| &parameter.kind);
+            objects.filter(|kind| matches!(kind, ParameterKind::Object(of) if of == class)).count()
+        };
+        let most = |class| library.methods.iter().map(|method| taken(method, class)).max();
+        match self.objects {
+            0 => library.classes.iter().filter_map(most).max().unwrap_or(0).max(1),
+            objects => objects,
+        }
     }
 
     /// The bounds in words, where they are not those of the family before.
     pub fn describe(families: &[Bounds], library: &Library) -> String {
         let mut parts = Vec::new();
         for (index, bounds) in families.iter().enumerate() {
-            let Bounds { threads, calls, nodes, values, plain, objects, sizes, size, guarded } =
-                bounds;
+            let Bounds {
+                threads, calls, nodes, plain, objects, sizes, size, guarded, zero, ..
+            } = bounds;
+            let values = match bounds.values {
+                OWN => "values of their own".to_owned(),
+                values => count(values, "value"),
+            };
             let text = match () {
                 () if index == 0 => {
-                    let most =
-                        if *size > 0 { format!(", {size} statements") } else { String::new() };
+                    let most = if *size > 0 {
+                        format!(", {}", count(*size as u64, "statement"))
+                    } else {
+                        String::new()
+                    };
                     format!(
-                        "{threads} threads of {calls} calls, {plain} plain accesses, {nodes} nodes, {values} values, {objects} objects{most}"
+                        "{} of {}, {}, {}, {values}, {}{most}",
+                        count(*threads as u64, "thread"),
+                        count(*calls as u64, "call"),
+                        count(*plain as u64, "plain access"),
+                        count(u64::from(*nodes), "node"),
+                        count(*objects as u64, "object"),
                     )
                 }
+                () if index == 1 && *size > families[0].size => format!(
+                    "{} in {}",
+                    count(*plain as u64, "plain access"),
+                    count(*size as u64, "statement")
+                ),
                 () if *guarded => {
                     let (first, second) = pair(library).unwrap_or_default();
                     format!("{plain} plain accesses of one location between {first} and {second}")
                 }
-                () if *threads == 1 => {
+                () if *zero => "0 for every value and no plain access".to_owned(),
+                () if *threads == 1 && families[0].threads > 1 => {
                     let without = if *plain == 0 { " and no plain access" } else { "" };
-                    format!("1 thread of {calls} calls{without}")
+                    format!("1 thread of {}{without}", count(*calls as u64, "call"))
                 }
-                () => format!("size {sizes}, {values} values and no plain access"),
+                () => format!(
+                    "{}, size {sizes}, {values} and no plain access",
+                    count(*calls as u64, "call")
+                ),
             };
             parts.push(text);
         }
         parts.join("; ")
     }
+}
+
+fn count(number: u64, of: &str) -> String {
+    let end = match number {
+        1 => "",
+        _ if of.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{number} {of}{end}")
+}
+
+/// Whether values are passed to some method.
+fn has_values(library: &Library) -> bool {
+    let mut parameters = library.methods.iter().flat_map(|method| &method.parameters);
+    parameters
+        .any(|parameter| matches!(parameter.kind, ParameterKind::Value | ParameterKind::Values))
 }
 
 /// The first pair of methods that alternate.

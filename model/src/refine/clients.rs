@@ -4,18 +4,20 @@
 //! values. Left out are those in which some plain location is not written by one statement and looked at by another, for
 //! what such a location shows the same client without it shows too.
 
+mod calls;
 mod objects;
 mod symmetry;
 mod usage;
 
 use lang::cat::model::Base;
-use lang::library::{Expr, Item, Library, ParameterKind, Place, RuleKind};
+use lang::library::{Case, Item, Library, RuleKind};
 use rustc_hash::FxHashSet;
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, OWN};
 use crate::library::mentions;
 use objects::object_sets;
-use usage::{shows, subsets};
+use symmetry::Key;
+use usage::{own_values, shows};
 
 /// More clients than were asked for at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +109,43 @@ pub fn clients(
     Ok(found)
 }
 
+/// The most clients that default bounds make.
+const MOST_BY_DEFAULT: usize = 50_000;
+
+/// The clients of the largest of the default families that are few enough to be checked in minutes, and the families. Where
+/// there are too many, those with plain accesses have fewer statements, and then the others too.
+///
+/// # Errors
+/// [`TooMany`]
+pub fn by_default(asked: Bounds, library: &Library) -> Result<(Vec<Bounds>, Vec<Client>), TooMany> {
+    let mut tried = vec![asked.families(library)];
+    let without = Bounds { plain: 0, ..asked };
+    for size in (4..=6).rev() {
+        let mut families = without.families(library);
+        // What statements of the base do, only accesses show; those of one thread are few.
+        for alone in families.iter_mut().filter(|family| is_base(library) && family.threads == 1) {
+            alone.plain = asked.plain;
+        }
+        families.insert(1, Bounds { size, ..asked });
+        tried.push(families);
+    }
+    tried.push(without.families(library));
+    tried.extend((2..=4).rev().map(|size| Bounds { size, ..without }.families(library)));
+    for families in tried {
+        if let Ok(all) = clients(library, &families, MOST_BY_DEFAULT) {
+            return Ok((families, all));
+        }
+    }
+    let families = asked.families(library);
+    clients(library, &families, MOST).map(|all| (families, all))
+}
+
 fn family(
     library: &Library,
     bounds: &Bounds,
     most: usize,
     found: &mut Vec<Client>,
-    seen: &mut FxHashSet<u128>,
+    seen: &mut FxHashSet<Key>,
 ) -> Result<(), TooMany> {
     for nodes in placements(bounds.threads, bounds.nodes) {
         for objects in object_sets(library, bounds, &nodes) {
@@ -174,7 +207,7 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    fn fill(&self, found: &mut Vec<Client>, seen: &mut FxHashSet<u128>) -> Result<(), TooMany> {
+    fn fill(&self, found: &mut Vec<Client>, seen: &mut FxHashSet<Key>) -> Result<(), TooMany> {
         let sequences: Vec<Vec<Vec<Op>>> =
             (0..self.nodes.len()).map(|thread| self.sequences(thread)).collect();
         let mut chosen: Vec<&[Op]> = Vec::new();
@@ -186,7 +219,7 @@ impl Frame<'_> {
         sequences: &'s [Vec<Vec<Op>>],
         chosen: &mut Vec<&'s [Op]>,
         found: &mut Vec<Client>,
-        seen: &mut FxHashSet<u128>,
+        seen: &mut FxHashSet<Key>,
     ) -> Result<(), TooMany> {
         let thread = chosen.len();
         if thread == sequences.len() {
@@ -195,9 +228,14 @@ impl Frame<'_> {
                     return Err(TooMany);
                 }
                 let threads = self.nodes.iter().zip(chosen.iter());
+                let mut threads: Vec<(u32, Vec<Op>)> =
+                    threads.map(|(node, ops)| (*node, ops.to_vec())).collect();
+                if self.bounds.values == OWN {
+                    own_values(&mut threads, |method| self.compares(method));
+                }
                 found.push(Client {
                     nodes: self.bounds.nodes,
-                    threads: threads.map(|(node, ops)| (*node, ops.to_vec())).collect(),
+                    threads,
                     objects: self.objects.to_vec(),
                     homes: self.homes.to_vec(),
                 });
@@ -304,7 +342,8 @@ impl Frame<'_> {
             let number = u8::try_from(*method).unwrap_or(u8::MAX);
             mentions(model, &[Base::GlobalFence, Base::Method(0, number)])
         });
-        objects.is_empty() && !speaks && cases.iter().all(|case| only_fences(&case.items))
+        let is_fence = |case: &Case| !case.items.is_empty() && only_fences(&case.items);
+        objects.is_empty() && !speaks && cases.iter().all(is_fence)
     }
 
     fn ends_well(&self, ops: &[Op]) -> bool {
@@ -320,127 +359,6 @@ impl Frame<'_> {
             })
     }
 
-    /// The calls that a thread may make.
-    fn calls(&self, thread: usize) -> Vec<Op> {
-        let mut all = Vec::new();
-        for (number, method) in self.library.methods.iter().enumerate() {
-            let empty = Op::Call {
-                method: number,
-                objects: Vec::new(),
-                locations: Vec::new(),
-                values: Vec::new(),
-                id: false,
-                nodes: None,
-            };
-            let mut partial = vec![empty];
-            let has_object =
-                method.parameters.iter().any(|p| matches!(p.kind, ParameterKind::Object(_)));
-            for (index, parameter) in method.parameters.iter().enumerate() {
-                let is_own = self.is_own_location(&method.name, index);
-                partial = partial
-                    .into_iter()
-                    .flat_map(|op| self.with(thread, op, &parameter.kind, has_object, is_own))
-                    .collect();
-            }
-            all.extend(partial.into_iter().filter(|op| self.may_call(thread, op)));
-        }
-        all
-    }
-
-    /// Of a method of the base, whether the location passed is on the thread's own node.
-    fn is_own_location(&self, method: &str, index: usize) -> bool {
-        match method {
-            "Put" => index == 1,
-            _ => index == 0,
-        }
-    }
-
-    fn with(
-        &self,
-        thread: usize,
-        op: Op,
-        kind: &ParameterKind,
-        has_object: bool,
-        is_own: bool,
-    ) -> Vec<Op> {
-        let Op::Call { method, objects, locations, values, id, nodes } = op else {
-            return vec![op];
-        };
-        let call = |objects: Vec<usize>, locations: Vec<usize>, values: Vec<u64>, id, nodes| {
-            Op::Call { method, objects, locations, values, id, nodes }
-        };
-        let and = |list: &[usize], one: usize| [list, &[one]].concat();
-        match kind {
-            ParameterKind::Object(class) => (0..self.objects.len())
-                .filter(|object| !objects.contains(object) && self.objects[*object].class == *class)
-                .map(|object| {
-                    call(
-                        and(&objects, object),
-                        locations.clone(),
-                        values.clone(),
-                        id,
-                        nodes.clone(),
-                    )
-                })
-                .collect(),
-            ParameterKind::Location => (0..self.homes.len())
-                .filter(|location| {
-                    (self.homes[*location] == self.nodes[thread]) == is_own
-                        && !locations.contains(location)
-                })
-                .map(|location| {
-                    let locations = and(&locations, location);
-                    call(objects.clone(), locations, values.clone(), id, nodes.clone())
-                })
-                .collect(),
-            ParameterKind::Value => (0..=self.bounds.values)
-                .filter(|value| *value > 0 || !values.is_empty() || self.compares(method))
-                .map(|value| {
-                    let values = [values.as_slice(), &[value]].concat();
-                    call(objects.clone(), locations.clone(), values, id, nodes.clone())
-                })
-                .collect(),
-            ParameterKind::Values => (1..=self.bounds.values)
-                .map(|value| {
-                    call(objects.clone(), locations.clone(), vec![value; 2], id, nodes.clone())
-                })
-                .collect(),
-            ParameterKind::Id => {
-                vec![call(objects, locations, values, true, nodes)]
-            }
-            ParameterKind::Nodes => {
-                let here = self.nodes[thread];
-                let all: Vec<u32> =
-                    (1..=self.bounds.nodes).filter(|n| !has_object || *n != here).collect();
-                subsets(&all)
-                    .into_iter()
-                    .map(|nodes| {
-                        call(objects.clone(), locations.clone(), values.clone(), id, Some(nodes))
-                    })
-                    .collect()
-            }
-        }
-    }
-
-    /// Whether a method compares with its first value, so that 0 says something.
-    fn compares(&self, method: usize) -> bool {
-        let parameters = &self.library.methods[method].parameters;
-        parameters.iter().filter(|p| p.kind == ParameterKind::Value).count() > 1
-    }
-
-    /// Whether a thread is among those that may make the call.
-    fn may_call(&self, thread: usize, op: &Op) -> bool {
-        let Op::Call { method, objects, .. } = op else { return true };
-        let Some(object) = objects.first() else { return true };
-        let callers = self.library.methods[*method].callers.as_ref();
-        match (callers, self.objects[*object].writer) {
-            (Some(Expr::Place(Place { name, .. })), Some(writer)) => {
-                (name == "writer") == (thread == writer)
-            }
-            _ => true,
-        }
-    }
-
     fn plain(&self, thread: usize) -> Vec<Op> {
         let mut all = Vec::new();
         for (location, home) in self.homes.iter().enumerate() {
@@ -450,7 +368,7 @@ impl Frame<'_> {
             } else if !is_base(self.library) {
                 all.push(Op::Get(location));
             }
-            for value in 1..=self.bounds.values {
+            for value in 1..=self.largest() {
                 if is_own {
                     all.push(Op::Write(location, value));
                 } else if !is_base(self.library) {

@@ -12,6 +12,32 @@ const LOCATIONS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// The client as text; with an outcome, as a test that forbids it.
 pub fn text(client: &Client, library: &Library, outcome: Option<&[(String, Value)]>) -> String {
+    write(client, &kept(client), library, outcome.map(|outcome| (outcome, '✗')))
+}
+
+/// A part of a client that has all of its threads; with an outcome, as a test that allows it.
+pub fn part(
+    part: &Client,
+    whole: &Client,
+    library: &Library,
+    outcome: Option<&[(String, Value)]>,
+) -> String {
+    write(part, &kept(whole), library, outcome.map(|outcome| (outcome, '✓')))
+}
+
+/// The threads that a client's text has: not those that do nothing, unless an object names threads by their numbers.
+pub fn kept(client: &Client) -> Vec<usize> {
+    let named = client.objects.iter().any(|object| object.writer.is_some());
+    let is_kept = |thread: &usize| named || !client.threads[*thread].1.is_empty();
+    (0..client.threads.len()).filter(is_kept).collect()
+}
+
+fn write(
+    client: &Client,
+    kept: &[usize],
+    library: &Library,
+    verdict: Option<(&[(String, Value)], char)>,
+) -> String {
     let mut out = String::from("litmus client\n");
     out.push_str("model rdma-wait-rmw\n\n");
     for (index, _) in client.objects.iter().enumerate() {
@@ -29,9 +55,7 @@ pub fn text(client: &Client, library: &Library, outcome: Option<&[(String, Value
     };
     let cells: Vec<String> = (1..=client.nodes).map(|node| format!("{:<8}", cell(node))).collect();
     out.push_str(&format!("  {}\n  {}\n", cells.join("||  ").trim_end(), "-".repeat(24)));
-    // Threads that do nothing are left out, unless an object names threads by their numbers.
-    let is_kept = |ops: &[Op]| !ops.is_empty() || client.objects.iter().any(|o| o.writer.is_some());
-    let kept = client.threads.iter().filter(|(_, ops)| is_kept(ops));
+    let kept = kept.iter().map(|thread| &client.threads[*thread]);
     for (index, (node, ops)) in kept.enumerate() {
         out.push_str(&format!("  thread {} @ {node} {{\n", index + 1));
         for (line, op) in ops.iter().enumerate() {
@@ -40,11 +64,11 @@ pub fn text(client: &Client, library: &Library, outcome: Option<&[(String, Value
         }
         out.push_str("  }\n");
     }
-    if let Some(outcome) = outcome {
+    if let Some((outcome, mark)) = verdict {
         let parts: Vec<String> = outcome.iter().map(|(n, v)| format!("{n} = {v}")).collect();
         // A client that shows nothing should not end at all.
         let condition = if parts.is_empty() { "true".to_owned() } else { parts.join(" ∧ ") };
-        out.push_str(&format!("\n  {condition} ✗\n"));
+        out.push_str(&format!("\n  {condition} {mark}\n"));
     }
     out
 }

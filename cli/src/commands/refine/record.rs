@@ -14,7 +14,7 @@ use crate::output::Failure;
 use crate::{input, sealed};
 
 /// The format of records that this version writes and reads.
-pub const SCHEMA: &str = "litmus-refine-record/2";
+pub const SCHEMA: &str = "litmus-refine-record/3";
 
 /// How often the file is written while the check runs.
 const EVERY: Duration = Duration::from_secs(5);
@@ -31,11 +31,11 @@ pub struct Record {
 
 /// What a record must be of to go on with it: the texts, and the bounds.
 fn identity(arguments: &Arguments, refinement: &Refinement) -> Json {
-    let Bounds { threads, calls, nodes, values, plain, objects, size, .. } = arguments.bounds();
+    let Bounds { threads, calls, nodes, plain, size, .. } = arguments.bounds();
     let hash = format!("{:016x}", fnv1a(&refinement.texts()));
     json!({
         "library": refinement.library().name, "texts": hash, "threads": threads, "calls": calls,
-        "nodes": nodes, "values": values, "plain": plain, "objects": objects, "size": size,
+        "nodes": nodes, "values": arguments.values, "plain": plain, "objects": arguments.objects, "size": size,
         "loops": arguments.loops, "version": env!("CARGO_PKG_VERSION"),
     })
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lang::outcome::Value;
-use model::refine::Bounds;
+use model::refine::{Bounds, STATEMENTS, Wrong};
 use serde_json::{Value as Json, json};
 
 use super::{Arguments, Tally};
@@ -36,6 +36,9 @@ impl Ended<'_> {
             None if done < *clients => {
                 format!("{name}: holds for {done} of {clients} clients of up to {up_to}\n")
             }
+            None if !tally.never.is_empty() => {
+                format!("{name}: sound, and never does what it may, up to {up_to}\n")
+            }
             None => format!("{name}: holds up to {up_to}\n"),
         };
         let seconds = self.took.as_secs_f64();
@@ -46,14 +49,36 @@ impl Ended<'_> {
             tally.outcomes,
         ));
         out.push_str(&self.left_open());
+        for never in &tally.never {
+            out.push_str(&format!(
+                "  `{}` never returned more than 0 or ⊥ in clients of up to {STATEMENTS} statements, and the specification lets it:\n\n{}\n",
+                never.method, never.program.trim_end()
+            ));
+        }
         if let Some((_, found)) = &tally.refuted {
             let part = |title: &str, text: &str| format!("\n{title}\n\n{}\n", text.trim_end());
-            out.push_str(&part(
-                "The client, with the outcome that it should not have:",
-                &found.program,
-            ));
-            out.push_str(&part("The implementation shows it:", &found.execution));
-            out.push_str(&part("The specification forbids it:", &found.forbidden));
+            let titles = match found.wrong {
+                Wrong::Outcome => [
+                    "The client, with the outcome that it should not have:",
+                    "The implementation shows it:",
+                    "The specification forbids it:",
+                ],
+                Wrong::Stuck => [
+                    "The client, which the implementation does not let end:",
+                    "The implementation is stuck:",
+                    "The specification is not:",
+                ],
+                Wrong::Misuse => [
+                    "The client:",
+                    "The implementation misuses a lower library:",
+                    "Which must not be:",
+                ],
+            };
+            for (title, text) in
+                titles.iter().zip([&found.program, &found.execution, &found.forbidden])
+            {
+                out.push_str(&part(title, text));
+            }
         }
         out
     }
@@ -68,13 +93,12 @@ impl Ended<'_> {
         if tally.nothing > 0 {
             let (count, of) = (tally.nothing, tally.compared() + tally.nothing);
             out.push_str(&format!(
-                "  {count} of {of} clients showed nothing to compare: no execution of the implementation ends within {} rounds of its loops\n",
-                self.arguments.loops
+                "  {count} of {of} clients do not end, by their specifications, and did not\n"
             ));
         }
         if tally.cut_off > 0 {
             let (count, loops) = (tally.cut_off, self.arguments.loops);
-            out.push_str(&format!("  in {count}, a loop can go round more often than the {loops} times that were followed\n"));
+            out.push_str(&format!("  in {count}, a loop goes round more often than {loops} times; further rounds were followed over the implementations of lower libraries\n"));
         }
         if !tally.undecided.is_empty() {
             let reason = tally.reason.as_deref().unwrap_or("a limit was reached");
@@ -86,11 +110,12 @@ impl Ended<'_> {
     /// As JSON.
     pub fn json(&self) -> Json {
         let Self { name, arguments, tally, .. } = self;
-        let Bounds { threads, calls, nodes, values, plain, objects, size, .. } = arguments.bounds();
+        let Bounds { threads, calls, nodes, plain, size, .. } = arguments.bounds();
         let done = tally.next - tally.undecided.len();
         let verdict = match () {
             () if tally.refuted.is_some() => "refuted",
             () if self.was_stopped || done < self.clients || tally.compared() == 0 => "unknown",
+            () if !tally.never.is_empty() => "unknown",
             () => "holds",
         };
         let value = |value: &Value| serde_json::to_value(value).unwrap_or(Json::Null);
@@ -98,22 +123,25 @@ impl Ended<'_> {
             let outcome: serde_json::Map<String, Json> =
                 found.outcome.iter().map(|(name, v)| (name.clone(), value(v))).collect();
             json!({
-                "program": found.program, "outcome": outcome,
+                "wrong": found.wrong.name(), "program": found.program, "outcome": outcome,
                 "execution": found.execution, "forbidden": found.forbidden,
             })
         });
+        let never = tally.never.iter();
+        let never: Vec<Json> =
+            never.map(|n| json!({ "method": n.method, "program": n.program })).collect();
         json!({
             "schema": "litmus-refine/1", "library": name, "verdict": verdict,
             "bounds": {
-                "threads": threads, "calls": calls, "nodes": nodes, "values": values, "plain": plain,
-                "objects": objects, "size": size, "loops": arguments.loops,
+                "threads": threads, "calls": calls, "nodes": nodes, "values": arguments.values, "plain": plain,
+                "objects": arguments.objects, "size": size, "loops": arguments.loops,
             },
             "up_to": self.up_to,
             "clients": self.clients, "checked": done, "ill_formed": tally.ill_formed,
             "nothing_to_compare": tally.nothing, "outcomes": tally.outcomes,
             "cut_off": tally.cut_off, "unknown": tally.undecided.len(),
             "reason": tally.reason, "interrupted": self.was_stopped,
-            "seconds": self.took.as_secs_f64(), "counterexample": found,
+            "never": never, "seconds": self.took.as_secs_f64(), "counterexample": found,
         })
     }
 }

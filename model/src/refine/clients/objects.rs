@@ -22,7 +22,7 @@ pub fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec
         () => vec![None],
     };
     let mut all: Vec<Vec<ObjectText>> = vec![Vec::new()];
-    for class in library.classes.iter().flat_map(|class| vec![class; bounds.objects]) {
+    for class in library.classes.iter().flat_map(|class| vec![class; bounds.objects_of(library)]) {
         let mut extended = Vec::new();
         for known in &all {
             for (home, writer, size) in triples(&homes, &writers, &sizes) {

@@ -1,37 +1,48 @@
 //! When two clients are the same up to names: by a code that forgets names, of the least order of threads.
 
-use std::hash::{Hash, Hasher};
-
-use rustc_hash::FxHasher;
-
 use super::{Frame, Op};
+
+/// What comes next in a code: a method's number says how much follows it.
+const THREAD: u64 = 1;
+const CALL: u64 = 2;
+const WRITE: u64 = 3;
+const PUT: u64 = 4;
+const READ: u64 = 5;
+const GET: u64 = 6;
+
+/// A code in as few bytes as tell it from others: clients by the million are kept by theirs.
+pub(super) type Key = Box<[u8]>;
+
+/// Each number in groups of seven bits, of which all but the last are marked.
+fn packed(code: &[u64]) -> Key {
+    let mut bytes = Vec::with_capacity(2 * code.len());
+    for number in code {
+        let mut rest = *number;
+        while rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+    }
+    bytes.into_boxed_slice()
+}
 
 impl Frame<'_> {
     /// The same for symmetric clients, and for no others.
-    pub(super) fn key(&self, threads: &[&[Op]]) -> u128 {
-        let mut least: Option<Vec<u64>> = None;
-        for order in permutations(threads.len()) {
-            let code = self.code(threads, &order);
-            if least.as_ref().is_none_or(|least| code < *least) {
-                least = Some(code);
-            }
-        }
-        let least = least.unwrap_or_default();
-        let half = |salt: u64| {
-            let mut hasher = FxHasher::default();
-            (salt, &least).hash(&mut hasher);
-            hasher.finish()
-        };
-        u128::from(half(1)) << 64 | u128::from(half(2))
+    pub(super) fn key(&self, threads: &[&[Op]]) -> Key {
+        let orders = permutations(threads.len()).into_iter();
+        let least = orders.map(|order| self.code(threads, &order)).min();
+        packed(&least.unwrap_or_default())
     }
 
     /// The client in words, with threads in that order and everything numbered as it comes.
     fn code(&self, threads: &[&[Op]], order: &[usize]) -> Vec<u64> {
         let mut names = Names::default();
         let mut code = Vec::new();
-        // Threads that do nothing are not there.
-        for thread in order.iter().filter(|thread| !threads[**thread].is_empty()) {
-            code.push(1 << 32 | names.node(self.nodes[*thread]));
+        // Threads that do nothing are not there, unless an object names them.
+        let named = self.objects.iter().any(|object| object.writer.is_some());
+        for thread in order.iter().filter(|thread| named || !threads[**thread].is_empty()) {
+            code.extend([THREAD, names.node(self.nodes[*thread])]);
             for op in threads[*thread] {
                 self.op_code(op, order, &mut names, &mut code);
             }
@@ -46,7 +57,7 @@ impl Frame<'_> {
         };
         match op {
             Op::Call { method, objects, locations, values, id, nodes } => {
-                code.push(2 << 32 | *method as u64);
+                code.extend([CALL, *method as u64]);
                 for object in objects {
                     code.push(names.object(*object));
                     let text = &self.objects[*object];
@@ -65,12 +76,12 @@ impl Frame<'_> {
                 code.extend(nodes);
             }
             Op::Write(location, value) | Op::Put(location, value) => {
-                code.push(if matches!(op, Op::Write(..)) { 3 } else { 4 } << 32);
+                code.push(if matches!(op, Op::Write(..)) { WRITE } else { PUT });
                 place(*location, names, code);
                 code.push(names.value(*value));
             }
             Op::Read(location) | Op::Get(location) => {
-                code.push(if matches!(op, Op::Read(_)) { 5 } else { 6 } << 32);
+                code.push(if matches!(op, Op::Read(_)) { READ } else { GET });
                 place(*location, names, code);
             }
         }
@@ -122,4 +133,28 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
         all = longer.collect();
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::packed;
+
+    #[test]
+    fn codes_are_told_apart() {
+        let numbers = [0, 1, 2, 127, 128, 129, 255, 256, 16_383, 16_384, u64::MAX];
+        let mut codes: Vec<Vec<u64>> = vec![Vec::new()];
+        for _ in 0..3 {
+            let longer =
+                codes.iter().flat_map(|code| numbers.map(|n| [code.as_slice(), &[n]].concat()));
+            let longer: Vec<Vec<u64>> = longer.collect();
+            codes.extend(longer);
+            codes.sort();
+            codes.dedup();
+        }
+        let count = codes.len();
+        let mut keys: Vec<_> = codes.iter().map(|code| packed(code)).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+    }
 }

@@ -20,6 +20,27 @@ pub fn shows(threads: &[&[Op]], location: usize) -> bool {
     (writes, looks) == (0, 0) || writes > 0 && writes + looks > 1
 }
 
+/// Gives each statement that writes a value of its own: 1, 2, 3, … What a call compares with, if not 0, is the first.
+pub fn own_values(threads: &mut [(u32, Vec<Op>)], compares: impl Fn(usize) -> bool) {
+    let mut last = 0;
+    let mut own = |value: &mut u64| {
+        if *value > 0 {
+            last += 1;
+            *value = last;
+        }
+    };
+    for op in threads.iter_mut().flat_map(|(_, ops)| ops) {
+        match op {
+            Op::Write(_, value) | Op::Put(_, value) => own(value),
+            Op::Call { method, values, .. } => {
+                let written = usize::from(compares(*method));
+                values.iter_mut().skip(written).for_each(&mut own);
+            }
+            Op::Read(_) | Op::Get(_) => {}
+        }
+    }
+}
+
 /// All sets but the empty one.
 pub fn subsets(all: &[u32]) -> Vec<Vec<u32>> {
     let bits = |set: u32| {

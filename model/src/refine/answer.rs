@@ -1,0 +1,145 @@
+//! What came of a client, and the evidence for it.
+
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::{Outcome, Value};
+use lang::source::Source;
+
+use compiler::library::{Depth, inline};
+
+use super::clients::Client;
+use super::text::text;
+use super::{Asked, Refinement, message};
+use crate::allowed::Question;
+use crate::explain::{Reason, explain};
+
+/// What came of a client.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Every outcome of the implementation is allowed, and every execution of it can end.
+    Holds {
+        /// How many outcomes the specification allows.
+        outcomes: usize,
+        /// Some loop goes round more often than was followed over the specifications of lower libraries. All its
+        /// rounds were followed over their implementations.
+        cut_off: bool,
+    },
+    /// By its specification no execution ends, and no execution of the implementation does.
+    Nothing,
+    /// The program is no well-formed client.
+    IllFormed,
+    /// A limit was reached.
+    Unknown(String),
+    /// The implementation does what the specification forbids.
+    Refuted(Box<Counterexample>),
+}
+
+/// A client that tells an implementation from its specification.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// What the implementation does wrong.
+    pub wrong: Wrong,
+    /// The client as a litmus test; if an outcome is wrong, with the verdict that the implementation breaks.
+    pub program: String,
+    /// The outcome, or what the calls have returned that came back before the client was stuck: names and values.
+    pub outcome: Vec<(String, Value)>,
+    /// The implementation's execution, in words.
+    pub execution: String,
+    /// Why the specification forbids it, in words.
+    pub forbidden: String,
+}
+
+/// What an implementation does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// It shows an outcome that is forbidden.
+    Outcome,
+    /// It does not let the client end, and the specification does.
+    Stuck,
+    /// It uses a lower library as that library's rules exclude.
+    Misuse,
+}
+
+impl Wrong {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Outcome => "outcome",
+            Self::Stuck => "stuck",
+            Self::Misuse => "misuse",
+        }
+    }
+}
+
+impl Counterexample {
+    /// That of a client at whose call a body misuses a lower library.
+    pub(super) fn misuse(program: &str, found: &Diagnostic) -> Self {
+        let line = Source::new("client", program).line_column(found.span.start).0;
+        let call = program.get(found.span.range()).unwrap_or_default();
+        Self {
+            wrong: Wrong::Misuse,
+            program: program.to_owned(),
+            outcome: Vec::new(),
+            execution: format!("{}: in the body of `{call}` (line {line})", found.message),
+            forbidden: format!("The rule `{}` of the lower library excludes it.", found.code),
+        }
+    }
+}
+
+impl Refinement {
+    /// The counterexample of an outcome that the specification forbids; `steps` are the machine's, if it has shown it.
+    pub(super) fn other_outcome(
+        &self,
+        asked: &Asked<'_>,
+        outcome: &Outcome,
+        steps: &[String],
+    ) -> Result<Answer, String> {
+        let options = asked.options;
+        let (test, source, shown) = self.with_verdict(asked.client, outcome)?;
+        let wanted = wanted(&test, &shown);
+        let first = |errors: Vec<Diagnostic>| message(&errors);
+        let bound = options.loop_bound;
+        let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
+        let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
+        let found = explain(&lower, options, &wanted).map_err(first)?;
+        let execution = match found.reason {
+            Reason::Witness(_) => found.text(&source),
+            // Beyond the bound on loops, or not over the specifications of lower libraries.
+            _ => format!(
+                "allowed by the implementations of all libraries; the machine shows it:\n\n{}",
+                numbered(steps)
+            ),
+        };
+        let spec = Question::new(&test, &self.model, &self.libraries, bound).map_err(first)?;
+        let forbidden = explain(&spec, options, &wanted).map_err(first)?.text(&source);
+        let (wrong, program, outcome) = (Wrong::Outcome, source.text.clone(), shown);
+        let found = Counterexample { wrong, program, outcome, execution, forbidden };
+        Ok(Answer::Refuted(Box::new(found)))
+    }
+
+    /// The client once more with the verdict in the text, so that places are those of the text that is shown.
+    fn with_verdict(&self, client: &Client, outcome: &Outcome) -> Result<WithVerdict, String> {
+        let bare = text(client, self.library(), None);
+        let (test, _) = lang::litmus::load(&Source::new("client", bare));
+        let test = test.ok_or("the client cannot be read again")?;
+        let names = test.observables.iter().map(|observable| observable.name.clone());
+        let shown: Vec<(String, Value)> = names.zip(outcome.0.iter().copied()).collect();
+        let program = text(client, self.library(), Some(&shown));
+        let source = Source::new("client", program);
+        let (test, errors) = lang::litmus::load(&source);
+        Ok((test.ok_or_else(|| message(&errors))?, source, shown))
+    }
+}
+
+type WithVerdict = (Test, Source, Vec<(String, Value)>);
+
+fn wanted(test: &Test, shown: &[(String, Value)]) -> Vec<(usize, Value)> {
+    let index = |name: &str| test.observables.iter().position(|o| o.name == name);
+    shown.iter().filter_map(|(name, value)| Some((index(name)?, *value))).collect()
+}
+
+/// Steps of the machine, one on a line.
+pub(super) fn numbered(steps: &[String]) -> String {
+    let lines = steps.iter().enumerate();
+    lines.map(|(index, step)| format!("  {:>3}  {step}\n", index + 1)).collect()
+}
