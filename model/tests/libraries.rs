@@ -262,8 +262,25 @@ fn wrong_libraries_are_refused_at_their_place() {
         ("badindex.lib", "wrong-body", 10),
         ("callarity.lib", "wrong-body", 11),
         ("hugefor.lib", "wrong-body", 10),
+        ("remotecas.lib", "remote-cpu-access", 14),
+        ("remoteread.lib", "remote-cpu-access", 10),
+        ("otherthread.lib", "remote-cpu-access", 9),
+        ("remotesource.lib", "put-source-remote", 10),
+        ("remotetarget.lib", "get-target-remote", 10),
+        ("remoteresult.lib", "get-target-remote", 10),
     ] {
         assert_eq!(first(name), (code, line), "{name}");
+    }
+}
+
+/// What the bodies of shipped implementations use, threads on all nodes may use so.
+#[test]
+fn shipped_libraries_have_nothing_wrong() {
+    let base = models::load_shipped("rdma-wait-rmw").and_then(Result::ok).expect("shipped");
+    for (name, text) in library::SHIPPED {
+        let loaded = library::load(&Source::new(*name, *text)).expect("it loads");
+        let wrong = model::refine::wrong_at_calls(library::shipped(), &loaded, &base.model);
+        assert!(wrong.is_empty(), "{name}: {wrong:?}");
     }
 }
 

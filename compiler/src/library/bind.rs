@@ -178,6 +178,17 @@ impl<V: Clone> Environment<V> {
                 nodes.dedup();
                 Set::Nodes(nodes)
             }
+            Expr::Function(name, arguments, _) if name == "threads" => {
+                let [argument] = arguments.as_slice() else {
+                    return Err(format!("expected one argument of `{name}`"));
+                };
+                let nodes = match self.set(program, argument)? {
+                    Set::Nodes(nodes) => nodes,
+                    threads => return Ok(threads),
+                };
+                let all = (0..program.threads.len()).map(ThreadId);
+                Set::Threads(all.filter(|thread| nodes.contains(&here(*thread))).collect())
+            }
             Expr::Union(left, right) => unite(self.set(program, left)?, self.set(program, right)?)?,
             Expr::Without(left, right) => {
                 match (self.set(program, left)?, self.set(program, right)?) {

@@ -1,6 +1,7 @@
 //! Calls replaced by their implementations.
 
 mod body;
+mod reach;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,6 +16,7 @@ use lang::source::Span;
 
 use super::layout::{add, observe};
 use super::{Bound, Environment, Libraries, as_call, each_call};
+use reach::Broken;
 
 /// How far calls are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,16 +77,16 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
     Ok(test)
 }
 
-/// What is wrong with the bodies of a library that a test calls, by places in the library's text.
-pub fn wrong_bodies(test: &Test, libraries: &Libraries, number: usize) -> Vec<(Span, String)> {
+/// What is wrong with the bodies of a library that a test calls: errors in the library's text.
+pub fn wrong_bodies(test: &Test, libraries: &Libraries, number: usize) -> Vec<Diagnostic> {
     let targets = [number].into();
     let mut inliner = Inliner::new(test.clone(), libraries, &targets);
     inliner.lay_out();
     if inliner.errors.is_empty() {
         inliner.threads();
     }
-    let own = inliner.wrong.into_iter().filter(|(library, ..)| *library == number);
-    own.map(|(_, span, reason)| (span, reason)).collect()
+    let own = inliner.wrong.into_iter().filter(|(library, _)| *library == number);
+    own.map(|(_, error)| error).collect()
 }
 
 /// The libraries of objects whose values are shown, which nobody need call.
@@ -145,8 +147,10 @@ struct Inliner<'l> {
     errors: Vec<Diagnostic>,
     /// Of the error at hand, the innermost statement: its library's number and its place there.
     place: Option<(usize, Span)>,
-    /// All such places, with what is wrong there.
-    wrong: Vec<(usize, Span, String)>,
+    /// Of the error at hand, the rule of programs that the statement breaks.
+    broken: Option<Broken>,
+    /// All such places, as errors in the library's text.
+    wrong: Vec<(usize, Diagnostic)>,
     /// Statements of bodies that were followed.
     followed: usize,
 }
@@ -164,6 +168,8 @@ struct Site<'l> {
     result: RegisterId,
     /// The object called, which work ids of the body belong to.
     object: String,
+    /// The method called.
+    method: String,
 }
 
 type Refused = String;
@@ -179,6 +185,7 @@ impl<'l> Inliner<'l> {
             locals,
             errors: Vec::new(),
             place: None,
+            broken: None,
             wrong: Vec::new(),
             followed: 0,
         }
@@ -269,11 +276,17 @@ impl<'l> Inliner<'l> {
             Ok(None) => out.push(Stmt { kind, span }),
             Err(reason) => {
                 let mut error = Diagnostic::error("cannot-inline", span, reason);
+                let broken = self.broken.take();
                 if let Some((number, at)) = self.place.take() {
                     let text = &self.libraries.all[number].source;
                     let line = text.line_column(at.start).0;
                     error = error.help(format!("it is about line {line} of {}", text.name));
-                    self.wrong.push((number, at, error.message.clone()));
+                    let code = broken.as_ref().map_or("wrong-body", |broken| broken.code);
+                    let mut wrong = Diagnostic::error(code, at, error.message.clone());
+                    if let Some(broken) = broken {
+                        wrong = wrong.help(broken.help);
+                    }
+                    self.wrong.push((number, wrong));
                 }
                 self.errors.push(error);
             }
@@ -310,8 +323,9 @@ impl<'l> Inliner<'l> {
         let object = call.object.clone().unwrap_or_default();
         let number = resolved.number;
         let variables = HashMap::new();
+        let method = call.method.clone();
         let mut site =
-            Site { thread, span, number, library, environment, variables, result, object };
+            Site { thread, span, number, library, environment, variables, result, object, method };
         let mut out = Vec::new();
         self.statements(&mut site, &body.statements, &mut out)?;
         Ok(Some(out))
@@ -368,8 +382,9 @@ impl<'l> Inliner<'l> {
         let result = self.register(thread);
         let object = String::new();
         let variables = HashMap::new();
+        let method = name.to_owned();
         let mut site =
-            Site { thread, span, number, library, environment, variables, result, object };
+            Site { thread, span, number, library, environment, variables, result, object, method };
         let mut out = Vec::new();
         self.statements(&mut site, &body.statements, &mut out)?;
         Ok(Some(out))

@@ -180,7 +180,8 @@ impl Checker<'_> {
             }
             Expr::Set(all) | Expr::Function(_, all, _) => {
                 if let Expr::Function(name, _, span) = expr
-                    && !["nodes", "node", "pack", "word", "count"].contains(&name.as_str())
+                    && !["nodes", "node", "threads", "pack", "word", "count"]
+                        .contains(&name.as_str())
                 {
                     let message = format!("expected a function, found `{name}`");
                     self.error("unknown-name", *span, message, None);

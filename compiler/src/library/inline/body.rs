@@ -194,6 +194,7 @@ impl Inliner<'_> {
                 Some(location) => StmtKind::Read { register, location },
                 None => StmtKind::Assign { register, value: self.value(site, value, out)? },
             };
+            self.reaches(site, &kind)?;
             out.push(Stmt { kind, span });
             return Ok(());
         }
@@ -217,6 +218,7 @@ impl Inliner<'_> {
                 StmtKind::Write { location, value: self.value(site, value, out)? }
             }
         };
+        self.reaches(site, &kind)?;
         out.push(Stmt { kind, span });
         Ok(())
     }
@@ -278,6 +280,7 @@ impl Inliner<'_> {
         if let Some(location) = self.read_only(site, expr)? {
             let register = self.register(site.thread);
             let kind = StmtKind::Read { register, location };
+            self.reaches(site, &kind)?;
             out.push(Stmt { kind, span: site.span });
             return Ok(Expr::Register(register));
         }
@@ -409,6 +412,7 @@ impl Inliner<'_> {
         {
             return Err(format!("no library defines `{name}`, which the implementation calls"));
         }
+        self.reaches(site, &kind)?;
         out.push(Stmt { kind, span });
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::super::syntax::{Expr, Statement, StatementKind};
 use super::{Parse, Parser};
 
 /// Functions of expressions; any other name before `(` is a call.
-const FUNCTIONS: [&str; 5] = ["nodes", "node", "pack", "word", "count"];
+const FUNCTIONS: [&str; 6] = ["nodes", "node", "threads", "pack", "word", "count"];
 
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> Parse<Vec<Statement>> {

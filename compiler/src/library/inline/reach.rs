@@ -1,0 +1,74 @@
+//! What a thread may reach: the rules of programs, for the bodies of implementations. Where objects have their memory, and where
+//! threads run, only a call tells.
+
+use lang::program::{LocationId, PutSource, StmtKind};
+
+use super::{Inliner, Refused, Site};
+
+/// A rule that a statement of a body breaks.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The code that the same has in programs.
+    pub code: &'static str,
+    /// How to do it.
+    pub help: &'static str,
+}
+
+const OWN_NODE: Broken = Broken {
+    code: "remote-cpu-access",
+    help: "a CPU reaches its own node only; the NIC reaches others (`~`, RCAS, RFAA), or `by threads(x.home)` says who may call",
+};
+const PUT_SOURCE: Broken = Broken {
+    code: "put-source-remote",
+    help: "the NIC takes a put's value from the thread's own node; get it first",
+};
+const GET_TARGET: Broken = Broken {
+    code: "get-target-remote",
+    help: "the NIC brings what it gets, or the result of a remote RMW, to the thread's own node",
+};
+
+impl Inliner<'_> {
+    /// Refuses a statement that uses memory which its thread cannot use so.
+    pub(super) fn reaches(&mut self, site: &Site<'_>, kind: &StmtKind) -> Result<(), Refused> {
+        let own: Option<(&LocationId, Broken)> = match kind {
+            StmtKind::Read { location, .. }
+            | StmtKind::Write { location, .. }
+            | StmtKind::Cas { location, .. }
+            | StmtKind::Faa { location, .. }
+            | StmtKind::Exchange { location, .. } => Some((location, OWN_NODE)),
+            StmtKind::Put { source: PutSource::Location(source), .. } => Some((source, PUT_SOURCE)),
+            StmtKind::Get { target, .. } => Some((target, GET_TARGET)),
+            StmtKind::Rcas { result, .. } | StmtKind::Rfaa { result, .. } => {
+                Some((result, GET_TARGET))
+            }
+            _ => None,
+        };
+        let Some((location, broken)) = own else { return Ok(()) };
+        let program = &self.test.program;
+        let (location, here) =
+            (&program.locations[location.0], program.threads[site.thread.0].node);
+        if location.node == here {
+            return Ok(());
+        }
+        let message = format!(
+            "expected memory of node {}, where thread {} calls {}, found `{}` of node {}",
+            here.0,
+            site.thread.number(),
+            site.called(),
+            location.name,
+            location.node.0,
+        );
+        self.broken.get_or_insert(broken);
+        Err(message)
+    }
+}
+
+impl Site<'_> {
+    /// The call in words.
+    fn called(&self) -> String {
+        match self.object.as_str() {
+            "" => format!("`{}`", self.method),
+            object => format!("`{}` of `{object}`", self.method),
+        }
+    }
+}
