@@ -140,9 +140,7 @@ impl Refusal {
     fn from_diagnostics(diagnostics: Vec<Diagnostic>) -> Self {
         match diagnostics.first() {
             Some(first) if first.code == "undefined-call" => Self::Undefined(diagnostics),
-            Some(first) if first.code == "too-many-values" || first.code == LIMIT => {
-                Self::Unsupported(first.message.clone())
-            }
+            Some(first) if first.code == LIMIT => Self::Unsupported(first.message.clone()),
             _ => Self::Bad(diagnostics),
         }
     }

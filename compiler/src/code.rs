@@ -135,7 +135,7 @@ impl CompileError {
             )
             .label("not supported by this engine"),
             Self::TooDeep(span) => Diagnostic::error(
-                "nested-too-deep",
+                "nesting-too-deep",
                 *span,
                 format!("statements are nested deeper than {MAX_NESTING}"),
             ),

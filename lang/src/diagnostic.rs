@@ -4,6 +4,10 @@ use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind};
 
 use crate::source::{Source, Span};
 
+mod clip;
+
+use clip::Clipped;
+
 /// Whether a diagnostic stops the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -38,7 +42,7 @@ impl Diagnostic {
         Self {
             severity: Severity::Error,
             code,
-            message: message.into(),
+            message: clip::message(message.into()),
             span,
             label: String::new(),
             related: Vec::new(),
@@ -54,21 +58,21 @@ impl Diagnostic {
     /// The same with words at the caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
+        self.label = clip::message(label.into());
         self
     }
 
     /// The same with another place.
     #[must_use]
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.related.push((span, text.into()));
+        self.related.push((span, clip::message(text.into())));
         self
     }
 
     /// The same with a hint.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(clip::message(help.into()));
         self
     }
 
@@ -77,9 +81,26 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// The message with its place drawn into the text, as terminals show it.
+    /// The message with its place drawn into the text, as terminals show it: of long lines, what is around the place.
     pub fn render(&self, source: &Source, color: bool) -> String {
-        let name = source.name.as_str();
+        let spans = || std::iter::once(self.span).chain(self.related.iter().map(|(span, _)| *span));
+        let places: Vec<usize> = spans().flat_map(|span| [span.start, span.end]).collect();
+        let clipped = Clipped::new(&source.text, &places);
+        let drawn = self.draw(&source.name, &clipped, color);
+        if clipped.text.len() == source.text.len() {
+            return drawn;
+        }
+        // Lines and columns are those of the whole text.
+        let left = Source::new(source.name.clone(), clipped.text.as_ref());
+        spans().fold(drawn, |drawn, span| {
+            let (line, column) = left.line_column(clipped.place(span.start));
+            let (_, whole) = source.line_column(span.start);
+            let at = |column: usize| format!("{}:{line}:{column} ]", source.name);
+            drawn.replacen(&at(column), &at(whole), 1)
+        })
+    }
+
+    fn draw(&self, name: &str, clipped: &Clipped<'_>, color: bool) -> String {
         let (kind, tint) = match self.severity {
             Severity::Error => (ReportKind::Error, Color::Red),
             Severity::Warning => (ReportKind::Warning, Color::Yellow),
@@ -89,17 +110,17 @@ impl Diagnostic {
             .with_char_set(CharSet::Ascii)
             .with_index_type(IndexType::Byte)
             .with_compact(false);
-        let mut report = Report::build(kind, (name, self.span.range()))
+        let place = |span: Span| (name, clipped.place(span.start)..clipped.place(span.end));
+        let mut report = Report::build(kind, place(self.span))
             .with_config(config)
             .with_code(self.code)
             .with_message(&self.message);
         let caret = if self.label.is_empty() { "here" } else { self.label.as_str() };
-        report = report
-            .with_label(Label::new((name, self.span.range())).with_message(caret).with_color(tint));
+        report =
+            report.with_label(Label::new(place(self.span)).with_message(caret).with_color(tint));
         for (span, text) in &self.related {
-            report = report.with_label(
-                Label::new((name, span.range())).with_message(text).with_color(Color::Blue),
-            );
+            report = report
+                .with_label(Label::new(place(*span)).with_message(text).with_color(Color::Blue));
         }
         if let Some(help) = &self.help {
             report = report.with_help(help);
@@ -107,7 +128,7 @@ impl Diagnostic {
         let mut out = Vec::new();
         // Writing into memory cannot fail; an empty text would only be less pretty.
         let _ =
-            report.finish().write((name, ariadne::Source::from(source.text.as_str())), &mut out);
+            report.finish().write((name, ariadne::Source::from(clipped.text.as_ref())), &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
 }

@@ -1,67 +1,68 @@
-//! `litmus explain-code`: what the codes of diagnostics mean, by the tables of the documents.
+//! `litmus explain-code`: what the codes of diagnostics mean, each with an example.
+
+pub mod page;
 
 use clap::Args;
 use lang::diagnostic::nearest;
 
 use crate::exit::Exit;
 use crate::terminal::Terminal;
+use page::Entry;
 
-/// Say what the code of a diagnostic means, such as `syntax` in `[syntax] Error: …`
+/// Say what the code of a diagnostic means, such as `syntax` in `[syntax] Error: …`, with an example
 #[derive(Args)]
 pub struct Arguments {
-    /// The code; without it, all codes of tests and models
+    /// The code; without it, all codes in a line each
     #[arg(value_name = "CODE")]
     code: Option<String>,
 }
 
-/// The documents with the tables, and what their codes are of.
-const DOCUMENTS: [(&str, &str); 2] = [
-    ("tests", include_str!("../../../docs/language.md")),
-    ("models", include_str!("../../../docs/model-language.md")),
-];
+/// docs/diagnostics.md
+const PAGE: &str = include_str!("../../../docs/diagnostics.md");
 
-/// Every code, what it is of, and its meaning.
-fn codes() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    DOCUMENTS.iter().flat_map(|(of, text)| {
-        let table = text.split_once("\n## Diagnostics\n").map_or("", |(_, table)| table);
-        let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
-        rows.map(move |(code, meaning)| (code, *of, meaning.trim_end_matches(" |")))
-    })
-}
-
-/// Prints what a code means; of one that tests and models have, both.
+/// Prints what a code means; of one that is of several things, all of them.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let wanted = arguments.code.as_deref().map(|code| code.trim_matches(['[', ']']));
-    let found = codes().filter(|(code, ..)| wanted.is_none_or(|wanted| wanted == *code));
-    let lines: Vec<String> = found
-        .map(|(code, of, meaning)| terminal.look.fit(&format!("{code} ({of}): {meaning}")))
-        .collect();
-    match wanted.filter(|_| lines.is_empty()) {
-        None => {
-            terminal.show(&lines.concat());
-            Exit::Fine
+    let entries = page::entries(PAGE);
+    let Some(wanted) = &arguments.code else {
+        for entry in &entries {
+            terminal.show(&terminal.look.fit(&summary(entry)));
         }
-        Some(wanted) => {
-            let hint = match nearest(wanted, codes().map(|(code, ..)| code)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "`litmus explain-code` lists those of tests and models".to_owned(),
-            };
-            terminal.usage_error(&format!("no code `{wanted}` is explained; {hint}"))
-        }
+        return Exit::Fine;
+    };
+    let wanted = wanted.trim_matches(['[', ']']);
+    let found: Vec<_> = entries.iter().filter(|entry| entry.code == wanted).collect();
+    if found.is_empty() {
+        let hint = match nearest(wanted, entries.iter().map(|entry| entry.code)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`litmus explain-code` lists all".to_owned(),
+        };
+        return terminal.usage_error(&format!("there is no code `{wanted}`; {hint}"));
     }
+    for (index, entry) in found.into_iter().enumerate() {
+        let space = if index > 0 { "\n" } else { "" };
+        let summary = terminal.look.fit(&summary(entry));
+        terminal.show(&format!("{space}{summary}{}", example(entry)));
+    }
+    Exit::Fine
 }
 
-#[cfg(test)]
-mod tests {
-    use super::codes;
+/// A code with what it means, in a line.
+fn summary(entry: &Entry<'_>) -> String {
+    format!("{} ({}): {}", entry.code, entry.of.to_lowercase(), entry.meaning)
+}
 
-    #[test]
-    fn the_documents_are_read() {
-        let all: Vec<_> = codes().collect();
-        for code in lang::cat::CODES {
-            assert!(all.iter().any(|(known, of, _)| known == code && *of == "models"), "{code}");
+/// The files of the example, and the commands with what they print.
+fn example(entry: &Entry<'_>) -> String {
+    let mut text = String::new();
+    for (name, content) in &entry.files {
+        text.push_str(&format!("\n{name}:\n"));
+        for line in content.lines() {
+            text.push_str(format!("  {line}").trim_end());
+            text.push('\n');
         }
-        assert!(all.iter().any(|(code, of, _)| *code == "wrong-home-node" && *of == "tests"));
-        assert!(all.iter().all(|(.., meaning)| !meaning.is_empty() && !meaning.contains('|')));
     }
+    if let Some(session) = &entry.session {
+        text.push_str(&format!("\n{}", &PAGE[session.clone()]));
+    }
+    text
 }

@@ -70,3 +70,37 @@ fn numbers_of_any_size_are_taken_or_refused() {
     let (code, _, error) = scratch.run(&format!("run MP.litmus -n 1 --seed {huge}"));
     assert_eq!(code, 0, "{error}");
 }
+
+/// What is wrong on a line of 0.2 MB is shown with what is around it, at its place.
+#[test]
+fn long_lines_are_cut() {
+    let scratch = Scratch::new("long-lines");
+    let filler = |text: &str| text.repeat(180_000 / text.len());
+    let cases = [
+        ("name.litmus", filler("x"), "1:1 ]"),
+        (
+            "cell.litmus",
+            MP.replace("a := y", &format!("{}a := yy", filler("skip; "))),
+            "6:180022 ]",
+        ),
+        ("word.litmus", MP.replace("a := y", &filler("aä")), "6:18 ]"),
+        ("list.litmus", MP.replace("x = 0", &format!("{}x = 0, x = 1", filler("y, "))), "]"),
+        ("order.cat", format!("acyclic {}pp as order\n", filler("po | ")), "]"),
+        ("call.lib", format!("library call {} oops\n", filler("(")), "]"),
+        (
+            "x86.litmus",
+            format!("X86_64 t\n{{ {} x=@ }}\n P0 ;\n nop ;\nexists (x=1)\n", filler("x=1;")),
+            "]",
+        ),
+    ];
+    for (name, text, place) in cases {
+        scratch.write(name, text);
+        let (code, _, error) = scratch.run(&format!("check {name}"));
+        let longest = error.lines().map(str::len).max().unwrap_or_default();
+        assert!(code == 65 && error.contains("Error"), "{name}: {code}");
+        assert!(longest < 1500 && error.len() < 100_000, "{name}: {longest} of {}", error.len());
+        assert!(error.contains(&format!("[ {name}:")) && error.contains(place), "{name}: {error}");
+        let (_, json, _) = scratch.run(&format!("check {name} --format json"));
+        assert!(json.len() < 100_000, "{name}: {}", json.len());
+    }
+}

@@ -161,7 +161,7 @@ pub fn read(source: &Source, sink: &mut Sink) -> Option<Raw> {
     if is_deep(&text) {
         let message =
             format!("expected parentheses nested at most {DEEPEST} deep, found deeper ones");
-        sink.push(Diagnostic::error("nested-too-deep", Span::new(brace, brace + 1), message));
+        sink.push(Diagnostic::error("nesting-too-deep", Span::new(brace, brace + 1), message));
         return None;
     }
     let (name, title) = header(&text[..brace], &places);

@@ -200,10 +200,13 @@ pub fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, 
         Err(message) => return Err(terminal.usage_error(&message)),
     };
     arguments.verbs.connect(parameters).map_err(|message| {
-        terminal.err(&format!("[no-backend] Error: {message}\n"));
+        terminal.err(&format!("[{NO_BACKEND}] Error: {message}\n"));
         Exit::Unknown
     })
 }
+
+/// The code of machines that cannot be used.
+const NO_BACKEND: &str = "no-backend";
 
 fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> Exit {
     let hint = match nearest(name, Sim::faults_known().iter().map(|fault| fault.name)) {

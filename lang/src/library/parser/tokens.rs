@@ -10,7 +10,11 @@ impl Parser<'_> {
         self.depth += 1;
         if self.depth > DEEPEST {
             let message = format!("nested deeper than {DEEPEST}");
-            return Err(Box::new(Diagnostic::error("nested-too-deep", self.token().span, message)));
+            return Err(Box::new(Diagnostic::error(
+                "nesting-too-deep",
+                self.token().span,
+                message,
+            )));
         }
         Ok(())
     }

@@ -1,0 +1,252 @@
+//! docs/diagnostics.md has every code, with an example that really shows it. `UPDATE_EXPECT=1 cargo test` writes anew
+//! what the examples print.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lang::cat::model::{Base, CALLS};
+use serde_json::Value as Json;
+
+#[path = "../src/commands/explain_code/page.rs"]
+mod page;
+
+use page::{Entry, entries};
+
+/// The headings whose codes have no example; the page says why.
+const WITHOUT_EXAMPLE: [&str; 2] = ["Without an example", "Faults of litmus"];
+/// Codes of one word, which look like any other word in the sources.
+const OF_ONE_WORD: [&str; 2] = ["syntax", "unreachable"];
+/// Other words with hyphens in the sources.
+const NO_CODES: [&str; 26] = [
+    "compare-and-swap",
+    "explain-code",
+    "fetch-and-add",
+    "gid-index",
+    "ib-dev",
+    "ib-port",
+    "kebab-case",
+    "litmus-listener",
+    "litmus-session",
+    "litmus-stress",
+    "no-candidate",
+    "not-well-formed",
+    "nothing-forbidden",
+    "nothing-tested",
+    "po-loc",
+    "qp-timeout",
+    "rdma-core",
+    "rdma-sys",
+    "rdma-wait-polls",
+    "same-loc",
+    "same-qp",
+    "same-thread",
+    "tx-depth",
+    "undefined-reads",
+    "undefined-writes",
+    "verbs-c",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn page_path() -> PathBuf {
+    root().join("docs/diagnostics.md")
+}
+
+/// A folder of its own, gone with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(number: usize) -> Self {
+        let name = format!("litmus-{}-diagnostics-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// The commands of an example.
+fn commands<'p>(entry: &Entry<'_>, page: &'p str) -> Vec<&'p str> {
+    let session = entry.session.clone().map_or("", |session| &page[session]);
+    session.lines().filter_map(|line| line.strip_prefix("$ ")).collect()
+}
+
+/// What the example of a code prints of it: the commands, and the diagnostic.
+fn session(number: usize, entry: &Entry<'_>, page: &str) -> Result<String, String> {
+    let folder = Folder::new(number);
+    for (name, text) in &entry.files {
+        std::fs::write(folder.0.join(name), text).unwrap();
+    }
+    let commands = commands(entry, page);
+    let program = Path::new(env!("CARGO_BIN_EXE_litmus")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(commands.join("\n")).current_dir(&folder.0).env("PATH", path);
+    for variable in ["COLUMNS", "NO_COLOR", "RUST_BACKTRACE"] {
+        command.env_remove(variable);
+    }
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let found = drawn(&error, entry.code).or_else(|| in_json(&text, entry.code));
+    let found = found.ok_or_else(|| {
+        format!("the example of `{}` ({}) does not show it: {text}{error}", entry.code, entry.of)
+    })?;
+    let commands: String = commands.iter().map(|command| format!("$ {command}\n")).collect();
+    Ok(format!("{commands}{found}"))
+}
+
+/// The first diagnostic of that code among those on standard error.
+fn drawn(error: &str, code: &str) -> Option<String> {
+    let is_first = |line: &str| line.starts_with('[') && line.contains("] ");
+    let mut lines = error.lines().skip_while(|line| !line.starts_with(&format!("[{code}] ")));
+    let first = lines.next()?;
+    let rest = lines.take_while(|line| !is_first(line));
+    Some([first].into_iter().chain(rest).map(|line| format!("{}\n", line.trim_end())).collect())
+}
+
+/// The first diagnostic of that code in JSON.
+fn in_json(text: &str, code: &str) -> Option<String> {
+    fn find<'j>(json: &'j Json, code: &str) -> Option<&'j Json> {
+        match json {
+            Json::Object(fields) if fields.get("code").is_some_and(|found| found == code) => {
+                Some(json)
+            }
+            Json::Object(fields) => fields.values().find_map(|json| find(json, code)),
+            Json::Array(all) => all.iter().find_map(|json| find(json, code)),
+            _ => None,
+        }
+    }
+    let json: Json = serde_json::from_str(text).ok()?;
+    Some(format!("{:#}\n", find(&json, code)?))
+}
+
+#[test]
+fn examples_show_their_codes() {
+    let old = std::fs::read_to_string(page_path()).unwrap();
+    let all = entries(&old);
+    let mut wrong = Vec::new();
+    let mut new = old.clone();
+    // From the end on, so that the places before stay.
+    for (number, entry) in all.iter().enumerate().rev() {
+        let has_none = WITHOUT_EXAMPLE.contains(&entry.of);
+        match &entry.session {
+            _ if entry.meaning.is_empty() => wrong.push(format!("`{}` has no meaning", entry.code)),
+            None if has_none => {}
+            None => wrong.push(format!("`{}` ({}) has no example", entry.code, entry.of)),
+            Some(_) if has_none => wrong.push(format!("`{}` has an example", entry.code)),
+            Some(range) => match session(number, entry, &old) {
+                Ok(session) => new.replace_range(range.clone(), &session),
+                Err(message) => wrong.push(message),
+            },
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(all.len() > 150, "{} codes", all.len());
+    expect_test::expect_file![page_path()].assert_eq(&new);
+}
+
+/// `litmus explain-code` prints what the page says: of all codes in a line, of one everything.
+#[test]
+fn codes_are_explained() {
+    let page = std::fs::read_to_string(page_path()).unwrap();
+    let ask = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litmus"));
+        let output = command.arg("explain-code").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (all, list) = (entries(&page), ask(&[]));
+    assert_eq!(list.lines().count(), all.len());
+    for entry in &all {
+        let told = ask(&[entry.code]);
+        assert!(list.contains(entry.meaning) && told.contains(entry.meaning), "{told}");
+        assert!(told.contains(&page[entry.session.clone().unwrap_or(0..0)]), "{told}");
+        let lines = entry.files.iter().flat_map(|(_, text)| text.lines());
+        lines.for_each(|line| assert!(told.contains(line), "{told}"));
+    }
+}
+
+#[test]
+fn headings_are_in_use() {
+    let page = std::fs::read_to_string(page_path()).unwrap();
+    let all = entries(&page);
+    for heading in WITHOUT_EXAMPLE {
+        assert!(all.iter().any(|entry| entry.of == heading), "{heading}");
+    }
+    let mut seen = BTreeSet::new();
+    for entry in &all {
+        assert!(seen.insert((entry.of, entry.code)), "`{}` stands twice", entry.code);
+    }
+}
+
+/// The kebab-case literals of the sources, without their tests, and the files that have them.
+fn literals(folder: &Path, found: &mut BTreeMap<String, PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().into_string().unwrap();
+        if path.is_dir() {
+            if name != "tests" {
+                literals(&path, found);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for line in code {
+                for literal in line.split('"').skip(1).step_by(2) {
+                    let is_word = |word: &str| {
+                        !word.is_empty()
+                            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+                    };
+                    let is_kebab = literal.contains('-')
+                        && literal.starts_with(|c: char| c.is_ascii_lowercase())
+                        && literal.split('-').all(is_word);
+                    if is_kebab || OF_ONE_WORD.contains(&literal) {
+                        found.insert(literal.to_owned(), path.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A word with a hyphen in the sources is a code on the page, or known to be none.
+#[test]
+fn every_code_is_on_the_page() {
+    let mut found = BTreeMap::new();
+    for name in ["lang", "compiler", "model", "executor", "cli"] {
+        literals(&root().join(name).join("src"), &mut found);
+    }
+    let page = std::fs::read_to_string(page_path()).unwrap();
+    let codes: BTreeSet<&str> = entries(&page).iter().map(|entry| entry.code).collect();
+    let mut others: BTreeSet<String> = NO_CODES.map(str::to_owned).into();
+    others.extend(executor::sim::Sim::faults_known().iter().map(|fault| fault.name.to_owned()));
+    others.extend(model::models::SHIPPED.iter().map(|(name, _)| (*name).to_owned()));
+    others.extend(Base::ALL.iter().map(|base| base.name().to_owned()));
+    others.extend(CALLS.iter().map(|call| (*call).to_owned()));
+    let unknown: Vec<String> = found
+        .iter()
+        .filter(|(word, _)| !codes.contains(word.as_str()) && !others.contains(*word))
+        .map(|(word, path)| format!("`{word}` in {}", path.display()))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "neither codes on the page nor in NO_CODES:\n{}",
+        unknown.join("\n")
+    );
+    let gone: Vec<&&str> = codes.iter().filter(|code| !found.contains_key(**code)).collect();
+    assert!(gone.is_empty(), "codes that are not in the sources: {gone:?}");
+    let gone: Vec<&&str> = NO_CODES.iter().filter(|word| !found.contains_key(**word)).collect();
+    assert!(gone.is_empty(), "NO_CODES that are not in the sources: {gone:?}");
+}
