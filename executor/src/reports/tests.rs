@@ -306,7 +306,7 @@ const BROKEN_BY: &[(&str, &[&str])] = &[
     ("put-reads-early", &["[lW, nlR]", "[aCW, aNLR]"]),
     ("put-overtakes-rmw", &["[narR, nrW]", "[narW, nrW]", "[aNAR, aNRW]"]),
     ("completion-at-issue", &["[nlR, nrW]", "[P, ", "iso"]),
-    ("completions-reordered", &["[P, ", "pf"]),
+    ("completions-reordered", &["completions-in-order"]),
     ("remote-buffer-not-fifo", &["[nrW, nrW]", "[aNRW, aNRW]"]),
     ("local-buffer-not-fifo", &["[nlW, nlW]", "[aNLW, aNLW]"]),
     ("gets-do-not-flush", &["[nrW, nrR]", "[aNRW, aNRR]"]),

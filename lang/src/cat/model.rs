@@ -321,7 +321,7 @@ base! {
     SameNode "same-node" Relation,
     /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
     SameId "same-id" Relation,
-    /// The last event of the k-th operation of a thread towards a node (nlW of a get or RMW, nrW of a put)
-    /// to the thread's k-th poll of that node.
+    /// The last event of an operation (nlW of a get or RMW, nrW of a put) to a later poll of its thread and node;
+    /// chosen, one operation for every poll and at most one poll for every operation.
     PollsFrom "pf" Relation,
 }

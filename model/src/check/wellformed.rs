@@ -219,30 +219,37 @@ impl<'a> View<'a> {
         reads
     }
 
-    /// The k-th poll of a thread towards a node answers for its k-th operation towards it, an earlier one.
+    /// Each poll of a node answers for one earlier operation of its thread towards it, and no two for the same.
     fn polls(&self) -> Result<(), String> {
-        let mut expected: BTreeSet<(EventId, EventId)> = BTreeSet::new();
-        let mut polled: BTreeMap<_, usize> = BTreeMap::new();
-        for id in self.happenings.keys() {
-            let event = self.event(*id);
-            let (Stamp::Wait, Some(thread), Some(node)) = (event.stamp, event.thread, event.node)
-            else {
-                continue;
+        let mut answered = BTreeSet::new();
+        let mut polled = BTreeSet::new();
+        for (completion, poll) in &self.execution.polls_from {
+            let event = self.happening(*poll).filter(|event| event.stamp == Stamp::Wait);
+            let Some((thread, node)) = event.and_then(|event| event.thread.zip(event.node)) else {
+                return Err(format!("{} is in pf and no poll of a node", poll.0));
             };
-            let rank = polled.entry((thread, node)).or_default();
-            let mut operations = self.skeleton.operations.iter().filter(|operation| {
-                (operation.thread, operation.node) == (thread, node)
-                    && self.happenings.contains_key(&operation.completion)
+            let is_answer = self.skeleton.operations.iter().any(|operation| {
+                operation.completion == *completion
+                    && (operation.thread, operation.node) == (thread, node)
             });
-            let earlier = operations.nth(*rank).filter(|operation| operation.completion < *id);
-            let Some(operation) = earlier else {
-                return Err(format!("the poll {} has no earlier operation to poll", id.0));
-            };
-            expected.insert((operation.completion, *id));
-            *rank += 1;
+            if !is_answer || completion >= poll || self.happening(*completion).is_none() {
+                return Err(format!("the poll {} has no earlier operation to poll", poll.0));
+            }
+            if !answered.insert(*completion) || !polled.insert(*poll) {
+                return Err(format!("pf has two pairs for the poll {}", poll.0));
+            }
         }
-        let given: BTreeSet<_> = self.execution.polls_from.iter().copied().collect();
-        if given == expected { Ok(()) } else { Err("pf does not match the polls".to_owned()) }
+        let is_poll = |event: &Event| event.stamp == Stamp::Wait && event.node.is_some();
+        let mut polls = self.happenings.keys().filter(|id| is_poll(self.event(**id)));
+        match polls.find(|poll| !polled.contains(poll)) {
+            Some(poll) => Err(format!("the poll {} answers for nothing", poll.0)),
+            None => Ok(()),
+        }
+    }
+
+    /// An event, if it happens.
+    fn happening(&self, id: EventId) -> Option<&Event> {
+        self.happenings.contains_key(&id).then(|| self.event(id))
     }
 
     fn outcome(&self, observables: &[Observable]) -> Result<(), String> {

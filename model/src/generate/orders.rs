@@ -1,7 +1,7 @@
 //! Which accesses of one thread a model orders, whatever the other threads do.
 //!
-//! The thread stands alone: no read takes its value from a write, every operation happens, and each order
-//! that the model chooses is tried in every way that is consistent. What every way has is ordered. This is a
+//! The thread stands alone: no read takes its value from a write, every operation happens, and pf and each order
+//! that the model chooses are tried in every way that is consistent. What every way has is ordered. This is a
 //! heuristic, which finds the pieces of which tests are made; verdicts come from an engine.
 
 use std::collections::BTreeSet;
@@ -52,18 +52,19 @@ impl Ordered {
         let happens: Vec<bool> = skeleton.events.iter().map(|event| happens(event, body)).collect();
         let size = skeleton.events.len();
         let executed = Relation::from_fn(size, |a, b| a == b && happens[a]);
-        let polls_from = polls_from(&skeleton);
+        let polls = polls_from(&skeleton)?;
         let choices = orientations(&plan, &executed)?;
-        let facts = |choices| Facts {
+        let facts = |polls_from: &Relation, choices: &Vec<Relation>| Facts {
             executed: executed.clone(),
             reads_from: Relation::empty(size),
             polls_from: polls_from.clone(),
-            choices,
+            choices: choices.clone(),
         };
         let mut evaluation: Option<Evaluation<'_>> = None;
         let mut orders: Option<Vec<(u64, Relation)>> = None;
-        for choice in choices {
-            let facts = facts(choice);
+        let ways = polls.iter().flat_map(|polls| choices.iter().map(move |all| (polls, all)));
+        for (polls, choices) in ways {
+            let facts = facts(polls, choices);
             let evaluation = match &mut evaluation {
                 Some(evaluation) => {
                     evaluation.update(facts);
@@ -132,24 +133,34 @@ fn happens(event: &Event, body: &[Step]) -> bool {
     }
 }
 
-/// pf, where all operations and polls happen.
-fn polls_from(skeleton: &Skeleton) -> Relation {
-    let mut relation = Relation::empty(skeleton.events.len());
-    let mut answered = vec![false; skeleton.operations.len()];
+/// Every pf, where all operations and polls happen; `None` if there are too many.
+fn polls_from(skeleton: &Skeleton) -> Option<Vec<Relation>> {
+    let mut ways = vec![Relation::empty(skeleton.events.len())];
     for poll in skeleton.event_ids() {
         let event = skeleton.event(poll);
         if event.stamp != Stamp::Wait || event.node.is_none() {
             continue;
         }
-        let next = skeleton.operations.iter().enumerate().find(|(index, operation)| {
-            !answered[*index] && Some(operation.node) == event.node && operation.completion < poll
-        });
-        if let Some((index, operation)) = next {
-            answered[index] = true;
-            relation.insert(operation.completion.0, poll.0);
+        let earlier = skeleton
+            .operations
+            .iter()
+            .filter(|operation| Some(operation.node) == event.node && operation.completion < poll);
+        let completions: Vec<usize> = earlier.map(|operation| operation.completion.0).collect();
+        let longer = |known: Relation| {
+            let free = completions.iter().filter(|from| known.successors(**from).next().is_none());
+            let with = |from: &usize| {
+                let mut way = known.clone();
+                way.insert(*from, poll.0);
+                way
+            };
+            free.map(with).collect::<Vec<_>>()
+        };
+        ways = ways.into_iter().flat_map(longer).collect();
+        if ways.len() > 1 << MOST_FREE {
+            return None;
         }
     }
-    relation
+    Some(ways)
 }
 
 /// Every way to choose the model's orders; `None` if there are too many.
