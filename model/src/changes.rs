@@ -83,7 +83,7 @@ impl Change {
     }
 
     /// Does the same to another model, one that differs from the original by such changes of other things; whether
-    /// that can be done. Cells and orders can be dropped together, parts of unions cannot.
+    /// that can be done. Parts of unions cannot be dropped together.
     pub fn apply_to(&self, model: &mut Model) -> bool {
         if !self.allows_more {
             return false;
@@ -99,7 +99,12 @@ impl Change {
                 }
                 _ => false,
             },
-            Subject::Axiom(_) | Subject::Part(..) => false,
+            Subject::Axiom(name) => {
+                let count = model.axioms.len();
+                model.axioms.retain(|axiom| axiom.name != *name);
+                model.axioms.len() < count
+            }
+            Subject::Part(..) => false,
         }
     }
 }

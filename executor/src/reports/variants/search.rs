@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use lang::cat::model::Model;
+use lang::cat::model::{Axiom, AxiomKind, Model};
 use lang::outcome::Outcome;
 use lang::program::StmtKind;
 use model::allowed::Question;
@@ -84,9 +84,10 @@ pub fn allows(
     matches!(session.find(&assumptions), Answer::Execution(_))
 }
 
-/// What is blamed first: 0 for orders that a NIC takes part in, 1 for those of CPUs, 2 for parts of definitions, 3
-/// for whole axioms. A vendor's report is about a NIC, and the model's larger parts explain too much.
-fn tier(change: &Change) -> usize {
+/// What is blamed first: 0 for orders that a NIC takes part in and rules that stand alone, 1 for orders of CPUs, 2 for
+/// parts of definitions, 3 for axioms about orders as a whole. A vendor's report is about a NIC, and the model's larger
+/// parts explain too much.
+fn tier(change: &Change, model: &Model) -> usize {
     const CPU: [&str; 10] = ["lR", "lW", "CAS", "F", "P", "aCR", "aCW", "aCAS", "aMF", "aWT"];
     match &change.subject {
         Subject::Order(_) => 0,
@@ -95,7 +96,10 @@ fn tier(change: &Change) -> usize {
             usize::from(is_of_cpu(&cell.row) && is_of_cpu(&cell.column))
         }
         Subject::Part(..) => 2,
-        Subject::Axiom(_) => 3,
+        Subject::Axiom(name) => {
+            let is_rule = |axiom: &Axiom| axiom.name == *name && axiom.kind == AxiomKind::Empty;
+            if model.axioms.iter().any(is_rule) { 0 } else { 3 }
+        }
     }
 }
 
@@ -135,7 +139,7 @@ impl<'a> Search<'a> {
     ) -> Self {
         let candidates: Vec<Change> =
             changes::of(model).into_iter().filter(|change| change.allows_more).collect();
-        let tiers = candidates.iter().map(tier).collect();
+        let tiers = candidates.iter().map(|change| tier(change, model)).collect();
         Self { name, run, model, candidates, tiers, judged, request, memory: Memory::default() }
     }
 
@@ -172,11 +176,11 @@ impl<'a> Search<'a> {
         allows(model, case.test, case.outcome, self.request)
     }
 
-    /// The model without some candidates: cells and orders together, or else the first of them alone.
+    /// The model without some candidates, of which one may be a part of a union.
     pub fn without(&self, dropped: &[usize]) -> Model {
         let is_single = |index: &usize| {
             let subject = &self.candidates[*index].subject;
-            matches!(subject, Subject::Axiom(_) | Subject::Part(..))
+            matches!(subject, Subject::Part(..))
         };
         let whole = dropped.iter().find(|index| is_single(index));
         let mut variant =
