@@ -80,7 +80,7 @@ impl<'m> Known<'m> {
     pub fn new(model: &'m Model, vocabulary: &Vocabulary, bounds: &Bounds, jobs: usize) -> Self {
         let words = words(bounds.thread, &vocabulary.calls, vocabulary.completion);
         let ordered = ordered(&words, vocabulary.completion, model, jobs);
-        let library = Library::new(&words, vocabulary.completion, model, &ordered);
+        let library = Library::new(&words, vocabulary.completion, model, ordered);
         let simplest = library.simplest();
         Self { model, library, simplest }
     }
@@ -138,6 +138,9 @@ impl Candidates {
         bounds: Bounds,
     ) -> Self {
         let mut pivots = forbids.library.lost(allows);
+        if pivots.is_empty() {
+            pivots = forbids.library.spoiled(allows);
+        }
         // What loses almost everything is no rule of its own: an axiom, say.
         let is_all = pivots.len() * 2 > forbids.library.segments.len();
         if is_all {

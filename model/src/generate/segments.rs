@@ -169,6 +169,8 @@ pub fn two_steps(calls: &[&str], completion: Completion) -> Vec<Segment> {
 pub struct Library {
     /// Every segment in which no statement is too many, by size.
     pub segments: Vec<Segment>,
+    /// What the model orders in all threads, those with a statement too many included.
+    ordered: HashMap<Shape, Option<Ordered>>,
     completion: Completion,
 }
 
@@ -178,7 +180,7 @@ impl Library {
         words: &[Shape],
         completion: Completion,
         model: &Model,
-        ordered: &HashMap<Shape, Option<Ordered>>,
+        ordered: HashMap<Shape, Option<Ordered>>,
     ) -> Self {
         let mut segments = Vec::new();
         let mut more: HashMap<Shape, Option<Ordered>> = HashMap::new();
@@ -206,7 +208,7 @@ impl Library {
             }
         }
         segments.sort_by_key(Segment::size);
-        Self { segments, completion }
+        Self { segments, ordered, completion }
     }
 
     /// The smallest segments for each way of meeting their neighbors.
@@ -236,6 +238,37 @@ impl Library {
             }
         }
         lost
+    }
+
+    /// The segments that another model orders less, where none of [`Self::lost`] is: what order does not need may spoil it in
+    /// the other model. The smallest: without any one of their statements, the models order them alike.
+    pub fn spoiled(&self, weaker: &Model) -> Vec<Segment> {
+        let mut shapes: Vec<&Shape> = self.ordered.keys().collect();
+        shapes.sort_by_cached_key(|shape| (shape.size(), (*shape).clone()));
+        let mut spoiled: Vec<Segment> = Vec::new();
+        let mut found: BTreeSet<(Shape, Port, Port)> = BTreeSet::new();
+        for shape in shapes {
+            let Some(Some(known)) = self.ordered.get(shape) else { continue };
+            let Some(kept) = Ordered::new(shape, self.completion, weaker) else { continue };
+            for (entry, exit) in ports(shape) {
+                let edges = known.between(entry, exit);
+                if edges.is_subset(&kept.between(entry, exit)) {
+                    continue;
+                }
+                found.insert((shape.clone(), entry, exit));
+                let is_smaller = |at: usize| {
+                    let (smaller, moved) = shape.without(0, at, self.completion);
+                    let port = |port: Port| moved[port.step].map(|step| Port { step, ..port });
+                    port(entry).zip(port(exit)).is_some_and(|ports| {
+                        found.contains(&(renumbered(&smaller), ports.0, ports.1))
+                    })
+                };
+                if !(0..shape.threads[0].body.len()).any(is_smaller) {
+                    spoiled.push(Segment { shape: shape.clone(), entry, exit, edges });
+                }
+            }
+        }
+        spoiled
     }
 }
 
