@@ -391,43 +391,6 @@ fn many_may_use_a_cache_at_once() {
     assert_eq!(files(&scratch.0.join("kept")).len(), 2, "nothing is left beside");
 }
 
-#[test]
-#[cfg(unix)]
-fn watch_checks_again_when_a_file_is_saved() {
-    let scratch = Scratch::new("watch");
-    scratch.write("mp.litmus", MP);
-    let mut command = scratch.command("watch mp.litmus");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let mut seen = String::new();
-    let mut until = |word: &str| {
-        let mut buffer = [0; 4096];
-        while !seen.contains(word) {
-            let count = output.read(&mut buffer).unwrap();
-            assert!(count > 0, "it ended: {seen}");
-            seen += &String::from_utf8_lossy(&buffer[..count]);
-        }
-    };
-    until("— ok");
-    // Beside its place first, as editors do; again and again, for it may not watch yet.
-    let writer = std::thread::spawn({
-        let folder = scratch.0.clone();
-        move || {
-            for _ in 0..100 {
-                std::fs::write(folder.join("mp.new"), MP.replace("✗", "✓")).unwrap();
-                std::fs::rename(folder.join("mp.new"), folder.join("mp.litmus")).unwrap();
-                std::thread::sleep(std::time::Duration::from_millis(100));
-            }
-        }
-    });
-    until("FAIL");
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    drop(output);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    drop(writer);
-    assert_eq!(code(&scratch.run("watch nothing.litmus")), 64);
-}
-
 /// Whatever is printed fits the terminal, as COLUMNS says.
 #[test]
 fn lines_are_as_wide_as_the_terminal() {

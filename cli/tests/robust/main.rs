@@ -5,4 +5,6 @@ mod common;
 mod inputs;
 mod parts;
 mod shapes;
+#[cfg(unix)]
+mod watch;
 mod writing;
