@@ -51,18 +51,15 @@ impl Cache {
     /// Why the folder cannot be used.
     pub fn open(folder: &Path, libraries: &[LibraryText]) -> Result<Self, String> {
         if folder.is_file() {
-            return Err(format!(
-                "{}: expected a folder for the cache, found a file",
-                folder.display()
-            ));
+            return Err("expected a folder for the cache, found a file".to_owned());
         }
         fs::create_dir_all(folder)
-            .map_err(|error| format!("{}: cannot be used as a cache: {error}", folder.display()))?;
+            .map_err(|error| format!("cannot be used as a cache: {error}"))?;
         // Where nothing can be kept, that is known before anything is asked.
         let probe = files::unfinished_beside(&folder.join("probe"));
         probe
             .and_then(|probe| fs::write(&probe, "").and_then(|()| fs::remove_file(&probe)))
-            .map_err(|error| format!("{}: cannot be written: {error}", folder.display()))?;
+            .map_err(|error| format!("cannot be written: {error}"))?;
         // The version is not enough where litmus itself is changed.
         let built = std::env::current_exe().and_then(fs::metadata).ok().map(|file| {
             let time = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -28,6 +28,7 @@ use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::ordered::map_in_order;
+use crate::output;
 use crate::problem::{Problem, problems};
 use crate::report::{Failures, Report, Skip, Status};
 use crate::select::{OnlyOption, SelectOption, StopOption};
@@ -140,7 +141,11 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     let cache = match arguments.cache.as_ref().map(|folder| Cache::open(folder, &texts)).transpose()
     {
         Ok(cache) => cache,
-        Err(message) => return report.usage_error("unusable-cache", &message),
+        Err(message) => {
+            let folder = arguments.cache.clone().unwrap_or_default();
+            let name = folder.to_string_lossy();
+            return report.problem(Problem::of_file(&name, output::UNWRITABLE, message));
+        }
     };
     let work = |input: &Input| ask_about(input, models, &request, cache.as_ref(), arguments);
     let mut told = Told::default();

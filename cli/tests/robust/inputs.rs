@@ -47,7 +47,7 @@ fn a_cache_that_cannot_be_written_is_refused() {
     let scratch = Scratch::new("no-cache");
     scratch.write("MP.litmus", MP);
     let (code, _, error) = scratch.run("allowed MP.litmus --cache /proc/self");
-    assert!(code == 64 && error.contains("cannot be written"), "{code}: {error}");
+    assert!(code == 74 && error.contains("cannot be written"), "{code}: {error}");
 }
 
 #[test]
