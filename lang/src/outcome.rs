@@ -177,6 +177,17 @@ impl Condition {
         self.can_be(outcome, true)
     }
 
+    /// The observables that it fixes, and their values.
+    pub fn fixed(&self) -> Vec<(usize, Value)> {
+        match self {
+            Self::Compare(BinaryOp::Equal, Operand::Observable(index), Operand::Value(value)) => {
+                vec![(*index, *value)]
+            }
+            Self::And(all) => all.iter().flat_map(Self::fixed).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the condition fails of an outcome, or can. Of one with `⊤` it may both hold and fail.
     pub fn fails(&self, outcome: &Outcome) -> bool {
         self.can_be(outcome, false)
@@ -208,6 +219,37 @@ fn compare(op: BinaryOp, left: Value, right: Value) -> bool {
         (BinaryOp::NotEqual, _, _) => left != right,
         (_, Value::Int(left), Value::Int(right)) => op.apply(left, right) != 0,
         _ => false,
+    }
+}
+
+/// Outcomes that somebody asks about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Which.
+    pub condition: Condition,
+    /// The same for people.
+    pub text: String,
+}
+
+impl Asked {
+    /// The outcomes in which some observables, by their index, have the given values.
+    pub fn values(
+        observables: &[Observable],
+        values: impl IntoIterator<Item = (usize, Value)>,
+    ) -> Self {
+        let (mut all, mut texts) = (Vec::new(), Vec::new());
+        for (index, value) in values {
+            let shown = &observables[index];
+            texts.push(format!("{} = {}", shown.name, shown.show(value)));
+            let (left, right) = (Operand::Observable(index), Operand::Value(value));
+            all.push(Condition::Compare(BinaryOp::Equal, left, right));
+        }
+        Self { condition: Condition::And(all), text: texts.join(", ") }
+    }
+
+    /// The outcome.
+    pub fn outcome(observables: &[Observable], outcome: &Outcome) -> Self {
+        Self::values(observables, outcome.0.iter().copied().enumerate())
     }
 }
 

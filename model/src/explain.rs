@@ -16,15 +16,16 @@ mod words;
 
 use lang::cat::model::AxiomKind;
 use lang::diagnostic::Diagnostic;
-use lang::outcome::Value;
+use lang::outcome::Asked;
 use lang::source::Span;
 
 use crate::allowed::{OUT_OF_TIME, Options, Question};
+use crate::asked;
 use crate::bound::{Complete, Loops};
 use crate::check::{broken_axioms, well_formed};
 use crate::execution::Execution;
 use crate::smt::solver::Answer;
-use crate::smt::{Found, Next, Session};
+use crate::smt::{Found, Next};
 
 pub use axiom::Shape;
 pub use cycle::Step;
@@ -42,6 +43,8 @@ const CANDIDATES: usize = 12;
 #[derive(Clone, Debug)]
 pub struct Explanation<'q> {
     question: &'q Question<'q>,
+    /// The outcomes that are explained.
+    pub asked: Asked,
     /// What was found.
     pub reason: Reason,
 }
@@ -79,7 +82,7 @@ pub struct Broken {
     pub all_axioms: Vec<String>,
 }
 
-/// Explains the outcomes in which the observables have the given values.
+/// Explains why outcomes are allowed or forbidden.
 ///
 /// # Errors
 /// Diagnostics if the question cannot be encoded, or if the plain evaluator finds the engine wrong
@@ -87,9 +90,9 @@ pub struct Broken {
 pub fn explain<'q>(
     question: &'q Question<'q>,
     options: &Options,
-    wanted: &[(usize, Value)],
+    asked: &Asked,
 ) -> Result<Explanation<'q>, Vec<Diagnostic>> {
-    let reason = match find(question, options, wanted)? {
+    let reason = match find(question, options, asked)? {
         Search::Found(execution) => {
             check(question, &execution)?;
             let broken = broken_axioms(&question.skeleton, &question.model, &execution);
@@ -102,24 +105,24 @@ pub fn explain<'q>(
             Reason::Witness(execution)
         }
         Search::Unknown(why) => Reason::Unknown(why),
-        Search::Nothing(proof) => excluded(question, options, wanted, proof)?,
+        Search::Nothing(proof) => excluded(question, options, asked, proof)?,
     };
-    Ok(Explanation { question, reason })
+    Ok(Explanation { question, asked: asked.clone(), reason })
 }
 
 /// Why no execution that counts is consistent: those that would be misuse a library, or else an axiom is broken.
 fn excluded(
     question: &Question<'_>,
     options: &Options,
-    wanted: &[(usize, Value)],
+    asked: &Asked,
     proof: Complete,
 ) -> Result<Reason, Vec<Diagnostic>> {
-    if let Some(misuse) = misused(question, options, wanted, true)? {
+    if let Some(misuse) = misused(question, options, asked, true)? {
         return Ok(misuse);
     }
-    match nearest(question, options, wanted, proof)? {
+    match nearest(question, options, asked, proof)? {
         reason @ (Reason::NoCandidate(_) | Reason::Proved(_)) => {
-            Ok(misused(question, options, wanted, false)?.unwrap_or(reason))
+            Ok(misused(question, options, asked, false)?.unwrap_or(reason))
         }
         reason => Ok(reason),
     }
@@ -129,16 +132,20 @@ fn excluded(
 fn misused(
     question: &Question<'_>,
     options: &Options,
-    wanted: &[(usize, Value)],
+    asked: &Asked,
     consistent: bool,
 ) -> Result<Option<Reason>, Vec<Diagnostic>> {
     if question.skeleton.misuses.is_empty() {
         return Ok(None);
     }
     let mut session = question.session(options, |_| consistent)?;
-    let Some(showing) = session.showing(wanted) else { return Ok(None) };
-    let found = session.misuse_with(&showing);
-    Ok(found.map(|index| Reason::Misused(Box::new(question.misuse(index)))))
+    for (index, assumptions) in session.misusing().into_iter().enumerate() {
+        let found = asked::one(&mut session, &asked.condition, &assumptions);
+        if let Found::Execution(_) = found {
+            return Ok(Some(Reason::Misused(Box::new(question.misuse(index)))));
+        }
+    }
+    Ok(None)
 }
 
 enum Search {
@@ -151,13 +158,11 @@ enum Search {
 fn find(
     question: &Question<'_>,
     options: &Options,
-    wanted: &[(usize, Value)],
+    asked: &Asked,
 ) -> Result<Search, Vec<Diagnostic>> {
     let mut session = question.session(options, |_| true)?;
-    let answer = match assumptions(&session, wanted) {
-        Some(assumptions) => session.find(&assumptions),
-        None => session.nothing(),
-    };
+    let counted = session.counted();
+    let answer = asked::one(&mut session, &asked.condition, &counted);
     let out_of_time = || Search::Unknown(OUT_OF_TIME.to_owned());
     Ok(match answer {
         Found::Execution(execution) => Search::Found(*execution),
@@ -170,20 +175,11 @@ fn find(
     })
 }
 
-fn assumptions(
-    session: &Session<'_>,
-    wanted: &[(usize, Value)],
-) -> Option<Vec<crate::smt::cnf::Lit>> {
-    let mut assumptions = session.showing(wanted)?;
-    assumptions.extend(session.counted());
-    Some(assumptions)
-}
-
 /// The shortest cycle among candidates that break one axiom only, or else among any.
 fn nearest(
     question: &Question<'_>,
     options: &Options,
-    wanted: &[(usize, Value)],
+    asked: &Asked,
     proof: Complete,
 ) -> Result<Reason, Vec<Diagnostic>> {
     let axioms = question.model.axioms.len();
@@ -191,10 +187,10 @@ fn nearest(
     let mut is_all = true;
     // The one past the last is what the model says of ⊤.
     for dropped in 0..=axioms {
-        candidates(question, options, wanted, |axiom| axiom != dropped, &mut best)?;
+        candidates(question, options, asked, |axiom| axiom != dropped, &mut best)?;
     }
     if best.is_none() {
-        is_all = candidates(question, options, wanted, |_| false, &mut best)?;
+        is_all = candidates(question, options, asked, |_| false, &mut best)?;
     }
     // Under another model, a loop might run longer.
     is_all &= question.skeleton.exceeded.is_empty();
@@ -206,16 +202,14 @@ fn nearest(
 fn candidates(
     question: &Question<'_>,
     options: &Options,
-    wanted: &[(usize, Value)],
+    asked: &Asked,
     keep: impl Fn(usize) -> bool,
     best: &mut Option<Broken>,
 ) -> Result<bool, Vec<Diagnostic>> {
     let mut session = question.session(options, keep)?;
-    let Some(assumptions) = assumptions(&session, wanted) else {
-        return Ok(matches!(session.nothing(), Found::Nothing));
-    };
+    let counted = session.counted();
     let mut found = Vec::new();
-    let answer = session.each(&assumptions, &mut |at| {
+    let answer = asked::each(&mut session, &asked.condition, &counted, &mut |at| {
         found.push(at.execution());
         if found.len() < CANDIDATES { Next::OtherExecution } else { Next::Stop }
     });

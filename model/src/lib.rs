@@ -1,6 +1,7 @@
 //! Memory models: which outcomes a program may have, by axioms and by an operational machine.
 
 pub mod allowed;
+pub mod asked;
 pub mod bound;
 pub mod changes;
 pub mod check;

@@ -68,6 +68,17 @@ pub enum Found {
     Unknown,
 }
 
+impl Found {
+    /// What a search came to that took one execution at most.
+    pub fn of(answer: Answer, found: Option<Box<Execution>>) -> Self {
+        match (answer, found) {
+            (Answer::Satisfiable, Some(execution)) => Self::Execution(execution),
+            (Answer::Unsatisfiable, _) => Self::Nothing,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// What follows after an execution was found.
 pub enum Next {
     /// Nothing.
@@ -191,11 +202,7 @@ impl<'a> Session<'a> {
             found = Some(Box::new(at.execution()));
             Next::Stop
         });
-        match (answer, found) {
-            (Answer::Satisfiable, Some(execution)) => Found::Execution(execution),
-            (Answer::Unsatisfiable, _) => Found::Nothing,
-            _ => Found::Unknown,
-        }
+        Found::of(answer, found)
     }
 
     /// The answer to a question about values that no domain lists.
@@ -276,10 +283,9 @@ impl<'a> Session<'a> {
 
     /// The misuses of the skeleton that some execution has, by their index. What limits hide is not among them.
     pub fn misuses(&mut self) -> Vec<usize> {
-        let literals = self.encoding.misused.clone();
+        let misusing = self.misusing().into_iter().enumerate();
         let mut found = Vec::new();
-        for (index, literal) in literals.into_iter().enumerate() {
-            let assumptions = [literal, !self.encoding.exceeded];
+        for (index, assumptions) in misusing {
             if let Found::Execution(_) = self.find(&assumptions) {
                 found.push(index);
             }
@@ -287,14 +293,10 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// A misuse, by its index, of some execution under assumptions.
-    pub fn misuse_with(&mut self, assumptions: &[Lit]) -> Option<usize> {
-        let literals = self.encoding.misused.clone();
-        literals.into_iter().position(|literal| {
-            let mut assumptions = assumptions.to_vec();
-            assumptions.extend([literal, !self.encoding.exceeded]);
-            matches!(self.find(&assumptions), Found::Execution(_))
-        })
+    /// For each misuse of the skeleton, the assumptions under which an execution has it within the bound on loops.
+    pub fn misusing(&self) -> Vec<[Lit; 2]> {
+        let literals = self.encoding.misused.iter();
+        literals.map(|literal| [*literal, !self.encoding.exceeded]).collect()
     }
 
     /// The values that an observable can have at most.

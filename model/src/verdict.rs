@@ -1,14 +1,13 @@
 //! Verdicts: what a set of allowed outcomes says of the claims in a test.
 
-use std::collections::BTreeSet;
-
 use lang::Test;
 use lang::diagnostic::Diagnostic;
-use lang::outcome::{Claim, Condition, Expectation, Outcome, Value};
+use lang::outcome::{Asked, Claim, Condition, Expectation, Observable, Outcome, Value};
 
 use crate::allowed::{Allowed, Options, Question};
+use crate::asked::{cases, of_cases};
 use crate::bound::{Complete, Loops};
-use crate::smt::{Found, Session};
+use crate::smt::Found;
 
 /// What the engine says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,10 +137,13 @@ pub fn ask(
     for expectation in claims() {
         let (expected, looked_for) = looked_for(&expectation.claim);
         let Some((condition, wanted)) = looked_for else { continue };
-        let Some(cases) = cases(&session, condition, wanted) else {
+        let condition =
+            if wanted { condition } else { &Condition::Not(Box::new(condition.clone())) };
+        let Some(cases) = cases(&session, condition) else {
             return by_outcomes(question, (model, is_own), options);
         };
-        let found = match some(&mut session, &cases) {
+        let counted = session.counted();
+        let found = match of_cases(&mut session, &cases, &counted) {
             Found::Execution(_) => Search::Found,
             Found::Unknown => Search::Unknown,
             Found::Nothing => {
@@ -170,69 +172,39 @@ fn by_outcomes(
     Ok(check(&question.test, model, is_own, &question.allowed(options)?))
 }
 
-/// The most combinations of values that a condition is asked with; beyond, all outcomes are found.
-const MOST_CASES: usize = 64;
-
-/// What the observables of a condition may show for it to hold, or to fail; `None` if that is too much.
-fn cases(
-    session: &Session<'_>,
-    condition: &Condition,
-    wanted: bool,
-) -> Option<Vec<Vec<(usize, Value)>>> {
-    let mut named = BTreeSet::new();
-    mentioned(condition, &mut named);
-    let last = named.last().map_or(0, |last| last + 1);
-    let mut outcome = Outcome(vec![Value::Int(0); last]);
-    let mut combinations: Vec<Vec<(usize, Value)>> = vec![Vec::new()];
-    for index in named {
-        let values = session.possible(index);
-        if values.len().saturating_mul(combinations.len()) > MOST_CASES {
-            return None;
+/// What a claim is about, for people who ask why: the outcomes, and whether it expects them to be allowed. Of a claim that
+/// lists outcomes, first those that it does not list.
+pub fn asked(expectation: &Expectation, observables: &[Observable]) -> Vec<(Asked, bool)> {
+    let of = |condition: Condition, text: &str| Asked { condition, text: text.to_owned() };
+    match &expectation.claim {
+        Claim::Allowed(condition) => vec![(of(condition.clone(), bare(&expectation.text)), true)],
+        Claim::Forbidden(condition) => {
+            vec![(of(condition.clone(), bare(&expectation.text)), false)]
         }
-        let with = |combination: &Vec<(usize, Value)>| {
-            let more = |value: &Value| [combination.as_slice(), &[(index, *value)]].concat();
-            values.iter().map(more).collect::<Vec<_>>()
-        };
-        combinations = combinations.iter().flat_map(with).collect();
+        Claim::Always(condition) => {
+            let text = format!("¬{}", bare(&expectation.text));
+            vec![(of(Condition::Not(Box::new(condition.clone())), &text), false)]
+        }
+        Claim::Exactly { observables: indices, outcomes } => {
+            let values = |values: &Vec<Value>| {
+                let pairs = indices.iter().copied().zip(values.iter().copied());
+                Asked::values(observables, pairs)
+            };
+            let listed: Vec<Asked> = outcomes.iter().map(values).collect();
+            let any = listed.iter().map(|asked| asked.condition.clone()).collect();
+            let others = Condition::Not(Box::new(Condition::Or(any)));
+            let others = of(others, "an outcome that the verdict does not list");
+            let listed = listed.into_iter().map(|asked| (asked, true));
+            std::iter::once((others, false)).chain(listed).collect()
+        }
     }
-    combinations.retain(|combination| {
-        combination.iter().for_each(|(index, value)| outcome.0[*index] = *value);
-        if wanted { condition.holds(&outcome) } else { condition.fails(&outcome) }
-    });
-    Some(combinations)
 }
 
-/// An execution of one of the cases, if there is one.
-fn some(session: &mut Session<'_>, cases: &[Vec<(usize, Value)>]) -> Found {
-    let mut answer = Found::Nothing;
-    for case in cases {
-        let Some(mut assumptions) = session.showing(case) else { continue };
-        assumptions.extend(session.counted());
-        match session.find(&assumptions) {
-            Found::Nothing => {}
-            Found::Unknown => answer = Found::Unknown,
-            found @ Found::Execution(_) => return found,
-        }
-    }
-    answer
-}
-
-/// The observables that a condition names.
-fn mentioned(condition: &Condition, found: &mut BTreeSet<usize>) {
-    match condition {
-        Condition::Constant(_) => {}
-        Condition::Compare(_, left, right) => {
-            for operand in [left, right] {
-                operand.each_observable(&mut |index| {
-                    found.insert(index);
-                });
-            }
-        }
-        Condition::And(all) | Condition::Or(all) => {
-            all.iter().for_each(|inner| mentioned(inner, found));
-        }
-        Condition::Not(inner) => mentioned(inner, found),
-    }
+/// A condition without the word that asks.
+fn bare(text: &str) -> &str {
+    let text = text.trim_start_matches(['~', '¬']).trim_start();
+    let words = ["exists", "forall"];
+    words.iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim()
 }
 
 /// What a claim expects, and the condition of which an outcome is looked for that meets it, or fails it; a list of

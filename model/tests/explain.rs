@@ -3,6 +3,7 @@
 //! For files of the suite and for random programs. What is left out for lack of time is counted and printed;
 //! `LITMUS_EXPLAIN=N` sets how many outcomes of a test are explained, `LITMUS_RANDOM` and `LITMUS_SEED` the programs.
 
+mod conditions;
 mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use compiler::skeleton::EventId;
 use lang::Test;
 use lang::cat::model::{AxiomKind, Base, DefinitionId, DefinitionKind, Expr, Model};
-use lang::outcome::{Outcome, Value};
+use lang::outcome::{Asked, Outcome};
 use model::allowed::{Options, Question, undefined_calls};
 use model::check::{self, Evaluator, Pairs, broken_axioms, well_formed};
 use model::explain::{Broken, Reason, Step, explain};
@@ -134,8 +135,8 @@ fn every_outcome(test: &Test, model: &Model, counts: &mut Counts) -> Result<(), 
     counts.cut_short += usize::from(!all);
     counts.left_out += forbidden.len().saturating_sub(most);
     for outcome in forbidden.into_iter().take(most) {
-        let wanted: Vec<(usize, Value)> = outcome.0.iter().copied().enumerate().collect();
-        let explanation = explain(&question, &options, &wanted).map_err(message)?;
+        let asked = Asked::outcome(&question.test.observables, &outcome);
+        let explanation = explain(&question, &options, &asked).map_err(message)?;
         if let (Reason::Unknown(_), false) = (&explanation.reason, allowed.complete) {
             counts.unknown += 1;
             continue;
@@ -149,7 +150,7 @@ fn every_outcome(test: &Test, model: &Model, counts: &mut Counts) -> Result<(), 
                 explanation.reason
             ));
         };
-        if broken.execution.outcome != outcome {
+        if !asked.condition.holds(&broken.execution.outcome) {
             return Err(format!("asked for {outcome:?}, explained {:?}", broken.execution.outcome));
         }
         holds(&question, broken)

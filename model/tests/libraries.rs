@@ -8,6 +8,7 @@ mod oracle;
 use std::collections::BTreeSet;
 
 use lang::Test;
+use lang::outcome::Asked;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::{check, library, models};
@@ -295,7 +296,7 @@ fn misuse_that_hangs_on_values_is_explained_as_that() {
     let question = Question::new(&test, &base.model, libraries, None).expect("fits");
     let options = Options::default();
     let a = test.observables.iter().position(|o| o.name == "a").expect("a is shown");
-    let wanted = [(a, lang::outcome::Value::Int(1))];
-    let text = model::explain::explain(&question, &options, &wanted).expect("asked").text(&source);
-    assert!(text.starts_with("excluded: the program is not well formed"), "{text}");
+    let asked = Asked::values(&test.observables, [(a, lang::outcome::Value::Int(1))]);
+    let text = model::explain::explain(&question, &options, &asked).expect("asked").text(&source);
+    assert!(text.starts_with("excluded: a = 1\n\nthe program is not well formed"), "{text}");
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use compiler::library::{Depth, inline};
 use lang::Test;
 use lang::cat::model::Model;
-use lang::outcome::{Claim, Value};
+use lang::outcome::{Asked, Value};
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::explain::{Explanation, Kind, Reason, explain};
@@ -62,32 +62,26 @@ fn inlined(test: &Test) -> Option<Test> {
 /// Explains some outcome, and those that the claims of the test speak of.
 fn each_explanation(test: &Test, model: &Model, take: &mut dyn FnMut(&Explanation<'_>)) {
     let Ok(question) = Question::new(test, model, model::library::shipped(), None) else { return };
-    let mut wanted: Vec<Vec<(usize, Value)>> = vec![Vec::new()];
+    let mut all = vec![Asked::values(&test.observables, [])];
     for expectation in &test.expectations {
-        match &expectation.claim {
-            Claim::Allowed(condition) | Claim::Forbidden(condition) => {
-                wanted.extend(drawn::equalities(condition));
-            }
-            Claim::Exactly { observables, outcomes } => {
-                let values = |outcome: &Vec<Value>| {
-                    observables.iter().copied().zip(outcome.iter().copied()).collect()
-                };
-                wanted.extend(outcomes.iter().take(OUTCOMES).map(values));
-            }
-            Claim::Always(_) => {}
-        }
+        all.extend(
+            model::verdict::asked(expectation, &test.observables)
+                .into_iter()
+                .map(|(asked, _)| asked)
+                .take(OUTCOMES + 1),
+        );
     }
     if question.skeleton.events.len() > LARGE {
-        wanted.truncate(1);
+        all.truncate(1);
     }
-    for wanted in wanted {
+    for asked in all {
         // What takes longer is left out; the count of pictures says that this is little.
         let limits = Limits {
             deadline: Some(Instant::now() + Duration::from_secs(10)),
             ..Limits::default()
         };
         let options = Options { limits, ..Options::default() };
-        take(&explain(&question, &options, &wanted).expect("asked"));
+        take(&explain(&question, &options, &asked).expect("asked"));
     }
 }
 
@@ -152,11 +146,10 @@ fn pictures_have_their_colors_everywhere() {
     let question = Question::new(&test, &model, model::library::shipped(), None).expect("they fit");
     let drawn = |values: &[(&str, u64)]| {
         let index = |name: &str| test.observables.iter().position(|known| known.name == name);
-        let wanted: Vec<(usize, Value)> = values
-            .iter()
-            .map(|(name, value)| (index(name).expect("shown"), Value::Int(*value)))
-            .collect();
-        let explanation = explain(&question, &Options::default(), &wanted).expect("asked");
+        let values = values.iter();
+        let values = values.map(|(name, value)| (index(name).expect("shown"), Value::Int(*value)));
+        let asked = Asked::values(&test.observables, values);
+        let explanation = explain(&question, &Options::default(), &asked).expect("asked");
         assert!(explanation.svg_for_page(&source).expect("drawn").contains("class=\"xg\""));
         explanation.svg(&source).expect("drawn")
     };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use lang::Test;
 use lang::cat::model::Model;
-use lang::outcome::{Outcome, Value};
+use lang::outcome::{Asked, Outcome, Value};
 use model::allowed::{Allowed, Options, Question, undefined_calls};
 use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
@@ -237,7 +237,8 @@ fn what_comes_after_a_cut_is_not_forbidden() {
         compare(&test, &models, true, &mut Counts { states: STATES, ..Counts::default() })
             .unwrap_or_else(|error| panic!("{body}\n{error}"));
         // A value that the bound leaves out is unknown, not forbidden.
-        let explained = explain(&question, &Options::default(), &[(0, Value::Int(99))]).unwrap();
+        let asked = Asked::values(&question.test.observables, [(0, Value::Int(99))]);
+        let explained = explain(&question, &Options::default(), &asked).unwrap();
         let is_unknown = matches!(explained.reason, Reason::Unknown(_));
         assert_eq!(is_unknown, !complete, "{body}");
     }

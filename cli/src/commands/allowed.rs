@@ -352,8 +352,9 @@ fn witnesses(
         .map_err(|errors| problems(&shared(), errors))?;
     let mut witnesses = Vec::new();
     for outcome in &result.outcomes {
-        let wanted: Vec<_> = outcome.iter().copied().enumerate().collect();
-        let explanation = explain(&question, &request.options(), &wanted)
+        let values = outcome.iter().copied().enumerate();
+        let asked = lang::outcome::Asked::values(&question.test.observables, values);
+        let explanation = explain(&question, &request.options(), &asked)
             .map_err(|errors| problems(&shared(), errors))?;
         witnesses.push(Witness { text: explanation.text(source), json: explanation.json(source) });
     }

@@ -1,6 +1,6 @@
 //! `litmus explain`.
 
-mod outcome;
+mod subject;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use lang::Test;
 use lang::diagnostic::Diagnostic;
+use lang::outcome::Asked;
 use lang::source::Source;
 use model::allowed::{LIMIT, Question};
 use model::explain::{Explanation, Reason, explain};
@@ -17,11 +18,11 @@ use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{Input, load_test};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
-use crate::models::LoadedModel;
 use crate::options::{Format, FormatOption, SolverOptions, choose_models, show_problems};
 use crate::output;
-use crate::problem::problems;
+use crate::problem::{Problem, problems};
 use crate::terminal::Terminal;
+use subject::Subject;
 
 /// Show an execution with an outcome, or the cycle that forbids it
 #[derive(Args)]
@@ -29,10 +30,11 @@ pub struct Arguments {
     /// The test, or - for standard input
     #[arg(value_name = "FILE")]
     path: PathBuf,
-    /// The outcome, or a part of it: 'a=1, b=0' or '(a, b) = (1, 0)'
+    /// What to explain, as verdicts are written: 'a=1, b=0', '(a, b) = (1, 0)', 'a != b or x % 2 = 1'. By default, the verdicts
+    /// of the file that do not hold; where all hold, all of them
     #[arg(long, value_name = "OUTCOME")]
-    outcome: String,
-    /// The model; the first that the test's header names by default
+    outcome: Option<String>,
+    /// The model. By default, the first that the test's header names; for verdicts that do not hold, all of them
     #[arg(long, value_name = "NAME|FILE.cat")]
     model: Option<String>,
     #[command(flatten)]
@@ -54,12 +56,17 @@ pub struct Arguments {
     format: FormatOption,
 }
 
+impl Arguments {
+    /// How many pictures go to standard output.
+    fn drawn_to_stdout(&self) -> usize {
+        let drawings = [&self.svg, &self.tikz, &self.dot].into_iter().flatten();
+        drawings.filter(|path| path.as_os_str() == "-").count()
+    }
+}
+
 /// Explains.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let drawings = [&arguments.svg, &arguments.tikz, &arguments.dot];
-    let is_stdout =
-        |path: &&&Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str() == "-");
-    if drawings.iter().filter(is_stdout).count() > 1 {
+    if arguments.drawn_to_stdout() > 1 {
         return terminal
             .usage_error("only one of --svg, --tikz and --dot can be written to standard output");
     }
@@ -79,20 +86,55 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     };
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
+    let asked = match arguments.outcome.as_deref().map(|text| ask(text, &mut test)).transpose() {
+        Ok(asked) => asked,
+        Err(problems) => {
+            show_problems(&problems, terminal);
+            return Exit::Usage;
+        }
+    };
     if arguments.inline.inline {
         let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, &models, &request);
         show_problems(&wrong, terminal);
         let Some(inlined) = inlined else { return Exit::BadInput };
         test = inlined;
     }
-    let model = match models.of_test(&test, &source) {
-        Ok(models) => models.into_iter().next(),
+    let models = match models.of_test(&test, &source) {
+        Ok(models) => models,
         Err(errors) => return refuse(&source, errors, terminal),
     };
-    let Some(model) = model else {
-        return refuse(&source, Vec::new(), terminal);
+    let Some(first) = models.first() else { return refuse(&source, Vec::new(), terminal) };
+    let subjects = match asked {
+        Some(asked) => Ok(vec![Subject { model: Arc::clone(first), asked, verdict: None }]),
+        None => subject::of_verdicts(&test, &source, &models, &request),
     };
-    explain_under(arguments, &request, &test, &source, &model, terminal)
+    let subjects = match subjects {
+        Ok(subjects) => subjects,
+        Err(errors) => return refuse(&source, errors, terminal),
+    };
+    if subjects.is_empty() {
+        return terminal.usage_error(
+            "no verdict of the file speaks of the model: say what to explain with --outcome",
+        );
+    }
+    let others: Vec<&str> = models[1..].iter().map(|model| model.name()).collect();
+    if !others.is_empty() && subjects.iter().all(|subject| !subject.is_wrong()) {
+        let (name, others) = (first.name(), others.join(", "));
+        terminal.note(&format!("explained under {name}; the test also names {others}"));
+    }
+    let mut told = Told { arguments, source: &source, count: 0, is_drawn: false };
+    let mut exit = Exit::Fine;
+    for subject in &subjects {
+        exit.raise(explain_one(&mut told, subject, &request, &test, terminal));
+    }
+    told.end(terminal);
+    exit
+}
+
+/// The outcome of the command line, as the test means it.
+fn ask(text: &str, test: &mut Test) -> Result<Asked, Vec<Problem>> {
+    let source = Arc::new(Source::new("--outcome", text));
+    lang::litmus::ask(&source, test).map_err(|errors| problems(&source, errors))
 }
 
 fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal) -> Exit {
@@ -106,80 +148,101 @@ fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal
     exit
 }
 
-fn explain_under(
-    arguments: &Arguments,
+fn explain_one(
+    told: &mut Told<'_>,
+    subject: &Subject,
     request: &Request,
     test: &Test,
-    source: &Arc<Source>,
-    model: &LoadedModel,
     terminal: &mut Terminal,
 ) -> Exit {
-    let wanted = match outcome::parse(&arguments.outcome, test) {
-        Ok(wanted) => wanted,
-        Err(message) => return terminal.usage_error(&message),
-    };
-    let libraries = request.libraries();
-    let question = match Question::new(test, model.model(), libraries, request.loops) {
+    let (model, source) = (subject.model.model(), told.source);
+    let question = match Question::new(test, model, request.libraries(), request.loops) {
         Ok(question) => question,
         Err(errors) => return refuse(source, errors, terminal),
     };
-    let explanation = match explain(&question, &request.options(), &wanted) {
+    let explanation = match explain(&question, &request.options(), &subject.asked) {
         Ok(explanation) => explanation,
         Err(errors) => return refuse(source, errors, terminal),
     };
-    if arguments.model.is_none() && test.models.len() > 1 {
-        let others = test.models[1..].join(", ");
-        terminal.note(&format!("explained under {}; the test also names {others}", model.name()));
+    if !subject.is_told(&explanation.reason) {
+        return Exit::Fine;
     }
     let mut exit = match explanation.reason {
         Reason::Unknown(_) => Exit::Unknown,
         _ => Exit::Fine,
     };
-    exit.raise(show(arguments, &explanation, source, terminal));
+    exit.raise(told.draw(&explanation, terminal));
+    told.tell(subject, &explanation, terminal);
     exit
 }
 
-fn show(
-    arguments: &Arguments,
-    explanation: &Explanation<'_>,
-    source: &Source,
-    terminal: &mut Terminal,
-) -> Exit {
-    let mut exit = Exit::Fine;
-    let mut is_text_wanted = true;
-    type Draw<'q> = fn(&Explanation<'q>, &Source) -> Option<String>;
-    let drawings: [(&Option<PathBuf>, Draw<'_>); 3] = [
-        (&arguments.svg, Explanation::svg),
-        (&arguments.tikz, Explanation::tikz),
-        (&arguments.dot, Explanation::dot),
-    ];
-    for (path, draw) in drawings {
-        let Some(path) = path else { continue };
-        let Some(drawing) = draw(explanation, source) else {
-            terminal.note("there is no execution to draw");
-            continue;
-        };
-        if path.as_os_str() == "-" {
-            is_text_wanted = false;
-            terminal.out(&drawing);
-        } else {
-            exit.raise(output::write(path, &drawing, terminal));
+/// What is shown of explanations, one after the other.
+struct Told<'a> {
+    arguments: &'a Arguments,
+    source: &'a Arc<Source>,
+    count: usize,
+    is_drawn: bool,
+}
+
+impl Told<'_> {
+    /// Draws the first that can be drawn.
+    fn draw(&mut self, explanation: &Explanation<'_>, terminal: &mut Terminal) -> Exit {
+        let mut exit = Exit::Fine;
+        type Draw<'q> = fn(&Explanation<'q>, &Source) -> Option<String>;
+        let Arguments { svg, tikz, dot, .. } = self.arguments;
+        let drawings: [(&Option<PathBuf>, Draw<'_>); 3] =
+            [(svg, Explanation::svg), (tikz, Explanation::tikz), (dot, Explanation::dot)];
+        let is_drawn = self.is_drawn;
+        for (path, draw) in drawings {
+            let Some(path) = path.as_ref().filter(|_| !is_drawn) else { continue };
+            let Some(drawing) = draw(explanation, self.source) else { continue };
+            self.is_drawn = true;
+            if path.as_os_str() == "-" {
+                terminal.out(&drawing);
+            } else {
+                exit.raise(output::write(path, &drawing, terminal));
+            }
         }
+        exit
     }
-    if is_text_wanted {
-        let text = match arguments.format.format {
-            Format::Table => explanation.text(source),
+
+    fn tell(&mut self, subject: &Subject, explanation: &Explanation<'_>, terminal: &mut Terminal) {
+        self.count += 1;
+        if self.arguments.drawn_to_stdout() > 0 {
+            return;
+        }
+        let text = match self.arguments.format.format {
+            Format::Table => {
+                let gap = if self.count > 1 { "\n" } else { "" };
+                let head = subject.head().map(|head| format!("{gap}{head}\n"));
+                head.unwrap_or_default() + &explanation.text(self.source)
+            }
             Format::Json => {
-                let mut json = json!({ "schema": "litmus-explain/1", "file": source.name });
+                let mut json = json!({ "schema": "litmus-explain/1", "file": self.source.name });
                 if let (Some(json), serde_json::Value::Object(more)) =
-                    (json.as_object_mut(), explanation.json(source))
+                    (json.as_object_mut(), explanation.json(self.source))
                 {
                     json.extend(more);
+                    json.extend(subject.json().map(|verdict| ("of".to_owned(), verdict)));
                 }
                 format!("{json}\n")
             }
         };
         terminal.out(&text);
     }
-    exit
+
+    /// Says what of the explanations is not in the picture.
+    fn end(&self, terminal: &mut Terminal) {
+        let Arguments { svg, tikz, dot, .. } = self.arguments;
+        if svg.is_some() || tikz.is_some() || dot.is_some() {
+            if !self.is_drawn {
+                terminal.note("there is no execution to draw");
+            } else if self.count > 1 {
+                terminal.note(&format!(
+                    "the picture is of the first of {} explanations; --outcome picks another",
+                    self.count
+                ));
+            }
+        }
+    }
 }

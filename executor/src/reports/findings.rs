@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use lang::outcome::Outcome;
+use lang::outcome::{Asked, Outcome};
 use model::allowed::Question;
 use model::explain::{EndWords, Reason, StepWords, explain};
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ use super::commands::{command, quote};
 use super::compare::{KnownViolation, identity};
 use super::data::{CycleEnd, CycleStep, Finding, Nature};
 use super::judging::asking::is_impossible;
-use super::judging::{By, Judged, JudgedRecord, outcome_text, wanted};
+use super::judging::{By, Judged, JudgedRecord, outcome_text};
 use super::statistics::rate;
 use super::variants::search::allows;
 use super::{Request, Source};
@@ -195,7 +195,8 @@ fn explained(
     let options = (request.options)();
     let question =
         Question::new(&test.test, &by.judge.model, test.libraries, options.loop_bound).ok()?;
-    let explanation = explain(&question, &options, &wanted(&found.outcome)).ok()?;
+    let asked = Asked::outcome(&question.test.observables, &found.outcome);
+    let explanation = explain(&question, &options, &asked).ok()?;
     let model = &by.judge.identity.name;
     let chain = explanation.chain(&test.source);
     let (axiom, why) = match &explanation.reason {

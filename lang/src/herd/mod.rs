@@ -18,6 +18,7 @@ use crate::litmus::ast::File;
 use crate::litmus::{self, Sink};
 use crate::source::Source;
 
+pub use lower::shown_name;
 pub use registers::Architecture;
 pub use write::{MARK, Written, write};
 
@@ -80,7 +81,7 @@ pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
     diagnostics.extend(more.into_iter().filter(Diagnostic::is_error));
     if let Some(test) = &mut test {
         for observable in &mut test.observables {
-            observable.name = lower::shown_name(&observable.name);
+            observable.name = shown_name(&observable.name);
         }
         for expectation in &mut test.expectations {
             let text = source.text.get(expectation.span.range()).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Tree to [`Test`]: every name gets its meaning, every access its home.
 
 mod access;
+mod asked;
 mod calls;
 mod corerma;
 mod declarations;
@@ -23,6 +24,7 @@ use crate::source::{Source, Span};
 use super::Sink;
 use super::ast::{File, HeaderKind, Name, Number, Place};
 
+pub use asked::asked;
 pub use names::assigned;
 
 /// What a name means; one name means one thing in the whole file.
@@ -53,7 +55,22 @@ struct Checker<'a> {
     reported: HashSet<(&'static str, String)>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
+    fn new(file: &'a File, sink: &'a mut Sink) -> Self {
+        Self {
+            file,
+            sink,
+            program: Program::default(),
+            meanings: HashMap::new(),
+            work_ids: HashMap::new(),
+            unnamed: 0,
+            introduced: HashMap::new(),
+            clashing: HashSet::new(),
+            used: HashSet::new(),
+            reported: HashSet::new(),
+        }
+    }
+
     fn error(&mut self, code: &'static str, place: Place, message: String, help: String) {
         let error = Diagnostic::error(code, place.span, message);
         self.sink.push(if help.is_empty() { error } else { error.help(help) });
@@ -148,18 +165,7 @@ impl Checker<'_> {
 
 /// Checks a file.
 pub fn file(file: &File, source: &Source, sink: &mut Sink) -> Option<Test> {
-    let mut checker = Checker {
-        file,
-        sink,
-        program: Program::default(),
-        meanings: HashMap::new(),
-        work_ids: HashMap::new(),
-        unnamed: 0,
-        introduced: HashMap::new(),
-        clashing: HashSet::new(),
-        used: HashSet::new(),
-        reported: HashSet::new(),
-    };
+    let mut checker = Checker::new(file, sink);
     let mut test = header(&mut checker, source);
     declarations::declare(&mut checker);
     names::introduce(&mut checker);

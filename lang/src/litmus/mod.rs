@@ -15,6 +15,7 @@ mod text;
 use crate::Test;
 use crate::diagnostic::{Diagnostic, has_errors, nearest};
 use crate::herd;
+use crate::outcome::Asked;
 use crate::source::{Source, Span};
 
 pub use parse::{LITMUS_MAX_NESTING as MAX_NESTING, complete};
@@ -89,6 +90,18 @@ pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
     let (test, more) = check(&file, source);
     diagnostics.extend(more);
     (test, diagnostics)
+}
+
+/// Reads what is asked about a test in the language of verdicts: conditions that all hold. What the test's outcomes do not
+/// show yet, they show from now on, behind all else.
+///
+/// # Errors
+/// What is wrong with the text, with places in it.
+pub fn ask(source: &Source, test: &mut Test) -> Result<Asked, Vec<Diagnostic>> {
+    let mut sink = Sink::default();
+    let asked = parse::asked(source, &mut sink).filter(|_| !sink.has_errors());
+    let asked = asked.and_then(|question| check::asked(question, test, &mut sink));
+    asked.ok_or_else(|| sink.finish())
 }
 
 /// The file in its one normal form, which `litmus fmt` writes. Nothing but places is lost by it.

@@ -14,7 +14,7 @@ use crate::Dialect;
 use super::ast::{Cells, Comment, File, Form, HeaderKind, Name};
 use super::models::{model_as_written, quote};
 
-pub use claims::verdict_text;
+pub use claims::{claim, verdict_text};
 
 /// A line of output and the line of the text that it comes from.
 struct Line {

@@ -1,6 +1,7 @@
 //! Tests of the litmus language.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod asked;
 mod diagnostics;
 mod documentation;
 mod fuzz;

@@ -26,6 +26,7 @@ impl Explanation<'_> {
             Reason::Unknown(why) => json!({ "verdict": "unknown", "reason": why }),
             Reason::Broken(broken) => self.broken_json(source, broken),
         };
+        value["asked"] = json!(self.asked.text);
         value["test"] = json!(self.question.test.name);
         value["model"] = json!(self.question.model.name);
         if let Reason::Witness(execution) | Reason::Broken(Broken { execution, .. }) = &self.reason

@@ -20,7 +20,8 @@ impl Explanation<'_> {
             Reason::Broken(broken) => self.broken(source, broken, &mut out),
             Reason::NoCandidate(_) => writeln!(
                 out,
-                "forbidden: no execution of the program gives these values, whatever the memory model"
+                "forbidden: no execution of the program gives {}, whatever the memory model",
+                self.asked.text
             ),
             Reason::Misused(misuse) => {
                 let line = source.line_column(misuse.span.start).0;
@@ -28,17 +29,18 @@ impl Explanation<'_> {
                 let help = misuse.help.as_deref().unwrap_or_default();
                 writeln!(
                     out,
-                    "excluded: {}\n  (line {line}: `{statement}`)\n{help}",
-                    misuse.message
+                    "excluded: {}\n\n{}\n  (line {line}: `{statement}`)\n{help}",
+                    self.asked.text, misuse.message
                 )
             }
             Reason::Proved(_) => writeln!(
                 out,
-                "forbidden under {}: the solver proved it; no execution that would show it was found in time",
-                self.question.model.name
+                "forbidden under {}: {}\n\nThe solver proved it. No execution that would show it was found in time.",
+                self.question.model.name, self.asked.text
             ),
             Reason::Unknown(why) => {
-                writeln!(out, "unknown under {}: {why}", self.question.model.name)
+                let (model, asked) = (&self.question.model.name, &self.asked.text);
+                writeln!(out, "unknown under {model}: {asked}\n\nNot known, because {why}.")
             }
         };
         out
@@ -56,6 +58,14 @@ impl Explanation<'_> {
         pairs.collect::<Vec<_>>().join(", ")
     }
 
+    /// The outcome of an execution, where more was left open.
+    fn example(&self, execution: &Execution) -> Option<String> {
+        let fixed = self.asked.condition.fixed();
+        let shown = execution.outcome.0.iter().copied();
+        let is_open = shown.enumerate().any(|value| !fixed.contains(&value));
+        is_open.then(|| self.outcome(execution))
+    }
+
     fn witness(
         &self,
         source: &Source,
@@ -63,7 +73,9 @@ impl Explanation<'_> {
         out: &mut String,
     ) -> std::fmt::Result {
         let model = &self.question.model.name;
-        writeln!(out, "allowed under {model}: {}\n", self.outcome(execution))?;
+        let example = self.example(execution).map(|outcome| format!("\nfor example: {outcome}"));
+        let example = example.unwrap_or_default();
+        writeln!(out, "allowed under {model}: {}{example}\n", self.asked.text)?;
         if let Some(weakness) = self.weakness() {
             self.weak(source, execution, &weakness, out)?;
         }
@@ -125,14 +137,20 @@ impl Explanation<'_> {
     fn broken(&self, source: &Source, broken: &Broken, out: &mut String) -> std::fmt::Result {
         let model = &self.question.model.name;
         let execution = &broken.execution;
-        writeln!(out, "forbidden under {model}: {}\n", self.outcome(execution))?;
+        writeln!(out, "forbidden under {model}: {}\n", self.asked.text)?;
         writeln!(out, "The solver proved that no consistent execution gives this outcome.")?;
         let Some(chain) = self.chain(source) else { return Ok(()) };
         let (axiom, by) = (&chain.axiom, chain.shape.words());
+        let shows = self.example(execution).map(|outcome| format!(", with {outcome},"));
+        let shows = shows.unwrap_or_default();
         if broken.is_about_undefined() {
-            writeln!(out, "In the nearest execution, ⊤ is not where the model says, `{axiom}`:")?;
+            let shows = shows.trim_end_matches(',');
+            writeln!(
+                out,
+                "In the nearest execution{shows}, ⊤ is not where the model says, `{axiom}`:"
+            )?;
         } else {
-            writeln!(out, "The nearest execution breaks the axiom `{axiom}`, by {by}:")?;
+            writeln!(out, "The nearest execution{shows} breaks the axiom `{axiom}`, by {by}:")?;
         }
         if let Some(says) = &chain.says {
             writeln!(out, "\n  \"{says}\"")?;

@@ -96,7 +96,9 @@ impl Refinement {
     ) -> Result<Answer, String> {
         let options = asked.options;
         let (test, source, shown) = self.with_verdict(asked.client, outcome)?;
-        let wanted = wanted(&test, &shown);
+        let index = |name: &str| test.observables.iter().position(|o| o.name == name);
+        let values = shown.iter().filter_map(|(name, value)| Some((index(name)?, *value)));
+        let wanted = lang::outcome::Asked::values(&test.observables, values);
         let first = |errors: Vec<Diagnostic>| message(&errors);
         let bound = options.loop_bound;
         let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
@@ -132,11 +134,6 @@ impl Refinement {
 }
 
 type WithVerdict = (Test, Source, Vec<(String, Value)>);
-
-fn wanted(test: &Test, shown: &[(String, Value)]) -> Vec<(usize, Value)> {
-    let index = |name: &str| test.observables.iter().position(|o| o.name == name);
-    shown.iter().filter_map(|(name, value)| Some((index(name)?, *value))).collect()
-}
 
 /// Steps of the machine, one on a line.
 pub(super) fn numbered(steps: &[String]) -> String {

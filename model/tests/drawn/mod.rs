@@ -1,7 +1,5 @@
 //! Whether a drawing can be read: nothing covers what it does not belong to.
 
-use lang::outcome::{Condition, Operand, Value};
-use lang::program::BinaryOp;
 use model::explain::{Area, Drawing};
 
 /// What of a drawing cannot be read.
@@ -69,18 +67,4 @@ fn runs_along(one: &model::explain::DrawnArrow, other: &model::explain::DrawnArr
     };
     let near = one.iter().filter(|point| is_near(point)).count();
     near * 2 > one.len().min(other.len())
-}
-
-/// The values that a condition asks for, if it is a conjunction of equations.
-pub fn equalities(condition: &Condition) -> Option<Vec<(usize, Value)>> {
-    match condition {
-        Condition::And(all) => {
-            let parts: Option<Vec<_>> = all.iter().map(equalities).collect();
-            Some(parts?.concat())
-        }
-        Condition::Compare(BinaryOp::Equal, Operand::Observable(index), Operand::Value(value)) => {
-            Some(vec![(*index, *value)])
-        }
-        _ => None,
-    }
 }

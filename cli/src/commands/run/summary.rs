@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use executor::judge::Judgement;
 use executor::reports::data::{Forbids, Verdict};
-use executor::reports::judging::{outcome_text, wanted};
+use executor::reports::judging::outcome_text;
 use lang::Test;
-use lang::outcome::Outcome;
+use lang::outcome::{Asked, Outcome};
 use lang::source::Source;
 use model::allowed::Question;
 use model::explain::explain;
@@ -224,7 +224,8 @@ fn cycle(
     let question =
         Question::new(&evidence.test, evidence.model.model(), request.libraries(), request.loops)
             .ok()?;
-    let explanation = explain(&question, &request.options(), &wanted(outcome)).ok()?;
+    let asked = Asked::outcome(&question.test.observables, outcome);
+    let explanation = explain(&question, &request.options(), &asked).ok()?;
     let chain = explanation.chain(&evidence.source)?;
     let mut words = Vec::new();
     for step in &chain.steps {

@@ -85,6 +85,35 @@ pub enum Claim {
     Not(Box<Claim>),
 }
 
+impl Claim {
+    /// Calls a function for each name in it.
+    pub fn each_name(&mut self, visit: &mut impl FnMut(&mut Observed)) {
+        match self {
+            Self::Truth(_) => {}
+            Self::Compare { left, right, .. } => {
+                left.iter_mut().chain(right).for_each(|atom| atom.each_name(visit));
+            }
+            Self::And(all) | Self::Or(all) => {
+                all.iter_mut().for_each(|inner| inner.each_name(visit))
+            }
+            Self::Not(inner) => inner.each_name(visit),
+        }
+    }
+}
+
+impl Atom {
+    fn each_name(&mut self, visit: &mut impl FnMut(&mut Observed)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Observed(observed) => visit(observed),
+            Self::Binary(_, left, right) => {
+                left.each_name(visit);
+                right.each_name(visit);
+            }
+        }
+    }
+}
+
 /// One side of a comparison, or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Atom {

@@ -12,8 +12,7 @@ use super::{Checker, Meaning, mixed};
 
 /// Fills in observables and expectations.
 pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
-    let words = mixed::of_registers(&checker.program);
-    let mut list = List { checker, observables: Vec::new(), indices: HashMap::new(), words };
+    let mut list = List::new(checker, Vec::new());
     let file = list.checker.file;
     let mut observes = false;
     for line in &file.results {
@@ -74,15 +73,24 @@ fn listed(checker: &mut Checker<'_>, test: &Test, name: &ast::Name) {
     checker.error("unlisted-model", name.place, message, help);
 }
 
-struct List<'c, 'a> {
+/// What outcomes show, and the names that verdicts give it.
+pub struct List<'c, 'a> {
     checker: &'c mut Checker<'a>,
-    observables: Vec<Observable>,
+    /// What outcomes show so far.
+    pub observables: Vec<Observable>,
     indices: HashMap<Observed, usize>,
     /// Registers whose values have several words.
     words: HashMap<RegisterId, u32>,
 }
 
-impl List<'_, '_> {
+impl<'c, 'a> List<'c, 'a> {
+    /// A list that goes on from what outcomes show already.
+    pub fn new(checker: &'c mut Checker<'a>, observables: Vec<Observable>) -> Self {
+        let words = mixed::of_registers(&checker.program);
+        let indices = observables.iter().enumerate().map(|(index, shown)| (shown.what, index));
+        Self { indices: indices.collect(), checker, observables, words }
+    }
+
     fn add(&mut self, name: String, what: Observed) -> usize {
         let next = self.observables.len();
         let index = *self.indices.entry(what).or_insert(next);
@@ -265,7 +273,7 @@ impl List<'_, '_> {
     }
 
     /// Conditions; every unknown name in them is reported.
-    fn conditions(&mut self, claims: &[ast::Claim]) -> Option<Vec<Condition>> {
+    pub fn conditions(&mut self, claims: &[ast::Claim]) -> Option<Vec<Condition>> {
         let all: Vec<_> = claims.iter().map(|claim| self.condition(claim)).collect();
         all.into_iter().collect()
     }

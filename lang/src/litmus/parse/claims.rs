@@ -48,6 +48,24 @@ pub fn result_line(context: &mut Context<'_>, line: Span) -> Option<ResultKind> 
     Some(ResultKind::Verdicts(model, verdicts))
 }
 
+/// What is asked: conditions that all hold.
+pub fn asked(context: &mut Context<'_>, line: Span) -> Option<Vec<Claim>> {
+    let piece = Piece::of(context.text, line);
+    let mut claims = Vec::new();
+    for pair in context.read(Rule::asked_line, &piece)? {
+        match pair.as_rule() {
+            Rule::claim => claims.push(claim(context, &piece, pair)?),
+            Rule::quantified => match marked(context, &piece, pair)?.0 {
+                VerdictKind::Always(claim) => claims.push(Claim::Not(Box::new(claim))),
+                VerdictKind::Allowed(claim) | VerdictKind::Forbidden(claim) => claims.push(claim),
+                VerdictKind::Exactly { .. } => {}
+            },
+            _ => {}
+        }
+    }
+    Some(claims)
+}
+
 fn prefix(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Name> {
     let label = pair.into_inner().next()?;
     Some(context.name(piece, &label))

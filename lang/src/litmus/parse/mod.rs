@@ -29,7 +29,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
 
 use super::Sink;
-use super::ast::{File, Form, Name, Number, Place, ResultLine};
+use super::ast::{Claim, File, Form, Name, Number, Place, ResultLine};
 use super::text::{self, Text};
 
 mod grammar {
@@ -41,6 +41,8 @@ mod grammar {
     pub struct LitmusGrammar;
 }
 use grammar::{LitmusGrammar, Rule};
+
+pub use owners::check_owners;
 
 /// How deep parentheses, braces and negations may be nested.
 pub const LITMUS_MAX_NESTING: usize = 64;
@@ -218,23 +220,51 @@ impl Context<'_> {
     }
 }
 
+impl<'a> Context<'a> {
+    fn new(text: &'a Text, sink: &'a mut Sink) -> Self {
+        Self {
+            text,
+            sink,
+            dialect: Dialect::default(),
+            operators: 0,
+            ragged: false,
+            has_other_classes: false,
+            other_objects: Vec::new(),
+            lock_classes: Vec::new(),
+            declared: HashSet::new(),
+            unknown: HashSet::new(),
+            first_label: None,
+            owned: Vec::new(),
+        }
+    }
+}
+
+/// What is asked about a test.
+pub struct Question {
+    /// Conditions that all hold.
+    pub claims: Vec<Claim>,
+    /// Registers that they name with their thread.
+    pub owned: Vec<(Number, Name)>,
+}
+
+/// Reads what is asked about a test.
+pub fn asked(source: &Source, sink: &mut Sink) -> Option<Question> {
+    let text = text::scan(source, sink)?;
+    let line = text.trim(Span::new(0, text.masked.len()));
+    if line.start == line.end {
+        let message = "expected an outcome such as `a = 1, b = 0`, found nothing";
+        sink.push(Diagnostic::error("syntax", line, message));
+        return None;
+    }
+    let mut context = Context::new(&text, sink);
+    let claims = claims::asked(&mut context, line)?;
+    Some(Question { claims, owned: context.owned })
+}
+
 /// Reads a file. The tree is only of use if there is no error.
 pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
     let text = text::scan(source, sink)?;
-    let mut context = Context {
-        text: &text,
-        sink,
-        dialect: Dialect::default(),
-        operators: 0,
-        ragged: false,
-        has_other_classes: false,
-        other_objects: Vec::new(),
-        lock_classes: Vec::new(),
-        declared: HashSet::new(),
-        unknown: HashSet::new(),
-        first_label: None,
-        owned: Vec::new(),
-    };
+    let mut context = Context::new(&text, sink);
     let sections = sections::find(&mut context)?;
     let mut file = File { rule: sections.rule, form: sections.form, ..File::default() };
     file.name = header::name(&mut context, sections.name);

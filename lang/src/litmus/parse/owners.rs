@@ -3,12 +3,13 @@
 //! A name belongs to one thread of a file, so `r` says as much. The thread is looked at here, where it is still known,
 //! and is not kept. Threads count from 1, or from 0 if that is so of all that the file names.
 
-use super::super::ast::{File, Name};
+use super::super::Sink;
+use super::super::ast::{File, Name, Number};
 use super::super::check::assigned;
 use super::Context;
 use crate::diagnostic::Diagnostic;
 
-/// Reports each register that is named with a thread that does not own it.
+/// Reports each register of a file that is named with a thread that does not own it.
 pub fn check(context: &mut Context<'_>, file: &File) {
     let owned = std::mem::take(&mut context.owned);
     if owned.is_empty() {
@@ -16,16 +17,24 @@ pub fn check(context: &mut Context<'_>, file: &File) {
     }
     let owners = assigned(file);
     // What no thread assigns is an error of its own, or a location.
-    let owner = |name: &Name| owners.get(name.text.as_str()).copied();
+    check_owners(context.sink, &owned, |name| owners.get(name.text.as_str()).copied());
+}
+
+/// The same, with the index of the thread that owns a name.
+pub fn check_owners(
+    sink: &mut Sink,
+    owned: &[(Number, Name)],
+    owner: impl Fn(&Name) -> Option<usize>,
+) {
     let known = || owned.iter().filter_map(|(number, name)| Some((number, owner(name)?)));
     let from_1 = known().all(|(number, owner)| number.value == owner as u64 + 1);
     let from_0 = !from_1 && known().all(|(number, owner)| number.value == owner as u64);
-    for (number, name) in &owned {
+    for (number, name) in owned {
         let place = number.place.span.to(name.place.span);
         let Some(owner) = owner(name) else {
             let message = format!("expected a register of a thread, found `{}`", name.text);
             let error = Diagnostic::error("wrong-thread", place, message);
-            context.sink.push(error.help(format!("a location is written `{}`", name.text)));
+            sink.push(error.help(format!("a location is written `{}`", name.text)));
             continue;
         };
         if number.value != owner as u64 + u64::from(!from_0) {
@@ -33,7 +42,7 @@ pub fn check(context: &mut Context<'_>, file: &File) {
             let error = Diagnostic::error("wrong-thread", number.place.span, message);
             let help =
                 format!("write `{0}` or `{1}:{0}`; threads count from 1", name.text, owner + 1);
-            context.sink.push(error.help(help));
+            sink.push(error.help(help));
         }
     }
 }

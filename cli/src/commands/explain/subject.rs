@@ -1,0 +1,137 @@
+//! What is explained: the outcome of the command line, or what verdicts of the file speak of.
+
+use std::sync::Arc;
+
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::outcome::{Asked, Claim, Expectation};
+use lang::source::Source;
+use model::allowed::Question;
+use model::explain::Reason;
+use model::verdict::{self, Checked};
+use serde_json::{Value as Json, json};
+
+use crate::engine::Request;
+use crate::models::LoadedModel;
+
+/// Outcomes under a model.
+pub struct Subject {
+    /// The model.
+    pub model: Arc<LoadedModel>,
+    /// The outcomes.
+    pub asked: Asked,
+    /// The verdict that speaks of them, if one does.
+    pub verdict: Option<OfVerdict>,
+}
+
+/// A verdict, and what became of it.
+#[derive(Clone)]
+pub struct OfVerdict {
+    line: usize,
+    /// As it stands in the file.
+    text: String,
+    /// Whether it holds; `None` if that is unknown.
+    holds: Option<bool>,
+    is_question: bool,
+    /// Whether it expects the outcomes to be allowed.
+    is_allowed: bool,
+}
+
+impl Subject {
+    /// Whether an answer says something: where a verdict does not hold, what contradicts it does.
+    pub fn is_told(&self, reason: &Reason) -> bool {
+        let Some(verdict) = &self.verdict else { return true };
+        match reason {
+            _ if !self.is_wrong() => true,
+            Reason::Unknown(_) => true,
+            Reason::Witness(_) => !verdict.is_allowed,
+            _ => verdict.is_allowed,
+        }
+    }
+
+    /// Whether it comes from a verdict that does not hold.
+    pub fn is_wrong(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| verdict.holds == Some(false))
+    }
+
+    /// The line above its explanation.
+    pub fn head(&self) -> Option<String> {
+        let OfVerdict { line, text, holds, is_question, .. } = self.verdict.as_ref()?;
+        let is_so = match holds {
+            _ if *is_question => "is asked of",
+            Some(true) => "holds under",
+            Some(false) => "does not hold under",
+            None => "is not known to hold under",
+        };
+        Some(format!("line {line}: `{text}` {is_so} {}\n", self.model.name()))
+    }
+
+    /// The verdict as JSON.
+    pub fn json(&self) -> Option<Json> {
+        let OfVerdict { line, text, holds, .. } = self.verdict.as_ref()?;
+        Some(json!({ "line": line, "text": text, "holds": holds }))
+    }
+}
+
+/// What verdicts speak of: those that do not hold under one of the models; or else those that nobody knows to hold; or else all
+/// that speak of the first model.
+///
+/// # Errors
+/// What is wrong with asking a model about the test.
+pub fn of_verdicts(
+    test: &Test,
+    source: &Source,
+    models: &[Arc<LoadedModel>],
+    request: &Request,
+) -> Result<Vec<Subject>, Vec<Diagnostic>> {
+    let (mut wrong, mut unknown, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    for model in models {
+        let own = (model.name(), model.is_own);
+        let is_meant = |claim: &&Expectation| verdict::applies(test, claim, own.0, own.1);
+        let claims: Vec<&Expectation> = test.expectations.iter().filter(is_meant).collect();
+        if claims.is_empty() {
+            continue;
+        }
+        let question = Question::new(test, model.model(), request.libraries(), request.loops)?;
+        let checked = verdict::ask(&question, own, &request.options())?;
+        let is_first = first.is_empty();
+        for (claim, checked) in claims.into_iter().zip(checked) {
+            let found = || subjects(claim, &checked, (test, source), model);
+            match checked.holds() {
+                Some(false) => wrong.extend(found()),
+                None => unknown.extend(found()),
+                Some(true) => {}
+            }
+            if is_first {
+                first.extend(found());
+            }
+        }
+    }
+    Ok([wrong, unknown, first].into_iter().find(|all| !all.is_empty()).unwrap_or_default())
+}
+
+fn subjects(
+    claim: &Expectation,
+    checked: &Checked,
+    (test, source): (&Test, &Source),
+    model: &Arc<LoadedModel>,
+) -> Vec<Subject> {
+    let text = source.text.get(claim.span.range()).unwrap_or_default();
+    let holds = checked.holds();
+    // That listed outcomes are allowed is what the verdict says already.
+    let is_list = matches!(claim.claim, Claim::Exactly { .. }) && holds != Some(false);
+    let all = verdict::asked(claim, &test.observables).into_iter();
+    let all = all.take(if is_list { 1 } else { usize::MAX });
+    let subject = |(asked, is_allowed)| Subject {
+        model: Arc::clone(model),
+        asked,
+        verdict: Some(OfVerdict {
+            line: source.line_column(claim.span.start).0,
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            holds,
+            is_question: claim.is_question,
+            is_allowed,
+        }),
+    };
+    all.map(subject).collect()
+}
