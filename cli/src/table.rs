@@ -99,17 +99,11 @@ pub fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// `a = 1, b = 0`.
-pub fn assignments<'a>(
-    names: impl IntoIterator<Item = &'a str>,
-    values: &[Value],
-    separator: &str,
-) -> String {
-    let pairs = names.into_iter().zip(values).map(|(name, value)| match separator {
-        "=" => format!("{name}={value}"),
-        _ => format!("{name} {separator} {value}"),
-    });
-    pairs.collect::<Vec<_>>().join(if separator == "=" { "," } else { ", " })
+/// `a=1,b=0`, as `litmus explain` takes it.
+pub fn assignments(shown: &[Observable], values: &[Value]) -> String {
+    let pairs = shown.iter().zip(values);
+    let pairs = pairs.map(|(shown, value)| format!("{}={}", shown.name, shown.show(*value)));
+    pairs.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub enum Value {
     Undefined,
 }
 
+/// The smallest number that is shown as a negative one, -2^31.
+const SMALLEST: u64 = (i32::MIN as i64) as u64;
+
 impl Value {
     /// The value that a word stands for.
     pub fn of_word(word: u64) -> Self {
@@ -25,6 +28,24 @@ impl Value {
     /// Whether it is the value, or `⊤`, which stands for every value.
     pub fn covers(self, value: Self) -> bool {
         self == value || self == Self::Undefined
+    }
+
+    /// The value for people, of something whose values have some number of words: several are shown as those, `(1, 2)`.
+    pub fn show(self, words: u32) -> String {
+        match self {
+            Self::Int(number) if words > 1 => {
+                let mut rest = number;
+                let mut parts: Vec<String> = Vec::new();
+                for _ in 0..words {
+                    parts.push((rest % LARGEST_WORD).to_string());
+                    rest /= LARGEST_WORD;
+                }
+                parts.reverse();
+                // What is no such value is shown as it is.
+                if rest == 0 { format!("({})", parts.join(", ")) } else { self.to_string() }
+            }
+            value => value.to_string(),
+        }
     }
 
     /// The word that stands for it; `⊤` has none.
@@ -40,6 +61,8 @@ impl Value {
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            // Arithmetic is modulo 2^64: these are what programs get by subtraction.
+            Self::Int(value @ SMALLEST..) => write!(f, "-{}", value.wrapping_neg()),
             Self::Int(value) => write!(f, "{value}"),
             Self::Bottom => write!(f, "⊥"),
             Self::Undefined => write!(f, "⊤"),
@@ -85,22 +108,9 @@ impl Observable {
         Self { name: name.into(), what, words: 1 }
     }
 
-    /// A value of it for people: one of several words is shown as those, `(1, 2)`.
+    /// A value of it for people.
     pub fn show(&self, value: Value) -> String {
-        match value {
-            Value::Int(number) if self.words > 1 => {
-                let mut rest = number;
-                let mut words: Vec<String> = Vec::new();
-                for _ in 0..self.words {
-                    words.push((rest % LARGEST_WORD).to_string());
-                    rest /= LARGEST_WORD;
-                }
-                words.reverse();
-                // What is no such value is shown as it is.
-                if rest == 0 { format!("({})", words.join(", ")) } else { number.to_string() }
-            }
-            value => value.to_string(),
-        }
+        value.show(self.words)
     }
 }
 
@@ -284,4 +294,28 @@ pub enum Claim {
         /// Sorted, without repetition.
         outcomes: Vec<Vec<Value>>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_as_programs_write_them() {
+        let shown = |value: u64, words: u32| Value::Int(value).show(words);
+        for (value, words, text) in [
+            (0, 1, "0"),
+            (u64::MAX, 1, "-1"),
+            (0_u64.wrapping_sub(1 << 31), 1, "-2147483648"),
+            (0_u64.wrapping_sub(1 << 31) - 1, 1, "18446744071562067967"),
+            (10_002, 1, "10002"),
+            (10_002, 2, "(1, 2)"),
+            (10_002, 3, "(0, 1, 2)"),
+            (100_000_000, 2, "100000000"),
+            (u64::MAX, 2, "-1"),
+        ] {
+            assert_eq!(shown(value, words), text);
+        }
+        assert_eq!((Value::Bottom.show(2), Value::Undefined.show(1)), ("⊥".into(), "⊤".into()));
+    }
 }

@@ -306,7 +306,8 @@ impl Known<'_> {
 /// `a=1, b=0`.
 pub fn outcome_text(test: &Test, outcome: &Outcome) -> String {
     let pairs = test.observables.iter().zip(&outcome.0);
-    pairs.map(|(name, value)| format!("{}={value}", name.name)).collect::<Vec<_>>().join(", ")
+    let pairs = pairs.map(|(shown, value)| format!("{}={}", shown.name, shown.show(*value)));
+    pairs.collect::<Vec<_>>().join(", ")
 }
 
 /// The outcome as `litmus explain` takes it.

@@ -117,12 +117,13 @@ impl Explanation<'_> {
 
     fn order(&self, words: &Words<'_>, weakness: &Weakness, out: &mut String) -> std::fmt::Result {
         let own = |event: &EventId| self.question.skeleton.event(*event).thread;
+        let width = width(words, weakness.order.iter().copied());
         let mut done: Vec<EventId> = Vec::new();
         for event in &weakness.order {
             if let Some(thread) = own(event) {
                 let (label, text) = (words.label(*event), words.statement_text(*event));
                 let number = done.iter().filter(|event| own(event).is_some()).count() + 1;
-                write!(out, "  {number:>2}  thread {}  {label:<16}  {text}", thread.number())?;
+                write!(out, "  {number:>2}  thread {}  {label:<width$}  {text}", thread.number())?;
                 // What the program has later, and has happened already.
                 let overtaken = |other: &&EventId| *other > event && own(other) == Some(thread);
                 let earlier = done.iter().filter(overtaken).min();
@@ -176,6 +177,7 @@ impl Explanation<'_> {
 
     fn events(&self, source: &Source, execution: &Execution, out: &mut String) -> std::fmt::Result {
         let words = self.words(source, execution);
+        let width = width(&words, execution.events.iter().map(|happening| happening.event));
         let mut thread = None;
         for happening in &execution.events {
             let event = self.question.skeleton.event(happening.event);
@@ -193,7 +195,7 @@ impl Explanation<'_> {
             match event.thread {
                 None => writeln!(out, "    {:>2}  {label}", happening.event.0)?,
                 Some(_) => {
-                    write!(out, "    {:>2}  {label:<16}", happening.event.0)?;
+                    write!(out, "    {:>2}  {label:<width$}", happening.event.0)?;
                     let text = source.text.get(event.span.range()).unwrap_or_default();
                     writeln!(out, "  {}", text.split_whitespace().collect::<Vec<_>>().join(" "))?;
                 }
@@ -216,6 +218,12 @@ impl Explanation<'_> {
         }
         Ok(())
     }
+}
+
+/// How wide a column of events is: as most of them need.
+fn width(words: &Words<'_>, events: impl Iterator<Item = EventId>) -> usize {
+    let widths = events.map(|event| words.label(event).chars().count());
+    widths.max().unwrap_or(0).clamp(16, 32)
 }
 
 /// rf, pf and the model's orders, without what transitivity gives.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use compiler::library::pack;
 use compiler::skeleton::{Event, EventId, Stamp};
 use lang::outcome::Value;
+use lang::program::LocationId;
 use lang::source::Source;
 
 use super::names::names;
@@ -51,9 +53,29 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn values(&self, id: EventId) -> (Option<Value>, Option<Value>) {
+    /// The values that an event reads and writes.
+    fn values(&self, id: EventId) -> (Option<String>, Option<String>) {
         let happening = self.execution.events.iter().find(|happening| happening.event == id);
-        happening.map_or((None, None), |happening| (happening.read, happening.written))
+        let words = self.event(id).location.map_or(1, |location| self.words(location));
+        let show = |value: Option<Value>| value.map(|value| value.show(words));
+        happening.map_or((None, None), |one| (show(one.read), show(one.written)))
+    }
+
+    /// How many words a location's values have: those of an object that calls write as a whole have all of the object's.
+    fn words(&self, location: LocationId) -> u32 {
+        let program = &self.question.test.program;
+        let lang::program::Location { name, initial, .. } = &program.locations[location.0];
+        let is_of_calls =
+            |event: &Event| event.location == Some(location) && event.origin.method.is_some();
+        let object = name.split_once('.').map_or(name.as_str(), |(object, _)| object);
+        let mut objects = program.objects.iter();
+        let object = objects.find(|one| one.name == object && pack(&one.initial) == *initial);
+        match object {
+            Some(object) if self.question.skeleton.events.iter().any(is_of_calls) => {
+                u32::try_from(object.initial.len()).unwrap_or(1)
+            }
+            _ => 1,
+        }
     }
 
     /// An event in short: `nrW z=1`, by the model's name for it.
@@ -97,7 +119,7 @@ impl<'a> Words<'a> {
     pub fn action(&self, id: EventId) -> String {
         let event = self.event(id);
         let (read, written) = self.values(id);
-        let value = written.or(read).map_or("?".to_owned(), |value| value.to_string());
+        let value = written.as_ref().or(read.as_ref()).map_or("?", String::as_str);
         let place = self.location(event);
         let home = self.home(event);
         if event.origin.method.is_some() && event.location.is_none() {
@@ -111,7 +133,7 @@ impl<'a> Words<'a> {
             Stamp::CpuRead => format!("the CPU reads {place} = {value}"),
             Stamp::CpuWrite => format!("the CPU writes {place} = {value}"),
             Stamp::CpuRmw => {
-                let old = read.map_or("?".to_owned(), |read| read.to_string());
+                let old = read.as_deref().unwrap_or("?");
                 format!("the CPU atomically changes {place} from {old} to {value}")
             }
             Stamp::Fence => "the CPU waits for its store buffer to drain".to_owned(),
@@ -129,7 +151,7 @@ impl<'a> Words<'a> {
             Stamp::RemoteFence => "the remote fence takes effect".to_owned(),
             Stamp::GlobalFence => "the global fence takes effect".to_owned(),
             Stamp::NicFetchOp | Stamp::NicCompareSwap => {
-                let old = read.map_or("?".to_owned(), |read| read.to_string());
+                let old = read.as_deref().unwrap_or("?");
                 format!("the NIC changes {place} from {old} to {value} on node {home}")
             }
             Stamp::Flush => "the flush ends".to_owned(),

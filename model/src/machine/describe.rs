@@ -1,6 +1,7 @@
 //! Transitions in words, for traces.
 
 use compiler::code::Instruction;
+use lang::outcome::Value;
 use lang::program::{LocationId, Program, RegisterId};
 
 use super::rules::{Agent, Machine, Transition, operation_name};
@@ -23,7 +24,7 @@ pub fn describe(
         }
         Agent::RemoteBuffer(pair) => {
             let write = &state.pairs[pair].remote[transition.slot];
-            let (target, value) = (words.location(write.target), write.value);
+            let (target, value) = (words.location(write.target), shown(write.value));
             let rule = if write.atomic { "rule 13: RMW" } else { "rule 4: put" };
             format!(
                 "{rule}'s remote write {target} := {value} reaches memory ({})",
@@ -32,8 +33,9 @@ pub fn describe(
         }
         Agent::LocalBuffer(pair) => match &state.pairs[pair].local[transition.slot] {
             LocalEntry::Write { target, value, .. } => format!(
-                "rule 8: local write {} := {value} reaches memory ({})",
+                "rule 8: local write {} := {} reaches memory ({})",
                 words.location(*target),
+                shown(*value),
                 words.pair(pair)
             ),
             LocalEntry::Notice => "notice".to_owned(),
@@ -54,6 +56,11 @@ pub(super) fn is_control(
         Some(Instruction::Assign { register, .. }) => program.registers[register.0].name.is_none(),
         _ => false,
     }
+}
+
+/// A word as people read it.
+fn shown(word: u64) -> Value {
+    Value::of_word(word)
 }
 
 struct Words<'a> {
@@ -80,30 +87,30 @@ impl Words<'_> {
         let text = match self.machine.next_instruction(self.state, thread) {
             None => "is done".to_owned(),
             Some(Instruction::Assign { register, value }) => {
-                format!("{} := {}", self.register(*register), self.state.value(value))
+                format!("{} := {}", self.register(*register), shown(self.state.value(value)))
             }
             Some(Instruction::Read { register, location }) => format!(
                 "{} := {} reads {}",
                 self.register(*register),
                 self.location(*location),
-                self.state.cpu_read(thread, *location)
+                shown(self.state.cpu_read(thread, *location))
             ),
             Some(Instruction::Write { location, value }) => {
-                let value = self.state.value(value);
+                let value = shown(self.state.value(value));
                 format!("{} := {value} enters the store buffer", self.location(*location))
             }
             Some(Instruction::Cas { location, expected, .. }) => {
                 let old = self.state.memory[location.0];
                 let word = if old == self.state.value(expected) { "succeeds" } else { "fails" };
-                format!("CAS on {} reads {old} and {word}", self.location(*location))
+                format!("CAS on {} reads {} and {word}", self.location(*location), shown(old))
             }
             Some(Instruction::Faa { location, .. }) => {
                 let old = self.state.memory[location.0];
-                format!("FAA on {} reads {old}", self.location(*location))
+                format!("FAA on {} reads {}", self.location(*location), shown(old))
             }
             Some(Instruction::Exchange { location, .. }) => {
                 let old = self.state.memory[location.0];
-                format!("XCHG on {} reads {old}", self.location(*location))
+                format!("XCHG on {} reads {}", self.location(*location), shown(old))
             }
             Some(Instruction::Fence) => "Mfence".to_owned(),
             Some(Instruction::Issue { operation, queue_pair, .. }) => {
@@ -135,6 +142,7 @@ impl Words<'_> {
         match &entry.item {
             Item::Write { target, value } => {
                 let target = self.location(*target);
+                let value = shown(*value);
                 format!("store buffer: {target} := {value} reaches memory (thread {number})")
             }
             item => {
@@ -150,7 +158,7 @@ impl Words<'_> {
                 format!("put {} := {}", self.location(*target), self.location(*source))
             }
             Item::Put { target, source: Source::Value(value) } => {
-                format!("put {} := {value}", self.location(*target))
+                format!("put {} := {}", self.location(*target), shown(*value))
             }
             Item::Get { target, source } => {
                 format!("get {} := {}", self.location(*target), self.location(*source))
@@ -163,7 +171,7 @@ impl Words<'_> {
             | Item::RemoteWrite { target, value }
             | Item::LocalWrite { target, value }
             | Item::AtomicWrite { target, value } => {
-                format!("{} := {value}", self.location(*target))
+                format!("{} := {}", self.location(*target), shown(*value))
             }
         }
     }
@@ -179,23 +187,25 @@ impl Words<'_> {
                     Source::Location(source) => memory(source),
                     Source::Value(value) => *value,
                 };
-                format!("rule 2: {words} reads {value}")
+                format!("rule 2: {words} reads {}", shown(value))
             }
             Item::RemoteWrite { .. } => {
                 format!("rule 3: put's remote write {words} leaves the pipe")
             }
             Item::Ack => "rule 5: ack becomes a completion notice".to_owned(),
-            Item::Get { source, .. } => format!("rule 6: {words} reads {}", memory(source)),
+            Item::Get { source, .. } => format!("rule 6: {words} reads {}", shown(memory(source))),
             Item::LocalWrite { .. } => format!("rule 7: local write {words} leaves the pipe"),
             Item::Rcas { target, expected, .. } => {
                 let old = memory(target);
                 if old == *expected {
-                    format!("rule 10: {words} reads {old} and succeeds")
+                    format!("rule 10: {words} reads {} and succeeds", shown(old))
                 } else {
-                    format!("rule 9: {words} reads {old} and fails")
+                    format!("rule 9: {words} reads {} and fails", shown(old))
                 }
             }
-            Item::Rfaa { target, .. } => format!("rule 11: {words} reads {}", memory(target)),
+            Item::Rfaa { target, .. } => {
+                format!("rule 11: {words} reads {}", shown(memory(target)))
+            }
             Item::AtomicWrite { .. } => {
                 format!("rule 12: RMW's remote write {words} leaves the pipe")
             }

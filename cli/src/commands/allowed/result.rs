@@ -279,10 +279,9 @@ pub fn no_outcome(results: &[TestResult], source: &Arc<Source>) -> Option<Proble
 
 /// Both sets, and what differs.
 fn contrast(test: &Test, Disagreement { smt, explore }: &Disagreement) -> String {
-    let names = || test.observables.iter().map(|observable| observable.name.as_str());
     let list = |outcomes: &mut dyn Iterator<Item = &Outcome>| {
         let all: Vec<String> = outcomes
-            .map(|outcome| format!("{{{}}}", assignments(names(), &outcome.0, "=")))
+            .map(|outcome| format!("{{{}}}", assignments(&test.observables, &outcome.0)))
             .collect();
         if all.is_empty() { "nothing".to_owned() } else { all.join(" ") }
     };

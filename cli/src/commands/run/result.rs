@@ -200,8 +200,7 @@ impl RunResult {
 
     /// The command that explains why an outcome is forbidden.
     pub fn explain(&self, judged: &JudgedOutcome) -> String {
-        let names = self.shown.iter().map(|shown| shown.name.as_str());
-        let outcome = assignments(names, &judged.outcome.0, "=");
+        let outcome = assignments(&self.shown, &judged.outcome.0);
         let file = if self.file == STDIN { "-" } else { &self.file };
         let (file, model) = (quote(file), quote(&self.model_argument));
         let libraries = &self.library_options;

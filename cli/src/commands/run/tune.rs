@@ -267,7 +267,6 @@ impl Tuning<'_, '_> {
     /// Whether something forbidden was seen; then it is told.
     fn judge(&mut self, index: usize, seen: &Observations, parameters: &Parameters) -> bool {
         let target = &self.targets[index];
-        let names = || target.test.observables.iter().map(|observable| observable.name.as_str());
         let mut told = Vec::new();
         for (model, allowed) in &target.models {
             let judged = judge(allowed.as_deref(), seen);
@@ -275,7 +274,7 @@ impl Tuning<'_, '_> {
             for bad in judged.outcomes.iter().filter(|judged| is_bad(judged.judgement)) {
                 told.push(json!({
                     "test": target.test.name, "model": model.name(), "count": bad.count,
-                    "state": assignments(names(), &bad.outcome.0, "="),
+                    "state": assignments(&target.test.observables, &bad.outcome.0),
                     "options": VerbsOptions::as_options(parameters), "seed": self.seed,
                     "places": seen.places.get(&bad.outcome),
                 }));

@@ -1,6 +1,7 @@
 //! Cells above the rule.
 
 use super::super::ast::{Declaration, DeclarationKind, Number};
+use crate::outcome::Value;
 
 /// A cell: locations first come as `x = 0, y = 0`; a class holds up to the next `;`.
 pub fn cell(declarations: &[Declaration]) -> String {
@@ -68,13 +69,12 @@ fn one(declaration: &Declaration) -> String {
     }
 }
 
-/// A number; a small negative one with its sign.
+/// A number.
 pub fn word(value: u64) -> String {
-    const SMALLEST: u64 = (i32::MIN as i64) as u64;
-    if value >= SMALLEST { format!("-{}", value.wrapping_neg()) } else { value.to_string() }
+    Value::Int(value).to_string()
 }
 
 /// `1, 2`
 pub fn list(numbers: &[Number]) -> String {
-    numbers.iter().map(|number| number.value.to_string()).collect::<Vec<_>>().join(", ")
+    numbers.iter().map(|number| word(number.value)).collect::<Vec<_>>().join(", ")
 }
