@@ -1,0 +1,94 @@
+//! The devices and their ports: names and addresses. A port has a number in the network, from 0: all ports of the
+//! first device, then those of the second, and so on.
+
+use crate::config::Config;
+
+/// What limits there are; `ibv_query_device` says them.
+pub mod limit {
+    /// Requests in a queue.
+    pub const REQUESTS: u32 = 16_384;
+    /// Pieces of a request.
+    pub const PIECES: u32 = 32;
+    /// Bytes of a request that are copied when it is posted.
+    pub const INLINE: u32 = 1024;
+    /// Entries of a completion queue.
+    pub const COMPLETIONS: u32 = 4_194_303;
+    /// Reads and atomics under way on a queue pair.
+    pub const FETCHES: u8 = 16;
+    /// Bytes of a message.
+    pub const MESSAGE: u32 = 1 << 30;
+    /// Queue pairs of a process.
+    pub const QUEUE_PAIRS: u32 = (1 << crate::transport::INDEX_BITS) - 1;
+    /// Entries of a port's table of GIDs.
+    pub const GIDS: u32 = 1;
+}
+
+/// The prefix of the network's GIDs: link-local, as that of a network without a subnet manager.
+const PREFIX: [u8; 8] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0];
+/// The first bytes of a GUID: locally administered, so nobody's.
+const VENDOR: [u8; 5] = [0x02, 0x6c, 0x69, 0x74, 0x6d];
+
+/// The name of a device.
+pub fn name(device: u16) -> String {
+    format!("litmus{device}")
+}
+
+/// The GUID of a device, as its bytes are sent.
+pub fn guid(device: u16) -> [u8; 8] {
+    let mut guid = [0; 8];
+    guid[..5].copy_from_slice(&VENDOR);
+    guid[6..].copy_from_slice(&device.to_be_bytes());
+    guid
+}
+
+/// The number in the network of a port of a device, which counts from 1.
+pub fn port_number(config: &Config, device: u16, port: u32) -> Option<u16> {
+    let port = u16::try_from(port).ok().filter(|port| (1..=config.ports).contains(port))?;
+    Some(device * config.ports + port - 1)
+}
+
+/// The GID of a port.
+pub fn gid(config: &Config, number: u16) -> [u8; 16] {
+    let mut gid = [0; 16];
+    gid[..8].copy_from_slice(&PREFIX);
+    gid[8..].copy_from_slice(&guid(number / config.ports));
+    gid[13] = (number % config.ports) as u8 + 1;
+    gid
+}
+
+/// The local identifier of a port; 0 on Ethernet.
+pub fn lid(config: &Config, number: u16) -> u16 {
+    if config.ethernet { 0 } else { number + 1 }
+}
+
+/// The port that an address names.
+pub fn find(config: &Config, to_gid: Option<&[u8; 16]>, to_lid: u16) -> Option<u16> {
+    let mut numbers = 0..config.devices * config.ports;
+    match to_gid {
+        Some(to) => numbers.find(|number| gid(config, *number) == *to),
+        None => numbers.find(|number| to_lid != 0 && lid(config, *number) == to_lid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{find, gid, guid, lid, port_number};
+    use crate::config::Config;
+
+    #[test]
+    fn every_port_has_its_own_addresses() {
+        let config = Config { devices: 3, ports: 2, ..Config::read(|_| None) };
+        for device in 0..3 {
+            for port in 1..=2 {
+                let number = port_number(&config, device, port).expect("there is this port");
+                assert_eq!(find(&config, Some(&gid(&config, number)), 0), Some(number));
+                assert_eq!(find(&config, None, lid(&config, number)), Some(number));
+            }
+            assert_eq!(port_number(&config, device, 0), None);
+            assert_eq!(port_number(&config, device, 3), None);
+        }
+        assert_eq!(find(&config, Some(&[0; 16]), 1), None, "an address that nobody has");
+        assert_eq!(find(&config, None, 0), None);
+        assert_ne!(guid(0), guid(1));
+    }
+}

@@ -1,0 +1,247 @@
+//! The NIC of a process: its queue pairs, and the scheduler that chooses which rule is applied next.
+//!
+//! The rules are those of the operational semantics of RDMA^TSO_RMW, with its names: each queue pair has `pipe`, `wbR`
+//! and `wbL`, each device A(n). `requester` has the rules of the near end, `responder` those of the far end. At each
+//! turn the scheduler picks a queue pair by chance, and one of the rules that may be applied to it. A rule that has
+//! just become possible may be delayed, by chance too.
+
+pub mod life;
+pub mod link;
+pub mod node;
+pub mod pair;
+mod requester;
+mod responder;
+#[cfg(test)]
+mod tests;
+mod time;
+
+use std::collections::HashMap;
+
+use crate::config::Preset;
+use crate::states::State;
+use crate::wire::Message;
+
+use node::Node;
+use pair::Pair;
+
+/// So many requests of a queue pair are in `pipe` at once; the others wait where they were posted.
+const PIPE: usize = 256;
+
+/// A rule, and what of the queue pair it is applied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Rule 1.
+    Rfence,
+    /// Rule 2 for an entry of `pipe`.
+    Source(usize),
+    /// What was read goes to the peer.
+    Send,
+    /// Rules 5 and 7 for an entry of `pipe`.
+    Answer(usize),
+    /// Rule 8 for an entry of `wbL`.
+    Land(usize),
+    /// A notice at the head of `wbL` is shown.
+    Notice(usize),
+    /// Rules 3, 6 and 9 to 12 for a request that arrived.
+    Remote(usize),
+    /// Rules 4 and 13 for an entry of `wbR`.
+    Visible(usize),
+}
+
+/// The rules that may be applied now, and the time at which others may.
+struct Steps {
+    ready: Vec<Step>,
+    now: u64,
+    next: Option<u64>,
+}
+
+impl Steps {
+    fn push(&mut self, step: Step, due: u64) {
+        if due <= self.now {
+            self.ready.push(step);
+        } else {
+            self.wait(due);
+        }
+    }
+
+    fn wait(&mut self, until: u64) {
+        self.next = Some(self.next.map_or(until, |next| next.min(until)));
+    }
+}
+
+/// The NIC of a process.
+pub struct Engine {
+    /// What all queue pairs share.
+    pub node: Node,
+    pairs: HashMap<u32, Pair>,
+    active: Vec<u32>,
+    turn: usize,
+}
+
+/// What a round of the scheduler has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// Rules were applied.
+    Busy,
+    /// None could be; some can be at this time.
+    Until(u64),
+    /// Nothing is to be done.
+    Idle,
+}
+
+impl Engine {
+    /// A NIC without queue pairs.
+    pub fn new(node: Node) -> Self {
+        Self { node, pairs: HashMap::new(), active: Vec::new(), turn: 0 }
+    }
+
+    /// Adds a queue pair.
+    pub fn add(&mut self, pair: Pair) {
+        self.pairs.insert(pair.number, pair);
+    }
+
+    /// A queue pair, for a change; it is looked at afterwards.
+    pub fn pair(&mut self, number: u32) -> Option<(&mut Pair, &mut Node)> {
+        self.wake(number);
+        Some((self.pairs.get_mut(&number)?, &mut self.node))
+    }
+
+    /// Looks at a queue pair, without a change.
+    pub fn look(&self, number: u32) -> Option<&Pair> {
+        self.pairs.get(&number)
+    }
+
+    /// Whether there is a queue pair of which this holds.
+    pub fn any(&self, holds: impl Fn(&Pair) -> bool) -> bool {
+        self.pairs.values().any(holds)
+    }
+
+    /// Removes a queue pair; false if there is none.
+    pub fn remove(&mut self, number: u32) -> bool {
+        let Some(mut pair) = self.pairs.remove(&number) else { return false };
+        life::reset(&mut pair, &mut self.node);
+        self.active.retain(|known| *known != number);
+        true
+    }
+
+    /// Removes a region; false if there is none.
+    pub fn remove_region(&mut self, key: u32) -> bool {
+        for pair in self.pairs.values_mut() {
+            life::settle_region(pair, &mut self.node, key);
+        }
+        self.node.keys.remove(key)
+    }
+
+    /// A program has posted something, or something has arrived.
+    pub fn wake(&mut self, number: u32) {
+        if let Some(pair) = self.pairs.get_mut(&number)
+            && !pair.active
+        {
+            pair.active = true;
+            self.active.push(number);
+        }
+    }
+
+    /// Takes a message.
+    pub fn receive(&mut self, message: Message) {
+        let to = message.to;
+        match self.pairs.get_mut(&to) {
+            Some(pair) => link::receive(pair, &mut self.node, message),
+            None => self.node.outbox.extend(link::refuse(&message)),
+        }
+        self.wake(to);
+    }
+
+    /// The process of these queue pairs is gone.
+    pub fn lose(&mut self, gone: impl Fn(u32) -> bool) {
+        let lost = self.pairs.values_mut().filter(|pair| gone(pair.path.peer));
+        lost.for_each(|pair| link::lose(pair, &self.node));
+    }
+
+    /// Applies at most `most` rules.
+    pub fn round(&mut self, now: u64, most: usize) -> Round {
+        self.node.now = now;
+        let (mut applied, mut next) = (0, None::<u64>);
+        let mut steps = Steps { ready: Vec::new(), now, next: None };
+        // Looked at without a rule that could be applied, one queue pair after the other.
+        let mut without = 0;
+        while applied < most && without < self.active.len() {
+            let calm = self.node.knobs.preset == Preset::Calm;
+            self.turn = match calm {
+                true => (self.turn + 1) % self.active.len(),
+                false if without == 0 => self.node.random.below(self.active.len() as u64) as usize,
+                false => (self.turn + 1) % self.active.len(),
+            };
+            let number = self.active[self.turn];
+            let Some(pair) = self.pairs.get_mut(&number) else {
+                self.active.swap_remove(self.turn);
+                continue;
+            };
+            steps.ready.clear();
+            steps.next = None;
+            enabled(pair, &mut self.node, &mut steps);
+            if let Some(step) = choose(&steps.ready, &mut self.node, calm) {
+                apply(pair, &mut self.node, step);
+                applied += 1;
+                without = 0;
+                continue;
+            }
+            without += 1;
+            if let Some(due) = steps.next {
+                next = Some(next.map_or(due, |next| next.min(due)));
+            } else if pair.is_idle() {
+                pair.active = false;
+                self.active.swap_remove(self.turn);
+                without -= 1;
+            }
+        }
+        match next {
+            _ if applied > 0 => Round::Busy,
+            Some(due) => Round::Until(due),
+            None => Round::Idle,
+        }
+    }
+}
+
+/// Takes what was posted, and collects the rules that may be applied.
+fn enabled(pair: &mut Pair, node: &mut Node, steps: &mut Steps) {
+    match pair.state {
+        State::ReadyToSend => {
+            let room = PIPE.saturating_sub(pair.requester.pipe.len());
+            if room > 0 {
+                for request in pair.sends.take(room) {
+                    requester::issue(pair, node, request);
+                }
+            }
+        }
+        State::Error => life::flush_posted(pair, node),
+        State::SendQueueDrained if !pair.drained && pair.requester.pipe.is_empty() => {
+            pair.drained = true;
+            node.events.push((pair.number, node::Event::Drained));
+        }
+        _ => {}
+    }
+    if let Some(time) = link::keep(pair, node) {
+        steps.wait(time);
+    }
+    requester::enabled(pair, node, steps);
+    responder::enabled(pair, node, steps);
+}
+
+fn choose(ready: &[Step], node: &mut Node, calm: bool) -> Option<Step> {
+    let index = if calm { 0 } else { node.random.below(ready.len() as u64) as usize };
+    ready.get(index).copied()
+}
+
+fn apply(pair: &mut Pair, node: &mut Node, step: Step) {
+    match step {
+        Step::Rfence => requester::rfence(pair),
+        Step::Source(index) => requester::source(pair, node, index),
+        Step::Send => requester::send(pair, node),
+        Step::Answer(index) => requester::answer(pair, node, index),
+        Step::Land(index) => requester::land(pair, node, index),
+        Step::Notice(index) => requester::notice(pair, node, index),
+        Step::Remote(index) => responder::remote(pair, node, index),
+        Step::Visible(index) => responder::visible(pair, node, index),
+    }
+}

@@ -1,0 +1,110 @@
+//! How a queue pair comes to its ends: errors, flushing, reset.
+
+use std::mem::take;
+
+use crate::request::Status;
+use crate::states::State;
+
+use super::node::{Event, Node};
+use super::pair::{LocalEntry, Pair, RemoteAction, Requester, Responder, Stage};
+use super::{requester, responder};
+
+/// The queue pair goes into the error state: its requests are flushed, in order. What was done before goes on to
+/// memory and to completion.
+pub fn fail(pair: &mut Pair, node: &mut Node) {
+    pair.state = State::Error;
+    settle(pair, node);
+    pair.responder.arrived.clear();
+    pair.responder.session = None;
+    pair.requester.sent = 0;
+    // What failed first keeps its own status.
+    for entry in take(&mut pair.requester.pipe) {
+        let status = match entry.stage {
+            Stage::Failed(status) => status,
+            _ => Status::Flushed,
+        };
+        let completion = Some(pair.completion(&entry.request, status, 0));
+        pair.requester.wb_local.push_back(LocalEntry::Notice { completion, due: node.now });
+    }
+    flush_posted(pair, node);
+}
+
+/// In the error state, what is posted is flushed.
+pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
+    for request in pair.sends.take(usize::MAX) {
+        let completion = Some(pair.completion(&request, Status::Flushed, 0));
+        pair.requester.wb_local.push_back(LocalEntry::Notice { completion, due: node.now });
+    }
+    if pair.receives.shared {
+        if !pair.drained {
+            pair.drained = true;
+            node.events.push((pair.number, Event::LastReached));
+        }
+        return;
+    }
+    for request in pair.receives.take_all() {
+        let completion = pair.received(&request, Status::Flushed);
+        responder::take_effect(pair, node, RemoteAction::Received(completion));
+    }
+}
+
+/// What was acknowledged to the peer takes effect at once, and A(n) is freed.
+pub fn settle(pair: &mut Pair, node: &mut Node) {
+    for entry in take(&mut pair.responder.wb_remote) {
+        responder::take_effect(pair, node, entry.action);
+    }
+    if node.locks.get(&pair.device) == Some(&pair.number) {
+        node.locks.remove(&pair.device);
+    }
+}
+
+/// Back to how it was made.
+pub fn reset(pair: &mut Pair, node: &mut Node) {
+    settle(pair, node);
+    settle_local(pair, node);
+    pair.state = State::Reset;
+    pair.drained = false;
+    pair.requester = Requester::default();
+    pair.responder = Responder::default();
+    pair.sends.clear();
+    if !pair.receives.shared {
+        pair.receives.take_all();
+    }
+    pair.send_cq.forget(pair.number);
+    pair.receive_cq.forget(pair.number);
+}
+
+/// What is pending in `wbL` takes effect at once.
+fn settle_local(pair: &mut Pair, node: &mut Node) {
+    for entry in take(&mut pair.requester.wb_local) {
+        match entry {
+            LocalEntry::Write { sges, bytes, .. } => node.scatter(pair.domain, &sges, &bytes),
+            LocalEntry::Notice { completion: Some(completion), .. } => {
+                requester::show(pair, node, completion);
+            }
+            LocalEntry::Notice { completion: None, .. } => pair.sends.release(),
+        }
+    }
+}
+
+/// Before a region goes, the writes that are pending for it take effect.
+pub fn settle_region(pair: &mut Pair, node: &mut Node, key: u32) {
+    let remote = pair.responder.wb_remote.iter().any(|entry| match &entry.action {
+        RemoteAction::Write { remote, .. } => remote.key == key,
+        RemoteAction::Scatter { sges, .. } => sges.iter().any(|sge| sge.key == key),
+        RemoteAction::Received(_) => false,
+    });
+    if remote {
+        for entry in take(&mut pair.responder.wb_remote) {
+            responder::take_effect(pair, node, entry.action);
+        }
+    }
+    let local = pair.requester.wb_local.iter().any(|entry| match entry {
+        LocalEntry::Write { sges, .. } => sges.iter().any(|sge| sge.key == key),
+        LocalEntry::Notice { .. } => false,
+    });
+    if local {
+        settle_local(pair, node);
+    }
+}
+

@@ -1,0 +1,112 @@
+//! Whether peers are there: hello and welcome, and what happens if they do not answer.
+
+use crate::request::Status;
+use crate::states::State;
+use crate::wire::{Body, Message};
+
+use super::node::{Event, Node};
+use super::pair::{Link, Pair, Stage};
+use super::{requester, responder, time};
+
+/// Nanoseconds between two hellos.
+const AGAIN: u64 = 1_000_000;
+
+/// Asks the peer whether it is there, as long as there is something to ask it for. Gives the time at which to look
+/// again, if there is one.
+pub fn keep(pair: &mut Pair, node: &mut Node) -> Option<u64> {
+    if pair.requester.pipe.is_empty() {
+        return None;
+    }
+    if pair.requester.link == Link::Unknown {
+        let until = node.now.saturating_add(time::patience(pair.path.timeout, pair.path.retries));
+        pair.requester.link = Link::Asking { next: node.now, until, lost: false };
+    }
+    let Link::Asking { next, until, lost } = pair.requester.link else { return None };
+    if node.now >= until {
+        give_up(pair, node);
+        return None;
+    }
+    if node.now < next || lost {
+        return Some(if lost { until } else { next.min(until) });
+    }
+    let next = node.now + AGAIN;
+    pair.requester.link = Link::Asking { next, until, lost };
+    if let Some(port) = pair.path.peer_port {
+        node.outbox.push(pair.ask(Body::Hello { port }));
+    }
+    Some(next.min(until))
+}
+
+/// The first request that is not done fails; what was done before completes.
+fn give_up(pair: &mut Pair, node: &mut Node) {
+    let waits = |stage: &Stage| {
+        !matches!(stage, Stage::Ack | Stage::LocalWrite(_) | Stage::Failed(_))
+    };
+    if let Some(entry) = pair.requester.pipe.iter_mut().find(|entry| waits(&entry.stage)) {
+        entry.stage = Stage::Failed(Status::RetryExceeded);
+        entry.fence = false;
+        entry.due = node.now;
+    }
+}
+
+/// The peer is gone, or does not know this session: what was sent may be lost.
+pub fn lose(pair: &mut Pair, node: &Node) {
+    let patience = time::patience(pair.path.timeout, pair.path.retries);
+    match pair.requester.link {
+        Link::Ready => {
+            let (next, until) = (node.now, node.now.saturating_add(patience));
+            pair.requester.link = Link::Asking { next, until, lost: true };
+        }
+        Link::Unknown | Link::Asking { .. } => {}
+    }
+}
+
+/// A message for a queue pair.
+pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
+    let connected = pair.path.peer == message.from;
+    match message.body {
+        Body::Hello { port } => {
+            let ready = connected && pair.state.receives() && port == pair.path.port;
+            let known = pair.responder.session == Some(message.session);
+            let body = if ready { Body::Welcome } else { Body::Absent };
+            if ready && !known {
+                pair.responder.session = Some(message.session);
+                pair.responder.arrived.clear();
+                if pair.state == State::ReadyToReceive {
+                    node.events.push((pair.number, Event::Established));
+                }
+            }
+            node.outbox.push(reply(&message, body));
+        }
+        Body::Request { number, request } => {
+            let known = connected
+                && pair.state.receives()
+                && pair.responder.session == Some(message.session);
+            if known {
+                responder::arrive(pair, node, number, request);
+            } else {
+                let (to, from, session) = (message.from, message.to, message.session);
+                node.outbox.push(Message { to, from, session, body: Body::Absent });
+            }
+        }
+        _ if !connected || message.session != pair.requester.session => {}
+        Body::Welcome => {
+            if let Link::Asking { lost: false, .. } = pair.requester.link {
+                pair.requester.link = Link::Ready;
+            }
+        }
+        Body::Absent => lose(pair, node),
+        Body::Done { number, bytes } => requester::done(pair, node, number, bytes),
+        Body::Failed { number, status } => requester::failed(pair, number, status),
+    }
+}
+
+/// An answer to a message for a queue pair that is not there.
+pub fn refuse(message: &Message) -> Option<Message> {
+    let asks = matches!(message.body, Body::Hello { .. } | Body::Request { .. });
+    asks.then(|| reply(message, Body::Absent))
+}
+
+fn reply(message: &Message, body: Body) -> Message {
+    Message { to: message.from, from: message.to, session: message.session, body }
+}

@@ -1,0 +1,290 @@
+//! Rules 1, 2, 5, 7 and 8: what a queue pair does with its own requests.
+//!
+//! Rules 3, 6 and 9 to 12 are applied where the remote memory is ([`super::responder`]). A request is sent there as
+//! soon as all before it have been, and messages keep their order, so the part of `pipe` that matters to these
+//! rules stands there in the same order as here.
+
+use crate::fault::Fault;
+use crate::request::{Completion, Operation, Payload, SendRequest, Status};
+use crate::wire;
+
+use super::node::{Delay, Event, Node};
+use super::pair::{Entry, Link, LocalEntry, Pair, Stage, pieces};
+use super::{Step, Steps};
+
+/// No more bytes of one queue pair are carried at once, if one request does not have more.
+const MOST_CARRIED: usize = 8 << 20;
+
+/// Appends the rules that may be applied.
+pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
+    let requester = &pair.requester;
+    if let Some(entry) = requester.pipe.front() {
+        let done = matches!(entry.stage, Stage::Ack | Stage::LocalWrite(_) | Stage::Failed(_));
+        if entry.fence {
+            steps.push(Step::Rfence, node.now);
+        } else if done {
+            steps.push(Step::Answer(0), entry.due);
+        }
+    }
+    if node.knobs.has(Fault::CompletionsReordered) {
+        for (index, entry) in requester.pipe.iter().enumerate().skip(1) {
+            if entry.stage == Stage::Ack {
+                steps.push(Step::Answer(index), entry.due);
+            }
+        }
+    }
+    enabled_sources(pair, node, steps);
+    enabled_sending(pair, node, steps);
+    enabled_local(pair, node, steps);
+}
+
+/// Rule 2: a put's local read may overtake everything but puts not yet read and rfences; no write in `wbL`.
+fn enabled_sources(pair: &Pair, node: &Node, steps: &mut Steps) {
+    let requester = &pair.requester;
+    let pending = requester.wb_local.iter().any(|entry| matches!(entry, LocalEntry::Write { .. }));
+    if pending && !node.knobs.has(Fault::ReadOvertakesLocalWrite) {
+        return;
+    }
+    for (index, entry) in requester.pipe.iter().enumerate().skip(requester.sent) {
+        if entry.fence || matches!(entry.stage, Stage::Failed(_)) {
+            return;
+        }
+        if entry.stage == Stage::Put {
+            let room = requester.carried < MOST_CARRIED || index == requester.sent;
+            if room {
+                steps.push(Step::Source(index), entry.due);
+            }
+            if !node.knobs.has(Fault::PutReadsReordered) {
+                return;
+            }
+        }
+    }
+}
+
+/// What is next to be sent, if it can be.
+fn enabled_sending(pair: &Pair, node: &Node, steps: &mut Steps) {
+    let requester = &pair.requester;
+    let Some(entry) = requester.pipe.get(requester.sent) else { return };
+    let ready = match entry.stage {
+        Stage::RemoteWrite(_) => true,
+        Stage::Get => requester.fetching < usize::from(pair.path.most_fetches),
+        _ => false,
+    };
+    if ready && !entry.fence && requester.link == Link::Ready {
+        steps.push(Step::Send, node.now);
+    }
+}
+
+/// Rule 8: the first write in `wbL`, past notices. A notice at the head is shown.
+fn enabled_local(pair: &Pair, node: &Node, steps: &mut Steps) {
+    let early = node.knobs.has(Fault::PollEarly);
+    let any = node.knobs.has(Fault::LocalBufferNotFifo);
+    let mut written = false;
+    for (index, entry) in pair.requester.wb_local.iter().enumerate() {
+        match entry {
+            LocalEntry::Notice { due, .. } if index == 0 || early => {
+                steps.push(Step::Notice(index), *due);
+            }
+            LocalEntry::Notice { .. } => {}
+            LocalEntry::Write { due, .. } if !written => {
+                steps.push(Step::Land(index), *due);
+                written = !any;
+            }
+            LocalEntry::Write { .. } => {}
+        }
+        if written && !early {
+            return;
+        }
+    }
+}
+
+/// Puts a request that was posted into `pipe`.
+pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
+    match request.operation {
+        Operation::Send { .. } => node.counts.sends += 1,
+        Operation::Write { .. } => node.counts.writes += 1,
+        Operation::Read { .. } => node.counts.reads += 1,
+        _ => node.counts.atomics += 1,
+    }
+    let fetches = request.operation.fetches();
+    let stage = match &mut request.payload {
+        _ if fetches && pair.path.most_fetches == 0 => Stage::Failed(Status::LocalOperation),
+        _ if fetches => Stage::Get,
+        Payload::Inline(bytes) => Stage::RemoteWrite(std::mem::take(bytes)),
+        Payload::Memory(_) => Stage::Put,
+    };
+    let fence = request.fence && !node.knobs.has(Fault::RfenceIgnored);
+    if node.knobs.has(Fault::CompletionAtIssue) && !fetches {
+        if request.signaled {
+            show(pair, node, pair.completion(&request, Status::Success, 0));
+        }
+        request.signaled = false;
+        node.counts.faults += 1;
+    }
+    let due = node.due(Delay::Source);
+    let number = pair.requester.next;
+    pair.requester.next += 1;
+    pair.requester.pipe.push_back(Entry { number, request, fence, stage, due });
+}
+
+/// Rule 1.
+pub fn rfence(pair: &mut Pair) {
+    if let Some(entry) = pair.requester.pipe.front_mut() {
+        entry.fence = false;
+    }
+}
+
+/// Rule 2: the source is read.
+pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
+    let domain = pair.domain;
+    let Some(entry) = pair.requester.pipe.get_mut(index) else { return };
+    if index > 0 {
+        node.counts.early_sources += 1;
+    }
+    entry.stage = match node.gather(domain, pieces(&entry.request.payload)) {
+        Some(bytes) => {
+            pair.requester.carried += bytes.len();
+            Stage::RemoteWrite(bytes)
+        }
+        None => Stage::Failed(Status::LocalProtection),
+    };
+}
+
+/// The request goes to where rules 3, 6 and 9 to 12 are applied.
+pub fn send(pair: &mut Pair, node: &mut Node) {
+    let (retries, domain) = (pair.path.rnr_retries, pair.domain);
+    let sent = pair.requester.sent;
+    let Some(entry) = pair.requester.pipe.get_mut(sent) else { return };
+    let solicited = entry.request.solicited;
+    let target = pieces(&entry.request.payload);
+    let fits = !entry.request.operation.fetches() || node.keys.all_local(domain, target, true);
+    if !fits {
+        entry.stage = Stage::Failed(Status::LocalProtection);
+        return;
+    }
+    let length = crate::request::total(target) as u32;
+    let bytes = match std::mem::replace(&mut entry.stage, Stage::Sent) {
+        Stage::RemoteWrite(bytes) => bytes,
+        _ => Vec::new(),
+    };
+    let request = match entry.request.operation {
+        Operation::Send { immediate } => {
+            wire::Request::Send { bytes, immediate, solicited, retries }
+        }
+        Operation::Write { remote, immediate } => {
+            wire::Request::Write { remote, bytes, immediate, solicited, retries }
+        }
+        Operation::Read { remote } => wire::Request::Read { remote, length },
+        Operation::CompareAndSwap { remote, compare, swap } => {
+            wire::Request::CompareAndSwap { remote, compare, swap }
+        }
+        Operation::FetchAndAdd { remote, add } => wire::Request::FetchAndAdd { remote, add },
+    };
+    let (number, fetches) = (entry.number, entry.request.operation.fetches());
+    pair.requester.sent += 1;
+    pair.requester.fetching += usize::from(fetches);
+    node.outbox.push(pair.ask(wire::Body::Request { number, request }));
+}
+
+/// The peer has done a request.
+pub fn done(pair: &mut Pair, node: &mut Node, number: u64, bytes: Vec<u8>) {
+    let due = node.due(Delay::Answer);
+    let domain = pair.domain;
+    let Some(entry) = pair.requester.pipe.iter_mut().find(|entry| entry.number == number) else {
+        return;
+    };
+    if entry.stage != Stage::Sent {
+        return;
+    }
+    entry.due = due;
+    if entry.request.operation.fetches() {
+        pair.requester.fetching = pair.requester.fetching.saturating_sub(1);
+        entry.stage = Stage::LocalWrite(bytes);
+        return;
+    }
+    entry.stage = Stage::Ack;
+    let Payload::Memory(sges) = &entry.request.payload else { return };
+    let carried = crate::request::total(sges) as usize;
+    pair.requester.carried = pair.requester.carried.saturating_sub(carried);
+    // As if the acknowledgement had been lost: the same request once more, with what its source holds by now.
+    if node.knobs.has(Fault::SourceReadAgain)
+        && let Operation::Write { remote, immediate: None } = entry.request.operation
+        && node.random.percent(50)
+        && let Some(bytes) = node.gather(domain, sges)
+    {
+        node.counts.faults += 1;
+        entry.stage = Stage::Sent;
+        let request =
+            wire::Request::Write { remote, bytes, immediate: None, solicited: false, retries: 0 };
+        node.outbox.push(pair.ask(wire::Body::Request { number, request }));
+    }
+}
+
+/// The peer could not do a request.
+pub fn failed(pair: &mut Pair, number: u64, status: Status) {
+    let found = pair.requester.pipe.iter_mut().find(|entry| entry.number == number);
+    if let Some(entry) = found
+        && entry.stage == Stage::Sent
+    {
+        entry.stage = Stage::Failed(status);
+    }
+}
+
+/// Rules 5 and 7, and the same for what failed: a request leaves `pipe`.
+pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
+    let Some(entry) = pair.requester.pipe.remove(index) else { return };
+    if index > 0 {
+        node.counts.faults += 1;
+    }
+    if index < pair.requester.sent {
+        pair.requester.sent -= 1;
+    }
+    let (status, fetched) = match entry.stage {
+        Stage::LocalWrite(bytes) => {
+            let length = bytes.len() as u32;
+            let sges = pieces(&entry.request.payload).to_vec();
+            let due = node.due(Delay::Landing);
+            pair.requester.wb_local.push_back(LocalEntry::Write { sges, bytes, due });
+            (Status::Success, length)
+        }
+        Stage::Failed(status) => (status, 0),
+        _ => (Status::Success, 0),
+    };
+    let shown = entry.request.signaled || status != Status::Success;
+    let completion = shown.then(|| pair.completion(&entry.request, status, fetched));
+    let due = node.due(Delay::Landing);
+    pair.requester.wb_local.push_back(LocalEntry::Notice { completion, due });
+    if status != Status::Success {
+        node.counts.failures += 1;
+        super::life::fail(pair, node);
+    }
+}
+
+/// Rule 8: the write reaches memory.
+pub fn land(pair: &mut Pair, node: &mut Node, index: usize) {
+    if let Some(LocalEntry::Write { sges, bytes, .. }) = pair.requester.wb_local.remove(index) {
+        node.scatter(pair.domain, &sges, &bytes);
+    }
+}
+
+/// The notice at the head of `wbL` is shown.
+pub fn notice(pair: &mut Pair, node: &mut Node, index: usize) {
+    let Some(LocalEntry::Notice { completion, .. }) = pair.requester.wb_local.remove(index) else {
+        return;
+    };
+    if index > 0 {
+        node.counts.faults += 1;
+    }
+    match completion {
+        Some(completion) => show(pair, node, completion),
+        None => pair.sends.release(),
+    }
+}
+
+/// The program can see a completion.
+pub fn show(pair: &Pair, node: &mut Node, completion: Completion) {
+    pair.sends.release();
+    if !pair.send_cq.push(completion) {
+        node.events.push((pair.number, Event::SendCompletionsOverran));
+    }
+}

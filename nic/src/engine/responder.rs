@@ -1,0 +1,354 @@
+//! Rules 3, 4, 6 and 9 to 13: what a queue pair does with its peer's requests, on memory of this process.
+
+use crate::fault::Fault;
+use crate::request::{
+    Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Status, access, total,
+};
+use crate::wire::{Body, Request};
+
+use super::node::{Delay, Event, Node};
+use super::pair::{Arrived, Pair, RemoteAction, RemoteEntry};
+use super::{Step, Steps};
+
+/// So many requests are looked at for one that may overtake the others.
+const WINDOW: usize = 16;
+
+/// Appends the rules that may be applied.
+pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
+    let any = node.knobs.has(Fault::RemoteBufferNotFifo);
+    let most = if any { WINDOW } else { 1 };
+    for (index, entry) in pair.responder.wb_remote.iter().enumerate().take(most) {
+        let passes = index == 0 || matches!(entry.action, RemoteAction::Write { .. });
+        if passes {
+            steps.push(Step::Visible(index), entry.due);
+        }
+    }
+    let mut before = Before::default();
+    for (index, arrived) in pair.responder.arrived.iter().enumerate().take(WINDOW) {
+        if let Some(due) = may_step(pair, node, arrived, before) {
+            steps.push(Step::Remote(index), due);
+        }
+        match arrived.request {
+            Request::Read { .. } => {}
+            Request::Write { immediate: None, .. } => before.write = true,
+            Request::Write { .. } | Request::Send { .. } => return,
+            _ => before.rmw = true,
+        }
+        if before != Before::default() && node.knobs.fault.is_none() {
+            return;
+        }
+    }
+}
+
+/// What stands before a request, other than gets not yet read.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Before {
+    write: bool,
+    rmw: bool,
+}
+
+/// When a request may take its next step; `None` if something is in its way. Rules 3, 6 and 9 to 12 may overtake gets
+/// not yet read, and nothing else that can be here.
+fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Option<u64> {
+    let has = |fault| node.knobs.has(fault);
+    let flushed = pair.responder.wb_remote.is_empty();
+    let owner = node.locks.get(&pair.device);
+    let free = owner.is_none() || has(Fault::RmwNotExclusive);
+    let ready = match &arrived.request {
+        Request::Write { immediate: None, .. } => {
+            (!before.write || has(Fault::PutsReordered))
+                && (!before.rmw || has(Fault::PutOvertakesRmw))
+        }
+        Request::Write { retries, .. } | Request::Send { retries, .. } => {
+            let waiting = arrived.waiting_since.is_some() && pair.receives.is_empty();
+            if waiting && before == Before::default() {
+                return give_up(pair, arrived, *retries);
+            }
+            before == Before::default()
+        }
+        Request::Read { .. } => {
+            let ignores = has(Fault::GetsDoNotFlush);
+            (flushed || ignores) && (!before.write || ignores) && !before.rmw
+        }
+        _ if arrived.atomic_write.is_some() => before == Before::default(),
+        _ => {
+            let ignores = has(Fault::RmwDoesNotFlush);
+            (flushed || ignores) && free && (!before.write || ignores) && !before.rmw
+        }
+    };
+    ready.then_some(arrived.due)
+}
+
+/// When the sender of a request without a receive request gives up. (Posting one makes the rule possible before.)
+fn give_up(pair: &Pair, arrived: &Arrived, retries: u8) -> Option<u64> {
+    let tries = u64::from(retries);
+    let since = arrived.waiting_since?;
+    (retries < 7).then(|| since.saturating_add(tries * super::time::rnr(pair.path.rnr_timer)))
+}
+
+/// A request has arrived.
+pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
+    let due = node.due(Delay::Remote);
+    let arrived = Arrived { number, request, atomic_write: None, due, waiting_since: None };
+    pair.responder.arrived.push_back(arrived);
+}
+
+/// Rules 3, 6 and 9 to 12 for one request.
+pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
+    let Some(mut arrived) = pair.responder.arrived.remove(index) else { return };
+    let number = arrived.number;
+    let overtakes = index > 0;
+    let result = match &arrived.request {
+        Request::Write { remote, bytes, immediate, solicited, retries } => {
+            let delivery = Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
+            node.counts.early_writes += u64::from(overtakes);
+            let (remote, bytes) = (*remote, bytes.clone());
+            write(pair, node, &mut arrived.waiting_since, remote, bytes, delivery)
+        }
+        Request::Send { bytes, immediate, solicited, retries } => {
+            let delivery = Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
+            let bytes = bytes.clone();
+            send(pair, node, &mut arrived.waiting_since, bytes, delivery)
+        }
+        Request::Read { remote, length } => {
+            node.counts.early_reads += u64::from(overtakes);
+            read(pair, node, *remote, *length)
+        }
+        Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
+            let remote = *remote;
+            node.counts.early_reads += u64::from(overtakes);
+            rmw(pair, node, &mut arrived, remote)
+        }
+    };
+    match result {
+        Outcome::Done(bytes) => node.outbox.push(pair.answer(Body::Done { number, bytes })),
+        Outcome::Again => pair.responder.arrived.insert(index, arrived),
+        Outcome::Failed(status) => {
+            node.outbox.push(pair.answer(Body::Failed { number, status }));
+            node.counts.failures += 1;
+            let event = match status {
+                Status::RemoteAccess => Some(Event::AccessError),
+                Status::RemoteInvalidRequest => Some(Event::InvalidRequest),
+                _ => None,
+            };
+            node.events.extend(event.map(|event| (pair.number, event)));
+            if status != Status::ReceiverNotReadyExceeded {
+                super::life::fail(pair, node);
+            }
+        }
+    }
+}
+
+/// What became of a request.
+enum Outcome {
+    /// It leaves; the requester gets these bytes.
+    Done(Vec<u8>),
+    /// It stays in its place.
+    Again,
+    /// It leaves, and the requester is told why.
+    Failed(Status),
+}
+
+/// How a message is delivered.
+#[derive(Clone, Copy)]
+struct Delivery {
+    immediate: Option<u32>,
+    solicited: bool,
+    retries: u8,
+}
+
+/// Rule 3: the write enters `wbR`; the answer is the ack.
+fn write(
+    pair: &mut Pair,
+    node: &mut Node,
+    waiting_since: &mut Option<u64>,
+    remote: Remote,
+    bytes: Vec<u8>,
+    delivery: Delivery,
+) -> Outcome {
+    let length = bytes.len();
+    if length > 0 && resolve(pair, node, remote, length, access::REMOTE_WRITE).is_none() {
+        return Outcome::Failed(Status::RemoteAccess);
+    }
+    let mut received = None;
+    if delivery.immediate.is_some() {
+        let Some((request, limit)) = pair.receives.take() else {
+            return not_ready(pair, node, waiting_since, delivery.retries);
+        };
+        node.events.extend(limit.then_some((pair.number, Event::LimitReached)));
+        let completion = pair.received(&request, Status::Success);
+        received = Some(Completion {
+            opcode: RECEIVED_WITH_WRITE,
+            bytes: length as u32,
+            immediate: delivery.immediate,
+            solicited: delivery.solicited,
+            ..completion
+        });
+    }
+    if length > 0 {
+        push(pair, node, RemoteAction::Write { remote, bytes, atomic: false });
+    }
+    if let Some(completion) = received {
+        push(pair, node, RemoteAction::Received(completion));
+    }
+    Outcome::Done(Vec::new())
+}
+
+/// As rule 3, into memory that a receive request names.
+fn send(
+    pair: &mut Pair,
+    node: &mut Node,
+    waiting_since: &mut Option<u64>,
+    bytes: Vec<u8>,
+    delivery: Delivery,
+) -> Outcome {
+    let Some((request, limit)) = pair.receives.take() else {
+        return not_ready(pair, node, waiting_since, delivery.retries);
+    };
+    node.events.extend(limit.then_some((pair.number, Event::LimitReached)));
+    let refused = if bytes.len() as u64 > total(&request.sges) {
+        Some((Status::LocalLength, Status::RemoteInvalidRequest))
+    } else if !bytes.is_empty() && !node.keys.all_local(pair.domain, &request.sges, true) {
+        Some((Status::LocalProtection, Status::RemoteOperation))
+    } else {
+        None
+    };
+    if let Some((here, there)) = refused {
+        let completion = pair.received(&request, here);
+        push(pair, node, RemoteAction::Received(completion));
+        return Outcome::Failed(there);
+    }
+    let completion = Completion {
+        opcode: RECEIVED,
+        bytes: bytes.len() as u32,
+        immediate: delivery.immediate,
+        solicited: delivery.solicited,
+        ..pair.received(&request, Status::Success)
+    };
+    if !bytes.is_empty() {
+        push(pair, node, RemoteAction::Scatter { sges: request.sges, bytes });
+    }
+    push(pair, node, RemoteAction::Received(completion));
+    Outcome::Done(Vec::new())
+}
+
+/// There is no receive request: the sender tries again, for as long as it has retries.
+fn not_ready(
+    pair: &Pair,
+    node: &Node,
+    waiting_since: &mut Option<u64>,
+    retries: u8,
+) -> Outcome {
+    let since = *waiting_since.get_or_insert(node.now);
+    let patience = u64::from(retries) * super::time::rnr(pair.path.rnr_timer);
+    if retries < 7 && node.now >= since.saturating_add(patience) {
+        return Outcome::Failed(Status::ReceiverNotReadyExceeded);
+    }
+    Outcome::Again
+}
+
+/// Rule 6.
+fn read(pair: &Pair, node: &mut Node, remote: Remote, length: u32) -> Outcome {
+    let mut bytes = vec![0; length as usize];
+    if length > 0 {
+        let Some(host) = resolve(pair, node, remote, bytes.len(), access::REMOTE_READ) else {
+            return Outcome::Failed(Status::RemoteAccess);
+        };
+        node.memory.read(host, &mut bytes);
+    }
+    Outcome::Done(bytes)
+}
+
+/// Rules 9, 10 and 11; then 12.
+fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) -> Outcome {
+    let own_lock = |node: &Node| node.locks.get(&pair.device) == Some(&pair.number);
+    if let Some((new, old)) = arrived.atomic_write {
+        let bytes = new.to_le_bytes().to_vec();
+        let atomic = own_lock(node);
+        push(pair, node, RemoteAction::Write { remote, bytes, atomic });
+        return Outcome::Done(old.to_le_bytes().to_vec());
+    }
+    if !remote.address.is_multiple_of(8) {
+        return Outcome::Failed(Status::RemoteInvalidRequest);
+    }
+    let Some(host) = resolve(pair, node, remote, 8, access::REMOTE_ATOMIC) else {
+        return Outcome::Failed(Status::RemoteAccess);
+    };
+    let mut word = [0; 8];
+    node.memory.read(host, &mut word);
+    let old = u64::from_le_bytes(word);
+    let new = match arrived.request {
+        Request::CompareAndSwap { compare, swap, .. } => {
+            let broken = node.knobs.has(Fault::FailedCasWrites);
+            node.counts.faults += u64::from(broken && old != compare);
+            (old == compare || broken).then_some(swap)
+        }
+        Request::FetchAndAdd { add, .. } => {
+            let twice = node.knobs.has(Fault::RmwTwice) && node.random.percent(50);
+            node.counts.faults += u64::from(twice);
+            Some(old.wrapping_add(if twice { add.wrapping_mul(2) } else { add }))
+        }
+        _ => None,
+    };
+    let Some(new) = new else { return Outcome::Done(word.to_vec()) };
+    if !node.locks.contains_key(&pair.device) {
+        node.locks.insert(pair.device, pair.number);
+    }
+    arrived.atomic_write = Some((new, old));
+    arrived.due = node.due(Delay::Remote);
+    Outcome::Again
+}
+
+/// The address of what the peer names, if it may do that.
+fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u32) -> Option<u64> {
+    if pair.path.access & needs != needs {
+        return None;
+    }
+    node.keys.remote(pair.domain, remote, length as u64, needs)
+}
+
+fn push(pair: &mut Pair, node: &mut Node, action: RemoteAction) {
+    let due = node.due(Delay::Visible);
+    pair.responder.wb_remote.push_back(RemoteEntry { action, due });
+}
+
+/// Rules 4 and 13: the head of `wbR` takes effect.
+pub fn visible(pair: &mut Pair, node: &mut Node, index: usize) {
+    let Some(mut entry) = pair.responder.wb_remote.remove(index) else { return };
+    node.counts.faults += u64::from(index > 0);
+    let split = node.knobs.has(Fault::TagBeforeData);
+    if split && let RemoteAction::Write { remote, bytes, .. } = &mut entry.action {
+        let head = bytes.len().saturating_sub(8);
+        if head > 0 && resolve(pair, node, *remote, bytes.len(), access::REMOTE_WRITE).is_some() {
+            let tag = Remote { address: remote.address + head as u64, ..*remote };
+            let last = bytes.split_off(head);
+            take_effect(pair, node, RemoteAction::Write { remote: tag, bytes: last, atomic: false });
+            node.counts.faults += 1;
+            entry.due = node.now + 1 + node.random.below(node.knobs.most.max(10_000));
+            pair.responder.wb_remote.push_front(entry);
+            return;
+        }
+    }
+    take_effect(pair, node, entry.action);
+}
+
+/// What an entry of `wbR` does.
+pub fn take_effect(pair: &Pair, node: &mut Node, action: RemoteAction) {
+    match action {
+        RemoteAction::Write { remote, bytes, atomic } => {
+            let needs = if atomic { access::REMOTE_ATOMIC } else { 0 };
+            if let Some(host) = node.keys.remote(pair.domain, remote, bytes.len() as u64, needs) {
+                node.memory.write(host, &bytes);
+            }
+            if atomic {
+                node.locks.remove(&pair.device);
+            }
+        }
+        RemoteAction::Scatter { sges, bytes } => node.scatter(pair.domain, &sges, &bytes),
+        RemoteAction::Received(completion) => {
+            if !pair.receive_cq.push(completion) {
+                node.events.push((pair.number, Event::ReceiveCompletionsOverran));
+            }
+        }
+    }
+}

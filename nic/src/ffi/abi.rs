@@ -1,0 +1,12 @@
+//! The structures of `infiniband/verbs.h` that programs and this library share, as C lays them out on x86-64.
+//!
+//! Fields are named as in the header. Enumerations are integers, since a program may put anything into them. A test
+//! compares sizes and offsets with the header of this machine.
+
+mod context;
+mod objects;
+mod requests;
+
+pub use context::*;
+pub use objects::*;
+pub use requests::*;

@@ -1,0 +1,13 @@
+//! The functions of libibverbs, by the kind of object that they are about.
+
+pub mod completion;
+pub mod context;
+pub mod device;
+pub mod memory;
+pub mod pair;
+pub mod post;
+pub mod shared;
+pub mod text;
+pub mod unsupported;
+pub mod modify;
+mod work;

@@ -1,0 +1,132 @@
+//! `ibv_modify_qp`: from state to state.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use crate::config::Config;
+use crate::device::{self, limit};
+use crate::engine::life;
+use crate::engine::node::Node;
+use crate::engine::pair::Pair;
+use crate::ffi::abi::{ibv_ah_attr, ibv_qp, ibv_qp_attr};
+use crate::ffi::objects::{ContextObject, QpObject, guard_code};
+use crate::nic::config;
+use crate::queues::lock;
+use crate::states::{State, attribute, may_change};
+
+/// The attributes that are set one by one: the bit, and what of the new values goes into the known ones.
+fn merge(known: &mut ibv_qp_attr, new: &ibv_qp_attr, mask: u32) {
+    let fields: [(u32, fn(&mut ibv_qp_attr, &ibv_qp_attr)); 16] = [
+        (attribute::ACCESS, |to, from| to.qp_access_flags = from.qp_access_flags),
+        (attribute::PKEY_INDEX, |to, from| to.pkey_index = from.pkey_index),
+        (attribute::PORT, |to, from| to.port_num = from.port_num),
+        (attribute::ADDRESS, |to, from| to.ah_attr = from.ah_attr),
+        (attribute::PATH_MTU, |to, from| to.path_mtu = from.path_mtu),
+        (attribute::TIMEOUT, |to, from| to.timeout = from.timeout),
+        (attribute::RETRIES, |to, from| to.retry_cnt = from.retry_cnt),
+        (attribute::RNR_RETRIES, |to, from| to.rnr_retry = from.rnr_retry),
+        (attribute::RECEIVE_SEQUENCE, |to, from| to.rq_psn = from.rq_psn),
+        (attribute::MOST_FETCHES, |to, from| to.max_rd_atomic = from.max_rd_atomic),
+        (attribute::RNR_TIMER, |to, from| to.min_rnr_timer = from.min_rnr_timer),
+        (attribute::SEND_SEQUENCE, |to, from| to.sq_psn = from.sq_psn),
+        (attribute::MOST_SERVED, |to, from| to.max_dest_rd_atomic = from.max_dest_rd_atomic),
+        (attribute::MIGRATION, |to, from| to.path_mig_state = from.path_mig_state),
+        (attribute::DESTINATION, |to, from| to.dest_qp_num = from.dest_qp_num),
+        (attribute::DRAIN_NOTIFY, |to, from| to.en_sqd_async_notify = from.en_sqd_async_notify),
+    ];
+    for (bit, set) in fields {
+        if mask & bit != 0 {
+            set(known, new);
+        }
+    }
+}
+
+/// Whether the values are ones that there are.
+fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
+    let has = |bit| mask & bit != 0;
+    let port = |number: u8| device::port_number(config, device, u32::from(number)).is_some();
+    let address = |ah: &ibv_ah_attr| {
+        let global = ah.is_global != 0;
+        let index = u32::from(ah.grh.sgid_index) < limit::GIDS;
+        (!global || index) && (global || !config.ethernet) && (ah.port_num == 0 || port(ah.port_num))
+    };
+    (!has(attribute::PORT) || port(attr.port_num))
+        && (!has(attribute::PKEY_INDEX) || attr.pkey_index == 0)
+        && (!has(attribute::ADDRESS) || address(&attr.ah_attr))
+        && (!has(attribute::PATH_MTU) || (1..=5).contains(&attr.path_mtu))
+        && (!has(attribute::MOST_FETCHES) || attr.max_rd_atomic <= limit::FETCHES)
+        && (!has(attribute::MOST_SERVED) || attr.max_dest_rd_atomic <= limit::FETCHES)
+        && (!has(attribute::RNR_TIMER) || attr.min_rnr_timer < 32)
+        && (!has(attribute::TIMEOUT) || attr.timeout < 32)
+        && (!has(attribute::RETRIES) || attr.retry_cnt < 8)
+        && (!has(attribute::RNR_RETRIES) || attr.rnr_retry < 8)
+        && (!has(attribute::DESTINATION) || attr.dest_qp_num <= 0xff_ffff)
+}
+
+/// What the NIC must know of the attributes.
+fn connect(config: &Config, pair: &mut Pair, attr: &ibv_qp_attr) {
+    let port = device::port_number(config, pair.device, u32::from(attr.port_num));
+    let ah = &attr.ah_attr;
+    let gid = (ah.is_global != 0).then_some(&ah.grh.dgid.raw);
+    pair.path.port = port.unwrap_or(0);
+    pair.path.peer_port = device::find(config, gid, ah.dlid);
+    pair.path.peer = attr.dest_qp_num;
+    pair.path.access = attr.qp_access_flags;
+    (pair.path.timeout, pair.path.retries) = (attr.timeout, attr.retry_cnt);
+    (pair.path.rnr_retries, pair.path.rnr_timer) = (attr.rnr_retry, attr.min_rnr_timer);
+    pair.path.most_fetches = attr.max_rd_atomic;
+}
+
+/// What happens to the queue pair in its new state.
+fn enter(pair: &mut Pair, node: &mut Node, state: State) {
+    match state {
+        State::Reset => life::reset(pair, node),
+        State::Error if pair.state != State::Error => life::fail(pair, node),
+        State::ReadyToSend if pair.state == State::ReadyToReceive => {
+            pair.requester.session = node.random.next() as u32;
+        }
+        State::SendQueueDrained => pair.drained = false,
+        _ => {}
+    }
+    pair.state = state;
+}
+
+/// `ibv_modify_qp`
+///
+/// # Safety
+/// The queue pair is null or not destroyed; the attributes are null or as in the header.
+pub unsafe extern "C" fn modify_qp(qp: *mut ibv_qp, attr: *mut ibv_qp_attr, mask: c_int) -> c_int {
+    guard_code(|| {
+        // SAFETY: by the contract.
+        let (own, attr) = unsafe { (QpObject::own(qp), attr.as_ref()) };
+        let (Some(own), Some(attr)) = (own, attr) else { return libc::EINVAL };
+        // SAFETY: the queue pair is there, and its context is open.
+        let Some(context) = (unsafe { ContextObject::own((*qp).context) }) else {
+            return libc::EINVAL;
+        };
+        let mask = mask as u32;
+        let mut known = lock(&own.attributes);
+        let changed = context.nic.with(|engine| {
+            let (pair, node) = engine.pair(own.number)?;
+            let assumed = mask & attribute::CURRENT_STATE == 0
+                || State::from_code(attr.cur_qp_state) == Some(pair.state);
+            let state = match mask & attribute::STATE {
+                0 => pair.state,
+                _ => State::from_code(attr.qp_state)?,
+            };
+            let may = assumed && may_change(pair.state, state, mask);
+            if !may || !sound(config(), pair.device, attr, mask) {
+                return None;
+            }
+            merge(&mut known, attr, mask);
+            connect(config(), pair, &known);
+            enter(pair, node, state);
+            Some(state)
+        });
+        let Some(state) = changed else { return libc::EINVAL };
+        own.state.store(state as c_int, Ordering::SeqCst);
+        // SAFETY: the queue pair is there.
+        unsafe { (*qp).state = state as c_int };
+        0
+    })
+}

@@ -1,0 +1,229 @@
+//! This process: words of its memory, its threads, and what it waits on.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use crate::engine::node::Memory;
+
+/// A counter that wakes those who poll it (`eventfd`).
+pub struct Bell(File);
+
+impl Bell {
+    /// A counter that is 0. If `one_by_one`, each read takes 1 from it, else all.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub fn new(one_by_one: bool) -> io::Result<Self> {
+        let flags = libc::EFD_CLOEXEC | if one_by_one { libc::EFD_SEMAPHORE } else { 0 };
+        // SAFETY: the call takes no pointers.
+        let fd = unsafe { libc::eventfd(0, flags) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new, and nobody else has it.
+        Ok(Self(File::from(unsafe { OwnedFd::from_raw_fd(fd) })))
+    }
+
+    /// Adds 1.
+    pub fn ring(&self) {
+        // It can only fail when the counter is full, and then it wakes anyway.
+        let _ = (&self.0).write(&1_u64.to_ne_bytes());
+    }
+
+    /// Waits until it is not 0, unless its descriptor was made non-blocking, and takes from it.
+    ///
+    /// # Errors
+    /// It is 0 and non-blocking, or a signal came.
+    pub fn hear(&self) -> io::Result<()> {
+        (&self.0).read(&mut [0; 8]).map(|_| ())
+    }
+
+    /// What to poll.
+    pub fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Waits until a descriptor has something: can be read, can be written where asked, or is closed. Gives which.
+pub fn wait(fds: &[(BorrowedFd<'_>, bool)], nanoseconds: Option<u64>) -> Vec<bool> {
+    let entry = |(fd, writes): &(BorrowedFd<'_>, bool)| libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN | if *writes { libc::POLLOUT } else { 0 },
+        revents: 0,
+    };
+    let mut polled: Vec<libc::pollfd> = fds.iter().map(entry).collect();
+    let time = nanoseconds.map(|total| libc::timespec {
+        tv_sec: (total / 1_000_000_000) as libc::time_t,
+        tv_nsec: (total % 1_000_000_000) as libc::c_long,
+    });
+    let timeout = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: the list and the time live through the call; a null time means for ever, a null mask none.
+    let found = unsafe {
+        libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout, ptr::null())
+    };
+    polled.iter().map(|entry| found > 0 && entry.revents != 0).collect()
+}
+
+/// Makes the calling thread fit to be a NIC: it runs on all cores, whatever its parent was pinned to, and leaves
+/// signals to the program.
+pub fn become_nic_thread() {
+    // SAFETY: both sets are plain memory of the right size, filled before they are used.
+    unsafe {
+        let mut cores: libc::cpu_set_t = std::mem::zeroed();
+        for core in 0..libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(core, &mut cores);
+        }
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cores);
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut signals);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &signals, ptr::null_mut());
+    }
+}
+
+/// Whether the other end of a local socket belongs to the user of this process.
+pub fn same_user(socket: BorrowedFd<'_>) -> bool {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `peer`, which has as many.
+    let code = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            ptr::from_mut(&mut peer).cast(),
+            &mut length,
+        )
+    };
+    // SAFETY: the call has no arguments and cannot fail.
+    code == 0 && peer.uid == unsafe { libc::geteuid() }
+}
+
+/// Whether all of a range is mapped, and can be written if asked.
+pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
+    let Some(end) = start.checked_add(length) else { return false };
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
+    let mut reached = start;
+    for line in maps.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let range = words.next().and_then(|range| range.split_once('-'));
+        let parse = |text| u64::from_str_radix(text, 16).ok();
+        let Some((from, to)) = range.and_then(|(from, to)| Some((parse(from)?, parse(to)?))) else {
+            continue;
+        };
+        let rights = words.next().unwrap_or("");
+        let usable = rights.starts_with('r') && (!writes || rights[1..].starts_with('w'));
+        if to <= reached || !usable {
+            continue;
+        }
+        if from > reached {
+            return false;
+        }
+        reached = to;
+        if reached >= end {
+            return true;
+        }
+    }
+    reached >= end
+}
+
+/// The memory of this process. Whoever accesses it has looked up a key, so the program has registered it.
+pub struct HostMemory;
+
+/// The largest unit at an address that is aligned and not longer than what is left.
+fn unit(address: u64, left: usize) -> usize {
+    let fits = |size: &usize| left >= *size && address.is_multiple_of(*size as u64);
+    [8, 4, 2].into_iter().find(fits).unwrap_or(1)
+}
+
+impl Memory for HostMemory {
+    fn read(&mut self, host: u64, out: &mut [u8]) {
+        let mut at = 0;
+        while at < out.len() {
+            let address = host + at as u64;
+            let size = unit(address, out.len() - at);
+            let place = address as *mut u8;
+            // SAFETY: the address is in a registered region, which the program keeps mapped as long as it is
+            // registered, and is aligned for the unit. The program's CPUs may access it too: so would they with a NIC.
+            let word = unsafe {
+                match size {
+                    8 => AtomicU64::from_ptr(place.cast()).load(Ordering::Acquire),
+                    4 => u64::from(AtomicU32::from_ptr(place.cast()).load(Ordering::Acquire)),
+                    2 => u64::from(AtomicU16::from_ptr(place.cast()).load(Ordering::Acquire)),
+                    _ => u64::from(AtomicU8::from_ptr(place).load(Ordering::Acquire)),
+                }
+            };
+            out[at..at + size].copy_from_slice(&word.to_le_bytes()[..size]);
+            at += size;
+        }
+    }
+
+    fn write(&mut self, host: u64, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let address = host + at as u64;
+            let size = unit(address, bytes.len() - at);
+            let mut word = [0; 8];
+            word[..size].copy_from_slice(&bytes[at..at + size]);
+            let word = u64::from_le_bytes(word);
+            let place = address as *mut u8;
+            // SAFETY: as for reading, and the region was registered for writing.
+            unsafe {
+                match size {
+                    8 => AtomicU64::from_ptr(place.cast()).store(word, Ordering::Release),
+                    4 => AtomicU32::from_ptr(place.cast()).store(word as u32, Ordering::Release),
+                    2 => AtomicU16::from_ptr(place.cast()).store(word as u16, Ordering::Release),
+                    _ => AtomicU8::from_ptr(place).store(word as u8, Ordering::Release),
+                }
+            }
+            at += size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bell, HostMemory, mapped, unit, wait};
+    use crate::engine::node::Memory;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn bytes_are_copied_in_the_largest_units_that_are_aligned() {
+        assert_eq!((unit(16, 8), unit(16, 7), unit(20, 8), unit(18, 8), unit(17, 8)), (8, 4, 4, 2, 1));
+        let mut words = [0_u64; 8];
+        let base = words.as_mut_ptr() as u64;
+        let bytes: Vec<u8> = (1..=41).collect();
+        HostMemory.write(base + 3, &bytes);
+        let mut back = vec![0; 41];
+        HostMemory.read(base + 3, &mut back);
+        assert_eq!(back, bytes);
+        assert_eq!(words[0].to_le_bytes(), [0, 0, 0, 1, 2, 3, 4, 5]);
+        assert_eq!(words[5].to_le_bytes(), [38, 39, 40, 41, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_seen() {
+        let words = [0_u64; 4];
+        assert!(mapped(words.as_ptr() as u64, 32, true));
+        assert!(!mapped(8, 8, false) && !mapped(u64::MAX - 3, 8, false));
+        assert!(!mapped(b"constant".as_ptr() as u64, 8, true), "it can only be read");
+    }
+
+    #[test]
+    fn a_bell_wakes() {
+        let bell = Bell::new(false).expect("there are descriptors");
+        assert_eq!(wait(&[(bell.as_fd(), false)], Some(0)), [false]);
+        bell.ring();
+        assert_eq!(wait(&[(bell.as_fd(), false)], None), [true]);
+        bell.hear().expect("it rang");
+        assert_eq!(wait(&[(bell.as_fd(), false)], Some(1000)), [false]);
+    }
+}

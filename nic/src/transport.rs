@@ -1,0 +1,296 @@
+//! How the NICs of a machine meet: each process has a local socket, named after its place in the network.
+//!
+//! A queue pair's number has the place of its process in its upper bits, so a number says where to connect to. Only
+//! processes of one user meet. A process that ends closes its sockets, and its peers see that.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
+
+use crate::config::Config;
+use crate::ffi::{same_user, wait};
+use crate::wire::Message;
+
+/// Bits of a queue pair's number that count within a process.
+pub const INDEX_BITS: u32 = 14;
+/// The most processes.
+const PLACES: u16 = (1 << (24 - INDEX_BITS)) - 1;
+/// What a connection begins with, before the place of who connects.
+const GREETING: [u8; 6] = *b"litmus";
+
+/// The place in the network of the process that has a queue pair.
+pub fn place_of(queue_pair: u32) -> u16 {
+    ((queue_pair & 0xff_ffff) >> INDEX_BITS) as u16
+}
+
+/// The sockets of a process.
+pub struct Transport {
+    /// Its place in the network.
+    pub place: u16,
+    names: Names,
+    listener: UnixListener,
+    outgoing: BTreeMap<u16, Stream>,
+    incoming: Vec<Stream>,
+}
+
+/// A connection. Messages go from who connected to who listens.
+struct Stream {
+    socket: UnixStream,
+    /// The place of the other end, once it is known.
+    place: Option<u16>,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    written: usize,
+    broken: bool,
+}
+
+/// How sockets are named.
+struct Names {
+    network: String,
+    folder: Option<String>,
+}
+
+impl Names {
+    fn address(&self, place: u16) -> io::Result<SocketAddr> {
+        match &self.folder {
+            Some(folder) => SocketAddr::from_pathname(Path::new(folder).join(place.to_string())),
+            None => {
+                SocketAddr::from_abstract_name(format!("litmus-nic/{}/{place}", self.network))
+            }
+        }
+    }
+}
+
+impl Transport {
+    /// Takes a free place in the network.
+    ///
+    /// # Errors
+    /// There is none, or sockets cannot be made.
+    pub fn new(config: &Config) -> io::Result<Self> {
+        let names = Names { network: config.network.clone(), folder: config.folder.clone() };
+        let first = (std::process::id() % u32::from(PLACES)) as u16;
+        for offset in 0..PLACES {
+            let place = (first + offset) % PLACES + 1;
+            let address = names.address(place)?;
+            if let Some(path) = address.as_pathname()
+                && UnixStream::connect(path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused)
+            {
+                // Left by a process that has ended.
+                let _ = std::fs::remove_file(path);
+            }
+            match UnixListener::bind_addr(&address) {
+                Ok(listener) => {
+                    listener.set_nonblocking(true)?;
+                    let (outgoing, incoming) = (BTreeMap::new(), Vec::new());
+                    return Ok(Self { place, names, listener, outgoing, incoming });
+                }
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ErrorKind::AddrInUse.into())
+    }
+
+    /// What to wait for: descriptors, and whether they have something to write.
+    pub fn fds(&self) -> Vec<(BorrowedFd<'_>, bool)> {
+        let stream = |stream: &'_ Stream| stream.written < stream.output.len();
+        let mut fds = vec![(self.listener.as_fd(), false)];
+        fds.extend(self.outgoing.values().map(|one| (one.socket.as_fd(), stream(one))));
+        fds.extend(self.incoming.iter().map(|one| (one.socket.as_fd(), false)));
+        fds
+    }
+
+    /// Whether there are other processes to hear of.
+    pub fn is_alone(&self) -> bool {
+        self.outgoing.is_empty() && self.incoming.is_empty()
+    }
+
+    /// Puts a message on its way. One to a place where nobody is gets lost.
+    pub fn send(&mut self, message: &Message) {
+        let place = place_of(message.to);
+        if !self.outgoing.contains_key(&place) {
+            let Ok(stream) = self.connect(place) else { return };
+            self.outgoing.insert(place, stream);
+        }
+        if let Some(stream) = self.outgoing.get_mut(&place) {
+            message.write(&mut stream.output);
+        }
+    }
+
+    fn connect(&self, place: u16) -> io::Result<Stream> {
+        let socket = UnixStream::connect_addr(&self.names.address(place)?)?;
+        if !same_user(socket.as_fd()) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        socket.set_nonblocking(true)?;
+        let mut output = GREETING.to_vec();
+        output.extend(self.place.to_le_bytes());
+        Ok(Stream { place: Some(place), output, ..Stream::new(socket) })
+    }
+
+    /// Writes what can be written, and reads what has come. Gives the messages, and the places whose processes
+    /// are gone.
+    pub fn exchange(&mut self) -> (Vec<Message>, Vec<u16>) {
+        let mut ready = wait(&self.fds(), Some(0)).into_iter();
+        let knocks = ready.next().unwrap_or(false);
+        for stream in self.outgoing.values_mut().filter(|_| ready.next().unwrap_or(false)) {
+            // Nothing comes this way but the end.
+            stream.fill();
+            stream.input.clear();
+        }
+        let (mut messages, mut gone) = (Vec::new(), Vec::new());
+        for stream in self.incoming.iter_mut().filter(|_| ready.next().unwrap_or(false)) {
+            stream.fill();
+            stream.parse(&mut messages);
+        }
+        while knocks && let Ok((socket, _)) = self.listener.accept() {
+            if same_user(socket.as_fd()) && socket.set_nonblocking(true).is_ok() {
+                self.incoming.push(Stream::new(socket));
+            }
+        }
+        for stream in self.outgoing.values_mut() {
+            stream.flush();
+        }
+        self.incoming.retain(|stream| {
+            gone.extend(stream.place.filter(|_| stream.broken));
+            !stream.broken
+        });
+        self.outgoing.retain(|place, stream| {
+            gone.extend(stream.broken.then_some(*place));
+            !stream.broken
+        });
+        (messages, gone)
+    }
+
+    /// Writes what can be written.
+    pub fn flush(&mut self) {
+        self.outgoing.values_mut().for_each(Stream::flush);
+    }
+}
+
+impl Stream {
+    fn new(socket: UnixStream) -> Self {
+        Self {
+            socket,
+            place: None,
+            input: Vec::new(),
+            output: Vec::new(),
+            written: 0,
+            broken: false,
+        }
+    }
+
+    fn flush(&mut self) {
+        while self.written < self.output.len() && !self.broken {
+            match self.socket.write(&self.output[self.written..]) {
+                Ok(0) => self.broken = true,
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.broken = true,
+            }
+        }
+        self.output.clear();
+        self.written = 0;
+    }
+
+    fn fill(&mut self) {
+        const CHUNK: usize = 1 << 18;
+        let start = self.input.len();
+        let mut filled = start;
+        loop {
+            self.input.resize(filled + CHUNK, 0);
+            match self.socket.read(&mut self.input[filled..]) {
+                Ok(0) => self.broken = true,
+                Ok(count) => {
+                    filled += count;
+                    if count == CHUNK && filled - start < 16 * CHUNK {
+                        continue;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => self.broken = true,
+            }
+            break;
+        }
+        self.input.truncate(filled);
+    }
+
+    fn parse(&mut self, messages: &mut Vec<Message>) {
+        let mut at = 0;
+        if self.place.is_none() {
+            let Some(greeting) = self.input.first_chunk::<8>() else { return };
+            let place = u16::from_le_bytes([greeting[6], greeting[7]]);
+            self.broken |= greeting[..6] != GREETING || !(1..=PLACES).contains(&place);
+            self.place = Some(place);
+            at = 8;
+        }
+        while !self.broken {
+            match Message::read(&self.input[at..]) {
+                // Only the process of a place speaks for its queue pairs.
+                Ok(Some((message, length))) => {
+                    at += length;
+                    if Some(place_of(message.from)) == self.place {
+                        messages.push(message);
+                    }
+                }
+                Ok(None) => break,
+                Err(_) => self.broken = true,
+            }
+        }
+        self.input.drain(..at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{INDEX_BITS, Transport, place_of};
+    use crate::config::Config;
+    use crate::wire::{Body, Message};
+
+    fn config(network: &str) -> Config {
+        let name = format!("test-{network}-{}", std::process::id());
+        Config { network: name, ..Config::read(|_| None) }
+    }
+
+    #[test]
+    fn processes_of_a_network_take_different_places_and_hear_each_other() {
+        let config = config("hear");
+        let mut one = Transport::new(&config).expect("a place is free");
+        let mut two = Transport::new(&config).expect("another place is free");
+        assert_ne!(one.place, two.place);
+        let number = |transport: &Transport| u32::from(transport.place) << INDEX_BITS | 1;
+        let (to, from) = (number(&two), number(&one));
+        assert_eq!(place_of(to), two.place);
+        let bytes = vec![7; 3_000_000];
+        let message = Message { to, from, session: 5, body: Body::Done { number: 1, bytes } };
+        one.send(&message);
+        let mut heard = Vec::new();
+        while heard.is_empty() {
+            one.exchange();
+            heard = two.exchange().0;
+        }
+        assert_eq!(heard, [message]);
+        let place = one.place;
+        drop(one);
+        assert_eq!(two.exchange().1, [place], "it is gone");
+    }
+
+    #[test]
+    fn nobody_speaks_for_another_and_a_message_to_nobody_is_lost() {
+        let config = config("alone");
+        let mut one = Transport::new(&config).expect("a place is free");
+        let mut two = Transport::new(&config).expect("another place is free");
+        let to = u32::from(two.place) << INDEX_BITS;
+        one.send(&Message { to, from: 12345 << INDEX_BITS, session: 0, body: Body::Welcome });
+        one.send(&Message { to: 77, from: to, session: 0, body: Body::Welcome });
+        for _ in 0..10 {
+            one.exchange();
+            assert!(two.exchange().0.is_empty());
+        }
+    }
+}

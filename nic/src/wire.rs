@@ -1,0 +1,369 @@
+//! What NICs say to each other, and its bytes.
+//!
+//! A message goes from one queue pair to another, within a session: what an earlier life of a queue pair sent is
+//! not taken for the present one's.
+
+use crate::request::{Remote, Status};
+
+/// A message between two queue pairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The queue pair that it is for.
+    pub to: u32,
+    /// The queue pair that sent it.
+    pub from: u32,
+    /// The session of the requester.
+    pub session: u32,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Requester: are you connected to me, at this device and port of yours?
+    Hello {
+        /// The number of the port in the network.
+        port: u16,
+    },
+    /// Responder: yes.
+    Welcome,
+    /// Responder: no, or no more.
+    Absent,
+    /// Requester: a request, by its number in the session.
+    Request {
+        /// Its number.
+        number: u64,
+        /// What to do.
+        request: Request,
+    },
+    /// Responder: it was done, with these bytes for a read or atomic.
+    Done {
+        /// The number of the request.
+        number: u64,
+        /// What was read.
+        bytes: Vec<u8>,
+    },
+    /// Responder: it failed.
+    Failed {
+        /// The number of the request.
+        number: u64,
+        /// Why.
+        status: Status,
+    },
+}
+
+/// What a responder is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// RDMA WRITE.
+    Write {
+        /// Where to.
+        remote: Remote,
+        /// What.
+        bytes: Vec<u8>,
+        /// What uses up a receive request, if anything.
+        immediate: Option<u32>,
+        /// Whether the receiver wants to be woken.
+        solicited: bool,
+        /// How often it is tried again if there is no receive request; 7 for ever.
+        retries: u8,
+    },
+    /// SEND.
+    Send {
+        /// What.
+        bytes: Vec<u8>,
+        /// Immediate data.
+        immediate: Option<u32>,
+        /// Whether the receiver wants to be woken.
+        solicited: bool,
+        /// How often it is tried again if there is no receive request; 7 for ever.
+        retries: u8,
+    },
+    /// RDMA READ.
+    Read {
+        /// Where from.
+        remote: Remote,
+        /// How many bytes.
+        length: u32,
+    },
+    /// ATOMIC CMP_AND_SWP.
+    CompareAndSwap {
+        /// Which word.
+        remote: Remote,
+        /// What it must hold.
+        compare: u64,
+        /// What it gets.
+        swap: u64,
+    },
+    /// ATOMIC FETCH_AND_ADD.
+    FetchAndAdd {
+        /// Which word.
+        remote: Remote,
+        /// What is added.
+        add: u64,
+    },
+}
+
+/// The longest message that is read: a request of the most bytes, and its head.
+const LONGEST: usize = (1 << 30) + 128;
+
+impl Message {
+    /// Appends its bytes, with their number before them.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend([0; 4]);
+        for word in [self.to, self.from, self.session] {
+            out.extend(word.to_le_bytes());
+        }
+        write_body(&self.body, out);
+        let length = (out.len() - start - 4) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// The first message of the bytes, and how many bytes it takes; `None` if there are too few.
+    ///
+    /// # Errors
+    /// The bytes are no message.
+    pub fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, Garbled> {
+        let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > LONGEST {
+            return Err(Garbled);
+        }
+        let Some(content) = bytes.get(4..4 + length) else { return Ok(None) };
+        let mut reader = Reader(content);
+        let (to, from, session) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let body = read_body(&mut reader)?;
+        if reader.0.is_empty() {
+            Ok(Some((Self { to, from, session, body }, 4 + length)))
+        } else {
+            Err(Garbled)
+        }
+    }
+}
+
+/// Bytes that are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Garbled;
+
+fn write_body(body: &Body, out: &mut Vec<u8>) {
+    match body {
+        Body::Hello { port } => {
+            out.push(0);
+            out.extend(port.to_le_bytes());
+        }
+        Body::Welcome => out.push(1),
+        Body::Absent => out.push(2),
+        Body::Request { number, request } => {
+            out.push(3);
+            out.extend(number.to_le_bytes());
+            write_request(request, out);
+        }
+        Body::Done { number, bytes } => {
+            out.push(4);
+            out.extend(number.to_le_bytes());
+            write_bytes(bytes, out);
+        }
+        Body::Failed { number, status } => {
+            out.push(5);
+            out.extend(number.to_le_bytes());
+            out.push(*status as u8);
+        }
+    }
+}
+
+fn write_request(request: &Request, out: &mut Vec<u8>) {
+    match request {
+        Request::Write { remote, bytes, immediate, solicited, retries } => {
+            out.push(0);
+            write_remote(*remote, out);
+            write_delivery(*immediate, *solicited, *retries, out);
+            write_bytes(bytes, out);
+        }
+        Request::Send { bytes, immediate, solicited, retries } => {
+            out.push(1);
+            write_delivery(*immediate, *solicited, *retries, out);
+            write_bytes(bytes, out);
+        }
+        Request::Read { remote, length } => {
+            out.push(2);
+            write_remote(*remote, out);
+            out.extend(length.to_le_bytes());
+        }
+        Request::CompareAndSwap { remote, compare, swap } => {
+            out.push(3);
+            write_remote(*remote, out);
+            out.extend(compare.to_le_bytes());
+            out.extend(swap.to_le_bytes());
+        }
+        Request::FetchAndAdd { remote, add } => {
+            out.push(4);
+            write_remote(*remote, out);
+            out.extend(add.to_le_bytes());
+        }
+    }
+}
+
+fn write_remote(remote: Remote, out: &mut Vec<u8>) {
+    out.extend(remote.address.to_le_bytes());
+    out.extend(remote.key.to_le_bytes());
+}
+
+fn write_delivery(immediate: Option<u32>, solicited: bool, retries: u8, out: &mut Vec<u8>) {
+    out.push(u8::from(immediate.is_some()) | u8::from(solicited) << 1);
+    out.push(retries);
+    out.extend(immediate.unwrap_or(0).to_le_bytes());
+}
+
+fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend((bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Garbled> {
+        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(Garbled)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn u8(&mut self) -> Result<u8, Garbled> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn u32(&mut self) -> Result<u32, Garbled> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, Garbled> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>, Garbled> {
+        let length = self.u32()? as usize;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Garbled)?;
+        self.0 = rest;
+        Ok(bytes.to_vec())
+    }
+
+    fn remote(&mut self) -> Result<Remote, Garbled> {
+        Ok(Remote { address: self.u64()?, key: self.u32()? })
+    }
+
+    fn delivery(&mut self) -> Result<(Option<u32>, bool, u8), Garbled> {
+        let flags = self.u8()?;
+        if flags > 3 {
+            return Err(Garbled);
+        }
+        let (retries, immediate) = (self.u8()?, self.u32()?);
+        Ok(((flags & 1 != 0).then_some(immediate), flags & 2 != 0, retries))
+    }
+}
+
+fn read_body(reader: &mut Reader<'_>) -> Result<Body, Garbled> {
+    Ok(match reader.u8()? {
+        0 => Body::Hello { port: u16::from_le_bytes(reader.array()?) },
+        1 => Body::Welcome,
+        2 => Body::Absent,
+        3 => Body::Request { number: reader.u64()?, request: read_request(reader)? },
+        4 => Body::Done { number: reader.u64()?, bytes: reader.bytes()? },
+        5 => {
+            let number = reader.u64()?;
+            Body::Failed { number, status: Status::from_code(reader.u8()?).ok_or(Garbled)? }
+        }
+        _ => return Err(Garbled),
+    })
+}
+
+fn read_request(reader: &mut Reader<'_>) -> Result<Request, Garbled> {
+    Ok(match reader.u8()? {
+        0 => {
+            let remote = reader.remote()?;
+            let (immediate, solicited, retries) = reader.delivery()?;
+            Request::Write { remote, immediate, solicited, retries, bytes: reader.bytes()? }
+        }
+        1 => {
+            let (immediate, solicited, retries) = reader.delivery()?;
+            Request::Send { immediate, solicited, retries, bytes: reader.bytes()? }
+        }
+        2 => Request::Read { remote: reader.remote()?, length: reader.u32()? },
+        3 => {
+            let remote = reader.remote()?;
+            Request::CompareAndSwap { remote, compare: reader.u64()?, swap: reader.u64()? }
+        }
+        4 => Request::FetchAndAdd { remote: reader.remote()?, add: reader.u64()? },
+        _ => return Err(Garbled),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Body, Message, Request};
+    use crate::random::Random;
+    use crate::request::{Remote, Status};
+
+    fn samples() -> Vec<Message> {
+        let remote = Remote { address: 0x1234_5678_9abc_def0, key: 0x8765_4321 };
+        let request = |request| Body::Request { number: 77, request };
+        let bodies = [
+            Body::Hello { port: 3 },
+            Body::Welcome,
+            Body::Absent,
+            request(Request::Write {
+                remote,
+                bytes: vec![1, 2, 3],
+                immediate: Some(9),
+                solicited: true,
+                retries: 7,
+            }),
+            request(Request::Send {
+                bytes: Vec::new(),
+                immediate: None,
+                solicited: false,
+                retries: 0,
+            }),
+            request(Request::Read { remote, length: 4096 }),
+            request(Request::CompareAndSwap { remote, compare: 1, swap: u64::MAX }),
+            request(Request::FetchAndAdd { remote, add: 5 }),
+            Body::Done { number: 1, bytes: vec![0; 100] },
+            Body::Failed { number: 2, status: Status::RemoteAccess },
+        ];
+        let message = |body| Message { to: 17, from: 18, session: 19, body };
+        bodies.into_iter().map(message).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut bytes = Vec::new();
+        samples().iter().for_each(|message| message.write(&mut bytes));
+        let mut rest = bytes.as_slice();
+        for message in samples() {
+            let (read, length) = Message::read(rest).expect("it is sound").expect("it is whole");
+            assert_eq!(read, message);
+            rest = &rest[length..];
+        }
+        assert_eq!(Message::read(rest), Ok(None));
+    }
+
+    #[test]
+    fn a_part_is_not_yet_a_message_and_no_bytes_make_it_panic() {
+        for message in samples() {
+            let mut bytes = Vec::new();
+            message.write(&mut bytes);
+            for end in 0..bytes.len() {
+                assert_eq!(Message::read(&bytes[..end]), Ok(None));
+            }
+            let mut random = Random::new(1);
+            for _ in 0..2000 {
+                let mut broken = bytes.clone();
+                let place = random.below(broken.len() as u64) as usize;
+                broken[place] ^= 1 << random.below(8);
+                let _ = Message::read(&broken);
+            }
+        }
+        assert!(Message::read(&[255; 16]).is_err());
+    }
+}
