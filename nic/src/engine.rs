@@ -111,11 +111,6 @@ impl Engine {
         self.pairs.get(&number)
     }
 
-    /// Whether there is a queue pair of which this holds.
-    pub fn any(&self, holds: impl Fn(&Pair) -> bool) -> bool {
-        self.pairs.values().any(holds)
-    }
-
     /// Removes a queue pair; false if there is none.
     pub fn remove(&mut self, number: u32) -> bool {
         let Some(mut pair) = self.pairs.remove(&number) else { return false };

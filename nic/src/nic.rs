@@ -1,10 +1,10 @@
 //! The NIC of this process: started when a device is opened first, and its thread.
 
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::config::Config;
 use crate::counts::Counts;
@@ -18,10 +18,13 @@ use crate::transport::{INDEX_BITS, Transport, place_of};
 
 /// Rules that are applied before others get at the engine.
 const BATCH: usize = 64;
-/// Shorter waits than this, in nanoseconds, are spent yielding.
-const SHORT: u64 = 60_000;
-/// After so many rounds without work, the thread sleeps.
-const PATIENCE: u32 = 100;
+/// After so many rounds without work, a thread that helps sleeps.
+const PATIENCE: u32 = 30;
+
+thread_local! {
+    /// How often in a row this thread has helped, and there was nothing to do.
+    static IN_VAIN: Cell<u32> = const { Cell::new(0) };
+}
 
 /// An asynchronous event: `ibv_event_type`, and the object that it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,8 @@ pub struct Owner {
 pub struct Nic {
     /// Its place in the network.
     pub place: u16,
-    engine: Mutex<Engine>,
+    core: Mutex<Core>,
+    start: Instant,
     callers: AtomicUsize,
     rung: Mutex<Vec<u32>>,
     asleep: AtomicBool,
@@ -53,6 +57,12 @@ pub struct Nic {
     /// Whom to tell events of which queue pair.
     pub owners: Mutex<HashMap<u32, Owner>>,
     numbers: AtomicUsize,
+}
+
+/// What is worked on by one thread at a time.
+struct Core {
+    engine: Engine,
+    transport: Transport,
 }
 
 /// What the environment says, read once.
@@ -88,7 +98,8 @@ fn start() -> Option<&'static Nic> {
     };
     let nic: &'static Nic = Box::leak(Box::new(Nic {
         place,
-        engine: Mutex::new(Engine::new(node)),
+        core: Mutex::new(Core { engine: Engine::new(node), transport }),
+        start: Instant::now(),
         callers: AtomicUsize::new(0),
         rung: Mutex::new(Vec::new()),
         asleep: AtomicBool::new(false),
@@ -98,7 +109,7 @@ fn start() -> Option<&'static Nic> {
     }));
     let run = move || {
         become_nic_thread();
-        Thread { nic, transport, start: Instant::now(), reported: (Counts::default(), 0) }.run();
+        run(nic);
     };
     std::thread::Builder::new().name("litmus-nic".to_owned()).spawn(run).ok()?;
     Some(nic)
@@ -108,7 +119,7 @@ impl Nic {
     /// Does something with the engine, for a program's call.
     pub fn with<T>(&self, act: impl FnOnce(&mut Engine) -> T) -> T {
         self.callers.fetch_add(1, Ordering::SeqCst);
-        let result = act(&mut lock(&self.engine));
+        let result = act(&mut lock(&self.core).engine);
         self.callers.fetch_sub(1, Ordering::SeqCst);
         self.wake();
         result
@@ -138,95 +149,81 @@ impl Nic {
     }
 }
 
-/// The thread of the NIC.
-struct Thread {
-    nic: &'static Nic,
-    transport: Transport,
-    start: Instant,
-    /// The counts that were written last, and when.
-    reported: (Counts, u64),
-}
-
-impl Thread {
-    fn run(mut self) {
-        let mut idle = 0;
-        loop {
-            let (round, events) = self.round();
-            events.into_iter().for_each(|(pair, event)| self.tell(pair, event));
-            while self.nic.callers.load(Ordering::SeqCst) > 0 {
-                std::thread::yield_now();
-            }
-            idle = if round == Round::Busy { 0 } else { idle + 1 };
-            let now = self.now();
-            let time = match round {
-                Round::Busy => continue,
-                Round::Until(time) => time.saturating_sub(now),
-                Round::Idle => u64::MAX,
-            };
-            if idle < PATIENCE || time < SHORT {
-                std::thread::yield_now();
-            } else {
-                self.report(now);
-                self.sleep(time);
-            }
-        }
-    }
-
+impl Nic {
+    /// Nanoseconds since the start.
     fn now(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// Hears what there is, applies rules, says what follows.
-    fn round(&mut self) -> (Round, Vec<(u32, Event)>) {
-        let mut heard = Vec::new();
-        let mut gone = Vec::new();
-        if !self.transport.is_alone() || self.nic.numbers.load(Ordering::Relaxed) > 0 {
-            (heard, gone) = self.transport.exchange();
+    /// Lends the calling thread to the NIC, which may not have a core of its own. A thread that finds nothing many
+    /// times in a row sleeps for a moment: others may need the core, and who sleeps gets it back soon when there is
+    /// something, unlike who yields.
+    pub fn help(&self) {
+        const MOMENT: u64 = 100_000;
+        let Ok(mut core) = self.core.try_lock() else { return };
+        let (round, events) = self.round(&mut core);
+        let times = IN_VAIN.get();
+        let sleeps = round != Round::Busy && times >= PATIENCE;
+        IN_VAIN.set(if round == Round::Busy { 0 } else { times + 1 });
+        let fds = if sleeps { core.transport.fds() } else { Vec::new() };
+        drop(core);
+        events.into_iter().for_each(|(pair, event)| self.tell(pair, event));
+        if sleeps {
+            let time = match round {
+                Round::Until(time) => time.saturating_sub(self.now()).min(MOMENT),
+                _ => MOMENT,
+            };
+            wait(&fds, Some(time));
         }
+    }
+
+    /// Hears what there is, applies rules, says what follows.
+    fn round(&self, core: &mut Core) -> (Round, Vec<(u32, Event)>) {
+        let Core { engine, transport } = core;
+        let (heard, gone) = transport.exchange();
         let some = !heard.is_empty();
-        let mut engine = lock(&self.nic.engine);
         engine.node.now = self.now();
-        for queue_pair in std::mem::take(&mut *lock(&self.nic.rung)) {
+        for queue_pair in std::mem::take(&mut *lock(&self.rung)) {
             engine.wake(queue_pair);
         }
         heard.into_iter().for_each(|message| engine.receive(message));
         for place in gone {
             engine.lose(|peer| place_of(peer) == place);
         }
-        let now = self.now();
-        let mut round = engine.round(now, BATCH);
+        let mut round = engine.round(self.now(), BATCH);
         while !engine.node.outbox.is_empty() {
             round = Round::Busy;
             for message in std::mem::take(&mut engine.node.outbox) {
-                if place_of(message.to) == self.transport.place {
+                if place_of(message.to) == self.place {
                     engine.receive(message);
                 } else {
-                    self.transport.send(&message);
+                    transport.send(&message);
                 }
             }
         }
+        transport.flush();
+        // What was written is visible to all before this thread, which may be the program's, reads it.
+        fence(Ordering::SeqCst);
         let events = std::mem::take(&mut engine.node.events);
-        drop(engine);
-        self.transport.flush();
         (if some { Round::Busy } else { round }, events)
     }
 
     /// Sleeps until something comes, at most that long.
     fn sleep(&self, nanoseconds: u64) {
-        self.nic.asleep.store(true, Ordering::SeqCst);
-        if lock(&self.nic.rung).is_empty() && self.nic.callers.load(Ordering::SeqCst) == 0 {
-            let mut fds = self.transport.fds();
-            fds.push((self.nic.bell.as_fd(), false));
-            let longest = Duration::from_secs(1).as_nanos() as u64;
-            if wait(&fds, Some(nanoseconds.min(longest))).last() == Some(&true) {
-                let _ = self.nic.bell.hear();
+        const LONGEST: u64 = 100_000_000;
+        self.asleep.store(true, Ordering::SeqCst);
+        if lock(&self.rung).is_empty() && self.callers.load(Ordering::SeqCst) == 0 {
+            let mut fds = lock(&self.core).transport.fds();
+            fds.push((self.bell.fd(), false));
+            if wait(&fds, Some(nanoseconds.min(LONGEST))).last() == Some(&true) {
+                let _ = self.bell.hear();
             }
         }
-        self.nic.asleep.store(false, Ordering::SeqCst);
+        self.asleep.store(false, Ordering::SeqCst);
     }
 
     fn tell(&self, queue_pair: u32, event: Event) {
-        let Some(owner) = lock(&self.nic.owners).get(&queue_pair).cloned() else { return };
+        let Some(owner) = lock(&self.owners).get(&queue_pair).cloned() else { return };
         let (code, object) = match event {
             Event::SendCompletionsOverran => (0, 1),
             Event::ReceiveCompletionsOverran => (0, 2),
@@ -239,16 +236,48 @@ impl Thread {
         };
         owner.channel.tell(AsyncEvent { code, object: owner.objects[object] });
     }
+}
 
+/// The thread of the NIC.
+fn run(nic: &'static Nic) {
+    let mut report = Report::default();
+    loop {
+        let (round, events) = nic.round(&mut lock(&nic.core));
+        events.into_iter().for_each(|(pair, event)| nic.tell(pair, event));
+        while nic.callers.load(Ordering::SeqCst) > 0 {
+            std::thread::yield_now();
+        }
+        let now = nic.now();
+        report.write(nic, now, round != Round::Busy);
+        let time = match round {
+            Round::Busy => continue,
+            Round::Until(time) => time.saturating_sub(now),
+            Round::Idle => u64::MAX,
+        };
+        nic.sleep(time);
+    }
+}
+
+/// The counts that were written last, and when.
+#[derive(Default)]
+struct Report {
+    counts: Counts,
+    time: u64,
+}
+
+impl Report {
     /// Writes what was done into the folder for counts, if it has changed. Each process has a file.
-    fn report(&mut self, now: u64) {
-        let Some(folder) = &config().counts else { return };
-        let counts = lock(&self.nic.engine).node.counts;
-        if counts == self.reported.0 || now < self.reported.1 + 20_000_000 {
+    fn write(&mut self, nic: &Nic, now: u64, quiet: bool) {
+        let pause = if quiet { 20_000_000 } else { 500_000_000 };
+        if now < self.time + pause {
             return;
         }
-        self.reported = (counts, now);
-        write_counts(folder, &counts);
+        let Some(folder) = &config().counts else { return };
+        let counts = lock(&nic.core).engine.node.counts;
+        if counts != self.counts {
+            (self.counts, self.time) = (counts, now);
+            write_counts(folder, &counts);
+        }
     }
 }
 
@@ -256,13 +285,5 @@ fn write_counts(folder: &str, counts: &Counts) {
     let path = std::path::Path::new(folder).join(format!("{}.json", std::process::id()));
     if let Ok(text) = serde_json::to_string(counts) {
         let _ = std::fs::write(path, text);
-    }
-}
-
-/// Writes what was done, when the process ends.
-pub fn report_at_end() {
-    if let (Some(nic), Some(folder)) = (nic(), &config().counts) {
-        let counts = lock(&nic.engine).node.counts;
-        write_counts(folder, &counts);
     }
 }

@@ -71,8 +71,6 @@ pub mod attribute {
     pub const MOST_SERVED: u32 = 1 << 17;
     /// Path migration.
     pub const MIGRATION: u32 = 1 << 18;
-    /// Capacities.
-    pub const CAPACITIES: u32 = 1 << 19;
     /// The peer's queue pair.
     pub const DESTINATION: u32 = 1 << 20;
 }

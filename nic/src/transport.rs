@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
@@ -18,6 +18,8 @@ use crate::wire::Message;
 pub const INDEX_BITS: u32 = 14;
 /// The most processes.
 const PLACES: u16 = (1 << (24 - INDEX_BITS)) - 1;
+/// So many bytes are read at once.
+const CHUNK: usize = 1 << 18;
 /// What a connection begins with, before the place of who connects.
 const GREETING: [u8; 6] = *b"litmus";
 
@@ -34,6 +36,7 @@ pub struct Transport {
     listener: UnixListener,
     outgoing: BTreeMap<u16, Stream>,
     incoming: Vec<Stream>,
+    buffer: Vec<u8>,
 }
 
 /// A connection. Messages go from who connected to who listens.
@@ -85,7 +88,8 @@ impl Transport {
                 Ok(listener) => {
                     listener.set_nonblocking(true)?;
                     let (outgoing, incoming) = (BTreeMap::new(), Vec::new());
-                    return Ok(Self { place, names, listener, outgoing, incoming });
+                    let buffer = vec![0; CHUNK];
+                    return Ok(Self { place, names, listener, outgoing, incoming, buffer });
                 }
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {}
                 Err(error) => return Err(error),
@@ -95,17 +99,12 @@ impl Transport {
     }
 
     /// What to wait for: descriptors, and whether they have something to write.
-    pub fn fds(&self) -> Vec<(BorrowedFd<'_>, bool)> {
+    pub fn fds(&self) -> Vec<(RawFd, bool)> {
         let stream = |stream: &'_ Stream| stream.written < stream.output.len();
-        let mut fds = vec![(self.listener.as_fd(), false)];
-        fds.extend(self.outgoing.values().map(|one| (one.socket.as_fd(), stream(one))));
-        fds.extend(self.incoming.iter().map(|one| (one.socket.as_fd(), false)));
+        let mut fds = vec![(self.listener.as_raw_fd(), false)];
+        fds.extend(self.outgoing.values().map(|one| (one.socket.as_raw_fd(), stream(one))));
+        fds.extend(self.incoming.iter().map(|one| (one.socket.as_raw_fd(), false)));
         fds
-    }
-
-    /// Whether there are other processes to hear of.
-    pub fn is_alone(&self) -> bool {
-        self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
     /// Puts a message on its way. One to a place where nobody is gets lost.
@@ -138,12 +137,12 @@ impl Transport {
         let knocks = ready.next().unwrap_or(false);
         for stream in self.outgoing.values_mut().filter(|_| ready.next().unwrap_or(false)) {
             // Nothing comes this way but the end.
-            stream.fill();
+            stream.fill(&mut self.buffer);
             stream.input.clear();
         }
         let (mut messages, mut gone) = (Vec::new(), Vec::new());
         for stream in self.incoming.iter_mut().filter(|_| ready.next().unwrap_or(false)) {
-            stream.fill();
+            stream.fill(&mut self.buffer);
             stream.parse(&mut messages);
         }
         while knocks && let Ok((socket, _)) = self.listener.accept() {
@@ -197,17 +196,14 @@ impl Stream {
         self.written = 0;
     }
 
-    fn fill(&mut self) {
-        const CHUNK: usize = 1 << 18;
-        let start = self.input.len();
-        let mut filled = start;
-        loop {
-            self.input.resize(filled + CHUNK, 0);
-            match self.socket.read(&mut self.input[filled..]) {
+    fn fill(&mut self, buffer: &mut [u8]) {
+        // One stream does not keep the others waiting.
+        for _ in 0..16 {
+            match self.socket.read(buffer) {
                 Ok(0) => self.broken = true,
                 Ok(count) => {
-                    filled += count;
-                    if count == CHUNK && filled - start < 16 * CHUNK {
+                    self.input.extend_from_slice(&buffer[..count]);
+                    if count == buffer.len() {
                         continue;
                     }
                 }
@@ -215,9 +211,8 @@ impl Stream {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(_) => self.broken = true,
             }
-            break;
+            return;
         }
-        self.input.truncate(filled);
     }
 
     fn parse(&mut self, messages: &mut Vec<Message>) {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -47,17 +47,11 @@ impl Bell {
     }
 }
 
-impl AsFd for Bell {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
 /// Waits until a descriptor has something: can be read, can be written where asked, or is closed. Gives which.
-pub fn wait(fds: &[(BorrowedFd<'_>, bool)], nanoseconds: Option<u64>) -> Vec<bool> {
-    let entry = |(fd, writes): &(BorrowedFd<'_>, bool)| libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN | if *writes { libc::POLLOUT } else { 0 },
+pub fn wait(fds: &[(RawFd, bool)], nanoseconds: Option<u64>) -> Vec<bool> {
+    let entry = |&(fd, writes): &(RawFd, bool)| libc::pollfd {
+        fd,
+        events: libc::POLLIN | if writes { libc::POLLOUT } else { 0 },
         revents: 0,
     };
     let mut polled: Vec<libc::pollfd> = fds.iter().map(entry).collect();
@@ -86,6 +80,8 @@ pub fn become_nic_thread() {
         let mut signals: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut signals);
         libc::pthread_sigmask(libc::SIG_BLOCK, &signals, ptr::null_mut());
+        // Sleeps end when they should, not up to 50 us later.
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1_000);
     }
 }
 
@@ -193,7 +189,6 @@ impl Memory for HostMemory {
 mod tests {
     use super::{Bell, HostMemory, mapped, unit, wait};
     use crate::engine::node::Memory;
-    use std::os::fd::AsFd;
 
     #[test]
     fn bytes_are_copied_in_the_largest_units_that_are_aligned() {
@@ -220,10 +215,10 @@ mod tests {
     #[test]
     fn a_bell_wakes() {
         let bell = Bell::new(false).expect("there are descriptors");
-        assert_eq!(wait(&[(bell.as_fd(), false)], Some(0)), [false]);
+        assert_eq!(wait(&[(bell.fd(), false)], Some(0)), [false]);
         bell.ring();
-        assert_eq!(wait(&[(bell.as_fd(), false)], None), [true]);
+        assert_eq!(wait(&[(bell.fd(), false)], None), [true]);
         bell.hear().expect("it rang");
-        assert_eq!(wait(&[(bell.as_fd(), false)], Some(1000)), [false]);
+        assert_eq!(wait(&[(bell.fd(), false)], Some(1000)), [false]);
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicI32, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use crate::nic::{AsyncEvent, Nic};
@@ -172,8 +172,6 @@ pub struct Qp {
     pub made_from: ibv_qp_init_attr,
     /// Whether `ibv_wr_*` may be used.
     pub extended: bool,
-    /// Events that the program has acknowledged.
-    pub acknowledged: AtomicU32,
 }
 
 thread_local! {

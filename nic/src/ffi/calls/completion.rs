@@ -12,7 +12,7 @@ use crate::ffi::abi::{
     ibv_comp_channel, ibv_context, ibv_cq, ibv_cq_ex, ibv_cq_init_attr_ex, ibv_wc,
 };
 use crate::ffi::objects::{
-    ChannelObject, ContextObject, Cq, CqObject, guard_code, guard_new,
+    ChannelObject, ContextObject, Cq, CqObject, guard, guard_code, guard_new,
 };
 use crate::queues::{Channel, CompletionQueue, lock};
 use crate::request::Completion;
@@ -211,6 +211,14 @@ fn flags(completion: &Completion) -> u32 {
     u32::from(completion.immediate.is_some()) << 1
 }
 
+/// There is no completion: the NIC and others may need the core.
+fn wait(context: *mut ibv_context) {
+    // SAFETY: callers have it from a completion queue that is there.
+    if let Some(own) = unsafe { ContextObject::own(context) } {
+        guard(|| (), || own.nic.help());
+    }
+}
+
 /// `poll_cq` of a context. If there is nothing, others get the core: the NIC may need it.
 ///
 /// # Safety
@@ -227,7 +235,8 @@ pub unsafe extern "C" fn poll_cq(cq: *mut ibv_cq, most: c_int, out: *mut ibv_wc)
     let found = queue.poll(most, |index, completion| unsafe { out.add(index).write(entry(completion)) });
     drop(queue);
     if found == 0 {
-        std::thread::yield_now();
+        // SAFETY: the queue is there, and its context is open.
+        wait(unsafe { (*cq).context });
     }
     found as c_int
 }
@@ -294,7 +303,8 @@ unsafe extern "C" fn next_poll(cq: *mut ibv_cq_ex) -> c_int {
     let mut current = None;
     lock(&own.queue).poll(1, |_, completion| current = Some(completion));
     let Some(completion) = current else {
-        std::thread::yield_now();
+        // SAFETY: as above.
+        wait(unsafe { (*cq).base.context });
         return libc::ENOENT;
     };
     *lock(&own.current) = current;

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::mem::zeroed;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::device::limit;
@@ -105,9 +105,9 @@ unsafe fn create(
     base.cond = libc::PTHREAD_COND_INITIALIZER;
     // SAFETY: all integers.
     let attributes = Mutex::new(unsafe { zeroed() });
-    let (state, acknowledged) = (AtomicI32::new(0), AtomicU32::new(0));
+    let state = AtomicI32::new(0);
     let made_from = *attr;
-    let qp = Qp { number, sends, receives, state, attributes, made_from, extended, acknowledged };
+    let qp = Qp { number, sends, receives, state, attributes, made_from, extended };
     let qp = QpObject { c, own: qp }.give();
     let objects = [
         qp.expose_provenance(),
