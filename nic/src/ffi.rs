@@ -9,7 +9,6 @@ mod abi;
 mod calls;
 mod host;
 mod objects;
-#[cfg(not(test))]
 mod symbols;
 
 pub use host::{Bell, HostMemory, become_nic_thread, mapped, same_user, wait};

@@ -67,10 +67,7 @@ pub struct CompletionQueue {
 
 impl CompletionQueue {
     /// An empty queue.
-    pub fn new(
-        capacity: usize,
-        channel: Option<(std::sync::Arc<Channel<usize>>, usize)>,
-    ) -> Self {
+    pub fn new(capacity: usize, channel: Option<(std::sync::Arc<Channel<usize>>, usize)>) -> Self {
         Self {
             entries: Mutex::new(Entries { list: VecDeque::new(), armed: Armed::No }),
             count: AtomicUsize::new(0),

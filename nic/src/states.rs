@@ -79,8 +79,7 @@ pub mod attribute {
 pub fn may_change(from: State, to: State, mask: u32) -> bool {
     use State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
     use attribute::*;
-    let ready_optional =
-        CURRENT_STATE | ACCESS | RNR_TIMER | ALTERNATE | MIGRATION | DRAIN_NOTIFY;
+    let ready_optional = CURRENT_STATE | ACCESS | RNR_TIMER | ALTERNATE | MIGRATION | DRAIN_NOTIFY;
     let (required, optional) = match (from, to) {
         (_, Reset | Error) => (0, CURRENT_STATE),
         (Reset, Init) => (PKEY_INDEX | PORT | ACCESS, 0),

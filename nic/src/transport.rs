@@ -60,9 +60,7 @@ impl Names {
     fn address(&self, place: u16) -> io::Result<SocketAddr> {
         match &self.folder {
             Some(folder) => SocketAddr::from_pathname(Path::new(folder).join(place.to_string())),
-            None => {
-                SocketAddr::from_abstract_name(format!("litmus-nic/{}/{place}", self.network))
-            }
+            None => SocketAddr::from_abstract_name(format!("litmus-nic/{}/{place}", self.network)),
         }
     }
 }
@@ -79,7 +77,8 @@ impl Transport {
             let place = (first + offset) % PLACES + 1;
             let address = names.address(place)?;
             if let Some(path) = address.as_pathname()
-                && UnixStream::connect(path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused)
+                && UnixStream::connect(path)
+                    .is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused)
             {
                 // Left by a process that has ended.
                 let _ = std::fs::remove_file(path);

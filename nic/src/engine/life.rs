@@ -107,4 +107,3 @@ pub fn settle_region(pair: &mut Pair, node: &mut Node, key: u32) {
         settle_local(pair, node);
     }
 }
-

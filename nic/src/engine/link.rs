@@ -39,9 +39,8 @@ pub fn keep(pair: &mut Pair, node: &mut Node) -> Option<u64> {
 
 /// The first request that is not done fails; what was done before completes.
 fn give_up(pair: &mut Pair, node: &mut Node) {
-    let waits = |stage: &Stage| {
-        !matches!(stage, Stage::Ack | Stage::LocalWrite(_) | Stage::Failed(_))
-    };
+    let waits =
+        |stage: &Stage| !matches!(stage, Stage::Ack | Stage::LocalWrite(_) | Stage::Failed(_));
     if let Some(entry) = pair.requester.pipe.iter_mut().find(|entry| waits(&entry.stage)) {
         entry.stage = Stage::Failed(Status::RetryExceeded);
         entry.fence = false;

@@ -1,9 +1,9 @@
 //! Rules 3, 4, 6 and 9 to 13: what a queue pair does with its peer's requests, on memory of this process.
 
+use std::mem::take;
+
 use crate::fault::Fault;
-use crate::request::{
-    Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Status, access, total,
-};
+use crate::request::{Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Status, access, total};
 use crate::wire::{Body, Request};
 
 use super::node::{Delay, Event, Node};
@@ -67,14 +67,10 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
             before == Before::default()
         }
         Request::Read { .. } => {
-            let ignores = has(Fault::GetsDoNotFlush);
-            (flushed || ignores) && (!before.write || ignores) && !before.rmw
+            (has(Fault::GetsDoNotFlush) || flushed && !before.write) && !before.rmw
         }
         _ if arrived.atomic_write.is_some() => before == Before::default(),
-        _ => {
-            let ignores = has(Fault::RmwDoesNotFlush);
-            (flushed || ignores) && free && (!before.write || ignores) && !before.rmw
-        }
+        _ => (has(Fault::RmwDoesNotFlush) || flushed && !before.write) && free && !before.rmw,
     };
     ready.then_some(arrived.due)
 }
@@ -98,17 +94,18 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(mut arrived) = pair.responder.arrived.remove(index) else { return };
     let number = arrived.number;
     let overtakes = index > 0;
-    let result = match &arrived.request {
+    let since = &mut arrived.waiting_since;
+    let result = match &mut arrived.request {
         Request::Write { remote, bytes, immediate, solicited, retries } => {
-            let delivery = Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
+            let delivery =
+                Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
             node.counts.early_writes += u64::from(overtakes);
-            let (remote, bytes) = (*remote, bytes.clone());
-            write(pair, node, &mut arrived.waiting_since, remote, bytes, delivery)
+            write(pair, node, since, *remote, bytes, delivery)
         }
         Request::Send { bytes, immediate, solicited, retries } => {
-            let delivery = Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
-            let bytes = bytes.clone();
-            send(pair, node, &mut arrived.waiting_since, bytes, delivery)
+            let delivery =
+                Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
+            send(pair, node, since, bytes, delivery)
         }
         Request::Read { remote, length } => {
             node.counts.early_reads += u64::from(overtakes);
@@ -163,7 +160,7 @@ fn write(
     node: &mut Node,
     waiting_since: &mut Option<u64>,
     remote: Remote,
-    bytes: Vec<u8>,
+    bytes: &mut Vec<u8>,
     delivery: Delivery,
 ) -> Outcome {
     let length = bytes.len();
@@ -186,7 +183,7 @@ fn write(
         });
     }
     if length > 0 {
-        push(pair, node, RemoteAction::Write { remote, bytes, atomic: false });
+        push(pair, node, RemoteAction::Write { remote, bytes: take(bytes), atomic: false });
     }
     if let Some(completion) = received {
         push(pair, node, RemoteAction::Received(completion));
@@ -199,7 +196,7 @@ fn send(
     pair: &mut Pair,
     node: &mut Node,
     waiting_since: &mut Option<u64>,
-    bytes: Vec<u8>,
+    bytes: &mut Vec<u8>,
     delivery: Delivery,
 ) -> Outcome {
     let Some((request, limit)) = pair.receives.take() else {
@@ -226,19 +223,14 @@ fn send(
         ..pair.received(&request, Status::Success)
     };
     if !bytes.is_empty() {
-        push(pair, node, RemoteAction::Scatter { sges: request.sges, bytes });
+        push(pair, node, RemoteAction::Scatter { sges: request.sges, bytes: take(bytes) });
     }
     push(pair, node, RemoteAction::Received(completion));
     Outcome::Done(Vec::new())
 }
 
 /// There is no receive request: the sender tries again, for as long as it has retries.
-fn not_ready(
-    pair: &Pair,
-    node: &Node,
-    waiting_since: &mut Option<u64>,
-    retries: u8,
-) -> Outcome {
+fn not_ready(pair: &Pair, node: &Node, waiting_since: &mut Option<u64>, retries: u8) -> Outcome {
     let since = *waiting_since.get_or_insert(node.now);
     let patience = u64::from(retries) * super::time::rnr(pair.path.rnr_timer);
     if retries < 7 && node.now >= since.saturating_add(patience) {
@@ -291,9 +283,7 @@ fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) 
         _ => None,
     };
     let Some(new) = new else { return Outcome::Done(word.to_vec()) };
-    if !node.locks.contains_key(&pair.device) {
-        node.locks.insert(pair.device, pair.number);
-    }
+    node.locks.entry(pair.device).or_insert(pair.number);
     arrived.atomic_write = Some((new, old));
     arrived.due = node.due(Delay::Remote);
     Outcome::Again
@@ -322,7 +312,11 @@ pub fn visible(pair: &mut Pair, node: &mut Node, index: usize) {
         if head > 0 && resolve(pair, node, *remote, bytes.len(), access::REMOTE_WRITE).is_some() {
             let tag = Remote { address: remote.address + head as u64, ..*remote };
             let last = bytes.split_off(head);
-            take_effect(pair, node, RemoteAction::Write { remote: tag, bytes: last, atomic: false });
+            take_effect(
+                pair,
+                node,
+                RemoteAction::Write { remote: tag, bytes: last, atomic: false },
+            );
             node.counts.faults += 1;
             entry.due = node.now + 1 + node.random.below(node.knobs.most.max(10_000));
             pair.responder.wb_remote.push_front(entry);

@@ -6,6 +6,8 @@
 mod context;
 mod objects;
 mod requests;
+#[cfg(test)]
+mod tests;
 
 pub use context::*;
 pub use objects::*;

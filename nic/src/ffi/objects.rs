@@ -17,8 +17,8 @@ use crate::queues::{Channel, CompletionQueue, Receives, Sends};
 use crate::request::{Completion, SendRequest};
 
 use super::abi::{
-    ibv_comp_channel, ibv_context, ibv_cq, ibv_cq_ex, ibv_mr, ibv_pd, ibv_qp, ibv_qp_attr, ibv_qp_ex,
-    ibv_qp_init_attr, ibv_srq, verbs_context,
+    ibv_comp_channel, ibv_context, ibv_cq, ibv_cq_ex, ibv_mr, ibv_pd, ibv_qp, ibv_qp_attr,
+    ibv_qp_ex, ibv_qp_init_attr, ibv_srq, verbs_context,
 };
 
 /// What of an object is not C's.

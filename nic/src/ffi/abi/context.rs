@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::{
-    ibv_cq, ibv_cq_ex, ibv_cq_init_attr_ex, ibv_gid, ibv_qp, ibv_qp_init_attr_ex, ibv_recv_wr, ibv_send_wr, ibv_srq,
-    ibv_srq_init_attr_ex, ibv_wc,
+    ibv_cq, ibv_cq_ex, ibv_cq_init_attr_ex, ibv_gid, ibv_qp, ibv_qp_init_attr_ex, ibv_recv_wr,
+    ibv_send_wr, ibv_srq, ibv_srq_init_attr_ex, ibv_wc,
 };
 
 /// A function that this library does not have; C checks for null.
@@ -66,7 +66,12 @@ pub struct verbs_context {
         Option<unsafe extern "C" fn(*mut ibv_context, *mut ibv_cq_init_attr_ex) -> *mut ibv_cq_ex>,
     pub private: *mut c_void,
     pub query_device_ex: Option<
-        unsafe extern "C" fn(*mut ibv_context, *const c_void, *mut ibv_device_attr_ex, usize) -> c_int,
+        unsafe extern "C" fn(
+            *mut ibv_context,
+            *const c_void,
+            *mut ibv_device_attr_ex,
+            usize,
+        ) -> c_int,
     >,
     pub unsupported_flows: [Absent; 4],
     pub open_qp: Absent,
@@ -128,6 +133,14 @@ pub struct ibv_device_attr {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct ibv_rss_caps {
+    pub sizes: [u32; 3],
+    pub rx_hash_fields_mask: u64,
+    pub rx_hash_function: u8,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct ibv_device_attr_ex {
     pub orig_attr: ibv_device_attr,
     pub comp_mask: u32,
@@ -137,9 +150,7 @@ pub struct ibv_device_attr_ex {
     pub hca_core_clock: u64,
     pub device_cap_flags_ex: u64,
     pub tso_caps: [u32; 2],
-    pub rss_caps_sizes: [u32; 3],
-    pub rss_caps_fields: u64,
-    pub rss_caps_function: u8,
+    pub rss_caps: ibv_rss_caps,
     pub max_wq_type_rq: u32,
     pub packet_pacing_caps: [u32; 3],
     pub raw_packet_caps: u32,

@@ -94,9 +94,11 @@ pub struct ibv_srq_init_attr {
     pub attr: ibv_srq_attr,
 }
 
+/// Begins as `ibv_srq_init_attr`, but for the padding at its end.
 #[repr(C)]
 pub struct ibv_srq_init_attr_ex {
-    pub base: ibv_srq_init_attr,
+    pub srq_context: *mut c_void,
+    pub attr: ibv_srq_attr,
     pub comp_mask: u32,
     pub srq_type: c_int,
     pub pd: *mut ibv_pd,
@@ -138,9 +140,16 @@ pub struct ibv_qp_init_attr {
     pub sq_sig_all: c_int,
 }
 
+/// Begins as `ibv_qp_init_attr`, but for the padding at its end.
 #[repr(C)]
 pub struct ibv_qp_init_attr_ex {
-    pub base: ibv_qp_init_attr,
+    pub qp_context: *mut c_void,
+    pub send_cq: *mut ibv_cq,
+    pub recv_cq: *mut ibv_cq,
+    pub srq: *mut ibv_srq,
+    pub cap: ibv_qp_cap,
+    pub qp_type: c_int,
+    pub sq_sig_all: c_int,
     pub comp_mask: u32,
     pub pd: *mut ibv_pd,
     pub xrcd: *mut c_void,

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::mem::zeroed;
 use std::ptr;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use crate::device::limit;
 use crate::ffi::Bell;
@@ -122,9 +122,8 @@ pub unsafe extern "C" fn create_cq_ex(
             return Err(libc::EOPNOTSUPP);
         }
         // SAFETY: by the contract.
-        let cq = unsafe {
-            create(context, attr.cqe, attr.cq_context, attr.channel, attr.comp_vector)?
-        };
+        let cq =
+            unsafe { create(context, attr.cqe, attr.cq_context, attr.channel, attr.comp_vector)? };
         let cq: *mut ibv_cq_ex = cq.cast();
         // SAFETY: it was just made, and nobody else has it yet.
         let c = unsafe { &mut *cq };
@@ -232,7 +231,8 @@ pub unsafe extern "C" fn poll_cq(cq: *mut ibv_cq, most: c_int, out: *mut ibv_wc)
     }
     let queue = lock(&own.queue);
     // SAFETY: there are `most` entries, and `index` is smaller.
-    let found = queue.poll(most, |index, completion| unsafe { out.add(index).write(entry(completion)) });
+    let found =
+        queue.poll(most, |index, completion| unsafe { out.add(index).write(entry(completion)) });
     drop(queue);
     if found == 0 {
         // SAFETY: the queue is there, and its context is open.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::device::{self, limit};
 use crate::ffi::Bell;
 use crate::ffi::abi::{
-    ibv_async_event, ibv_context, ibv_device, ibv_device_attr, ibv_device_attr_ex, ibv_gid, ibv_gid_entry,
-    ibv_port_attr, verbs_context,
+    ibv_async_event, ibv_context, ibv_device, ibv_device_attr, ibv_device_attr_ex, ibv_gid,
+    ibv_gid_entry, ibv_port_attr, verbs_context,
 };
 use crate::ffi::objects::{Context, ContextObject, guard_code, guard_new, set_errno};
 use crate::nic::{config, nic};
@@ -102,7 +102,10 @@ fn attributes(device: u16) -> ibv_device_attr {
 ///
 /// # Safety
 /// The context is null or an open one; `out` is null or can be written.
-pub unsafe extern "C" fn query_device(context: *mut ibv_context, out: *mut ibv_device_attr) -> c_int {
+pub unsafe extern "C" fn query_device(
+    context: *mut ibv_context,
+    out: *mut ibv_device_attr,
+) -> c_int {
     // SAFETY: by the contract.
     let Some(own) = (unsafe { ContextObject::own(context) }) else { return libc::EINVAL };
     if out.is_null() {
@@ -283,7 +286,9 @@ pub unsafe extern "C" fn query_gid_table(
     if out.is_null() || flags != 0 || size < size_of::<ibv_gid_entry>() || most < ports {
         return -libc::EINVAL as isize;
     }
-    for (index, entry) in (1..=ports as u32).filter_map(|port| gid_entry(own.device, port)).enumerate() {
+    for (index, entry) in
+        (1..=ports as u32).filter_map(|port| gid_entry(own.device, port)).enumerate()
+    {
         // SAFETY: there are at least as many entries as ports.
         unsafe { out.byte_add(index * size).write(entry) };
     }
@@ -338,7 +343,10 @@ pub extern "C" fn get_pkey_index(_context: *mut ibv_context, _port: u8, key: u16
 ///
 /// # Safety
 /// The context is null or an open one; `out` is null or can be written.
-pub unsafe extern "C" fn get_async_event(context: *mut ibv_context, out: *mut ibv_async_event) -> c_int {
+pub unsafe extern "C" fn get_async_event(
+    context: *mut ibv_context,
+    out: *mut ibv_async_event,
+) -> c_int {
     // SAFETY: by the contract.
     let Some(own) = (unsafe { ContextObject::own(context) }) else { return -1 };
     let channel = Arc::clone(&own.channel);

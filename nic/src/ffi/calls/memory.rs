@@ -156,7 +156,8 @@ pub unsafe extern "C" fn rereg_mr(
         let Some(key) = (unsafe { RegionObject::own(mr) }) else { return INVALID };
         // SAFETY: the region is there, and its context is open.
         let Some(context) = (unsafe { ContextObject::own((*mr).context) }) else { return INVALID };
-        let Some(mut region) = context.nic.with(|engine| engine.node.keys.get(*key).copied()) else {
+        let Some(mut region) = context.nic.with(|engine| engine.node.keys.get(*key).copied())
+        else {
             return INVALID;
         };
         if what & 1 != 0 {

@@ -14,9 +14,12 @@ use crate::nic::config;
 use crate::queues::lock;
 use crate::states::{State, attribute, may_change};
 
-/// The attributes that are set one by one: the bit, and what of the new values goes into the known ones.
+/// Sets an attribute to the value that it has in the second.
+type Set = fn(&mut ibv_qp_attr, &ibv_qp_attr);
+
+/// Takes over the attributes that the mask names.
 fn merge(known: &mut ibv_qp_attr, new: &ibv_qp_attr, mask: u32) {
-    let fields: [(u32, fn(&mut ibv_qp_attr, &ibv_qp_attr)); 16] = [
+    let fields: [(u32, Set); 16] = [
         (attribute::ACCESS, |to, from| to.qp_access_flags = from.qp_access_flags),
         (attribute::PKEY_INDEX, |to, from| to.pkey_index = from.pkey_index),
         (attribute::PORT, |to, from| to.port_num = from.port_num),
@@ -48,7 +51,9 @@ fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
     let address = |ah: &ibv_ah_attr| {
         let global = ah.is_global != 0;
         let index = u32::from(ah.grh.sgid_index) < limit::GIDS;
-        (!global || index) && (global || !config.ethernet) && (ah.port_num == 0 || port(ah.port_num))
+        (!global || index)
+            && (global || !config.ethernet)
+            && (ah.port_num == 0 || port(ah.port_num))
     };
     (!has(attribute::PORT) || port(attr.port_num))
         && (!has(attribute::PKEY_INDEX) || attr.pkey_index == 0)

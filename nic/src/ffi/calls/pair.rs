@@ -155,8 +155,19 @@ pub unsafe extern "C" fn create_qp_ex(
         if attr.comp_mask & WITH_DOMAIN == 0 {
             return Err(libc::EINVAL);
         }
+        let mut base = ibv_qp_init_attr {
+            qp_context: attr.qp_context,
+            send_cq: attr.send_cq,
+            recv_cq: attr.recv_cq,
+            srq: attr.srq,
+            cap: attr.cap,
+            qp_type: attr.qp_type,
+            sq_sig_all: attr.sq_sig_all,
+        };
         // SAFETY: by the contract.
-        unsafe { create(attr.pd, &mut attr.base, extended) }
+        let qp = unsafe { create(attr.pd, &mut base, extended)? };
+        attr.cap = base.cap;
+        Ok(qp)
     })
 }
 
@@ -231,6 +242,10 @@ pub unsafe extern "C" fn destroy_qp(qp: *mut ibv_qp) -> c_int {
 }
 
 /// `ibv_query_qp_data_in_order`: words of a write may become visible in any order.
-pub extern "C" fn query_qp_data_in_order(_qp: *mut ibv_qp, _operation: c_int, _flags: u32) -> c_int {
+pub extern "C" fn query_qp_data_in_order(
+    _qp: *mut ibv_qp,
+    _operation: c_int,
+    _flags: u32,
+) -> c_int {
     0
 }

@@ -174,11 +174,7 @@ pub unsafe extern "C" fn post_send(
     code
 }
 
-unsafe fn receive(
-    receives: &Receives,
-    wr: *mut ibv_recv_wr,
-    bad: *mut *mut ibv_recv_wr,
-) -> c_int {
+unsafe fn receive(receives: &Receives, wr: *mut ibv_recv_wr, bad: *mut *mut ibv_recv_wr) -> c_int {
     let mut at = wr;
     let mut code = 0;
     // SAFETY: by the callers' contract.

@@ -67,14 +67,7 @@ pub extern "C" fn event_type_str(event: c_int) -> *const c_char {
 
 /// `ibv_port_state_str`
 pub extern "C" fn port_state_str(state: c_int) -> *const c_char {
-    let names = [
-        c"no state change (NOP)",
-        c"down",
-        c"init",
-        c"armed",
-        c"active",
-        c"active defer",
-    ];
+    let names = [c"no state change (NOP)", c"down", c"init", c"armed", c"active", c"active defer"];
     name(&names, state)
 }
 
