@@ -299,7 +299,7 @@ pub struct Call {
     pub method: String,
     /// The library object called, by name; `None` for `WaitSV(d)`. The target of a `Put` or `Get`.
     pub object: Option<String>,
-    /// The object that a mixed-size `Put` or `Get` copies, by name.
+    /// The object that a mixed-size `Put` or `Get` copies, or the second one passed, by name.
     pub source: Option<String>,
     /// The register that takes the result.
     pub register: Option<RegisterId>,

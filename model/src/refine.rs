@@ -11,6 +11,7 @@ mod clients;
 mod never;
 mod stuck;
 mod text;
+mod uncalled;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -138,8 +139,12 @@ impl Refinement {
             Ok(ByAxioms::Misuse(found)) => {
                 return Ok(Answer::Refuted(Box::new(Counterexample::misuse(&program, &found))));
             }
-            Ok(ByAxioms::Unknown) => return Ok(Answer::Unknown(OUT_OF_TIME.to_owned())),
-            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(message(&errors))),
+            Ok(ByAxioms::Unknown) => {
+                return Ok(Answer::Unknown(open.unwrap_or_else(|| OUT_OF_TIME.to_owned())));
+            }
+            Err(errors) if is_limit(&errors) => {
+                return Ok(Answer::Unknown(open.unwrap_or_else(|| message(&errors))));
+            }
             Err(errors) => return Err(wrong(errors)),
         };
         if !shown.cut_off && !shown.ends && allowed.outcomes.is_empty() {

@@ -21,6 +21,8 @@ const SMALL: Bounds = Bounds {
     sizes: 1,
     size: 0,
     guarded: false,
+    near: 0,
+    initial: false,
 };
 
 fn shipped(name: &str) -> Library {
@@ -212,6 +214,10 @@ fn a_lone_access_is_not_claimed() {
 /// A shipped library's implementation with one thing changed.
 fn changed(name: &str, from: &str, to: &str) -> Library {
     let text = library::SHIPPED.iter().find(|(known, _)| *known == name).expect("it is shipped").1;
+    changed_text(name, text, from, to)
+}
+
+fn changed_text(name: &str, text: &str, from: &str, to: &str) -> Library {
     let body = text.find("implementation over").expect("it has an implementation");
     let at = body + text[body..].find(from).unwrap_or_else(|| panic!("no `{from}` in {name}"));
     let text = format!("{}{to}{}", &text[..at], &text[at + from.len()..]);
@@ -282,17 +288,28 @@ fn misuse_of_lower_libraries_is_refuted() {
     }
 }
 
-/// Two threads that take two locks in another order may wait for each other by the specification too.
+/// Two threads that take two locks in another order may wait for each other by the specification too; but not
+/// for a lock that nobody has.
 #[test]
 fn what_the_specification_leaves_stuck_may_be() {
-    let lock = file("tas-lock.lib");
+    let holds = |answer: &Answer| matches!(answer, Answer::Holds { .. });
+    crossing(&file("tas-lock.lib"), holds);
+    let text = file("tas-lock.lib").source.text;
+    let kept = changed_text("tas", &text, "~l.taken :=^d 0", "~l.taken :=^d 2");
+    let is_stuck =
+        |found: &Counterexample| found.wrong == Wrong::Stuck && found.execution.contains("is done");
+    crossing(&kept, |answer| matches!(answer, Answer::Refuted(found) if is_stuck(found)));
+}
+
+/// What comes of each client in which two threads take two locks in another order.
+fn crossing(lock: &Library, is_right: impl Fn(&Answer) -> bool) {
     let bounds = Bounds { calls: 4, objects: 2, size: 8, plain: 0, nodes: 1, ..SMALL };
     let base = load("rdma-wait-rmw").expect("it is shipped");
     let refinement =
-        Refinement::new(library::shipped(), &lock, None, &base, load).expect("it can be checked");
-    let all = clients(&lock, &[bounds], MOST).expect("there are few");
+        Refinement::new(library::shipped(), lock, None, &base, load).expect("it can be checked");
+    let all = clients(lock, &[bounds], MOST).expect("there are few");
     let crossing = all.iter().filter(|client| {
-        let text = model::refine::text(client, &lock, None);
+        let text = model::refine::text(client, lock, None);
         let after = |thread: &str| text.split(thread).nth(1).unwrap_or_default().to_owned();
         let calls = |text: &str, first: &str| text.trim_start().starts_with(first);
         let (one, two) = (after("thread 1 @ 1 {"), after("thread 2 @ 1 {"));
@@ -302,7 +319,7 @@ fn what_the_specification_leaves_stuck_may_be() {
     let mut asked = 0;
     for client in crossing {
         let answer = refinement.check(client, &options).expect("it is a client");
-        assert!(matches!(answer, Answer::Holds { .. }), "{answer:?}");
+        assert!(is_right(&answer), "{answer:?}");
         asked += 1;
     }
     assert!(asked > 0, "no such client");
@@ -325,4 +342,61 @@ fn a_semaphore_holds() {
         }
     }
     assert!(held > 0 && without_end > 0, "{held}, {without_end}");
+}
+
+/// Puts and gets also go through the NIC to the thread's own node, which a fence may forget.
+#[test]
+fn accesses_through_the_own_nic_are_tried() {
+    for (name, from, to) in [
+        ("sv", "for n in N { sink", "for n in N \\ here { sink"),
+        ("bal", "GFence(nodes(x.threads))", "GFence(nodes(x.threads) \\ here)"),
+        ("slock", "GFence(all)", "GFence(all \\ here)"),
+    ] {
+        let library = shipped(name);
+        let families = Bounds { nodes: 1, ..Bounds::default() }.families(&library);
+        let near: Vec<Bounds> = families.into_iter().filter(|of| of.near > 0).collect();
+        let (found, _) = check(&library, Some(&changed(name, from, to)), &near);
+        confirm(&found.unwrap_or_else(|| panic!("{name} with `{to}` is not refuted")));
+    }
+}
+
+/// Objects whose memory does not begin with the value that programs give.
+#[test]
+fn initial_values_are_looked_at() {
+    for (name, from, to) in [("sv", " = x.initial", ""), ("sc", " = x.initial", " = 1")] {
+        let library = shipped(name);
+        let families = Bounds { plain: 0, ..Bounds::default() }.families(&library);
+        let of_initial: Vec<Bounds> = families.into_iter().filter(|of| of.initial).collect();
+        assert_eq!(of_initial.len(), 1, "{name}");
+        let (found, _) = check(&library, Some(&changed(name, from, to)), &of_initial);
+        let found = found.unwrap_or_else(|| panic!("{name} with `{to}` is not refuted"));
+        assert_eq!(found.wrong, Wrong::Outcome);
+    }
+}
+
+/// A class of one's own whose objects have a writer.
+#[test]
+fn objects_of_ones_own_have_writers() {
+    let mailbox = file("mailbox.lib");
+    let (found, held) = check(&mailbox, None, &[PAIR]);
+    assert!(found.is_none() && held > 0);
+    let text = &mailbox.source.text;
+    let silent = changed_text("mailbox", text, "    m.slot@here := v\n", "    ignored := v\n");
+    let (found, _) = check(&mailbox, Some(&silent), &[SMALL]);
+    assert!(found.expect("it is refuted").program.contains("Mailbox o 1 -> {2}"));
+}
+
+/// Of what no client calls, nothing is known.
+#[test]
+fn methods_that_no_client_calls_are_told() {
+    let mailbox = file("mailbox.lib");
+    let base = load("rdma-wait-rmw").expect("it is shipped");
+    let refinement = Refinement::new(library::shipped(), &mailbox, None, &base, load);
+    let refinement = refinement.expect("it can be checked");
+    let uncalled = |bounds| {
+        let clients = clients(&mailbox, &[bounds], MOST).expect("there are few");
+        refinement.uncalled(&clients, &Options::default())
+    };
+    assert_eq!(uncalled(Bounds { threads: 1, ..SMALL }), ["Look"]);
+    assert!(uncalled(SMALL).is_empty());
 }

@@ -54,8 +54,8 @@ pub struct Arguments {
     /// Values that are written [default: every statement writes one of its own]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     values: Option<u8>,
-    /// Plain accesses in all: CPU reads and writes, puts and gets; one alone shows nothing, so 1 is 0 [default: 2, or 0
-    /// where that makes more than 100,000 clients, and then no more statements than make as many]
+    /// Plain accesses in all: CPU reads and writes, puts and gets; one alone shows nothing, so 1 is 0 [default: 2;
+    /// where that makes more than 50,000 clients, those with plain accesses have fewer statements]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=6))]
     plain: Option<u8>,
     /// Objects of each class [default: as many as a method takes]
@@ -104,6 +104,8 @@ struct Tally {
     wrong: Option<String>,
     /// Methods that never do what they may.
     never: Vec<Never>,
+    /// Methods that no client calls.
+    uncalled: Vec<String>,
 }
 
 impl Tally {
@@ -187,6 +189,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             Ok(never) => tally.never = never,
             Err(message) => tally.wrong = Some(message),
         }
+        tally.uncalled = refinement.uncalled(&all, &arguments.options(&stop));
     }
     terminal.progress().finish_and_clear();
     let was_stopped = stop.load(Ordering::Relaxed);
@@ -218,7 +221,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         // A part may have nothing to do.
         () if own.is_empty() => Exit::Fine,
         () if was_stopped || !tally.undecided.is_empty() || tally.compared() == 0 => Exit::Unknown,
-        () if !tally.never.is_empty() => Exit::Unknown,
+        () if !tally.never.is_empty() || !tally.uncalled.is_empty() => Exit::Unknown,
         () => Exit::Fine,
     }
 }
@@ -264,12 +267,15 @@ impl Arguments {
 
     /// The bounds that the arguments give.
     fn bounds(&self) -> Bounds {
+        let plain = usize::from(self.plain.unwrap_or(2));
+        let near = if plain > 1 { Bounds::default().near } else { 0 };
         Bounds {
             threads: usize::from(self.threads),
             calls: usize::from(self.calls),
             nodes: u32::from(self.nodes.unwrap_or(self.threads.max(2))),
             values: self.values.map_or(OWN, u64::from),
-            plain: usize::from(self.plain.unwrap_or(2)),
+            plain,
+            near,
             objects: usize::from(self.objects.unwrap_or(0)),
             size: usize::from(self.size.unwrap_or(0)),
             ..Bounds::default()

@@ -207,6 +207,10 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
                 {
                     let message = format!("thread {} must not call `{method}`", thread.number());
                     let error = Diagnostic::error("not-a-participant", span, message);
+                    let error = match callers.is_empty() {
+                        true => error.help("declare who writes and who reads: `x 1 -> {2}`"),
+                        false => error,
+                    };
                     let declared = object.map(|object| program.objects[object].span);
                     errors.push(match declared {
                         Some(declared) => error.related(declared, "its threads are declared here"),

@@ -73,6 +73,14 @@ pub struct Exploration {
     pub blocked: BTreeSet<Blocked>,
 }
 
+impl Exploration {
+    /// Notes that a limit was hit.
+    pub(super) fn is_cut_off(&mut self, reason: String) {
+        self.complete = false;
+        self.reason.get_or_insert(reason);
+    }
+}
+
 /// A statement that waits forever in some execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Blocked {
@@ -207,6 +215,7 @@ impl<'a> Explorer<'a> {
     pub fn run_from(&mut self, mut state: State) -> Option<String> {
         let mut next = state.clone();
         let mut reduction = Reduction::default();
+        self.forget_current();
         if let Err(reason) = self.arrive(&mut next, &mut reduction) {
             return Some(reason);
         }
@@ -421,6 +430,13 @@ impl<'a> Explorer<'a> {
     fn does_not_count(&mut self) {
         if let Some(graph) = &mut self.graph {
             graph.ends();
+        }
+    }
+
+    /// What is stored next is not reached from a stored state.
+    pub fn forget_current(&mut self) {
+        if let Some(graph) = &mut self.graph {
+            graph.current = None;
         }
     }
 

@@ -2,14 +2,19 @@
 //! there, or goes round a loop that nothing can stop.
 //!
 //! The reduced state space is enough. From each of its states the same ends can be reached as without reduction (`reduce`,
-//! `stubborn`). Say that from all of its states some end can be reached, and yet some sequence of steps leads from
-//! one of them to a stuck state. Follow the reduced space towards an end: each step taken is either one of the
-//! sequence, which may be taken first, so that less of the sequence is left; or it commutes with all of it, and what
-//! the sequence leads to then is stuck too. An end allows no steps, so the sequence is used up before: a state of the
-//! reduced space is stuck, against what was said. (Valmari, "Stop it, and be stubborn!".)
+//! `stubborn`). Say that some sequence of steps leads to a stuck state. Follow the reduced space towards an end: each step
+//! taken is either one of the sequence, which may be taken first, so that less of the sequence is left; or it commutes with
+//! all of it, and what the sequence leads to then is reached from that stuck state. An end allows no steps, so before the
+//! sequence is used up, a state of the reduced space is stuck, and from it steps lead to where that sequence led. (Valmari,
+//! "Stop it, and be stubborn!".)
 //!
-//! What threads do there, the reduced space does not tell, since it may leave out the steps of some for ever. So from a
-//! stuck state all steps are taken, to where nothing but going round is left.
+//! What threads do there, the reduced space does not tell, since it may leave out the steps of some for ever. So from
+//! stuck states all steps are taken, to all places where nothing but going round is left.
+
+mod graph;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use compiler::code::CompileError;
 use lang::Test;
@@ -21,6 +26,7 @@ use super::footprint::Footprints;
 use super::rules::{Machine, Variant};
 use super::state::State;
 use super::witness::retrace_path;
+pub(super) use graph::Graph;
 
 /// A state from which no execution ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +39,8 @@ pub struct Stuck {
     pub steps: Vec<String>,
 }
 
-/// All outcomes of a test, and a stuck state if there is one. If a limit was hit, there may be one that was not seen.
+/// All outcomes of a test. Then `tell` is told of each way to be stuck, until it breaks. If a limit was hit, there may be
+/// outcomes and ways that were not seen, and the exploration is not complete.
 ///
 /// # Errors
 /// Statements without operational meaning in this variant.
@@ -42,7 +49,8 @@ pub fn progress(
     variant: Variant,
     effort: Effort,
     limits: Limits<'_>,
-) -> Result<(Exploration, Option<Stuck>), CompileError> {
+    mut tell: impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
+) -> Result<Exploration, CompileError> {
     let machine = Machine::new(test, variant, FaultSet::NONE)?;
     let footprints = Footprints::of(test, &machine);
     let explorer = |effort| {
@@ -53,139 +61,101 @@ pub fn progress(
     };
     let mut reduced = explorer(effort);
     let stopped = reduced.run();
-    let found = reduced.take_found(stopped);
-    let Some((first, path)) = stuck_state(&mut reduced) else { return Ok((found, None)) };
-    // What is shown has all values, also those that nothing looks at.
-    let effort = if effort == Effort::Full { Effort::Stubborn } else { effort };
-    let mut shown = explorer(effort);
-    shown.run();
-    let (first, path) = stuck_state(&mut shown).unwrap_or((first, path));
-    let initial = machine.initial().clone();
-    let mut steps = retrace_path(&mut shown, initial, &path, None).unwrap_or_default();
-    let mut all = explorer(Effort::Eager);
-    all.run_from(first.clone());
-    let (last, path) = all.graph.take().unwrap_or_default().innermost(all.seen.len());
-    let mut state = first.clone();
-    if let Some(last) = last {
-        machine.decode(all.seen.get(last), &mut state);
-        steps.extend(retrace_path(&mut all, first, &path, None).unwrap_or_default());
+    let mut found = reduced.take_found(stopped);
+    if stuck_states(&reduced).is_empty() {
+        return Ok(found);
     }
-    let threads = machine.code.threads.iter().zip(&state.threads);
-    let at = threads.map(|(code, thread)| code.spans.get(thread.pc).copied()).collect();
-    Ok((found, Some(Stuck { at, registers: state.registers, steps })))
+    // What is told has all values, also those that nothing looks at.
+    if effort == Effort::Full {
+        reduced = explorer(Effort::Stubborn);
+        if let Some(reason) = reduced.run() {
+            found.is_cut_off(reason);
+        }
+    }
+    let stuck = stuck_states(&reduced);
+    let all = explorer(Effort::Eager);
+    let mut ways = Ways { test, reduced, all, roots: Vec::new(), told: BTreeSet::new() };
+    // One is enough to refute: the others are followed if it is not.
+    let (one, others) = stuck.split_at(stuck.len().min(1));
+    for roots in [one, others] {
+        if ways.follow(roots, &mut found, &mut tell).is_break() {
+            break;
+        }
+    }
+    Ok(found)
 }
 
-/// A stored state that is stuck, and the stored states on the way to it.
-fn stuck_state(explorer: &mut Explorer<'_>) -> Option<(State, Vec<usize>)> {
-    let graph = explorer.graph.take()?;
-    let number = graph.stuck(explorer.seen.len(), explorer.open())?;
+/// The stored states of an explorer that are stuck.
+fn stuck_states(explorer: &Explorer<'_>) -> Vec<usize> {
+    let graph = explorer.graph.as_ref();
+    graph.map(|graph| graph.stuck(explorer.seen.len(), explorer.open())).unwrap_or_default()
+}
+
+/// The ways to be stuck.
+struct Ways<'a> {
+    test: &'a Test,
+    /// The reduced state space.
+    reduced: Explorer<'a>,
+    /// All steps from stuck states of it.
+    all: Explorer<'a>,
+    /// The numbers of these states in both, those of `all` first.
+    roots: Vec<(usize, usize)>,
+    /// What was told: where threads are, and the values that programs name.
+    told: BTreeSet<(Vec<Option<Span>>, Vec<u64>)>,
+}
+
+impl Ways<'_> {
+    /// Takes all steps from some stuck states, and tells where they lead to.
+    fn follow(
+        &mut self,
+        roots: &[usize],
+        found: &mut Exploration,
+        tell: &mut impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for root in roots {
+            self.roots.push((self.all.seen.len(), *root));
+            if let Some(reason) = self.all.run_from(state(&self.reduced, *root)) {
+                found.is_cut_off(reason);
+                break;
+            }
+        }
+        let Some(graph) = &self.all.graph else { return ControlFlow::Continue(()) };
+        for number in graph.innermost(self.all.seen.len(), self.all.open()) {
+            let last = state(&self.all, number);
+            let threads = self.all.machine.code.threads.iter().zip(&last.threads);
+            let at: Vec<_> =
+                threads.map(|(code, thread)| code.spans.get(thread.pc).copied()).collect();
+            let values = self.test.program.registers.iter().zip(&last.registers);
+            let named = values.filter(|(register, _)| register.name.is_some());
+            if !self.told.insert((at.clone(), named.map(|(_, value)| *value).collect())) {
+                continue;
+            }
+            let steps = self.steps(number);
+            tell(found, Stuck { at, registers: last.registers, steps })?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The steps to a state of `all`.
+    fn steps(&mut self, number: usize) -> Vec<String> {
+        let path = |explorer: &Explorer<'_>, number: usize| {
+            explorer.graph.as_ref().map(|graph| graph.path(number)).unwrap_or_default()
+        };
+        let further = path(&self.all, number);
+        let root = self.roots.iter().find(|(first, _)| further.first() == Some(first));
+        let Some((_, root)) = root.copied() else { return Vec::new() };
+        let way = path(&self.reduced, root);
+        let initial = self.reduced.machine.initial().clone();
+        let mut steps = retrace_path(&mut self.reduced, initial, &way, None).unwrap_or_default();
+        let first = state(&self.reduced, root);
+        steps.extend(retrace_path(&mut self.all, first, &further, None).unwrap_or_default());
+        steps
+    }
+}
+
+/// A stored state.
+fn state(explorer: &Explorer<'_>, number: usize) -> State {
     let mut state = explorer.machine.initial().clone();
     explorer.machine.decode(explorer.seen.get(number), &mut state);
-    Some((state, graph.path(number)))
-}
-
-/// Which stored state leads to which, and from which an execution ends.
-#[derive(Default)]
-pub(super) struct Graph {
-    /// The state that is being expanded.
-    pub current: Option<usize>,
-    /// By state, the one that it was first reached from; itself for the first.
-    parents: Vec<usize>,
-    edges: Vec<(u32, u32)>,
-    ends: Vec<usize>,
-}
-
-impl Graph {
-    /// Notes that the current state leads to one.
-    pub fn leads_to(&mut self, number: usize, is_new: bool) {
-        if is_new {
-            self.parents.push(self.current.unwrap_or(number));
-        }
-        if let Some(current) = self.current {
-            self.edges.push((current as u32, number as u32));
-        }
-    }
-
-    /// Notes that an execution ends from the current state.
-    pub fn ends(&mut self) {
-        self.ends.extend(self.current);
-    }
-
-    /// The first state from which no way leads to an end, nor to a state that is not expanded.
-    fn stuck(&self, states: usize, open: &[usize]) -> Option<usize> {
-        let before = Neighbors::new(states, self.edges.iter().map(|(from, to)| (*to, *from)));
-        let reached = before.reach(self.ends.iter().chain(open).copied());
-        reached.iter().position(|reached| !reached)
-    }
-
-    /// A state from which all that can be reached leads back to it, and the way there.
-    fn innermost(&self, states: usize) -> (Option<usize>, Vec<usize>) {
-        if states == 0 {
-            return (None, Vec::new());
-        }
-        let after = Neighbors::new(states, self.edges.iter().copied());
-        let before = Neighbors::new(states, self.edges.iter().map(|(from, to)| (*to, *from)));
-        let mut at = 0;
-        loop {
-            let (forward, back) = (after.reach([at]), before.reach([at]));
-            // One that does not lead back can reach less.
-            match (0..states).rev().find(|state| forward[*state] && !back[*state]) {
-                Some(further) => at = further,
-                None => return (Some(at), self.path(at)),
-            }
-        }
-    }
-
-    fn path(&self, number: usize) -> Vec<usize> {
-        let mut path = vec![number];
-        while let Some(last) = path.last()
-            && let Some(parent) = self.parents.get(*last)
-            && parent != last
-        {
-            path.push(*parent);
-        }
-        path.reverse();
-        path
-    }
-}
-
-/// By state, its neighbors.
-struct Neighbors {
-    first: Vec<usize>,
-    all: Vec<u32>,
-}
-
-impl Neighbors {
-    fn new(states: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut first = vec![0; states + 1];
-        edges.clone().for_each(|(from, _)| first[from as usize + 1] += 1);
-        for state in 0..states {
-            first[state + 1] += first[state];
-        }
-        let mut next = first.clone();
-        let mut all = vec![0; first[states]];
-        for (from, to) in edges {
-            all[next[from as usize]] = to;
-            next[from as usize] += 1;
-        }
-        Self { first, all }
-    }
-
-    /// By state, whether it can be reached.
-    fn reach(&self, from: impl IntoIterator<Item = usize>) -> Vec<bool> {
-        let mut reached = vec![false; self.first.len() - 1];
-        let mut open = Vec::new();
-        let mut take = |state: usize, open: &mut Vec<usize>| {
-            if !reached[state] {
-                reached[state] = true;
-                open.push(state);
-            }
-        };
-        from.into_iter().for_each(|state| take(state, &mut open));
-        while let Some(state) = open.pop() {
-            let next = &self.all[self.first[state]..self.first[state + 1]];
-            next.iter().for_each(|state| take(*state as usize, &mut open));
-        }
-        reached
-    }
+    state
 }

@@ -72,6 +72,7 @@ pub(super) fn retrace_path(
     let mut reduction = Reduction::default();
     // Up to the first stored state, or the outcome if nothing needed to be stored.
     explorer.steps_taken.words = Some(Vec::new());
+    explorer.forget_current();
     explorer.arrive(&mut next, &mut reduction)?;
     words.append(explorer.steps_taken.words.get_or_insert_default());
     for (index, number) in path.iter().enumerate() {

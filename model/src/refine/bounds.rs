@@ -29,6 +29,11 @@ pub struct Bounds {
     /// Plain accesses are of one location, and only where the thread has called the first method of a pair such as
     /// `Acq` and `Rel` and not yet the second.
     pub guarded: bool,
+    /// Two plain accesses, which also reach the thread's own node through the NIC, in clients of so many statements;
+    /// none if 0.
+    pub near: usize,
+    /// Objects have initial values other than 0.
+    pub initial: bool,
 }
 
 impl Default for Bounds {
@@ -45,22 +50,33 @@ impl Default for Bounds {
             sizes: 1,
             size: 0,
             guarded: false,
+            near: NEAR,
+            initial: false,
         }
     }
 }
+
+/// Two accesses through the NIC to the own node with two calls between them.
+const NEAR: usize = 4;
+/// Two accesses of one section, the second through the NIC, and one that comes between them if another section begins early.
+const NEAR_GUARDED: usize = 3;
+/// An object's initial value shows where one call looks at it, perhaps after another.
+const INITIAL: usize = 2;
 
 /// One access to read and one to write, in the sections of two threads: as many show that sections exclude each other.
 const GUARDED: usize = 4;
 
 impl Bounds {
     /// These bounds, and those families beyond them that tell more of a library of this kind: sections with more
-    /// accesses, a thread alone with one more call, buffers of several sizes, and 0 for every value.
+    /// accesses, a thread alone with one more call, buffers of several sizes, 0 for every value, accesses through the
+    /// NIC to the own node, and initial values other than 0.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
         let is_base = library.base.is_some();
         // One access alone shows nothing.
         let plain = if self.plain == 1 && !is_base { 0 } else { self.plain };
         let objects = self.objects_of(library);
-        let main = Bounds { plain, objects, ..self };
+        let main = Bounds { plain, objects, near: 0, ..self };
+        let at_most = |most: usize| if main.size == 0 { most } else { main.size.min(most) };
         let mut all = vec![main];
         let is_of_two = main.threads > 1 && main.calls > 1;
         if pair(library).is_some() && is_of_two && plain > 0 {
@@ -78,6 +94,16 @@ impl Bounds {
         }
         if has_values(library) {
             all.push(Bounds { zero: true, plain: 0, ..main });
+        }
+        if self.near > 0 && !is_base {
+            all.push(Bounds { near: self.near, size: at_most(self.near), plain: 2, ..main });
+            if pair(library).is_some() && is_of_two && plain > 0 {
+                let size = at_most(4 + NEAR_GUARDED);
+                all.push(Bounds { near: size, size, plain: NEAR_GUARDED, guarded: true, ..main });
+            }
+        }
+        if library.attributes().contains("initial") {
+            all.push(Bounds { initial: true, plain: 0, size: at_most(INITIAL), ..main });
         }
         all
     }
@@ -100,7 +126,18 @@ impl Bounds {
         let mut parts = Vec::new();
         for (index, bounds) in families.iter().enumerate() {
             let Bounds {
-                threads, calls, nodes, plain, objects, sizes, size, guarded, zero, ..
+                threads,
+                calls,
+                nodes,
+                plain,
+                objects,
+                sizes,
+                size,
+                guarded,
+                zero,
+                near,
+                initial,
+                ..
             } = bounds;
             let values = match bounds.values {
                 OWN => "values of their own".to_owned(),
@@ -121,6 +158,21 @@ impl Bounds {
                         count(u64::from(*nodes), "node"),
                         count(*objects as u64, "object"),
                     )
+                }
+                () if *near > 0 => {
+                    let (first, second) = pair(library).unwrap_or_default();
+                    let between = if *guarded {
+                        format!(" between {first} and {second}")
+                    } else {
+                        String::new()
+                    };
+                    format!(
+                        "{plain} plain accesses{between}, also through the NIC to the own node, in {}",
+                        count(*size as u64, "statement")
+                    )
+                }
+                () if *initial => {
+                    format!("initial values other than 0 in {}", count(*size as u64, "statement"))
                 }
                 () if index == 1 && *size > families[0].size => format!(
                     "{} in {}",

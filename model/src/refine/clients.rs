@@ -57,6 +57,8 @@ pub struct ObjectText {
     pub writer: Option<usize>,
     /// Its size, if that matters.
     pub size: Option<u64>,
+    /// Its initial value.
+    pub initial: u64,
 }
 
 /// A statement of a client.
@@ -119,6 +121,9 @@ const MOST_BY_DEFAULT: usize = 50_000;
 /// [`TooMany`]
 pub fn by_default(asked: Bounds, library: &Library) -> Result<(Vec<Bounds>, Vec<Client>), TooMany> {
     let mut tried = vec![asked.families(library)];
+    // An access, a call, and an access are the least in which the NIC's own node shows.
+    let asked = Bounds { near: asked.near.min(3), ..asked };
+    tried.push(asked.families(library));
     let without = Bounds { plain: 0, ..asked };
     for size in (4..=6).rev() {
         let mut families = without.families(library);
@@ -126,7 +131,7 @@ pub fn by_default(asked: Bounds, library: &Library) -> Result<(Vec<Bounds>, Vec<
         for alone in families.iter_mut().filter(|family| is_base(library) && family.threads == 1) {
             alone.plain = asked.plain;
         }
-        families.insert(1, Bounds { size, ..asked });
+        families.insert(1, Bounds { size, near: 0, ..asked });
         tried.push(families);
     }
     tried.push(without.families(library));
@@ -363,17 +368,14 @@ impl Frame<'_> {
         let mut all = Vec::new();
         for (location, home) in self.homes.iter().enumerate() {
             let is_own = *home == self.nodes[thread];
+            let by_nic = !is_base(self.library) && (!is_own || self.bounds.near > 0);
             if is_own {
                 all.push(Op::Read(location));
-            } else if !is_base(self.library) {
-                all.push(Op::Get(location));
+                all.extend((1..=self.largest()).map(|value| Op::Write(location, value)));
             }
-            for value in 1..=self.largest() {
-                if is_own {
-                    all.push(Op::Write(location, value));
-                } else if !is_base(self.library) {
-                    all.push(Op::Put(location, value));
-                }
+            if by_nic {
+                all.push(Op::Get(location));
+                all.extend((1..=self.largest()).map(|value| Op::Put(location, value)));
             }
         }
         all

@@ -8,6 +8,7 @@
 //! returned. A call that takes what another thread holds (`requires A before B`) is not asked to.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use compiler::library::{Depth, inline};
 use lang::Test;
@@ -83,12 +84,27 @@ impl Refinement {
         let Options { limits, .. } = asked.options;
         let (deadline, stop) = (limits.deadline, limits.stop.as_deref());
         let limits = Limits { states: STATES, deadline, stop, ..Limits::default() };
-        let (found, stuck) = match machine::progress(full, variant, Effort::Full, limits) {
+        let known = &asked.allowed.outcomes;
+        let is_other = |outcome: &&Outcome| !known.iter().any(|known| known.covers(outcome));
+        let mut judged = Ok(ByMachine::Decided(asked.holds(cut_off)));
+        let found = machine::progress(full, variant, Effort::Full, limits, |found, stuck| {
+            if known.is_empty() || found.outcomes.iter().any(|outcome| is_other(&outcome)) {
+                return ControlFlow::Break(());
+            }
+            let Some(said) = self.is_stuck(asked, &stuck).transpose() else {
+                return ControlFlow::Continue(());
+            };
+            judged = said;
+            // Another way to be stuck may tell more.
+            match &judged {
+                Ok(ByMachine::Open(_)) => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        });
+        let found = match found {
             Ok(explored) => explored,
             Err(error) => return Ok(ByMachine::Open(error.diagnostic().message)),
         };
-        let known = &asked.allowed.outcomes;
-        let is_other = |outcome: &&Outcome| !known.iter().any(|known| known.covers(outcome));
         if let Some(outcome) = found.outcomes.iter().find(is_other) {
             let way = machine::witness(full, variant, FaultSet::NONE, outcome, limits);
             let steps = match way {
@@ -97,51 +113,37 @@ impl Refinement {
             };
             return self.other_outcome(asked, outcome, &steps).map(ByMachine::Decided);
         }
-        match stuck {
+        match (judged, found.reason) {
+            (Ok(ByMachine::Decided(Answer::Holds { .. })), Some(reason)) => {
+                Ok(ByMachine::Open(reason))
+            }
             // By the specification no execution ends.
-            _ if known.is_empty() && found.complete => Ok(ByMachine::Decided(Answer::Nothing)),
-            Some(stuck) if !known.is_empty() => self.is_stuck(asked, &stuck),
-            _ => Ok(match found.reason {
-                Some(reason) => ByMachine::Open(reason),
-                None => ByMachine::Decided(asked.holds(cut_off)),
-            }),
+            (Ok(_), None) if known.is_empty() => Ok(ByMachine::Decided(Answer::Nothing)),
+            (judged, _) => judged,
         }
     }
 
-    fn is_stuck(&self, asked: &Asked<'_>, stuck: &Stuck) -> Result<ByMachine, String> {
+    /// What a stuck state says of the implementation; nothing if the specification is stuck there too.
+    fn is_stuck(&self, asked: &Asked<'_>, stuck: &Stuck) -> Result<Option<ByMachine>, String> {
         let Asked { client, test, options, .. } = asked;
         let program = text(client, self.library(), None);
         let source = Source::new("client", program.clone());
         let halt = halt(client, test, &source, stuck);
         let allows = match self.specification_goes_on(client, &halt, options)? {
             Said::GoesOn(allows) => allows,
-            Said::Stuck => return Ok(ByMachine::Decided(asked.holds(false))),
+            Said::Stuck => return Ok(None),
             Said::Unknown => {
                 let reason = "one is stuck, and the specification cannot be asked there";
-                return Ok(ByMachine::Open(reason.to_owned()));
+                return Ok(Some(ByMachine::Open(reason.to_owned())));
             }
         };
-        let mut execution = String::from("stuck: from here no steps lead to the end\n\n");
-        for (number, at) in stuck.at.iter().enumerate() {
-            let number = number + 1;
-            execution.push_str(&match at {
-                None => format!("  thread {number} is done\n"),
-                Some(span) => {
-                    let (line, call) = (source.line_column(span.start).0, &program[span.range()]);
-                    format!("  thread {number} does not come back from `{call}` (line {line})\n")
-                }
-            });
-        }
-        execution.push_str(
-            "\nThe steps that lead there, with the implementations of all libraries:\n\n",
-        );
-        execution.push_str(&numbered(&stuck.steps));
+        let (wrong, outcome) = (Wrong::Stuck, halt.returned);
+        let execution = where_stuck(&source, stuck);
         let forbidden = format!(
             "With what has been returned, the specification lets calls return:\n\n{allows}"
         );
-        let (wrong, outcome) = (Wrong::Stuck, halt.returned);
         let found = Counterexample { wrong, program, outcome, execution, forbidden };
-        Ok(ByMachine::Decided(Answer::Refuted(Box::new(found))))
+        Ok(Some(ByMachine::Decided(Answer::Refuted(Box::new(found)))))
     }
 
     /// Whether, by the specification, some of the calls that do not come back may return.
@@ -275,6 +277,24 @@ impl Refinement {
             other != thread && wanted.any(|(_, first, _)| first == method)
         })
     }
+}
+
+/// Where threads do not come back from, in words.
+fn where_stuck(source: &Source, stuck: &Stuck) -> String {
+    let mut words = String::from("stuck: from here no steps lead to the end\n\n");
+    for (number, at) in stuck.at.iter().enumerate() {
+        let number = number + 1;
+        words.push_str(&match at {
+            None => format!("  thread {number} is done\n"),
+            Some(span) => {
+                let (line, call) = (source.line_column(span.start).0, &source.text[span.range()]);
+                format!("  thread {number} does not come back from `{call}` (line {line})\n")
+            }
+        });
+    }
+    words.push_str("\nThe steps that lead there, with the implementations of all libraries:\n\n");
+    words.push_str(&numbered(&stuck.steps));
+    words
 }
 
 /// How far the threads of a client have come. Each statement of a client has a line of its own.

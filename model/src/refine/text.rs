@@ -90,22 +90,32 @@ fn declaration(client: &Client, index: usize) -> String {
     let object = &client.objects[index];
     let name = OBJECTS[index.min(3)];
     let home = object.home.map(|home| format!("@{home}")).unwrap_or_default();
+    let initial = object.initial;
     match object.class.as_str() {
-        "SVar" => format!("SVar {name} = 0"),
-        "SC" => format!("SC {name}{home} = 0"),
+        "SVar" => format!("SVar {name} = {initial}"),
+        "SC" => format!("SC {name}{home} = {initial}"),
+        "Mixed" if initial > 0 => format!("{name}[2]{home} = ({initial}, {})", initial + 1),
         "Mixed" => format!("{name}[2]{home} = 0"),
         "Ring" => {
             let (writer, size) = (object.writer.unwrap_or(0), object.size.unwrap_or(1));
-            let others = (0..client.threads.len()).filter(|thread| *thread != writer);
-            let readers: Vec<String> = others.map(|thread| (thread + 1).to_string()).collect();
-            format!("Ring {name} {} -> {{{}}} size {size}", writer + 1, readers.join(", "))
+            format!("Ring {name}{} size {size}", participants(client, writer))
         }
         "Barrier" => format!("Barrier {name}"),
         class => {
             let size = object.size.map(|size| format!(" size {size}")).unwrap_or_default();
-            format!("{class} {name}{home}{size}")
+            let threads = object.writer.map(|writer| participants(client, writer));
+            let threads = threads.unwrap_or_default();
+            let initial = if initial > 0 { format!(" = {initial}") } else { String::new() };
+            format!("{class} {name}{home}{threads}{size}{initial}")
         }
     }
+}
+
+/// The writer, and all others as readers.
+fn participants(client: &Client, writer: usize) -> String {
+    let others = (0..client.threads.len()).filter(|thread| *thread != writer);
+    let readers: Vec<String> = others.map(|thread| (thread + 1).to_string()).collect();
+    format!(" {} -> {{{}}}", writer + 1, readers.join(", "))
 }
 
 fn statement(client: &Client, library: &Library, node: u32, op: &Op, register: &str) -> String {
@@ -165,7 +175,8 @@ fn call(client: &Client, library: &Library, node: u32, op: &Op, register: &str) 
         }
         _ => {}
     }
-    let mut arguments: Vec<String> = object.into_iter().map(str::to_owned).collect();
+    let mut arguments: Vec<String> =
+        objects.iter().map(|object| OBJECTS[(*object).min(3)].to_owned()).collect();
     arguments.extend(values.iter().map(u64::to_string));
     if *id {
         arguments.push("d".to_owned());

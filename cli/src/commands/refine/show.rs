@@ -36,6 +36,12 @@ impl Ended<'_> {
             None if done < *clients => {
                 format!("{name}: holds for {done} of {clients} clients of up to {up_to}\n")
             }
+            None if !tally.uncalled.is_empty() => {
+                let calls = tally.uncalled.join("`, `");
+                format!(
+                    "{name}: holds where no `{calls}` is called, of which nothing is known, up to {up_to}\n"
+                )
+            }
             None if !tally.never.is_empty() => {
                 format!("{name}: sound, and never does what it may, up to {up_to}\n")
             }
@@ -115,7 +121,7 @@ impl Ended<'_> {
         let verdict = match () {
             () if tally.refuted.is_some() => "refuted",
             () if self.was_stopped || done < self.clients || tally.compared() == 0 => "unknown",
-            () if !tally.never.is_empty() => "unknown",
+            () if !tally.never.is_empty() || !tally.uncalled.is_empty() => "unknown",
             () => "holds",
         };
         let value = |value: &Value| serde_json::to_value(value).unwrap_or(Json::Null);
@@ -141,7 +147,7 @@ impl Ended<'_> {
             "nothing_to_compare": tally.nothing, "outcomes": tally.outcomes,
             "cut_off": tally.cut_off, "unknown": tally.undecided.len(),
             "reason": tally.reason, "interrupted": self.was_stopped,
-            "never": never, "seconds": self.took.as_secs_f64(), "counterexample": found,
+            "never": never, "uncalled": tally.uncalled, "seconds": self.took.as_secs_f64(), "counterexample": found,
         })
     }
 }

@@ -151,9 +151,14 @@ fn object(
                 object.node = Some(needs_node(checker, name, node)?);
             }
         }
-        DeclarationKind::Other { class, threads, size, initial } => {
+        DeclarationKind::Other { class, writer, threads, size, initial } => {
             class.clone_into(&mut object.class);
-            object.threads = self::threads(checker, threads.as_deref().unwrap_or_default());
+            let threads = threads.as_deref().unwrap_or_default();
+            object.threads = self::threads(checker, threads);
+            if let Some(writer) = writer {
+                object.writer = checker.thread(*writer);
+                one_or_the_other(checker, name, *writer, threads);
+            }
             object.size = size.map(|size| size.value);
             object.initial = vec![initial.map_or(0, |initial| initial.value)];
         }
@@ -162,11 +167,7 @@ fn object(
             if let Some((writer, readers)) = threads {
                 object.writer = checker.thread(*writer);
                 object.threads = self::threads(checker, readers);
-                if readers.iter().any(|reader| reader.value == writer.value) {
-                    let message =
-                        format!("thread {} both writes and reads this ring", writer.value);
-                    checker.error("not-a-participant", name.place, message, String::new());
-                }
+                one_or_the_other(checker, name, *writer, readers);
             }
             object.size = size.map(|size| size.value);
             if size.is_some_and(|size| size.value == 0) {
@@ -176,6 +177,13 @@ fn object(
         }
     }
     Some(object)
+}
+
+fn one_or_the_other(checker: &mut Checker<'_>, name: &Name, writer: Number, readers: &[Number]) {
+    if readers.iter().any(|reader| reader.value == writer.value) {
+        let message = format!("thread {} both writes and reads `{}`", writer.value, name.text);
+        checker.error("not-a-participant", name.place, message, String::new());
+    }
 }
 
 fn threads(checker: &mut Checker<'_>, numbers: &[Number]) -> Vec<crate::program::ThreadId> {

@@ -144,8 +144,8 @@ pub fn call(
     Some(())
 }
 
-/// An argument of a method that the language does not know: nodes, a work id (a name that means nothing else), or
-/// a value.
+/// An argument of a method that the language does not know: nodes, a second object, a work id (a name that means nothing
+/// else), or a value.
 fn any_argument(lowerer: &mut Lowerer<'_, '_>, argument: &Argument, call: &mut Call) -> Option<()> {
     let is_id = match argument {
         Argument::Nodes(..) => {
@@ -153,6 +153,17 @@ fn any_argument(lowerer: &mut Lowerer<'_, '_>, argument: &Argument, call: &mut C
             return Some(());
         }
         Argument::Nobody(_) => true,
+        Argument::Expr(ast::Expr { kind: ExprKind::Access(access), .. })
+            if access.home == Home::Own
+                && call.source.is_none()
+                && matches!(
+                    lowerer.checker.meanings.get(&access.name.text),
+                    Some(Meaning::Object(_))
+                ) =>
+        {
+            call.source = Some(access.name.text.clone());
+            return Some(());
+        }
         Argument::Expr(expr) => matches!(&expr.kind, ExprKind::Access(access)
             if access.home == Home::Own && !lowerer.checker.meanings.contains_key(&access.name.text)),
     };

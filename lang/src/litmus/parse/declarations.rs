@@ -205,11 +205,12 @@ fn other(
     class: &str,
 ) -> Declaration {
     let (mut name, mut home) = (Name::default(), None);
-    let (mut threads, mut size, mut initial) = (None, None, None);
+    let (mut single, mut threads, mut size, mut initial) = (Vec::new(), None, None, None);
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::name => name = context.name(piece, &part),
             Rule::home => home = inner_number(context, piece, part),
+            Rule::place_number => single.push(context.place_number(piece, &part)),
             Rule::number_set => threads = Some(places(context, piece, part)),
             Rule::ring_size => size = inner_number(context, piece, part),
             Rule::signed => initial = Some(context.signed(piece, part)),
@@ -217,7 +218,11 @@ fn other(
         }
     }
     context.other_objects.push(name.text.clone());
-    let kind = DeclarationKind::Other { class: class.to_owned(), threads, size, initial };
+    let (writer, threads) = match single.split_first() {
+        Some((writer, rest)) => (Some(*writer), threads.or_else(|| Some(rest.to_vec()))),
+        None => (None, threads),
+    };
+    let kind = DeclarationKind::Other { class: class.to_owned(), writer, threads, size, initial };
     Declaration { name, kind, home }
 }
 

@@ -93,8 +93,11 @@ fn threads(kind: &mut DeclarationKind, visit: Visit<'_>) {
         numbers.iter_mut().for_each(|number| visit(&mut number.value));
     };
     match kind {
-        DeclarationKind::Barrier(Some(numbers))
-        | DeclarationKind::Other { threads: Some(numbers), .. } => all(numbers),
+        DeclarationKind::Barrier(Some(numbers)) => all(numbers),
+        DeclarationKind::Other { writer, threads, .. } => {
+            threads.iter_mut().for_each(all);
+            writer.iter_mut().for_each(|writer| visit(&mut writer.value));
+        }
         DeclarationKind::Ring { threads: Some((writer, readers)), .. } => {
             all(readers);
             visit(&mut writer.value);

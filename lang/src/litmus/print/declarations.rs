@@ -52,11 +52,12 @@ fn one(declaration: &Declaration) -> String {
         DeclarationKind::Barrier(None) => name.clone(),
         DeclarationKind::Barrier(Some(threads)) => format!("{name} {{{}}}", list(threads)),
         DeclarationKind::Lock(_) => format!("{name}{home}"),
-        DeclarationKind::Other { threads, size, initial, .. } => {
+        DeclarationKind::Other { writer, threads, size, initial, .. } => {
+            let writer = writer.map(|writer| format!(" {} ->", writer.value));
             let threads = threads.as_ref().map(|threads| format!(" {{{}}}", list(threads)));
             let size = size.map(|size| format!(" size {}", size.value));
             let initial = initial.map(|initial| format!(" = {}", word(initial.value)));
-            let parts = [threads, size, initial].map(Option::unwrap_or_default);
+            let parts = [writer, threads, size, initial].map(Option::unwrap_or_default);
             format!("{name}{home}{}", parts.concat())
         }
         DeclarationKind::Ring { threads, size } => {

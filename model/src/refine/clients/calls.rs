@@ -129,18 +129,25 @@ impl Frame<'_> {
     /// Whether a thread is among those that may make the call.
     fn may_call(&self, thread: usize, op: &Op) -> bool {
         let Op::Call { method, objects, .. } = op else { return true };
-        let Some(object) = objects.first() else { return true };
-        let object = &self.objects[*object];
-        match self.library.methods[*method].callers.as_ref() {
-            Some(Expr::Place(Place { name, .. })) => {
+        let method = &self.library.methods[*method];
+        let of_kind =
+            method.parameters.iter().filter(|p| matches!(p.kind, ParameterKind::Object(_)));
+        let names: Vec<&String> = of_kind.map(|parameter| &parameter.name).collect();
+        let object = |name: &Option<String>| {
+            let position = names.iter().position(|known| Some(*known) == name.as_ref());
+            position.and_then(|position| objects.get(position)).map(|o| &self.objects[*o])
+        };
+        match method.callers.as_ref() {
+            Some(Expr::Place(Place { object: of, name, .. })) => object(of).is_none_or(|object| {
                 object.writer.is_none_or(|writer| (name == "writer") == (thread == writer))
-            }
+            }),
             Some(Expr::Function(name, of, _)) if name == "threads" => match of.as_slice() {
-                [Expr::Place(Place { name, .. })] if name == "home" => {
-                    object.home.unwrap_or(1) == self.nodes[thread]
+                [Expr::Place(Place { object: of, name, .. })] if name == "home" => {
+                    object(of).is_none_or(|object| object.home.unwrap_or(1) == self.nodes[thread])
                 }
                 _ => true,
             },
+            // Who must not call, the program says.
             _ => true,
         }
     }

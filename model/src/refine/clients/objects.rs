@@ -25,8 +25,9 @@ pub fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec
     for class in library.classes.iter().flat_map(|class| vec![class; bounds.objects_of(library)]) {
         let mut extended = Vec::new();
         for known in &all {
+            let initial = if bounds.initial { FIRST_INITIAL + known.len() as u64 } else { 0 };
             for (home, writer, size) in triples(&homes, &writers, &sizes) {
-                let object = ObjectText { class: class.clone(), home, writer, size };
+                let object = ObjectText { class: class.clone(), home, writer, size, initial };
                 extended.push([known.as_slice(), &[object]].concat());
             }
         }
@@ -34,6 +35,9 @@ pub fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec
     }
     all
 }
+
+/// No statement of a client writes it.
+const FIRST_INITIAL: u64 = 90;
 
 type Triple = (Option<u32>, Option<usize>, Option<u64>);
 

@@ -64,7 +64,7 @@ impl Frame<'_> {
                     code.push(text.home.map_or(0, |home| names.node(home)));
                     let writer = text.writer.and_then(|w| order.iter().position(|t| *t == w));
                     code.push(writer.map_or(0, |writer| writer as u64 + 1));
-                    code.push(text.size.unwrap_or(0));
+                    code.extend([text.size.unwrap_or(0), text.initial]);
                 }
                 locations.iter().for_each(|location| place(*location, names, code));
                 values.iter().for_each(|value| code.push(names.value(*value)));
