@@ -188,7 +188,8 @@ mod tests {
     const ALWAYS: &[(&str, &str)] = &[
         (
             "*",
-            "color quiet verbose help version format jobs shard models model libraries timeout patterns list",
+            "color quiet verbose help version format jobs shard models model libraries timeout patterns list \
+             most_memory",
         ),
         ("allowed", "engine inline witness verdict_only cache fail_fast only"),
         ("watch", "engine inline witness verdict_only cache fail_fast only"),

@@ -8,12 +8,14 @@ use compiler::library::Libraries;
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
+use lang::limits::Limits;
 use lang::outcome::Outcome;
 use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
 use model::machine::{self, Variant};
-use model::smt::solver::{Limits, SolverKind};
+use model::smt::solver::SolverKind;
 use model::verdict::{self, Checked, Verdict};
 
+use crate::memory;
 use crate::models::LoadedModel;
 
 /// Which engine computes outcomes.
@@ -73,6 +75,8 @@ pub struct Request {
     pub solver: Solver,
     /// How long one test under one model may take.
     pub timeout: Option<Duration>,
+    /// How much memory the process may take, in bytes, if somebody says so.
+    pub memory: Option<u64>,
     /// How often loops are unrolled, if not as the test says.
     pub loops: Option<u32>,
     /// How many states the explorer may store.
@@ -87,9 +91,10 @@ impl Request {
         self.libraries.unwrap_or_else(|| model::library::shipped())
     }
 
-    /// When a question that is asked now must be answered.
-    fn deadline(&self) -> Option<Instant> {
-        Instant::now().checked_add(self.timeout?)
+    /// The limits of a question that is asked now.
+    pub fn limits(&self) -> Limits {
+        let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Limits { deadline, ..memory::limits() }
     }
 
     /// The request as the engine smt takes it, asked now.
@@ -98,8 +103,7 @@ impl Request {
             Solver::Batsat => SolverKind::Batsat,
             Solver::Z3 => SolverKind::Z3,
         };
-        let limits = Limits { deadline: self.deadline(), stop: None };
-        Options { solver, limits, loop_bound: self.loops }
+        Options { solver, limits: self.limits(), loop_bound: self.loops }
     }
 }
 
@@ -177,8 +181,9 @@ pub fn verdicts(
         return Err(Refusal::Undefined(undefined));
     }
     let options = request.options();
-    let question = Question::new(test, model.model(), request.libraries(), request.loops);
-    let question = question.map_err(Refusal::from_diagnostics)?;
+    let libraries = request.libraries();
+    let question = Question::within(&options.limits, test, model.model(), libraries, request.loops)
+        .map_err(Refusal::from_diagnostics)?;
     let checked = verdict::ask(&question, (model.name(), model.is_own), &options);
     let mut checked = checked.map_err(Refusal::from_diagnostics)?;
     let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
@@ -210,8 +215,9 @@ fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal>
 
 fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let options = request.options();
-    let question = Question::new(test, model, request.libraries(), request.loops)
-        .map_err(Refusal::from_diagnostics)?;
+    let question =
+        Question::within(&options.limits, test, model, request.libraries(), request.loops)
+            .map_err(Refusal::from_diagnostics)?;
     let allowed = question.allowed(&options).map_err(Refusal::from_diagnostics)?;
     Ok(Found { allowed, ..Found::default() })
 }
@@ -230,11 +236,17 @@ fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
         let message = format!("the model `{}` names an unknown machine `{machine}`", model.name);
         return Err(Refusal::Unsupported(message));
     };
-    let mut limits = machine::Limits { deadline: request.deadline(), ..machine::Limits::default() };
+    let mut limits = machine::Limits { until: request.limits(), ..machine::Limits::default() };
+    if let Some(memory) = request.memory {
+        limits.memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    }
     if let Some(states) = request.max_states {
         limits.states = states;
     }
-    let found = machine::explore(test, variant, limits)
+    let until = limits.until.clone();
+    let found = until
+        .within(|| machine::explore(test, variant, limits))
+        .map_err(|reached| Refusal::Unsupported(reached.to_string()))?
         .map_err(|error| Refusal::Unsupported(error.diagnostic().message))?;
     let mut blocked = Vec::new();
     if found.outcomes.is_empty() && found.complete {

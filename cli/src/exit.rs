@@ -52,7 +52,7 @@ pub const HELP: &str = "\
 Exit codes:
    0  all as expected
    1  a violation, a verdict that does not hold, engines that disagree, a file that is not formatted
-   2  nothing wrong, but something unknown: a time limit, a bound, a test that could not be run
+   2  nothing wrong, but something unknown: a limit, a bound, a test that could not be run
   64  the command line is wrong
   65  an input cannot be read or is wrong
   70  an internal error: a bug

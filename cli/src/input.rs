@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lang::Test;
+use lang::limits::Limits;
 use lang::litmus::{self, MAX_BYTES};
 use lang::source::Source;
 
+use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
 
 /// A file to be read.
@@ -190,6 +192,16 @@ fn walk(
             found.push(path);
         }
     }
+}
+
+/// The same within limits.
+pub fn load_test_within(
+    input: &Input,
+    limits: &Limits,
+) -> (Option<(Test, Arc<Source>)>, Vec<Problem>) {
+    limits.within(|| load_test(input)).unwrap_or_else(|reached| {
+        (None, vec![Problem::of_broken(&input.name(), &Broken::Limit(reached))])
+    })
 }
 
 /// Reads and checks a test. There is one iff no problem is an error.

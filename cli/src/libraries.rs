@@ -11,7 +11,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
-use model::allowed::{MISUSES, Options, Question};
+use model::allowed::{MISUSES, Options, Question, limit_reached};
 use model::library::{SHIPPED, load, shipped};
 use model::refine;
 
@@ -124,6 +124,17 @@ pub fn inlined(
 /// A test with its calls replaced, unless it misuses libraries; and what is wrong with it. Misuse that hangs on values is
 /// looked for under the first of the test's models.
 pub fn inlined_if_sound(
+    test: &Test,
+    source: &Arc<Source>,
+    libraries: &Libraries,
+    models: &Models,
+    request: &Request,
+) -> (Option<Test>, Vec<Problem>) {
+    let inlined = request.limits().within(|| inlined_now(test, source, libraries, models, request));
+    inlined.unwrap_or_else(|reached| (None, vec![Problem::at(source, limit_reached(reached))]))
+}
+
+fn inlined_now(
     test: &Test,
     source: &Arc<Source>,
     libraries: &Libraries,

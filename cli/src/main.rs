@@ -14,6 +14,7 @@ mod input;
 mod interrupt;
 mod libraries;
 mod machines;
+mod memory;
 mod models;
 mod options;
 mod ordered;
@@ -27,12 +28,14 @@ mod shard;
 mod table;
 mod terminal;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::Exit;
+use ordered::Broken;
 use terminal::{ColorChoice, Terminal};
 
 /// Litmus tests for RDMA: which outcomes a memory model allows, and which a machine shows.
@@ -83,7 +86,6 @@ fn main() -> ExitCode {
         Err(error) => return ExitCode::from(refuse(&error).code()),
     };
     std::panic::set_hook(Box::new(|info| {
-        use std::io::Write;
         let text = format!(
             "litmus: internal error: {info}\n\
              litmus: this is a bug; please report it with the command and its input\n"
@@ -91,7 +93,14 @@ fn main() -> ExitCode {
         // Nobody can be told that stderr does not work.
         drop(std::io::stderr().write_all(text.as_bytes()));
     }));
-    let exit = ordered::guard(|| run(arguments)).unwrap_or(Exit::Internal);
+    let exit = ordered::guard(|| run(arguments)).unwrap_or_else(|broken| match broken {
+        Broken::Panic(_) => Exit::Internal,
+        Broken::Limit(reached) => {
+            let text = format!("litmus: {reached}\n");
+            drop(std::io::stderr().write_all(text.as_bytes()));
+            Exit::Unknown
+        }
+    });
     ExitCode::from(exit.code())
 }
 
@@ -101,6 +110,7 @@ fn parse() -> Result<Arguments, clap::Error> {
     if let Some(message) = applies::meaningless(&matches) {
         return Err(command().error(ErrorKind::ArgumentConflict, message));
     }
+    memory::take(&matches);
     Arguments::from_arg_matches(&matches)
 }
 
@@ -167,7 +177,7 @@ mod tests {
         assert_eq!(codes.map(Exit::code), [0, 2, 1, 65, 64]);
         assert_eq!(Exit::Unwritable.code(), 74);
         assert!(Exit::Usage < Exit::Unwritable && Exit::Unwritable < Exit::Internal);
-        let panicked: Result<Exit, _> = ordered::guard(|| panic!("for the test"));
+        let panicked: Result<Exit, Broken> = ordered::guard(|| panic!("for the test"));
         assert_eq!(panicked.unwrap_or(Exit::Internal).code(), 70);
     }
 }

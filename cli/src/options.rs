@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::engine::{Engine, Request, Solver};
 use crate::exit::Exit;
+use crate::memory::{self, MemoryOption};
 use crate::models::{ChoiceError, Models};
 use crate::problem::Problem;
 use crate::report::Report;
@@ -65,12 +66,14 @@ impl RecordFormatOption {
     }
 }
 
-/// How many workers.
+/// How many workers, and how much memory.
 #[derive(Args)]
 pub struct JobsOption {
     /// How many workers; all cores by default. Results do not depend on it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
+    #[command(flatten)]
+    memory: MemoryOption,
 }
 
 impl JobsOption {
@@ -130,6 +133,7 @@ impl SolverOptions {
             engine: Engine::Auto,
             solver: self.solver,
             timeout: self.timeout,
+            memory: memory::given(),
             loops: self.loops,
             max_states: None,
             libraries: None,
@@ -164,15 +168,15 @@ pub fn choose_models(names: &[String], terminal: &mut Terminal) -> Result<Models
     }
 }
 
-/// Prints problems on stderr; whether one is an error.
-pub fn show_problems(problems: &[Problem], terminal: &mut Terminal) -> bool {
-    let mut is_error = false;
+/// Prints problems on stderr; what they come to.
+pub fn show_problems(problems: &[Problem], terminal: &mut Terminal) -> Exit {
+    let mut exit = Exit::Fine;
     for problem in problems {
-        is_error |= problem.diagnostic.is_error();
+        exit.raise(problem.exit());
         if problem.diagnostic.is_error() || !terminal.look.quiet {
             let text = problem.render(terminal.look.error_color);
             terminal.err(&text);
         }
     }
-    is_error
+    exit
 }

@@ -8,32 +8,42 @@ use std::sync::mpsc;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
+use lang::limits::Reached;
+
+use crate::memory;
+
 /// The stack of a worker, for deep programs.
 const STACK: usize = 64 << 20;
 /// How many results may wait for an earlier one, per worker: memory stays small.
 const AHEAD: usize = 16;
 
-/// The message of a panic.
-pub type Panic = String;
+/// Why work has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// It panicked, with this message: a bug.
+    Panic(String),
+    /// It was given up.
+    Limit(Reached),
+}
 
 /// Calls `work` on every item by `jobs` workers, and `each` with every result, in the order of the items, by the
 /// calling thread. It ends early when `stop` is set or when `each` says so: then no other work begins, and
 /// results of work that had begun are given to `each` in the first case and dropped in the second.
 ///
-/// A panic of `work` is a result like others.
+/// A panic of `work` is a result like others, and so is that it was given up: the limit of memory holds for it.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     jobs: usize,
     stop: &AtomicBool,
     work: impl Fn(&T) -> R + Sync,
-    mut each: impl FnMut(&T, Result<R, Panic>) -> ControlFlow<()>,
+    mut each: impl FnMut(&T, Result<R, Broken>) -> ControlFlow<()>,
 ) {
     let next = AtomicUsize::new(0);
     let broken = AtomicBool::new(false);
     let window = Window::default();
     let ahead = jobs * AHEAD;
     let (sender, receiver) = mpsc::channel();
-    let worker = |sender: mpsc::Sender<(usize, Result<R, Panic>)>| {
+    let worker = |sender: mpsc::Sender<(usize, Result<R, Broken>)>| {
         loop {
             if stop.load(Ordering::Relaxed) || broken.load(Ordering::Relaxed) {
                 return;
@@ -83,7 +93,7 @@ fn in_turn<T, R>(
     items: &[T],
     stop: &AtomicBool,
     work: impl Fn(&T) -> R,
-    mut each: impl FnMut(&T, Result<R, Panic>) -> ControlFlow<()>,
+    mut each: impl FnMut(&T, Result<R, Broken>) -> ControlFlow<()>,
 ) {
     for item in items {
         if stop.load(Ordering::Relaxed) || each(item, guard(|| work(item))).is_break() {
@@ -92,12 +102,16 @@ fn in_turn<T, R>(
     }
 }
 
-/// The result of some work, or the message of its panic.
-pub fn guard<R>(work: impl FnOnce() -> R) -> Result<R, Panic> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-    })
+/// The result of some work, or why there is none.
+pub fn guard<R>(work: impl FnOnce() -> R) -> Result<R, Broken> {
+    match catch_unwind(AssertUnwindSafe(|| memory::limits().within(work))) {
+        Ok(result) => result.map_err(Broken::Limit),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(Broken::Panic(text.unwrap_or_default()))
+        }
+    }
 }
 
 /// How far the caller is.
@@ -124,7 +138,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn run(items: &[u64], jobs: usize, until: usize) -> Vec<Result<u64, Panic>> {
+    fn run(items: &[u64], jobs: usize, until: usize) -> Vec<Result<u64, Broken>> {
         let mut results = Vec::new();
         let work = |item: &u64| {
             thread::sleep(Duration::from_micros(item * 7919 % 100));
@@ -147,7 +161,7 @@ mod tests {
             assert_eq!(results.len(), items.len());
             for (item, result) in items.iter().zip(results) {
                 match item {
-                    13 => assert_eq!(result, Err("unlucky".to_owned())),
+                    13 => assert_eq!(result, Err(Broken::Panic("unlucky".to_owned()))),
                     _ => assert_eq!(result, Ok(item * 2)),
                 }
             }

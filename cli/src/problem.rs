@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use lang::diagnostic::Diagnostic;
 use lang::source::{Source, Span};
+use model::allowed::LIMIT;
 use serde_json::{Value as Json, json};
+
+use crate::exit::Exit;
+use crate::ordered::Broken;
+use crate::output::UNWRITABLE;
 
 /// A diagnostic with its file.
 #[derive(Clone, Debug)]
@@ -28,11 +33,34 @@ impl Problem {
         Self { file: file.to_owned(), source: None, diagnostic }
     }
 
+    /// A file that work on has no result.
+    pub fn of_broken(file: &str, broken: &Broken) -> Self {
+        match broken {
+            Broken::Limit(reached) => Self::of_file(file, LIMIT, reached.to_string()),
+            Broken::Panic(panic) => {
+                Self::of_file(file, "internal-error", format!("internal error: {panic}"))
+                    .help("this is a bug; please report it with the command and its input")
+            }
+        }
+    }
+
     /// The same with a hint.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.diagnostic = self.diagnostic.help(help);
         self
+    }
+
+    /// What it comes to.
+    pub fn exit(&self) -> Exit {
+        match self.diagnostic.code {
+            _ if !self.diagnostic.is_error() => Exit::Fine,
+            "engine-unsound" | "internal-error" => Exit::Internal,
+            "engines-disagree" => Exit::Violation,
+            UNWRITABLE => Exit::Unwritable,
+            LIMIT => Exit::Unknown,
+            _ => Exit::BadInput,
+        }
     }
 
     /// As terminals show it.

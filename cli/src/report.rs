@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::Format;
-use crate::output;
+use crate::ordered::Broken;
 use crate::problem::Problem;
 use crate::sealed::Seal;
 use crate::table::count;
@@ -157,14 +157,7 @@ impl<'t> Report<'t> {
     /// An error or warning: on stderr, or at the end of JSON.
     pub fn problem(&mut self, problem: Problem) {
         let is_error = problem.diagnostic.is_error();
-        if is_error {
-            self.exit.raise(match problem.diagnostic.code {
-                "engine-unsound" => Exit::Internal,
-                "engines-disagree" => Exit::Violation,
-                output::UNWRITABLE => Exit::Unwritable,
-                _ => Exit::BadInput,
-            });
-        }
+        self.exit.raise(problem.exit());
         match self.format {
             Format::Json if is_error => self.errors.push(problem.json()),
             Format::Json => self.warnings.push(problem.json()),
@@ -186,12 +179,7 @@ impl<'t> Report<'t> {
 
     /// A panic of a worker: a bug, which other inputs need not suffer from.
     pub fn internal_error(&mut self, file: &str, message: &str) {
-        let problem =
-            Problem::of_file(file, "internal-error", format!("internal error: {message}"));
-        self.problem(
-            problem.help("this is a bug; please report it with the command and its input"),
-        );
-        self.exit.raise(Exit::Internal);
+        self.problem(Problem::of_broken(file, &Broken::Panic(message.to_owned())));
     }
 
     /// An error of the command line.

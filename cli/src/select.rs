@@ -202,7 +202,7 @@ impl SelectOption {
             Err(exit) => return exit,
         };
         let (mut inputs, unreadable) = input::collect(paths, &["litmus"]);
-        let is_wrong = show_problems(&unreadable, terminal);
+        let exit = show_problems(&unreadable, terminal);
         if let Err(message) = self.keep(&mut inputs, &models) {
             return terminal.usage_error(&message);
         }
@@ -218,7 +218,7 @@ impl SelectOption {
         };
         let rows: Vec<Row> = inputs.iter().map(row).collect();
         show(&rows, format, terminal);
-        if is_wrong { Exit::BadInput } else { Exit::Fine }
+        exit
     }
 }
 

@@ -8,6 +8,7 @@ use compiler::skeleton::{self, Guard, Misuse, Skeleton, calls::calls};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
+use lang::limits::{Limits, Reached};
 use lang::outcome::{Outcome, Value};
 use lang::source::Span;
 
@@ -15,14 +16,11 @@ use crate::bound::Loops;
 use crate::execution::Execution;
 use crate::smt::encode::EncodeError;
 use crate::smt::plan::Plan;
-use crate::smt::solver::{Answer, Limits, SolverKind};
+use crate::smt::solver::{Answer, SolverKind};
 use crate::smt::{Consistent, Session, Statistics, enumerate};
 
 /// How often loops are unrolled where the test does not say.
 pub const DEFAULT_LOOP_BOUND: u32 = 4;
-
-/// What is said where a limit of time was reached.
-pub const OUT_OF_TIME: &str = "the time limit was reached";
 
 /// How to ask.
 #[derive(Clone, Debug, Default)]
@@ -122,6 +120,21 @@ impl<'a> Question<'a> {
         Ok(Self { test, model, skeleton, plan })
     }
 
+    /// The same within limits; the diagnostic's code is [`LIMIT`] if one was reached.
+    ///
+    /// # Errors
+    /// As [`Question::new`].
+    pub fn within(
+        limits: &Limits,
+        test: &'a Test,
+        model: &'a Model,
+        libraries: &Libraries,
+        loop_bound: Option<u32>,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let made = limits.within(|| Self::new(test, model, libraries, loop_bound));
+        made.unwrap_or_else(|reached| Err(vec![limit_reached(reached)]))
+    }
+
     /// A solver session in which the axioms hold that `keep` picks by their index; the index after the last one stands for
     /// what the model says of ⊤.
     ///
@@ -134,17 +147,26 @@ impl<'a> Question<'a> {
     ) -> Result<Session<'_>, Vec<Diagnostic>> {
         let solver = (options.solver, &options.limits);
         let observables = &self.test.observables;
-        Session::new(&self.skeleton, &self.model, &self.plan, observables, solver, keep)
-            .map_err(|error| vec![self.encode_diagnostic(&error)])
+        let made = options.limits.within(|| {
+            Session::new(&self.skeleton, &self.model, &self.plan, observables, solver, keep)
+        });
+        self.made(made)
     }
 
-    pub(crate) fn encode_diagnostic(&self, error: &EncodeError) -> Diagnostic {
+    /// A session, unless it could not be made.
+    pub(crate) fn made<'s>(
+        &self,
+        session: Result<Result<Session<'s>, EncodeError>, Reached>,
+    ) -> Result<Session<'s>, Vec<Diagnostic>> {
+        match session {
+            Ok(session) => session.map_err(|error| vec![self.encode_diagnostic(&error)]),
+            Err(reached) => Err(vec![limit_reached(reached)]),
+        }
+    }
+
+    fn encode_diagnostic(&self, error: &EncodeError) -> Diagnostic {
         let at = Span::default();
         match error {
-            EncodeError::Limit => {
-                let message = "the time limit was reached before the program was encoded";
-                Diagnostic::error(LIMIT, at, message)
-            }
             EncodeError::NoModificationOrder => {
                 let model = &self.model.name;
                 let message =
@@ -211,9 +233,9 @@ impl<'a> Question<'a> {
                     is_beyond_bound = true;
                     Some(self.beyond_bound())
                 }
-                Loops::Unknown => Some(OUT_OF_TIME.to_owned()),
+                Loops::Unknown(why) => Some(why),
             },
-            _ => Some(OUT_OF_TIME.to_owned()),
+            _ => Some(session.why_unknown()),
         };
         let (complete, reason) = (incomplete.is_none(), incomplete);
         let mut blocked = Vec::new();
@@ -235,6 +257,11 @@ impl<'a> Question<'a> {
 
 /// The code of what a limit kept from being answered: nothing is wrong, and something unknown.
 pub const LIMIT: &str = "limit-reached";
+
+/// The same as a diagnostic.
+pub fn limit_reached(reached: Reached) -> Diagnostic {
+    Diagnostic::error(LIMIT, Span::default(), reached.to_string())
+}
 
 /// The codes of misuses of libraries.
 pub const MISUSES: [&str; 5] =

@@ -13,14 +13,14 @@ use crate::smt::{Found, Session};
 pub struct Complete(());
 
 /// Whether an execution comes to the bound on loops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loops {
     /// None does: proved.
     Within(Complete),
     /// One may.
     Beyond,
-    /// A limit was reached before it was known.
-    Unknown,
+    /// It is not known, and why: a limit was reached.
+    Unknown(String),
 }
 
 impl Allowed {
@@ -40,20 +40,32 @@ impl Question<'_> {
         if self.skeleton.exceeded.is_empty() {
             return Ok(Loops::Within(Complete(())));
         }
-        let shape = Shape::new(&self.plan, &self.skeleton);
-        let Some(causes) = shape.causes(&self.model) else { return Ok(Loops::Beyond) };
-        let causes = causes.pairs().map(|(cause, event)| (EventId(cause), EventId(event)));
-        let prefixes = self.skeleton.prefixes(causes);
+        let limits = &options.limits;
+        let prefixes = limits.within(|| {
+            let shape = Shape::new(&self.plan, &self.skeleton);
+            let causes = shape.causes(&self.model)?;
+            let causes = causes.pairs().map(|(cause, event)| (EventId(cause), EventId(event)));
+            Some((self.skeleton.prefixes(causes), shape))
+        });
+        let (prefixes, shape) = match prefixes {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(Loops::Beyond),
+            Err(reached) => return Ok(Loops::Unknown(reached.to_string())),
+        };
         let keep =
             |axiom: usize| self.plan.axioms.get(axiom).is_some_and(|node| shape.grows(*node));
-        let solver = (options.solver, &options.limits);
-        let session = Session::beyond_bound(&prefixes, &self.model, &self.plan, solver, keep);
-        let mut session = session.map_err(|error| vec![self.encode_diagnostic(&error)])?;
+        let solver = (options.solver, limits);
+        let session = limits
+            .within(|| Session::beyond_bound(&prefixes, &self.model, &self.plan, solver, keep));
+        let mut session = match session {
+            Err(reached) => return Ok(Loops::Unknown(reached.to_string())),
+            session => self.made(session)?,
+        };
         let counted = session.counted();
         Ok(match session.find(&counted) {
             Found::Nothing => Loops::Within(Complete(())),
             Found::Execution(_) => Loops::Beyond,
-            Found::Unknown => Loops::Unknown,
+            Found::Unknown => Loops::Unknown(session.why_unknown()),
         })
     }
 

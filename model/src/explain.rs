@@ -19,7 +19,7 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::Asked;
 use lang::source::Span;
 
-use crate::allowed::{OUT_OF_TIME, Options, Question};
+use crate::allowed::{LIMIT, Options, Question};
 use crate::asked;
 use crate::bound::{Complete, Loops};
 use crate::check::{broken_axioms, well_formed};
@@ -92,7 +92,11 @@ pub fn explain<'q>(
     options: &Options,
     asked: &Asked,
 ) -> Result<Explanation<'q>, Vec<Diagnostic>> {
-    let reason = match find(question, options, asked)? {
+    let found = match found(options, || find(question, options, asked)) {
+        Ok(found) => found?,
+        Err(why) => Search::Unknown(why),
+    };
+    let reason = match found {
         Search::Found(execution) => {
             check(question, &execution)?;
             let broken = broken_axioms(&question.skeleton, &question.model, &execution);
@@ -110,6 +114,21 @@ pub fn explain<'q>(
     Ok(Explanation { question, asked: asked.clone(), reason })
 }
 
+/// Does a part of the work within limits; if one is reached, which.
+fn found<R>(
+    options: &Options,
+    work: impl FnOnce() -> Result<R, Vec<Diagnostic>>,
+) -> Result<Result<R, Vec<Diagnostic>>, String> {
+    match options.limits.within(work) {
+        Ok(Err(errors)) => match errors.iter().find(|error| error.code == LIMIT) {
+            Some(limit) => Err(limit.message.clone()),
+            None => Ok(Err(errors)),
+        },
+        Ok(found) => Ok(found),
+        Err(reached) => Err(reached.to_string()),
+    }
+}
+
 /// Why no execution that counts is consistent: those that would be misuse a library, or else an axiom is broken.
 fn excluded(
     question: &Question<'_>,
@@ -117,12 +136,18 @@ fn excluded(
     asked: &Asked,
     proof: Complete,
 ) -> Result<Reason, Vec<Diagnostic>> {
-    if let Some(misuse) = misused(question, options, asked, true)? {
+    // It is proved already that there is none, so a limit leaves open only why.
+    let misused =
+        |consistent| match found(options, || misused(question, options, asked, consistent)) {
+            Ok(misused) => misused,
+            Err(_) => Ok(None),
+        };
+    if let Some(misuse) = misused(true)? {
         return Ok(misuse);
     }
     match nearest(question, options, asked, proof)? {
         reason @ (Reason::NoCandidate(_) | Reason::Proved(_)) => {
-            Ok(misused(question, options, asked, false)?.unwrap_or(reason))
+            Ok(misused(false)?.unwrap_or(reason))
         }
         reason => Ok(reason),
     }
@@ -163,15 +188,14 @@ fn find(
     let mut session = question.session(options, |_| true)?;
     let counted = session.counted();
     let answer = asked::one(&mut session, &asked.condition, &counted);
-    let out_of_time = || Search::Unknown(OUT_OF_TIME.to_owned());
     Ok(match answer {
         Found::Execution(execution) => Search::Found(*execution),
         Found::Nothing => match question.loops(options)? {
             Loops::Within(proof) => Search::Nothing(proof),
             Loops::Beyond => Search::Unknown(question.beyond_bound()),
-            Loops::Unknown => out_of_time(),
+            Loops::Unknown(why) => Search::Unknown(why),
         },
-        Found::Unknown => out_of_time(),
+        Found::Unknown => Search::Unknown(session.why_unknown()),
     })
 }
 
@@ -187,10 +211,21 @@ fn nearest(
     let mut is_all = true;
     // The one past the last is what the model says of ⊤.
     for dropped in 0..=axioms {
-        candidates(question, options, asked, |axiom| axiom != dropped, &mut best)?;
+        let keep = |axiom| axiom != dropped;
+        match found(options, || candidates(question, options, asked, keep, &mut best)) {
+            Ok(searched) => {
+                searched?;
+            }
+            Err(_) => break,
+        }
     }
     if best.is_none() {
-        is_all = candidates(question, options, asked, |_| false, &mut best)?;
+        let searched =
+            found(options, || candidates(question, options, asked, |_| false, &mut best));
+        is_all = match searched {
+            Ok(searched) => searched?,
+            Err(_) => false,
+        };
     }
     // Under another model, a loop might run longer.
     is_all &= question.skeleton.exceeded.is_empty();

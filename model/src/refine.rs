@@ -139,9 +139,7 @@ impl Refinement {
             Ok(ByAxioms::Misuse(found)) => {
                 return Ok(Answer::Refuted(Box::new(Counterexample::misuse(&program, &found))));
             }
-            Ok(ByAxioms::Unknown) => {
-                return Ok(Answer::Unknown(open.unwrap_or_else(|| OUT_OF_TIME.to_owned())));
-            }
+            Ok(ByAxioms::Unknown(why)) => return Ok(Answer::Unknown(open.unwrap_or(why))),
             Err(errors) if is_limit(&errors) => {
                 return Ok(Answer::Unknown(open.unwrap_or_else(|| message(&errors))));
             }
@@ -199,13 +197,13 @@ impl Refinement {
         let within = session.counted();
         let ends = match session.find(&within) {
             Found::Nothing => false,
-            Found::Unknown => return Ok(ByAxioms::Unknown),
+            Found::Unknown => return Ok(ByAxioms::Unknown(session.why_unknown())),
             Found::Execution(_) => true,
         };
         allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
         Ok(match session.find(&within) {
             Found::Nothing => ByAxioms::Known(Shown { ends, cut_off }),
-            Found::Unknown => ByAxioms::Unknown,
+            Found::Unknown => ByAxioms::Unknown(session.why_unknown()),
             Found::Execution(execution) => ByAxioms::Other(execution.outcome),
         })
     }
@@ -236,8 +234,8 @@ enum ByAxioms {
     Misuse(Diagnostic),
     /// Only what is allowed.
     Known(Shown),
-    /// A limit was hit.
-    Unknown,
+    /// A limit was hit: this one.
+    Unknown(String),
 }
 
 /// What is known of executions within the bound on loops.
@@ -248,8 +246,6 @@ struct Shown {
     /// Some loop can go round more often.
     cut_off: bool,
 }
-
-const OUT_OF_TIME: &str = "the time limit was reached";
 
 /// Whether a program uses a library as its rules exclude.
 fn is_misuse(error: &Diagnostic) -> bool {

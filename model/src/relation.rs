@@ -3,6 +3,8 @@
 //! Programs of up to 64 events have rows of one word: sequence and closure, half of the time of an evaluation, have loops of
 //! their own for those.
 
+use lang::limits;
+
 /// A relation over `0..size`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Relation {
@@ -28,6 +30,9 @@ impl Relation {
     /// The relation that holds nowhere.
     pub fn empty(size: usize) -> Self {
         let words = size.div_ceil(64).max(1);
+        if words > 1 {
+            limits::need(words * size * 8);
+        }
         Self { size, words, bits: vec![0; words * size] }
     }
 
@@ -42,6 +47,7 @@ impl Relation {
     pub fn from_fn(size: usize, holds: impl Fn(usize, usize) -> bool) -> Self {
         let mut relation = Self::empty(size);
         for from in 0..size {
+            limits::look();
             for to in 0..size {
                 if holds(from, to) {
                     relation.insert(from, to);
@@ -133,9 +139,26 @@ impl Relation {
             return;
         }
         for (from, middle) in first.pairs() {
+            limits::look();
             let row = second.row(middle);
             self.row_mut(from).iter_mut().zip(row).for_each(|(word, other)| *word |= other);
         }
+    }
+
+    /// Makes it relate each element of the first set to each of the second.
+    pub fn set_product(&mut self, from: &Self, to: &Self) {
+        self.clear(from.size);
+        let all = to.members();
+        for (element, _) in from.pairs() {
+            self.row_mut(element).copy_from_slice(&all);
+        }
+    }
+
+    /// The bits of a row that relates to each element of this set.
+    fn members(&self) -> Vec<u64> {
+        let mut row = vec![0; self.words];
+        self.pairs().for_each(|(element, _)| row[element / 64] |= 1 << (element % 64));
+        row
     }
 
     /// `self^-1`.
@@ -172,6 +195,7 @@ impl Relation {
         }
         let mut through = vec![0; self.words];
         for middle in 0..self.size {
+            limits::look();
             through.copy_from_slice(self.row(middle));
             for from in 0..self.size {
                 if self.contains(from, middle) {
@@ -184,8 +208,7 @@ impl Relation {
 
     /// The restriction to pairs of which both elements are in the set (an identity relation).
     pub fn restricted_to(&self, set: &Self) -> Self {
-        let mut mask = vec![0; self.words];
-        set.pairs().for_each(|(element, _)| mask[element / 64] |= 1 << (element % 64));
+        let mask = set.members();
         let mut result = self.clone();
         for from in 0..self.size {
             let kept = set.contains(from, from);

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use compiler::skeleton::{EventId, Skeleton};
 use lang::cat::model::{AxiomKind, Model};
+use lang::limits::{self, Limits, Reached};
 use lang::outcome::{Observable, Outcome, Value};
 
 use crate::execution::Execution;
@@ -25,7 +26,7 @@ pub use consistent::Consistent;
 use encode::values::Extra;
 use encode::{Candidate, EncodeError, Encoding};
 use plan::{NodeIndex, Op, Plan};
-use solver::{Answer, Limits, Solver, SolverKind};
+use solver::{Answer, Solver, SolverKind};
 use theory::{Evaluation, Facts};
 
 /// What was asked and found on the way.
@@ -52,6 +53,8 @@ pub struct Session<'a> {
     extra: Extra,
     /// The limits were reached before all values were known.
     incomplete: bool,
+    /// The limit that was reached. What was being done then is not whole, so that nothing more is asked.
+    given_up: Option<Reached>,
     /// What is asked for comes to the bound on loops.
     is_beyond: bool,
     /// What was asked and found so far.
@@ -128,7 +131,7 @@ impl<'a> Session<'a> {
         is_beyond: bool,
     ) -> Result<Self, EncodeError> {
         let extra = Extra::new();
-        let encoding = Encoding::new(skeleton, plan, observables, &extra, limits)?;
+        let encoding = Encoding::new(skeleton, plan, observables, &extra)?;
         let solver = start(&encoding, kind, limits);
         let mut axioms = partial_orders(plan);
         for (index, axiom) in model.axioms.iter().enumerate() {
@@ -151,6 +154,7 @@ impl<'a> Session<'a> {
             shown: observables,
             extra,
             incomplete: false,
+            given_up: None,
             is_beyond,
             statistics,
         };
@@ -181,15 +185,7 @@ impl<'a> Session<'a> {
             for (value, values) in missing {
                 self.extra.entry(value).or_default().extend(values);
             }
-            let limits = &self.solver_kind.1;
-            let encoding = Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, limits);
-            self.encoding = match encoding {
-                Err(EncodeError::Limit) => {
-                    self.incomplete = true;
-                    break;
-                }
-                encoding => encoding?,
-            };
+            self.encoding = Encoding::new(self.skeleton, self.plan, self.shown, &self.extra)?;
             self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
         }
         Ok(())
@@ -237,40 +233,47 @@ impl<'a> Session<'a> {
         assumptions: &[Lit],
         take: &mut dyn FnMut(&Consistent<'_>) -> Vec<Vec<Lit>>,
     ) -> Answer {
+        if self.given_up.is_some() {
+            return Answer::Unknown;
+        }
         let statistics = &mut self.statistics;
         let limits = &self.solver_kind.1;
-        let mut is_given_up = false;
-        let answer = self.solver.solve(assumptions, &mut |is_true| {
-            statistics.solves += 1;
-            // Solvers look at limits themselves, but a candidate may take long.
-            if limits.reached() {
-                is_given_up = true;
-                return Vec::new();
-            }
-            let candidate = Candidate { encoding: &self.encoding, is_true };
-            self.evaluation.update(candidate.encoding.facts(is_true));
-            let (plan, evaluation) = (self.plan, &self.evaluation);
-            let mut lemmas = evaluation.violations(&self.axioms, &candidate);
-            if self.judges_undefined {
-                let values = &candidate.encoding.values;
-                let reads = (&plan.undefined_reads, &values.undefined_reads);
-                let writes = (&plan.undefined_writes, &candidate.encoding.undefined_writes);
-                for (set, said) in [reads, writes] {
-                    lemmas.extend(evaluation.misjudged(set, said, is_true, &candidate));
+        // Solvers look at limits themselves, but to judge a candidate may take long.
+        let answer = limits.within(|| {
+            self.solver.solve(assumptions, &mut |is_true| {
+                statistics.solves += 1;
+                limits::look();
+                let candidate = Candidate { encoding: &self.encoding, is_true };
+                self.evaluation.update(candidate.encoding.facts(is_true));
+                let (plan, evaluation) = (self.plan, &self.evaluation);
+                let mut lemmas = evaluation.violations(&self.axioms, &candidate);
+                if self.judges_undefined {
+                    let values = &candidate.encoding.values;
+                    let reads = (&plan.undefined_reads, &values.undefined_reads);
+                    let writes = (&plan.undefined_writes, &candidate.encoding.undefined_writes);
+                    for (set, said) in [reads, writes] {
+                        lemmas.extend(evaluation.misjudged(set, said, is_true, &candidate));
+                    }
                 }
-            }
-            if lemmas.is_empty() {
-                lemmas.extend(candidate.encoding.values.circle(self.skeleton, is_true));
-            }
-            if lemmas.is_empty() {
-                let (skeleton, facts) = (self.skeleton, evaluation.facts());
-                return take(&Consistent { skeleton, plan, candidate, facts });
-            }
-            statistics.lemmas += lemmas.len() as u64;
-            let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
-            lemmas.into_iter().map(negated).collect()
+                if lemmas.is_empty() {
+                    lemmas.extend(candidate.encoding.values.circle(self.skeleton, is_true));
+                }
+                if lemmas.is_empty() {
+                    let (skeleton, facts) = (self.skeleton, evaluation.facts());
+                    return take(&Consistent { skeleton, plan, candidate, facts });
+                }
+                statistics.lemmas += lemmas.len() as u64;
+                let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
+                lemmas.into_iter().map(negated).collect()
+            })
         });
-        let answer = if is_given_up { Answer::Unknown } else { answer };
+        let answer = answer.unwrap_or_else(|reached| {
+            self.given_up = Some(reached);
+            Answer::Unknown
+        });
+        if answer == Answer::Unknown {
+            self.given_up = self.given_up.or_else(|| limits.reached());
+        }
         self.statistics.solves += u64::from(answer != Answer::Satisfiable);
         answer
     }
@@ -318,6 +321,11 @@ impl<'a> Session<'a> {
         if let Some(clause) = self.encoding.other_than(outcome) {
             self.solver.add_clause(&clause);
         }
+    }
+
+    /// Why something is unknown.
+    pub fn why_unknown(&self) -> String {
+        self.given_up.map_or_else(|| "the solver gave up".to_owned(), |reached| reached.to_string())
     }
 
     /// Polls that no operation can answer, whatever happens.

@@ -147,13 +147,13 @@ pub fn ask(
             Found::Execution(_) => Search::Found,
             Found::Unknown => Search::Unknown,
             Found::Nothing => {
-                let known = match loops {
+                let known = match &loops {
                     Some(known) => known,
-                    None => *loops.insert(question.loops(options)?),
+                    None => &*loops.insert(question.loops(options)?),
                 };
                 match known {
-                    Loops::Within(proof) => Search::Nothing(proof),
-                    Loops::Beyond | Loops::Unknown => Search::Unknown,
+                    Loops::Within(proof) => Search::Nothing(*proof),
+                    Loops::Beyond | Loops::Unknown(_) => Search::Unknown,
                 }
             }
         };

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lang::Test;
 use lang::herd::{self, Written};
+use lang::limits::Limits;
 use lang::outcome::Value;
 use lang::source::Source;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -112,8 +113,7 @@ fn allowed(test: &Test) -> Result<Allowed, Failed> {
         Failed::from(diagnostics[0].message.clone())
     };
     let question = Question::new(test, &model, model::library::shipped(), None).map_err(failed)?;
-    let mut options = Options::default();
-    options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
+    let options = Options { limits: Limits::of_time(TIME_LIMIT), ..Options::default() };
     let allowed = question.allowed(&options).map_err(failed)?;
     if !allowed.complete {
         return Err("a limit was hit".into());

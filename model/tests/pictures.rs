@@ -4,16 +4,16 @@ mod drawn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use compiler::library::{Depth, inline};
 use lang::Test;
 use lang::cat::model::Model;
+use lang::limits::Limits;
 use lang::outcome::{Asked, Value};
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::explain::{Explanation, Kind, Reason, explain};
-use model::smt::solver::Limits;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::Tree;
 
@@ -76,10 +76,7 @@ fn each_explanation(test: &Test, model: &Model, take: &mut dyn FnMut(&Explanatio
     }
     for asked in all {
         // What takes longer is left out; the count of pictures says that this is little.
-        let limits = Limits {
-            deadline: Some(Instant::now() + Duration::from_secs(10)),
-            ..Limits::default()
-        };
+        let limits = Limits::of_time(Duration::from_secs(10));
         let options = Options { limits, ..Options::default() };
         take(&explain(&question, &options, &asked).expect("asked"));
     }

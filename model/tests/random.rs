@@ -6,10 +6,11 @@
 mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lang::Test;
 use lang::cat::model::Model;
+use lang::limits::Limits;
 use lang::outcome::{Asked, Outcome, Value};
 use model::allowed::{Allowed, Options, Question, undefined_calls};
 use model::check::{broken_axioms, well_formed};
@@ -132,7 +133,7 @@ fn solve(
     let message = |diagnostics: Vec<lang::diagnostic::Diagnostic>| diagnostics[0].message.clone();
     let question = Question::new(test, model, model::library::shipped(), None).map_err(message)?;
     let mut options = Options { solver, ..Options::default() };
-    options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
+    options.limits = Limits::of_time(TIME_LIMIT);
     let (allowed, witnesses) = question.witnessed(&options).map_err(message)?;
     let shown: BTreeSet<_> = witnesses.iter().map(|witness| witness.outcome.clone()).collect();
     if shown != allowed.outcomes || witnesses.len() != shown.len() {
@@ -157,7 +158,7 @@ fn solve(
 fn explore(test: &Test, variant: Variant, counts: &mut Counts) -> Result<Answer, String> {
     let limits = machine::Limits {
         states: counts.states,
-        deadline: Some(Instant::now() + EXPLORED_FOR),
+        until: Limits::of_time(EXPLORED_FOR),
         ..machine::Limits::default()
     };
     let found = machine::explore(test, variant, limits).map_err(|error| format!("{error:?}"))?;

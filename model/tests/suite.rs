@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use compiler::library::{Depth, inline};
 use lang::Test;
+use lang::limits::Limits;
 use lang::outcome::{Claim, Condition, Expectation};
 use lang::program::{Stmt, StmtKind};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -168,7 +169,7 @@ fn by_solver(
     let libraries = model::library::shipped();
     let question = Question::new(test, model, libraries, None).map_err(failed)?;
     let mut options = Options { solver, ..Options::default() };
-    options.limits.deadline = Some(Instant::now() + TIME_LIMIT);
+    options.limits = Limits::of_time(TIME_LIMIT);
     let (allowed, witnesses) = question.witnessed(&options).map_err(failed)?;
     if solver != SolverKind::default() {
         return Ok(allowed);
@@ -218,8 +219,8 @@ fn by_exploration(test: &Test, model: &lang::cat::model::Model) -> Result<Allowe
     let test = &inlined;
     let variant = model.machine.as_deref().and_then(machine::Variant::from_name);
     let variant = variant.ok_or("the model names no machine")?;
-    let deadline = Some(Instant::now() + TIME_LIMIT);
-    let limits = machine::Limits { deadline, ..machine::Limits::default() };
+    let until = Limits::of_time(TIME_LIMIT);
+    let limits = machine::Limits { until, ..machine::Limits::default() };
     let exploration = machine::explore(test, variant, limits)
         .map_err(|error| Failed::from(format!("{error:?}")))?;
     Ok(Allowed {

@@ -23,11 +23,11 @@ use crate::cache::{self, Cache};
 use crate::engine::{self, Engine, Found, Refusal, Request};
 use crate::exit::Exit;
 use crate::groups::Groups;
-use crate::input::{self, Input, load_test};
+use crate::input::{self, Input, load_test_within};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
 use crate::output;
 use crate::problem::{Problem, problems};
 use crate::report::{Failures, Report, Skip, Status};
@@ -149,11 +149,11 @@ fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>
     };
     let work = |input: &Input| ask_about(input, models, &request, cache.as_ref(), arguments);
     let mut told = Told::default();
-    let each = |input: &Input, answer: Result<Answer, String>| {
+    let each = |input: &Input, answer: Result<Answer, Broken>| {
         report.terminal.progress().inc(1);
         told.files += 1;
         match answer {
-            Err(panic) => report.internal_error(&input.name(), &panic),
+            Err(broken) => report.problem(Problem::of_broken(&input.name(), &broken)),
             Ok(answer) => told.answer(answer, &arguments.only, &layout, report),
         }
         if arguments.stop.ends(report.exit) {
@@ -236,7 +236,7 @@ fn ask_about(
     arguments: &Arguments,
 ) -> Answer {
     let mut answer = Answer::default();
-    let (loaded, diagnostics) = load_test(input);
+    let (loaded, diagnostics) = load_test_within(input, &request.limits());
     answer.problems = diagnostics;
     let Some((mut test, source)) = loaded else { return answer };
     let written = test.clone();
@@ -348,7 +348,8 @@ fn witnesses(
     result: &TestResult,
 ) -> Result<Vec<Witness>, Vec<Problem>> {
     let shared = || Arc::new(source.clone());
-    let question = Question::new(test, model.model(), request.libraries(), request.loops)
+    let (limits, libraries) = (request.limits(), request.libraries());
+    let question = Question::within(&limits, test, model.model(), libraries, request.loops)
         .map_err(|errors| problems(&shared(), errors))?;
     let mut witnesses = Vec::new();
     for outcome in &result.outcomes {

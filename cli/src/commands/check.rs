@@ -15,7 +15,7 @@ use crate::input::{self, Input};
 use crate::libraries;
 use crate::models::{self, Models};
 use crate::options::{Format, FormatOption, JobsOption};
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
 use crate::table::count;
@@ -53,16 +53,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let format = arguments.format.format;
     unreadable.into_iter().for_each(|problem| tally.add(problem, format, terminal));
     let work = |input: &Input| check(input, &shipped);
-    let each = |input: &Input, result: Result<Vec<Problem>, String>| {
-        let problems = result.unwrap_or_else(|panic| {
-            tally.is_broken = true;
-            vec![Problem::of_file(&input.name(), "internal-error", panic)]
-        });
+    let each = |input: &Input, result: Result<Vec<Problem>, Broken>| {
+        let broken = |broken| vec![Problem::of_broken(&input.name(), &broken)];
+        let problems = result.unwrap_or_else(broken);
         problems.into_iter().for_each(|problem| tally.add(problem, format, terminal));
         if terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
-    let Tally { errors, warnings, .. } = tally;
+    let Tally { errors, warnings, exit, .. } = tally;
     match format {
         Format::Json => {
             let json = json!({
@@ -83,9 +81,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     }
     match () {
-        () if tally.is_broken => Exit::Internal,
-        () if errors > 0 || (arguments.deny_warnings && warnings > 0) => Exit::BadInput,
-        () => Exit::Fine,
+        () if arguments.deny_warnings && warnings > 0 => exit.max(Exit::BadInput),
+        () => exit,
     }
 }
 
@@ -93,13 +90,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 struct Tally {
     errors: usize,
     warnings: usize,
-    is_broken: bool,
+    exit: Exit,
     json_errors: Vec<serde_json::Value>,
     json_warnings: Vec<serde_json::Value>,
 }
 
 impl Tally {
     fn add(&mut self, problem: Problem, format: Format, terminal: &mut Terminal) {
+        self.exit.raise(problem.exit());
         let (number, list) = if problem.diagnostic.is_error() {
             (&mut self.errors, &mut self.json_errors)
         } else {

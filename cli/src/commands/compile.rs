@@ -21,11 +21,11 @@ use lang::{Test, herd};
 
 use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
-use crate::input::{self, Input, load_test};
+use crate::input::{self, Input, load_test_within};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, JobsOption, SolverOptions, choose_models, show_problems};
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
 use crate::table::count;
@@ -117,9 +117,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     let mut exit = Exit::Fine;
-    if show_problems(&unreadable, terminal) {
-        exit.raise(Exit::BadInput);
-    }
+    exit.raise(show_problems(&unreadable, terminal));
     if let Err(message) = arguments.select.keep(&mut inputs, &models) {
         return terminal.usage_error(&message);
     }
@@ -144,16 +142,13 @@ fn compile_all(
     let mut skips: BTreeMap<String, usize> = BTreeMap::new();
     terminal.begin_progress(inputs.len());
     let work = |input: &Input| compile(input, arguments, models, request);
-    let each = |input: &Input, answer: Result<Answer, String>| {
+    let each = |input: &Input, answer: Result<Answer, Broken>| {
         terminal.progress().inc(1);
-        let answer = answer.unwrap_or_else(|panic| {
-            exit.raise(Exit::Internal);
-            let problem = Problem::of_file(&input.name(), "internal-error", panic);
+        let answer = answer.unwrap_or_else(|broken| {
+            let problem = Problem::of_broken(&input.name(), &broken);
             Answer { problems: vec![problem], ..Answer::default() }
         });
-        if show_problems(&answer.problems, terminal) {
-            exit.raise(Exit::BadInput);
-        }
+        exit.raise(show_problems(&answer.problems, terminal));
         if let Some((reason, problem)) = answer.skip {
             // Of all tests below a folder, those are meant that can be compiled.
             if input.is_named {
@@ -201,7 +196,7 @@ struct Answer {
 }
 
 fn compile(input: &Input, arguments: &Arguments, models: &Models, request: &Request) -> Answer {
-    let (loaded, problems) = load_test(input);
+    let (loaded, problems) = load_test_within(input, &request.limits());
     let mut answer = Answer { problems, ..Answer::default() };
     let Some((test, source)) = loaded else { return answer };
     let mut runnable = test.clone();

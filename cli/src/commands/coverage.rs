@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::input::{self, load_test};
 use crate::models::{LoadedModel, Models};
 use crate::options::{FormatOption, JobsOption, show_problems};
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
 use crate::output::Failure;
 use crate::select::SelectOption;
 use crate::shard::ShardOption;
@@ -142,9 +142,7 @@ fn tests(arguments: &Arguments, terminal: &mut Terminal, exit: &mut Exit) -> Vec
         problems.extend(more);
         tests.extend(loaded.map(|(test, _)| test));
     }
-    if show_problems(&problems, terminal) {
-        exit.raise(Exit::BadInput);
-    }
+    exit.raise(show_problems(&problems, terminal));
     tests
 }
 
@@ -174,7 +172,7 @@ fn statuses(
         (None, None) if !suite.changes[*change].is_possible(model.model()) => Status::Impossible,
         (None, None) => Status::Hole,
     };
-    let each = |change: &usize, status: Result<Status, String>| {
+    let each = |change: &usize, status: Result<Status, Broken>| {
         terminal.progress().inc(1);
         found[*change] = status.unwrap_or(Status::Hole);
         ControlFlow::Continue(())

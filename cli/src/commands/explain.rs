@@ -10,14 +10,15 @@ use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::Asked;
 use lang::source::Source;
-use model::allowed::{LIMIT, Question};
+use model::allowed::Question;
 use model::explain::{Explanation, Reason, explain};
 use serde_json::json;
 
 use crate::engine::Request;
 use crate::exit::Exit;
-use crate::input::{Input, load_test};
+use crate::input::{Input, load_test_within};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
+use crate::memory::MemoryOption;
 use crate::options::{Format, FormatOption, SolverOptions, choose_models, show_problems};
 use crate::output;
 use crate::problem::{Problem, problems};
@@ -43,6 +44,8 @@ pub struct Arguments {
     inline: InlineOption,
     #[command(flatten)]
     solver: SolverOptions,
+    #[command(flatten)]
+    memory: MemoryOption,
     /// Draw the execution into an SVG file, or - for standard output
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -75,9 +78,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Err(exit) => return exit,
     };
     let input = Input { path: arguments.path.clone(), is_named: true };
-    let (loaded, diagnostics) = load_test(&input);
-    show_problems(&diagnostics, terminal);
-    let Some((mut test, source)) = loaded else { return Exit::BadInput };
+    let (loaded, diagnostics) = load_test_within(&input, &arguments.solver.request().limits());
+    let wrong = show_problems(&diagnostics, terminal);
+    let Some((mut test, source)) = loaded else { return wrong };
     let libraries = match arguments.libraries.load() {
         Ok(libraries) => libraries,
         Err(wrong) => {
@@ -95,8 +98,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     };
     if arguments.inline.inline {
         let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, &models, &request);
-        show_problems(&wrong, terminal);
-        let Some(inlined) = inlined else { return Exit::BadInput };
+        let wrong = show_problems(&wrong, terminal);
+        let Some(inlined) = inlined else { return wrong };
         test = inlined;
     }
     let models = match models.of_test(&test, &source) {
@@ -138,14 +141,7 @@ fn ask(text: &str, test: &mut Test) -> Result<Asked, Vec<Problem>> {
 }
 
 fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal) -> Exit {
-    let has = |code: &str| errors.iter().any(|error| error.code == code);
-    let exit = match () {
-        () if has("engine-unsound") => Exit::Internal,
-        () if has(LIMIT) => Exit::Unknown,
-        () => Exit::BadInput,
-    };
-    show_problems(&problems(source, errors), terminal);
-    exit
+    show_problems(&problems(source, errors), terminal).max(Exit::Unknown)
 }
 
 fn explain_one(
@@ -156,11 +152,13 @@ fn explain_one(
     terminal: &mut Terminal,
 ) -> Exit {
     let (model, source) = (subject.model.model(), told.source);
-    let question = match Question::new(test, model, request.libraries(), request.loops) {
+    let options = request.options();
+    let (limits, libraries) = (&options.limits, request.libraries());
+    let question = match Question::within(limits, test, model, libraries, request.loops) {
         Ok(question) => question,
         Err(errors) => return refuse(source, errors, terminal),
     };
-    let explanation = match explain(&question, &request.options(), &subject.asked) {
+    let explanation = match explain(&question, &options, &subject.asked) {
         Ok(explanation) => explanation,
         Err(errors) => return refuse(source, errors, terminal),
     };

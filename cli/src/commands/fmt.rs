@@ -45,9 +45,7 @@ enum Language {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let (inputs, problems) = input::collect(&arguments.paths, &["litmus"]);
     let mut exit = Exit::Fine;
-    if show_problems(&problems, terminal) {
-        exit.raise(Exit::BadInput);
-    }
+    exit.raise(show_problems(&problems, terminal));
     for input in inputs {
         if terminal.is_closed() {
             break;

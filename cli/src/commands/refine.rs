@@ -11,18 +11,20 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use lang::library::Library;
+use lang::limits::Limits;
 use model::allowed::Options;
 use model::refine::{
     Answer, Bounds, Client, Counterexample, MOST, Never, OWN, Refinement, by_default, clients,
 };
-use model::smt::solver::{Limits, SolverKind};
+use model::smt::solver::SolverKind;
 
 use crate::exit::Exit;
 use crate::interrupt::stop_on_signal;
 use crate::libraries::{LibraryOption, by_name};
+use crate::memory;
 use crate::models::Models;
 use crate::options::{Format, FormatOption, JobsOption, show_problems};
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
 use crate::output;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
@@ -260,6 +262,7 @@ impl Arguments {
             limits: Limits {
                 deadline: Instant::now().checked_add(Duration::from_secs(self.timeout.into())),
                 stop: Some(Arc::clone(stop)),
+                ..memory::limits()
             },
             loop_bound: Some(self.loops),
         }
@@ -298,8 +301,11 @@ fn check_all(
     terminal.begin_progress(rest.len());
     let mut done = 0;
     let progress = terminal.progress();
-    let each = |index: &usize, answer: Result<Result<Answer, String>, String>| {
-        let answer = answer.and_then(|answer| answer);
+    let each = |index: &usize, answer: Result<Result<Answer, String>, Broken>| {
+        let answer = answer.unwrap_or_else(|broken| match broken {
+            Broken::Panic(message) => Err(message),
+            Broken::Limit(reached) => Ok(Answer::Unknown(reached.to_string())),
+        });
         // What the signal cut short is as if it had not begun.
         if stop.load(Ordering::Relaxed) && matches!(answer, Ok(Answer::Unknown(_))) {
             return ControlFlow::Break(());
@@ -311,7 +317,11 @@ fn check_all(
         flow
     };
     let work = |index: &usize| match clients.get(*index) {
-        Some(client) => refinement.check(client, &arguments.options(stop)),
+        Some(client) => {
+            let options = arguments.options(stop);
+            let answer = options.limits.within(|| refinement.check(client, &options));
+            answer.unwrap_or_else(|reached| Ok(Answer::Unknown(reached.to_string())))
+        }
         None => Err("there is no such client".to_owned()),
     };
     map_in_order(&rest, arguments.jobs.count(), stop, work, each);

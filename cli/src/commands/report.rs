@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::engine::Request;
 use crate::exit::Exit;
+use crate::memory::MemoryOption;
 use crate::models::Models;
 use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
 use crate::problem::Problem;
@@ -52,6 +53,8 @@ pub struct Arguments {
     models: ModelOption,
     #[command(flatten)]
     solver: SolverOptions,
+    #[command(flatten)]
+    memory: MemoryOption,
     #[command(flatten)]
     select: SelectOption,
     #[command(flatten)]

@@ -27,7 +27,8 @@ use crate::interrupt::stop_on_signal;
 use crate::libraries::LibraryOption;
 use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
+use crate::problem::Problem;
 use crate::report::Report;
 use crate::select::{Kind, OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
@@ -296,13 +297,13 @@ fn run_all(
     let mut done = 0;
     // Whether a test is missing that no signal kept from being run.
     let mut was_cut_short = false;
-    let each = |input: &Input, answer: Result<Answer, String>| {
+    let each = |input: &Input, answer: Result<Answer, Broken>| {
         report.terminal.progress().inc(1);
         done += 1;
         let answer = match answer {
             Ok(answer) => answer,
-            Err(panic) => {
-                report.internal_error(&input.name(), &panic);
+            Err(broken) => {
+                report.problem(Problem::of_broken(&input.name(), &broken));
                 was_cut_short = true;
                 return ControlFlow::Continue(());
             }

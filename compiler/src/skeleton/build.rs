@@ -3,6 +3,7 @@
 mod cas;
 mod rma;
 
+use lang::limits;
 use lang::program::{
     BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId,
     WorkId,
@@ -179,6 +180,7 @@ impl<'a> Builder<'a> {
             if self.live == Guard::FALSE {
                 break;
             }
+            limits::look();
             self.statement(stmt)?;
         }
         Ok(())
@@ -295,6 +297,7 @@ impl<'a> Builder<'a> {
         location: Option<LocationId>,
         written: Option<ValueId>,
     ) -> EventId {
+        limits::look();
         let id = EventId(self.skeleton.events.len());
         let read = stamp.reads().then(|| self.value(Value::Read(id)));
         self.skeleton.events.push(Event {

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use lang::limits;
 use lang::program::ThreadId;
 
 use super::{Condition, EventId, Guard, Point, Requirement, Skeleton, Stamp, Value, ValueId};
@@ -64,6 +65,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn condition(&mut self, condition: Condition) -> Guard {
+        limits::look();
         self.prefix.conditions.push(condition);
         Guard { condition: self.prefix.conditions.len() - 1, negated: false }
     }
@@ -132,6 +134,7 @@ impl Maker<'_> {
     fn done(&mut self, events: &[EventId]) -> Guard {
         let mut all = Guard::TRUE;
         for id in events {
+            limits::look();
             let event = self.original.event(*id);
             if event.thread.is_none() || event.stamp.is_in_turn() {
                 continue;
@@ -184,6 +187,7 @@ impl Maker<'_> {
 
     /// The reads behind a condition.
     fn behind_guard(&mut self, guard: Guard) -> Vec<EventId> {
+        limits::look();
         let values = self.original.values_behind(guard);
         let mut found: Vec<EventId> =
             values.into_iter().flat_map(|value| self.behind(value)).collect();

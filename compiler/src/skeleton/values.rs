@@ -1,5 +1,6 @@
 //! The graphs of values and conditions, each node once.
 
+use lang::limits;
 use lang::program::{BOTTOM, BinaryOp, Expr, RegisterId};
 
 use super::build::Builder;
@@ -10,6 +11,7 @@ impl Builder<'_> {
         if let Some(id) = self.value_ids.get(&value) {
             return *id;
         }
+        limits::look();
         let id = ValueId(self.skeleton.values.len());
         self.skeleton.values.push(value.clone());
         self.value_ids.insert(value, id);
@@ -28,6 +30,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn condition(&mut self, condition: Condition) -> Guard {
+        limits::look();
         let next = self.skeleton.conditions.len();
         let index = *self.condition_ids.entry(condition).or_insert(next);
         if index == next {
@@ -73,6 +76,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn equal(&mut self, left: ValueId, right: ValueId) -> Guard {
+        limits::look();
         let pair = [(left, right), (right, left)];
         for (one, other) in pair {
             if let Value::Select(guard, then, otherwise) = self.skeleton.values[one.0]

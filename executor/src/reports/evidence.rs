@@ -299,9 +299,13 @@ fn says(
             continue;
         }
         let options = (request.options)();
-        let Ok(question) =
-            Question::new(&test.test, &change.model, test.libraries, options.loop_bound)
-        else {
+        let Ok(question) = Question::within(
+            &options.limits,
+            &test.test,
+            &change.model,
+            test.libraries,
+            options.loop_bound,
+        ) else {
             continue;
         };
         let Ok(mut session) = question.session(&options, |_| true) else { continue };

@@ -71,7 +71,13 @@ fn nature(found: &Found, test: &JudgedRecord, request: &Request<'_>) -> Nature {
     let by = &test.by[found.by[0]];
     let options = (request.options)();
     let runnable = test.runnable();
-    let question = Question::new(runnable, &by.judge.model, test.libraries, options.loop_bound);
+    let question = Question::within(
+        &options.limits,
+        runnable,
+        &by.judge.model,
+        test.libraries,
+        options.loop_bound,
+    );
     if question.is_ok_and(|question| is_impossible(&question, &options, &found.outcome)) {
         return Nature::Impossible;
     }
@@ -193,8 +199,14 @@ fn explained(
     request: &Request<'_>,
 ) -> Option<Explained> {
     let options = (request.options)();
-    let question =
-        Question::new(&test.test, &by.judge.model, test.libraries, options.loop_bound).ok()?;
+    let question = Question::within(
+        &options.limits,
+        &test.test,
+        &by.judge.model,
+        test.libraries,
+        options.loop_bound,
+    )
+    .ok()?;
     let asked = Asked::outcome(&question.test.observables, &found.outcome);
     let explanation = explain(&question, &options, &asked).ok()?;
     let model = &by.judge.identity.name;

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use lang::Test;
 use lang::cat::model::Model;
+use lang::limits::Limits;
 use model::allowed::{Options, Question};
 use model::machine::{self, Variant};
 use model::smt::Next;
-use model::smt::solver::{Answer, Limits};
+use model::smt::solver::Answer;
 use model::{library, models};
 
 use crate::markdown;
@@ -123,14 +124,13 @@ pub fn answer(engine: &str, limit: &str) {
 }
 
 fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str) -> (u64, bool) {
-    let deadline = Some(Instant::now() + limit);
+    let limits = Limits::of_time(limit);
     if engine == Engine::Explore {
         let variant = Variant::from_name(name).expect("the model has a machine");
-        let limits = machine::Limits { deadline, ..machine::Limits::default() };
+        let limits = machine::Limits { until: limits, ..machine::Limits::default() };
         let explored = machine::explore(test, variant, limits).expect("the machine runs it");
         return (explored.outcomes.len() as u64, explored.complete);
     }
-    let limits = Limits { deadline, ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     let question = Question::new(test, model, library::shipped(), None);
     let question = question.expect("the model defines the test");

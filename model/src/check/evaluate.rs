@@ -6,6 +6,7 @@ use compiler::skeleton::{Event, Skeleton, Stamp};
 use lang::cat::model::{
     Base, Cell, DefinitionId, DefinitionKind, Expr, Model, RecBody, Table, Type,
 };
+use lang::limits;
 
 use crate::execution::Execution;
 
@@ -146,6 +147,7 @@ impl<'a> Evaluator<'a> {
 
     /// The value of any expression.
     pub fn value(&self, expr: &Expr) -> Value {
+        limits::look();
         let relation = |pairs: Pairs| Value::Relation(pairs);
         match expr {
             Expr::Base(base) => self.base(*base),
@@ -205,7 +207,11 @@ impl<'a> Evaluator<'a> {
     fn where_pair(&self, holds: impl Fn(&Event, &Event) -> bool) -> Value {
         let events = &self.skeleton.events;
         let all = self.product(&self.events, &self.events).into_iter();
-        Value::Relation(all.filter(|(a, b)| holds(&events[*a], &events[*b])).collect())
+        let related = |(a, b): &(usize, usize)| {
+            limits::look();
+            holds(&events[*a], &events[*b])
+        };
+        Value::Relation(all.filter(related).collect())
     }
 
     fn base(&self, base: Base) -> Value {
@@ -279,7 +285,10 @@ impl<'a> Evaluator<'a> {
 
 /// `r ; s`.
 fn sequence(left: &Pairs, right: &Pairs) -> Pairs {
-    let after = |middle: usize| right.range((middle, 0)..=(middle, usize::MAX));
+    let after = |middle: usize| {
+        limits::look();
+        right.range((middle, 0)..=(middle, usize::MAX))
+    };
     left.iter().flat_map(|(a, m)| after(*m).map(move |(_, b)| (*a, *b))).collect()
 }
 

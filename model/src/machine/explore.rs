@@ -1,11 +1,10 @@
 //! All outcomes of a test: every reachable state, depth first.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use compiler::code::CompileError;
 use lang::Test;
+use lang::limits::{self, Size};
 use lang::outcome::Outcome;
 use lang::program::{Program, ThreadId};
 use lang::source::Span;
@@ -23,22 +22,20 @@ use super::state::State;
 use super::stubborn::{Part, Reduction};
 
 /// When to give up.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits<'a> {
+#[derive(Clone, Debug)]
+pub struct Limits {
     /// How many states may be stored.
     pub states: u64,
     /// How many bytes they may take.
     pub memory: usize,
-    /// When to stop at the latest.
-    pub deadline: Option<Instant>,
-    /// Stop when somebody sets this.
-    pub stop: Option<&'a AtomicBool>,
+    /// The limits of everything.
+    pub until: limits::Limits,
 }
 
-impl Default for Limits<'_> {
-    /// 50 million states, 4 GiB, no deadline.
+impl Default for Limits {
+    /// 50 million states, 4 GiB.
     fn default() -> Self {
-        Self { states: 50_000_000, memory: 4 << 30, deadline: None, stop: None }
+        Self { states: 50_000_000, memory: 4 << 30, until: limits::Limits::default() }
     }
 }
 
@@ -94,11 +91,7 @@ pub struct Blocked {
 ///
 /// # Errors
 /// Statements without operational meaning in this variant.
-pub fn explore(
-    test: &Test,
-    variant: Variant,
-    limits: Limits<'_>,
-) -> Result<Exploration, CompileError> {
+pub fn explore(test: &Test, variant: Variant, limits: Limits) -> Result<Exploration, CompileError> {
     explore_with(test, variant, FaultSet::NONE, Effort::Full, limits)
 }
 
@@ -111,7 +104,7 @@ pub fn explore_with(
     variant: Variant,
     faults: FaultSet,
     effort: Effort,
-    limits: Limits<'_>,
+    limits: Limits,
 ) -> Result<Exploration, CompileError> {
     if let Variant::CoreRma(rules) = variant {
         rma::check_faults(faults)?;
@@ -128,7 +121,7 @@ pub(super) struct Explorer<'a> {
     pub machine: &'a Machine,
     footprints: &'a Footprints,
     effort: Effort,
-    limits: Limits<'a>,
+    limits: Limits,
     pub seen: StateSet,
     /// Stored states that are not expanded yet.
     stack: Vec<usize>,
@@ -187,7 +180,7 @@ impl<'a> Explorer<'a> {
         machine: &'a Machine,
         footprints: &'a Footprints,
         effort: Effort,
-        limits: Limits<'a>,
+        limits: Limits,
     ) -> Self {
         let program = &test.program;
         Self {
@@ -460,18 +453,13 @@ impl<'a> Explorer<'a> {
             return Some(format!("more than {} states", self.limits.states));
         }
         if self.seen.memory() > self.limits.memory {
-            return Some(format!("states need more than {} bytes", self.limits.memory));
-        }
-        if self.limits.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Some("stopped".to_owned());
+            return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
         // Reading the clock costs about as much as a small state.
-        if number.is_multiple_of(64)
-            && self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-        {
-            return Some("out of time".to_owned());
+        if !number.is_multiple_of(64) {
+            return None;
         }
-        None
+        self.limits.until.reached().map(|reached| reached.to_string())
     }
 }
 

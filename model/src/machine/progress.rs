@@ -48,13 +48,13 @@ pub fn progress(
     test: &Test,
     variant: Variant,
     effort: Effort,
-    limits: Limits<'_>,
+    limits: Limits,
     mut tell: impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
 ) -> Result<Exploration, CompileError> {
     let machine = Machine::new(test, variant, FaultSet::NONE)?;
     let footprints = Footprints::of(test, &machine);
     let explorer = |effort| {
-        let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits);
+        let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits.clone());
         explorer.graph = Some(Graph::default());
         explorer.steps_taken.brief = true;
         explorer

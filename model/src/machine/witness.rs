@@ -31,7 +31,7 @@ pub fn witness(
     variant: Variant,
     faults: FaultSet,
     outcome: &Outcome,
-    limits: Limits<'_>,
+    limits: Limits,
 ) -> Result<Witness, CompileError> {
     let machine = Machine::new(test, variant, faults)?;
     let footprints = Footprints::of(test, &machine);

@@ -82,25 +82,25 @@ impl Refinement {
             return Ok(ByMachine::Open(format!("the model `{name}` has no machine")));
         };
         let Options { limits, .. } = asked.options;
-        let (deadline, stop) = (limits.deadline, limits.stop.as_deref());
-        let limits = Limits { states: STATES, deadline, stop, ..Limits::default() };
+        let limits = Limits { states: STATES, until: limits.clone(), ..Limits::default() };
         let known = &asked.allowed.outcomes;
         let is_other = |outcome: &&Outcome| !known.iter().any(|known| known.covers(outcome));
         let mut judged = Ok(ByMachine::Decided(asked.holds(cut_off)));
-        let found = machine::progress(full, variant, Effort::Full, limits, |found, stuck| {
-            if known.is_empty() || found.outcomes.iter().any(|outcome| is_other(&outcome)) {
-                return ControlFlow::Break(());
-            }
-            let Some(said) = self.is_stuck(asked, &stuck).transpose() else {
-                return ControlFlow::Continue(());
-            };
-            judged = said;
-            // Another way to be stuck may tell more.
-            match &judged {
-                Ok(ByMachine::Open(_)) => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            }
-        });
+        let found =
+            machine::progress(full, variant, Effort::Full, limits.clone(), |found, stuck| {
+                if known.is_empty() || found.outcomes.iter().any(|outcome| is_other(&outcome)) {
+                    return ControlFlow::Break(());
+                }
+                let Some(said) = self.is_stuck(asked, &stuck).transpose() else {
+                    return ControlFlow::Continue(());
+                };
+                judged = said;
+                // Another way to be stuck may tell more.
+                match &judged {
+                    Ok(ByMachine::Open(_)) => ControlFlow::Continue(()),
+                    _ => ControlFlow::Break(()),
+                }
+            });
         let found = match found {
             Ok(explored) => explored,
             Err(error) => return Ok(ByMachine::Open(error.diagnostic().message)),

@@ -4,8 +4,10 @@ use batsat::{
     Callbacks, Solver as Engine, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool,
 };
 
+use lang::limits::Limits;
+
 use super::cnf::Lit;
-use super::solver::{Answer, Check, Limits, Solver};
+use super::solver::{Answer, Check, Solver};
 
 /// A batsat solver that gives up at its limits.
 pub struct Batsat {
@@ -18,7 +20,7 @@ struct Stop(Limits);
 
 impl Callbacks for Stop {
     fn stop(&self) -> bool {
-        self.0.reached()
+        self.0.reached().is_some()
     }
 }
 
@@ -46,7 +48,7 @@ impl Solver for Batsat {
     }
 
     fn solve(&mut self, assumptions: &[Lit], check: &mut Check<'_>) -> Answer {
-        if self.limits.reached() {
+        if self.limits.reached().is_some() {
             return Answer::Unknown;
         }
         let variables = &self.variables;

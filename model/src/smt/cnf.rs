@@ -1,6 +1,6 @@
 //! Literals, clauses, and the gates that the encoding is made of.
 
-use super::solver::Limits;
+use lang::limits;
 
 /// A boolean variable or its negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,15 +39,15 @@ impl std::ops::Not for Lit {
 /// After how many clauses limits are looked at.
 const AT_ONCE: usize = 1024;
 
+/// About how many bytes a clause takes, and again in a solver.
+const CLAUSE: usize = 100;
+
 /// Of how many literals each two get a clause.
 const FEW: usize = 8;
 
 /// A formula in conjunctive normal form under construction.
 #[derive(Clone, Debug)]
 pub struct Cnf {
-    /// When to give up; what is added then is lost.
-    limits: Limits,
-    is_given_up: bool,
     /// By variable: it is a gate's, so propagation sets it once the gate's inputs are set, and no solver need guess it.
     pub is_gate: Vec<bool>,
     /// The clauses; none is trivially true.
@@ -56,31 +56,11 @@ pub struct Cnf {
 
 impl Default for Cnf {
     fn default() -> Self {
-        Self::within(&Limits::default())
+        Self { is_gate: vec![false], clauses: vec![vec![Lit::TRUE]] }
     }
 }
 
 impl Cnf {
-    /// A formula whose construction is given up at limits.
-    pub fn within(limits: &Limits) -> Self {
-        Self {
-            limits: limits.clone(),
-            is_given_up: false,
-            is_gate: vec![false],
-            clauses: vec![vec![Lit::TRUE]],
-        }
-    }
-
-    /// Whether it is not the formula, because limits were reached.
-    pub fn is_given_up(&self) -> bool {
-        self.is_given_up || self.limits.reached()
-    }
-
-    /// The limits.
-    pub fn limits(&self) -> Limits {
-        self.limits.clone()
-    }
-
     /// A new variable.
     pub fn variable(&mut self) -> Lit {
         self.is_gate.push(false);
@@ -94,13 +74,9 @@ impl Cnf {
 
     /// Adds a clause, without literals that cannot help.
     pub fn clause(&mut self, literals: impl IntoIterator<Item = Lit>) {
-        if self.is_given_up {
-            return;
-        }
-        if self.clauses.len().is_multiple_of(AT_ONCE) && self.limits.reached() {
-            self.is_given_up = true;
-            self.clauses = Vec::new();
-            return;
+        if self.clauses.len().is_multiple_of(AT_ONCE) {
+            limits::need(AT_ONCE * CLAUSE);
+            limits::look();
         }
         let mut clause: Vec<Lit> =
             literals.into_iter().filter(|literal| *literal != Lit::FALSE).collect();

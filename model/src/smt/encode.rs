@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::cnf::{Cnf, Lit};
 use super::plan::Plan;
-use super::solver::{Assignment, Limits};
+use super::solver::Assignment;
 use super::theory::{Facts, Literals};
 use crate::relation::Relation;
 use values::{Domain, Extra, Values};
@@ -21,8 +21,6 @@ use values::{Domain, Extra, Values};
 pub enum EncodeError {
     /// Final values of memory are asked for, and the model has no order of writes named `mo` (or `co`).
     NoModificationOrder,
-    /// The limits were reached.
-    Limit,
 }
 
 /// The formula and what its variables mean.
@@ -60,9 +58,8 @@ impl Encoding {
         plan: &Plan,
         observables: &[Observable],
         extra: &Extra,
-        limits: &Limits,
     ) -> Result<Self, EncodeError> {
-        let mut cnf = Cnf::within(limits);
+        let mut cnf = Cnf::default();
         let values = Values::new(skeleton, extra, &plan.undefined_reads.at_most, &mut cnf);
         let damaged = &plan.undefined_writes.at_most;
         let undefined_writes = (0..skeleton.events.len())
@@ -90,9 +87,6 @@ impl Encoding {
             .iter()
             .map(|observable| encoder.observable(observable.what, order.as_ref(), &executed))
             .collect::<Result<_, _>>()?;
-        if encoder.cnf.is_given_up() {
-            return Err(EncodeError::Limit);
-        }
         Ok(Self {
             cnf: encoder.cnf,
             observables,

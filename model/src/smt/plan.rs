@@ -9,6 +9,7 @@ use compiler::skeleton::Skeleton;
 use lang::cat::model::{
     Base, Cell, DefinitionKind, Expr, Model, Table, Type, UNDEFINED_READS, UNDEFINED_WRITES,
 };
+use lang::limits;
 use rustc_hash::FxHashMap;
 
 use crate::relation::Relation;
@@ -310,6 +311,7 @@ impl Layout<'_> {
         if let Some(node) = self.known.get(&op) {
             return *node;
         }
+        limits::look();
         let flags = |node: &NodeIndex| {
             let node: &Node = &self.plan.nodes[*node];
             (node.is_static, node.is_local)

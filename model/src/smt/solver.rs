@@ -1,8 +1,6 @@
 //! Solvers for the encoding: batsat (a SAT solver in Rust) and Z3, behind one interface.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use lang::limits::Limits;
 
 use super::cnf::{Cnf, Lit};
 
@@ -15,23 +13,6 @@ pub enum Answer {
     Unsatisfiable,
     /// The limits were reached first.
     Unknown,
-}
-
-/// When to give up.
-#[derive(Clone, Debug, Default)]
-pub struct Limits {
-    /// No later than this.
-    pub deadline: Option<Instant>,
-    /// As soon as this is set.
-    pub stop: Option<Arc<AtomicBool>>,
-}
-
-impl Limits {
-    /// Whether it is time to give up.
-    pub fn reached(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-            || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-    }
 }
 
 /// An incremental solver of propositional clauses.

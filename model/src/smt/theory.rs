@@ -7,6 +7,7 @@
 mod reasons;
 
 use lang::cat::model::Type;
+use lang::limits;
 
 use super::cnf::Lit;
 use super::plan::{NodeIndex, Op, Plan};
@@ -64,6 +65,7 @@ impl<'p> Evaluation<'p> {
     /// The values for the facts.
     pub fn new(plan: &'p Plan, facts: Facts) -> Self {
         let empty = Relation::empty(plan.size);
+        limits::need(plan.size * plan.size / 8 * plan.nodes.len());
         let names = plan.groups.iter().map(|group| group.bodies.len()).sum();
         let mut evaluation = Self {
             plan,
@@ -163,6 +165,10 @@ impl<'p> Evaluation<'p> {
 
     /// Computes a node's value from those of its operands, in the memory of the value before.
     fn compute(&mut self, node: NodeIndex) {
+        // Small ones take less time than it takes to look.
+        if self.plan.size > 64 {
+            limits::need(self.plan.size * self.plan.size / 8);
+        }
         let mut result = std::mem::take(&mut self.values[node]);
         self.compute_into(&mut result, node);
         self.values[node] = result;
@@ -202,13 +208,7 @@ impl<'p> Evaluation<'p> {
                 };
                 result.subtract(value(a));
             }
-            Op::Product(a, b) => {
-                result.clear(size);
-                let (from, to) = (value(a), value(b));
-                for (first, _) in from.pairs() {
-                    to.pairs().for_each(|(second, _)| result.insert(first, second));
-                }
-            }
+            Op::Product(a, b) => result.set_product(value(a), value(b)),
             Op::Sequence(a, b) => result.set_sequence(value(a), value(b)),
             Op::Inverse(a) => result.set_inverse(value(a)),
             Op::Plus(a) => {

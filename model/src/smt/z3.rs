@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use lang::limits::Limits;
 use z3::ast::Bool;
 use z3::{Model, Params, SatResult, Solver as Engine};
 
 use super::cnf::Lit;
-use super::solver::{Answer, Check, Limits, Solver};
+use super::solver::{Answer, Check, Solver};
 
 /// A Z3 solver that gives up at its limits.
 pub struct Z3 {
@@ -37,7 +38,8 @@ impl Z3 {
 
     /// Z3 asks no callback, so it is given slices of time between which the limits are looked at.
     fn check(&self, assumptions: &[Bool]) -> SatResult {
-        if self.limits.deadline.is_none() && self.limits.stop.is_none() {
+        let Limits { deadline, stop, memory } = &self.limits;
+        if deadline.is_none() && stop.is_none() && memory.is_none() {
             return self.engine.check_assumptions(assumptions);
         }
         let mut slice_ms = 100;
@@ -48,7 +50,8 @@ impl Z3 {
             self.engine.set_params(&params);
             let result = self.engine.check_assumptions(assumptions);
             let gave_up = start.elapsed() < Duration::from_millis(u64::from(slice_ms / 2));
-            if result != SatResult::Unknown || self.limits.reached() || gave_up {
+            let is_reached = self.limits.reached().is_some();
+            if result != SatResult::Unknown || is_reached || gave_up {
                 return result;
             }
             slice_ms = (slice_ms * 2).min(1_000);
@@ -69,7 +72,7 @@ impl Solver for Z3 {
     fn solve(&mut self, assumptions: &[Lit], check: &mut Check<'_>) -> Answer {
         let assumptions: Vec<Bool> = assumptions.iter().map(|lit| self.literal(*lit)).collect();
         loop {
-            if self.limits.reached() {
+            if self.limits.reached().is_some() {
                 return Answer::Unknown;
             }
             match self.check(&assumptions) {

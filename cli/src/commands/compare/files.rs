@@ -11,7 +11,7 @@ use super::Arguments;
 use crate::engine::{self, Engine, Refusal, Request};
 use crate::input::{self, Input, load_test};
 use crate::models::{LoadedModel, Models};
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
 use crate::problem::{Problem, problems};
 use crate::report::{Report, Skip, Status};
 use crate::table;
@@ -51,10 +51,10 @@ pub fn run(
     unreadable.into_iter().for_each(|problem| report.problem(problem));
     report.terminal.begin_progress(inputs.len());
     let models = [one, two];
-    let each = |input: &Input, answer: Result<Answer, String>| {
+    let each = |input: &Input, answer: Result<Answer, Broken>| {
         report.terminal.progress().inc(1);
         match answer {
-            Err(panic) => report.internal_error(&input.name(), &panic),
+            Err(broken) => report.problem(Problem::of_broken(&input.name(), &broken)),
             Ok(Answer::Bad(problems)) => problems.into_iter().for_each(|one| report.problem(one)),
             Ok(Answer::Skipped(skip)) => report.skip(skip),
             Ok(Answer::Compared(found)) => {

@@ -20,7 +20,7 @@ use super::{Arguments, BoundsOptions};
 use crate::exit::Exit;
 use crate::models::{LoadedModel, in_headers};
 use crate::options::Format;
-use crate::ordered::map_in_order;
+use crate::ordered::{Broken, map_in_order};
 use crate::table::count;
 use crate::terminal::{Terminal, Tint};
 
@@ -209,7 +209,7 @@ fn first(
     let mut found = Vec::new();
     for chunk in shapes.chunks(AT_ONCE) {
         let work = |shape: &Shape| check(shape, vocabulary.completion, forbids, allows);
-        let each = |_: &Shape, result: Result<Result<Option<Difference>, Undecided>, String>| {
+        let each = |_: &Shape, result: Result<Result<Option<Difference>, Undecided>, Broken>| {
             terminal.progress().inc(1);
             tried.programs += 1;
             match result {

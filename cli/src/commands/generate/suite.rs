@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 use super::journal::Journal;
 use crate::models::{LoadedModel, in_headers};
-use crate::ordered::Panic;
+use crate::ordered::Broken;
 use crate::output::Failure;
 
 /// The journal's name.
@@ -144,7 +144,7 @@ pub struct Suite<'m> {
 
 impl Unit {
     /// Counts a program, and keeps what came of it.
-    pub fn take(&mut self, tried: Result<Result<Tried, Undecided>, Panic>) {
+    pub fn take(&mut self, tried: Result<Result<Tried, Undecided>, Broken>) {
         self.tried += 1;
         match tried {
             Ok(Ok(Tried::Made(made))) => self.made.push(*made),

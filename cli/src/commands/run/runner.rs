@@ -20,7 +20,7 @@ use rayon::ThreadPool;
 use super::plan::{Plan, is_reproducible};
 use super::result::RunResult;
 use crate::engine::{self, Refusal, Request};
-use crate::input::{Input, load_test};
+use crate::input::{Input, load_test_within};
 use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
@@ -76,7 +76,7 @@ impl Runner<'_> {
     /// Runs a test on each machine that its models name.
     pub fn run_test(&self, input: &Input) -> Answer {
         let mut answer = Answer::default();
-        let (loaded, diagnostics) = load_test(input);
+        let (loaded, diagnostics) = load_test_within(input, &self.request.limits());
         answer.problems = diagnostics;
         let Some((test, source)) = loaded else { return answer };
         let asked = match self.models.of_test(&test, &source) {
@@ -315,9 +315,10 @@ pub fn allowed(
             let complete = found.allowed.complete && misuse.is_none();
             let reason = misuse.map(|misuse| misuse.message).or(found.allowed.reason);
             let allowed = AllowedSet { outcomes, complete };
+            let (options, libraries) = (request.options(), request.libraries());
             let question =
-                Question::new(test, model.model(), request.libraries(), request.loops).ok();
-            let forbids = question.map(|of| forbids(&of, &request.options(), &allowed));
+                Question::within(&options.limits, test, model.model(), libraries, request.loops);
+            let forbids = question.ok().map(|of| forbids(&of, &options, &allowed));
             Ok(ModelSays {
                 allowed: Some(Arc::new(allowed)),
                 reason,

@@ -221,11 +221,12 @@ fn cycle(
     outcome: &Outcome,
     request: &Request,
 ) -> Option<(String, Vec<String>)> {
+    let (options, test) = (request.options(), &evidence.test);
+    let (limits, model) = (&options.limits, evidence.model.model());
     let question =
-        Question::new(&evidence.test, evidence.model.model(), request.libraries(), request.loops)
-            .ok()?;
+        Question::within(limits, test, model, request.libraries(), request.loops).ok()?;
     let asked = Asked::outcome(&question.test.observables, outcome);
-    let explanation = explain(&question, &request.options(), &asked).ok()?;
+    let explanation = explain(&question, &options, &asked).ok()?;
     let chain = explanation.chain(&evidence.source)?;
     let mut words = Vec::new();
     for step in &chain.steps {

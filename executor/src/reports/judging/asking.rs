@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use compiler::library::Libraries;
 use lang::Test;
 use lang::outcome::Outcome;
-use model::allowed::{Options, Question};
+use model::allowed::{LIMIT, Options, Question};
 use model::machine::{self, Variant};
 use model::smt::Found;
 
@@ -90,8 +90,14 @@ fn ask(
         errors.first().map_or_else(String::new, |error| error.message.clone())
     };
     let options = (request.options)();
-    let question =
-        Question::new(test, &judge.model, libraries, options.loop_bound).map_err(message)?;
+    let limits = &options.limits;
+    let question = Question::within(limits, test, &judge.model, libraries, options.loop_bound);
+    let question = match question {
+        Err(errors) if errors.iter().any(|error| error.code == LIMIT) => {
+            return Ok(ModelSays { reason: Some(message(errors)), ..ModelSays::default() });
+        }
+        question => question.map_err(message)?,
+    };
     match question.allowed(&options) {
         Ok(found) => {
             // Of programs that misuse a library in some execution, nothing can be said to be forbidden.
@@ -134,6 +140,9 @@ pub fn is_impossible(question: &Question<'_>, options: &Options, outcome: &Outco
         assumptions.extend(session.counted());
         assumptions
     });
-    within.is_none_or(|assumptions| matches!(session.find(&assumptions), Found::Nothing))
-        && is_bounded(question)
+    let found = match within {
+        Some(assumptions) => session.find(&assumptions),
+        None => session.nothing(),
+    };
+    matches!(found, Found::Nothing) && is_bounded(question)
 }

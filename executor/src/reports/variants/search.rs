@@ -75,7 +75,9 @@ pub fn allows(
 ) -> bool {
     let options = (request.options)();
     let runnable = test.runnable();
-    let Ok(question) = Question::new(runnable, model, test.libraries, options.loop_bound) else {
+    let Ok(question) =
+        Question::within(&options.limits, runnable, model, test.libraries, options.loop_bound)
+    else {
         return false;
     };
     let Ok(mut session) = question.session(&options, |_| true) else { return false };
@@ -381,9 +383,13 @@ impl<'a> Search<'a> {
             .take(COMPARED.1)
             .filter(|(test, allowed)| {
                 let options = (self.request.options)();
-                let Ok(question) =
-                    Question::new(&test.test, variant, test.libraries, options.loop_bound)
-                else {
+                let Ok(question) = Question::within(
+                    &options.limits,
+                    &test.test,
+                    variant,
+                    test.libraries,
+                    options.loop_bound,
+                ) else {
                     return false;
                 };
                 let Ok(mut session) = question.session(&options, |_| true) else { return false };

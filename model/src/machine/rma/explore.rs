@@ -1,8 +1,5 @@
 //! All states of a coreRMA program.
 
-use std::sync::atomic::Ordering;
-use std::time::Instant;
-
 use compiler::code::CompileError;
 use lang::Test;
 use rustc_hash::FxHashSet;
@@ -18,7 +15,7 @@ const LOOK: u64 = 1024;
 ///
 /// # Errors
 /// Statements that are not of coreRMA, and accesses that are not atomic: the machine would show numbers for ⊤.
-pub fn explore(test: &Test, rules: Rules, limits: Limits<'_>) -> Result<Exploration, CompileError> {
+pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration, CompileError> {
     let machine = Machine::new(test, rules)?;
     if let Some(span) = machine.non_atomic {
         return Err(CompileError::Unsupported { span, statement: "X.n".to_owned() });
@@ -68,7 +65,7 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits<'_>) -> Result<Explorat
 }
 
 /// Which limit is reached.
-fn exceeded(limits: &Limits<'_>, states: u64, state: &State) -> Option<String> {
+fn exceeded(limits: &Limits, states: u64, state: &State) -> Option<String> {
     let size = size_of::<State>()
         + 8 * (state.memory.len() + state.registers.len())
         + 64 * state.threads.len();
@@ -78,9 +75,5 @@ fn exceeded(limits: &Limits<'_>, states: u64, state: &State) -> Option<String> {
     if states as usize * size > limits.memory {
         return Some("the states took too much memory".to_owned());
     }
-    if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-        return Some("the time limit was reached".to_owned());
-    }
-    let is_stopped = limits.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-    is_stopped.then(|| "it was stopped".to_owned())
+    limits.until.reached().map(|reached| reached.to_string())
 }

@@ -1,6 +1,8 @@
 //! Verdicts printed in the papers, for programs that need no library; and what surrounds them.
 
 use super::load::{outcome, outcomes, test};
+use lang::limits;
+
 use crate::machine::{Limits, Variant, explore};
 use lang::Test;
 
@@ -129,11 +131,11 @@ fn endless_loops_hit_a_limit_or_have_no_outcome() {
     for body in
         ["loop { a := FAA(x, 1) }", "loop { x^1 := 1 }", "loop { RFAA(_, x^1, 1); Poll(1) }"]
     {
-        let found = explore(&test("x = 0", body, "x"), TSO, limits).unwrap();
+        let found = explore(&test("x = 0", body, "x"), TSO, limits.clone()).unwrap();
         assert!(!found.complete && found.reason.is_some(), "{body}");
     }
     for body in ["loop { skip }", "loop { a := x }", "loop { y := x^1; Poll(1) }"] {
-        let found = explore(&test("x = 0", body, "x"), TSO, limits).unwrap();
+        let found = explore(&test("x = 0", body, "x"), TSO, limits.clone()).unwrap();
         assert!(found.complete && found.outcomes.is_empty(), "{body}: {:?}", found.reason);
     }
 }
@@ -145,12 +147,13 @@ fn limits_are_reported() {
     let found = explore(&test, TSO, Limits { states: 5, ..Limits::default() }).unwrap();
     assert!(!found.complete);
     assert_eq!(found.reason.as_deref(), Some("more than 5 states"));
-    let stop = std::sync::atomic::AtomicBool::new(true);
-    let found = explore(&test, TSO, Limits { stop: Some(&stop), ..Limits::default() }).unwrap();
-    assert_eq!(found.reason.as_deref(), Some("stopped"));
-    let deadline = Some(std::time::Instant::now());
-    let found = explore(&test, TSO, Limits { deadline, ..Limits::default() }).unwrap();
-    assert_eq!(found.reason.as_deref(), Some("out of time"));
+    let stop = Some(std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true)));
+    let until = limits::Limits { stop, ..limits::Limits::default() };
+    let found = explore(&test, TSO, Limits { until, ..Limits::default() }).unwrap();
+    assert_eq!(found.reason.as_deref(), Some("it was stopped"));
+    let until = limits::Limits::of_time(std::time::Duration::ZERO);
+    let found = explore(&test, TSO, Limits { until, ..Limits::default() }).unwrap();
+    assert_eq!(found.reason.as_deref(), Some("the time limit was reached"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn compare(shape: Shape, seeds: std::ops::Range<u64>) -> [u64; 4] {
     for seed in seeds {
         let test = program(seed, shape);
         let found = [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Full].map(|effort| {
-            explore_with(&test, shape.variant, FaultSet::NONE, effort, limits).unwrap()
+            explore_with(&test, shape.variant, FaultSet::NONE, effort, limits.clone()).unwrap()
         });
         if !found[0].complete {
             continue;

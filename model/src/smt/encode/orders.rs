@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use lang::limits;
 use lang::outcome::Observed;
 use lang::program::LocationId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::super::cnf::Lit;
 use super::super::plan::Plan;
 use super::values::Domain;
 use super::{EncodeError, Encoder};
+
+/// About how many bytes a pair takes in a map.
+const PAIR: usize = 40;
 
 impl Encoder<'_> {
     /// One literal for every two events that an order of the model must decide.
@@ -17,8 +21,14 @@ impl Encoder<'_> {
         let size = plan.size;
         let mut orders = Vec::new();
         for choice in &plan.choices {
-            let mut order: FxHashMap<(usize, usize), Lit> = FxHashMap::default();
+            let mut both = choice.total_on.clone();
+            both.unite(&both.inverse());
+            let pairs = both.pairs().count();
+            limits::need(pairs * PAIR);
+            let mut order: FxHashMap<(usize, usize), Lit> =
+                FxHashMap::with_capacity_and_hasher(pairs, FxBuildHasher);
             for a in 0..size {
+                limits::look();
                 for b in a + 1..size {
                     if !choice.total_on.contains(a, b) && !choice.total_on.contains(b, a) {
                         continue;
@@ -51,6 +61,7 @@ impl Encoder<'_> {
     /// No cycles of three; longer ones are excluded by them where the order is total, else by the theory.
     fn transitivity(&mut self, size: usize, order: &FxHashMap<(usize, usize), Lit>) {
         for a in 0..size {
+            limits::look();
             for b in a + 1..size {
                 let Some(ab) = order.get(&(a, b)) else { continue };
                 for c in b + 1..size {

@@ -11,11 +11,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use compiler::skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
+use lang::limits;
 use lang::outcome::Value as Shown;
 use rustc_hash::FxHashMap;
 
 use super::super::cnf::{Cnf, Lit};
-use super::super::solver::Limits;
 use crate::relation::Relation;
 
 /// Where domains are cut off.
@@ -96,7 +96,7 @@ impl Values {
         may_be_undefined: &Relation,
         cnf: &mut Cnf,
     ) -> Self {
-        let (possible, is_cut) = possible_values(skeleton, extra, &cnf.limits());
+        let (possible, is_cut) = possible_values(skeleton, extra);
         let may_be_undefined = |id: usize| may_be_undefined.contains(id, id);
         let undefined = possibly_undefined(skeleton, may_be_undefined);
         let mut values = Self {
@@ -439,7 +439,7 @@ fn possibly_undefined(skeleton: &Skeleton, read: impl Fn(usize) -> bool) -> Vec<
 type Possible = (Vec<BTreeSet<u64>>, Vec<bool>);
 
 /// Which values each expression may take, as far as the limit allows, and where it was cut off.
-fn possible_values(skeleton: &Skeleton, extra: &Extra, until: &Limits) -> Possible {
+fn possible_values(skeleton: &Skeleton, extra: &Extra) -> Possible {
     let count = skeleton.values.len();
     let mut domains: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); count];
     for (id, values) in extra {
@@ -450,9 +450,7 @@ fn possible_values(skeleton: &Skeleton, extra: &Extra, until: &Limits) -> Possib
     loop {
         let mut changed = false;
         for (index, value) in skeleton.values.iter().enumerate() {
-            if index.is_multiple_of(64) && until.reached() {
-                return (domains, is_cut);
-            }
+            limits::look();
             let mut possible = BTreeSet::new();
             let mut depends_on_cut = false;
             let mut add = |id: &ValueId| {

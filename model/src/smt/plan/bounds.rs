@@ -2,6 +2,7 @@
 
 use compiler::skeleton::Skeleton;
 use lang::cat::model::Type;
+use lang::limits;
 
 use super::super::theory::{Evaluation, Facts};
 use super::{NodeIndex, Op, Plan};
@@ -21,6 +22,7 @@ pub fn up_to(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Vec<Relation>
     let mut bounds: Vec<Relation> = Vec::new();
     // Operands come first, but for the names of recursive groups.
     for index in 0..=node {
+        limits::need(size * size / 8);
         let of = |operand: &NodeIndex| &bounds[*operand];
         let without = |mut whole: Relation, part: &NodeIndex| {
             // Of what holds of events whenever they happen, nothing is left.
@@ -54,7 +56,9 @@ pub fn up_to(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Vec<Relation>
             Op::Complement(Type::Set, a) => without(Relation::identity(size), a),
             Op::Complement(Type::Relation, a) => without(all.clone(), a),
             Op::Product(a, b) => {
-                Relation::from_fn(size, |x, y| of(a).contains(x, x) && of(b).contains(y, y))
+                let mut product = Relation::default();
+                product.set_product(of(a), of(b));
+                product
             }
             Op::Sequence(a, b) => of(a).then(of(b)),
             Op::Inverse(a) => of(a).inverse(),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use lang::cat::model::{AxiomKind, Type};
+use lang::limits;
 use rustc_hash::FxHashSet;
 
 use super::super::cnf::Lit;
@@ -69,6 +70,7 @@ impl Evaluation<'_> {
         let size = self.plan.size;
         let mut reasons = Vec::new();
         let mut add = |explain: &dyn Fn(&mut Trace)| {
+            limits::look();
             let mut trace = Trace::new(literals);
             explain(&mut trace);
             reasons.push(trace.finish());
@@ -209,6 +211,7 @@ impl Evaluation<'_> {
         let mut queue = VecDeque::from([(a, 0)]);
         let mut is_start = true;
         while let Some((event, cost)) = queue.pop_front() {
+            limits::look();
             if !is_start && (cost > distance[event] || event == b) {
                 if event == b && cost == distance[event] {
                     break;
@@ -247,6 +250,7 @@ impl Evaluation<'_> {
 
     /// Why a node does not relate a pair.
     fn absent(&self, node: NodeIndex, a: usize, b: usize, trace: &mut Trace<'_>) {
+        limits::look();
         let executed = &self.facts.executed;
         for event in [a, b] {
             if !executed.contains(event, event) {

@@ -1,0 +1,115 @@
+//! Limits of time and memory, wherever work is long. What a limit keeps from being known is unknown, and no verdict.
+
+use super::common::{MP, Scratch};
+
+/// Two threads that write often to one location: few outcomes, and a formula that takes long to make.
+fn writes(name: &str, count: usize) -> String {
+    let rows = |number: usize| format!("  x := {number}  |  x := {}\n", number + 10_000);
+    let rows: String = (1..count).map(rows).collect();
+    format!("litmus {name}\nmodel rdma-tso\n\n  x = 0\n  ---\n{rows}\n  x = 1 ✗\n")
+}
+
+/// Values of which there are more and more.
+fn polynomials() -> String {
+    let row = |number: usize| format!("  a := a * a + a % 7 - x  |  x := {number}\n");
+    let rows: String = (1..15).map(row).collect();
+    format!("litmus polynomials\nmodel tso\n\n  x = 0, a = 0\n  ---\n{rows}\n  a = 1 ✗\n")
+}
+
+/// A broadcast from each of so many nodes.
+fn broadcasts(nodes: usize) -> String {
+    let row = |cell: &str| vec![cell; nodes].join(" || ");
+    let (heads, calls) = (row(" "), row("Bcast(x)"));
+    format!(
+        "litmus broadcasts\nmodel rdma-wait-rmw\n\n  SVar x = 0\n {heads}\n  ---\n  {calls}\n\n  x@1 = 1 ✗\n"
+    )
+}
+
+fn large(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.write("writes.litmus", writes("writes", 300));
+    scratch.write("long.litmus", writes("long", 3000));
+    scratch.write("polynomials.litmus", polynomials());
+    scratch.write("broadcasts.litmus", broadcasts(24));
+    scratch
+}
+
+/// Commands that give up, each with a way to say so: exit code 2 and the limit, and no verdict.
+fn all_give_up(scratch: &Scratch, option: &str, limit: &str, commands: &[&str]) {
+    for command in commands {
+        let command = format!("{command} {option}");
+        let (code, text, error) = scratch.run(&command);
+        assert_eq!(code, 2, "{command}: {text}{error}");
+        let all = format!("{text}{error}");
+        assert!(all.contains(limit), "{command}: {all}");
+        assert!(!all.contains("forbidden: ") && !all.contains("FAIL"), "{command}: {all}");
+    }
+}
+
+#[test]
+fn time_ends_any_work() {
+    let scratch = large("in-time");
+    let commands = [
+        "allowed writes.litmus",
+        "allowed writes.litmus --solver z3",
+        "allowed writes.litmus --verdict-only",
+        "allowed long.litmus",
+        "allowed polynomials.litmus",
+        "allowed broadcasts.litmus --inline",
+        "explain writes.litmus --outcome x=1",
+        "explain long.litmus --outcome x=1",
+        "allowed writes.litmus --format json",
+    ];
+    all_give_up(&scratch, "--timeout 0.2", "the time limit was reached", &commands);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_ends_any_work() {
+    let scratch = large("in-memory");
+    let commands = [
+        "allowed writes.litmus",
+        "allowed writes.litmus --solver z3",
+        "allowed writes.litmus --verdict-only",
+        "allowed long.litmus",
+        "explain writes.litmus --outcome x=1",
+        "explain long.litmus --outcome x=1",
+        "allowed writes.litmus --format json",
+        "allowed broadcasts.litmus",
+        "check broadcasts.litmus",
+        "check broadcasts.litmus --format json",
+    ];
+    all_give_up(&scratch, "--memory 60M", "the memory limit of 60 MiB was reached", &commands);
+}
+
+/// One test that is too large keeps no other from its answer.
+#[test]
+#[cfg(target_os = "linux")]
+fn others_go_on() {
+    let scratch = Scratch::new("go-on");
+    scratch.tests(12);
+    scratch.write("T5-large.litmus", writes("large", 400));
+    for jobs in [1, 3] {
+        let command = format!("allowed . -j {jobs} --memory 200M --format json");
+        let (code, text, error) = scratch.run(&command);
+        assert_eq!(code, 2, "{command}: {text}{error}");
+        let count = |status: &str| text.matches(&format!("\"status\":\"{status}\"")).count();
+        assert_eq!((count("ok"), count("unknown")), (12, 1), "{command}: {text}");
+        assert!(text.contains("the memory limit of 200 MiB was reached"), "{command}: {text}");
+    }
+}
+
+#[test]
+fn sizes_are_checked() {
+    let scratch = Scratch::new("sizes");
+    scratch.write("MP.litmus", MP);
+    for size in ["0", "5", "-5M", "many", "1M"] {
+        let (code, text, error) = scratch.run(&format!("allowed MP.litmus --memory={size}"));
+        assert_eq!(code, 64, "{size}: {text}{error}");
+        assert!(error.contains("expected"), "{size}: {error}");
+    }
+    for command in ["allowed", "check"] {
+        let (code, _, error) = scratch.run(&format!("{command} MP.litmus --memory 1.5GiB"));
+        assert_eq!(code, 0, "{command}: {error}");
+    }
+}
