@@ -12,7 +12,7 @@ use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, context};
 use serde::Serialize;
 
-use text::{code, fence, markdown, numbered, thousands, xml};
+use text::{code, fence, markdown, numbered, thousands, words, xml};
 
 /// How many cards of violating programs there are at most; the others are in the table of causes, and all in the JSON.
 const CARDS: usize = 200;
@@ -46,6 +46,7 @@ impl Pages {
         environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
         environment.add_filter("fence", |text: &str| Value::from_safe_string(fence(text)));
         environment.add_filter("numbered", |text: &str| Value::from_safe_string(numbered(text)));
+        environment.add_filter("words", |text: &str| Value::from_safe_string(words(text)));
         environment.add_filter("letter", letter);
         environment.add_filter("mark", mark);
         for (name, text) in TEMPLATES {

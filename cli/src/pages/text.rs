@@ -76,13 +76,21 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// Lines of code for HTML, each with its number, which is no part of the text.
+/// Lines of code for HTML, each behind an element that shows its number, which is no part of the text.
 pub fn numbered(text: &str) -> String {
-    let lines = text.trim_end().lines().enumerate();
-    let line = |(index, line): (usize, &str)| {
-        format!("<span class=\"l\" data-n=\"{}\">{}</span>\n", index + 1, xml(line))
+    text.trim_end().lines().map(|line| format!("<s></s>{}\n", xml(line))).collect()
+}
+
+/// Words for HTML, in which what stands between backticks is code.
+pub fn words(text: &str) -> String {
+    if text.matches('`').count() % 2 == 1 {
+        return xml(text);
+    }
+    let part = |(index, part): (usize, &str)| match index % 2 {
+        0 => xml(part),
+        _ => format!("<code>{}</code>", xml(part)),
     };
-    lines.map(line).collect()
+    text.split('`').enumerate().map(part).collect()
 }
 
 #[cfg(test)]
@@ -95,7 +103,9 @@ mod tests {
         assert_eq!(markdown("a|b <i>\nc"), "a\\|b \\<i\\> c");
         assert_eq!(code("a`b|c"), "``a`b\\|c``");
         assert_eq!(fence("```\nx"), "````\n1  ```\n2  x\n````");
-        assert_eq!(numbered("a<"), "<span class=\"l\" data-n=\"1\">a&lt;</span>\n");
+        assert_eq!(numbered("a<\nb\n"), "<s></s>a&lt;\n<s></s>b\n");
+        assert_eq!(words("line 7: `a < b`"), "line 7: <code>a &lt; b</code>");
+        assert_eq!(words("<`"), "&lt;`");
         assert_eq!(thousands(1_234_567), "1\u{202f}234\u{202f}567");
     }
 }

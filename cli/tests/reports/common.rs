@@ -124,3 +124,15 @@ pub fn is_valid_junit(file: &Path) {
         .expect("xmllint is there; ./setup installs it");
     assert!(output.status.success(), "{}", stderr(&output));
 }
+
+/// Checks that a page is well-formed XML, but for its script.
+pub fn is_well_formed(page: &Path) {
+    let text = std::fs::read_to_string(page).unwrap();
+    let (before, rest) = text.split_once("<script>").unwrap();
+    let (_, after) = rest.split_once("</script>").unwrap();
+    let copy = page.with_extension("xhtml");
+    std::fs::write(&copy, format!("{before}{after}")).unwrap();
+    let output = Command::new("xmllint").arg("--noout").arg(&copy).output();
+    let output = output.expect("xmllint is there; ./setup installs it");
+    assert!(output.status.success(), "{}", stderr(&output));
+}

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 
 mod common;
+mod comparing;
 mod records;
+mod styles;
 
 use std::path::Path;
 use std::time::Instant;
@@ -38,6 +40,7 @@ fn a_violation_is_on_the_first_page_and_nothing_is_run() {
     let is_raw = |line: &&str| line.contains("<script>") && !line.contains('`');
     assert_eq!(markdown.lines().find(is_raw), None, "only code may have it");
     is_valid_junit(&scratch.0.join("out/junit.xml"));
+    is_well_formed(&scratch.0.join("out/report.html"));
     let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
     assert_eq!(json["schema"], "litmus-report/2");
     assert_eq!(json["findings"][0]["outcome"], "a=1, b=0");
@@ -184,7 +187,7 @@ fn ten_thousand_different_tests_fit_in_twenty_megabytes_with_violations() {
     println!("10,000 tests: {elapsed:?}, {size} bytes of HTML");
     assert!(size < 20_000_000, "{size}");
     // In an optimized build it is below 10 s; a loaded machine must not fail this.
-    assert!(elapsed.as_secs() < 120, "{elapsed:?}");
+    assert!(elapsed.as_secs() < 400, "{elapsed:?}");
     is_valid_junit(&scratch.0.join("out/junit.xml"));
 }
 

@@ -24,11 +24,13 @@ pub struct Comparison {
     pub same_violations: Vec<ComparedRow>,
     /// How many tests all records have.
     pub common: usize,
+    /// How many more at least two of them have, and not all.
+    pub partly: usize,
     /// How many rates of their outcomes were compared.
     pub compared: usize,
     /// Of the differences in rate that are listed, this share is chance on average.
     pub false_discoveries: f64,
-    /// Tests that are not compared, and why.
+    /// Tests that are not compared, or not with all records, and why.
     pub refused: Vec<Skipped>,
     /// How many of these leave something unknown: the other records did not run them, or another program.
     pub unanswered: usize,
@@ -50,13 +52,13 @@ pub struct ComparedRow {
     pub machine: String,
     /// The outcome.
     pub outcome: String,
-    /// `violation` (some record shows it and it is forbidden), `new` and `gone` (the first record, or all others, never show
-    /// it, and that is not chance), or `rate`: the heaviest thing to say.
+    /// `violation` (some record shows it and it is forbidden), `new` and `gone` (the first record that has the test, or all
+    /// others, never show it, and that is not chance), or `rate`: the heaviest thing to say.
     pub change: String,
     /// The probability of such a difference if the rates are equal: the smallest of those of the other records.
     pub probability: f64,
-    /// For each record: how often it was seen, of how many, with the rate's interval.
-    pub cells: Vec<ComparedCell>,
+    /// For each record that has the test: how often it was seen, of how many, with the rate's interval.
+    pub cells: Vec<Option<ComparedCell>>,
 }
 
 /// What one record has of an outcome.
@@ -182,7 +184,7 @@ struct Comparing {
 }
 
 impl Comparing {
-    fn row(&mut self, row: &[Option<&JudgedRecord>]) {
+    fn row<'r>(&mut self, row: &[Option<&'r JudgedRecord>]) {
         self.violations(row);
         let Some(some) = row.iter().flatten().next() else { return };
         let hashes: BTreeSet<&str> =
@@ -206,13 +208,23 @@ impl Comparing {
         let missing: Vec<usize> = (0..row.len()).filter(|run| is_missing(&row[*run])).collect();
         if missing.is_empty() {
             self.comparison.common += 1;
-            let present: Vec<&JudgedRecord> = row.iter().flatten().copied().collect();
-            self.test(&present);
-            return;
+            return self.test(row);
         }
-        let names: Vec<&str> =
-            missing.iter().map(|run| self.comparison.keys[*run].as_str()).collect();
-        self.comparison.refused.push(refuse(format!("not run in {}", names.join(", "))));
+        let names = |runs: &[usize]| -> String {
+            let names: Vec<&str> =
+                runs.iter().map(|run| self.comparison.keys[*run].as_str()).collect();
+            names.join(", ")
+        };
+        let present: Vec<usize> = (0..row.len()).filter(|run| !missing.contains(run)).collect();
+        let mut reason = format!("not run in {}", names(&missing));
+        if present.len() > 1 {
+            reason += &format!("; compared between {}", names(&present));
+            self.comparison.partly += 1;
+            let run =
+                |test: &Option<&'r JudgedRecord>| test.filter(|test| test.report.finished > 0);
+            self.test(&row.iter().map(run).collect::<Vec<_>>());
+        }
+        self.comparison.refused.push(refuse(reason));
         // What the first record alone does not have is judged like any other test.
         self.comparison.unanswered += usize::from(missing != [0]);
     }
@@ -249,25 +261,27 @@ impl Comparing {
         }
     }
 
-    fn test(&mut self, present: &[&JudgedRecord]) {
-        let all: Vec<BTreeMap<String, Seen>> = present.iter().map(|test| outcomes(test)).collect();
-        let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    /// Compares the records that have a test with the first of them.
+    fn test(&mut self, row: &[Option<&JudgedRecord>]) {
+        let Some(some) = row.iter().flatten().next() else { return };
+        let all: Vec<Option<BTreeMap<String, Seen>>> =
+            row.iter().map(|test| test.map(outcomes)).collect();
+        let names: BTreeSet<&String> = all.iter().flatten().flat_map(BTreeMap::keys).collect();
         for outcome in names {
-            let cell = |(test, outcomes): (&&JudgedRecord, &BTreeMap<String, Seen>)| {
-                let seen = outcomes.get(outcome);
-                let count = seen.map_or(0, |seen| seen.count);
-                let finished = test.report.finished;
+            let cell = |(test, outcomes): (&Option<&JudgedRecord>, &Option<BTreeMap<_, Seen>>)| {
+                let seen = outcomes.as_ref()?.get(outcome);
+                let (count, finished) =
+                    (seen.map_or(0, |seen| seen.count), (*test)?.report.finished);
                 let is_violation = seen.is_some_and(|seen| seen.is_violation);
-                ComparedCell { count, finished, rate: rate(count, finished), is_violation }
+                Some(ComparedCell { count, finished, rate: rate(count, finished), is_violation })
             };
-            let cells: Vec<ComparedCell> = present.iter().zip(&all).map(cell).collect();
-            let first = (cells[0].count, cells[0].finished);
-            let others = cells[1..].iter();
-            let probabilities: Vec<f64> =
-                others.map(|other| differ(first, (other.count, other.finished))).collect();
+            let cells: Vec<Option<ComparedCell>> = row.iter().zip(&all).map(cell).collect();
+            let mut counts = cells.iter().flatten().map(|cell| (cell.count, cell.finished));
+            let Some(first) = counts.next() else { continue };
+            let probabilities: Vec<f64> = counts.map(|other| differ(first, other)).collect();
             let row = ComparedRow {
-                test: present[0].report.name.clone(),
-                machine: present[0].report.machine.clone(),
+                test: some.report.name.clone(),
+                machine: some.report.machine.clone(),
                 outcome: outcome.clone(),
                 change: String::new(),
                 probability: probabilities.iter().copied().fold(1.0, f64::min),
@@ -291,7 +305,7 @@ impl Comparing {
         for (mut row, probabilities) in rates {
             let differs = differs.by_ref().take(probabilities.len()).collect::<Vec<_>>();
             let differs = differs.contains(&true);
-            if row.cells.iter().all(|cell| cell.is_violation) {
+            if row.cells.iter().flatten().all(|cell| cell.is_violation) {
                 "violation".clone_into(&mut row.change);
                 comparison.same_violations.push(row);
             } else if let Some(change) = change(&row.cells, differs) {
@@ -310,18 +324,16 @@ impl Comparing {
 }
 
 /// The heaviest thing to say of an outcome whose rates differ, or that only some records show and that is forbidden.
-fn change(cells: &[ComparedCell], differs: bool) -> Option<&'static str> {
-    let (first, others) = cells.split_first()?;
-    if cells.iter().any(|cell| cell.is_violation) {
+fn change(cells: &[Option<ComparedCell>], differs: bool) -> Option<&'static str> {
+    let mut cells = cells.iter().flatten();
+    if cells.clone().any(|cell| cell.is_violation) {
         return Some("violation");
     }
-    if !differs {
-        return None;
-    }
+    let first = cells.next().filter(|_| differs)?;
     if first.count == 0 {
         return Some("new");
     }
-    Some(if others.iter().all(|other| other.count == 0) { "gone" } else { "rate" })
+    Some(if cells.all(|other| other.count == 0) { "gone" } else { "rate" })
 }
 
 /// What identifies a violation of a test.

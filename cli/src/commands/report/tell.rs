@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use executor::reports::compare::ComparedCell;
 use executor::reports::data::{Finding, Report};
 use executor::reports::{counted, percent, quote};
 
@@ -70,8 +71,8 @@ fn comparison(made: &Report, look: Look) -> String {
         "  against {first}: {new}, {} known, {} gone; {} compared, and {} not",
         comparison.known_violations.len(),
         comparison.gone_violations.len(),
-        counted(comparison.common, "test"),
-        comparison.refused.len(),
+        counted(comparison.common + comparison.partly, "test"),
+        comparison.refused.len() - comparison.partly,
     )));
     for new in comparison.new_violations.iter().take(NEW) {
         text.push_str(&look.fit(&format!("    new: {new}")));
@@ -83,7 +84,11 @@ fn comparison(made: &Report, look: Look) -> String {
     )));
     let rows = comparison.rows.iter().take(DIFFERENT).map(|row| {
         let mut cells = vec![row.name(), row.outcome.clone(), row.change.clone()];
-        cells.extend(row.cells.iter().map(|cell| percent(cell.rate.rate)));
+        let rate = |cell: &Option<ComparedCell>| match cell {
+            Some(cell) => percent(cell.rate.rate),
+            None => "not run".to_owned(),
+        };
+        cells.extend(row.cells.iter().map(rate));
         cells
     });
     let rows: Vec<Vec<String>> = rows.collect();
