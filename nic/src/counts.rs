@@ -21,8 +21,6 @@ pub struct Counts {
     pub early_writes: u64,
     /// Rules 6, 9 to 11: a read or atomic was done before an earlier read of its queue pair.
     pub early_reads: u64,
-    /// Rules 5 and 8: a completion was shown while what it completes was not yet in remote memory (of this process).
-    pub early_completions: u64,
     /// Faults that showed: the broken rule was applied where the sound one could not have been.
     pub faults: u64,
     /// Requests that failed.

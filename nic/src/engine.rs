@@ -187,7 +187,8 @@ impl Engine {
             } else if pair.is_idle() {
                 pair.active = false;
                 self.active.swap_remove(self.turn);
-                without -= 1;
+                // Another has its place now: the tour begins again.
+                without = 0;
             }
         }
         match next {

@@ -39,30 +39,51 @@ pub enum Fault {
     TagBeforeData,
 }
 
-/// All faults and their names.
-pub const FAULTS: [(Fault, &str); 17] = [
-    (Fault::PutsReordered, "puts-reordered"),
-    (Fault::PutReadsReordered, "put-reads-reordered"),
-    (Fault::PutOvertakesRmw, "put-overtakes-rmw"),
-    (Fault::CompletionAtIssue, "completion-at-issue"),
-    (Fault::CompletionsReordered, "completions-reordered"),
-    (Fault::RemoteBufferNotFifo, "remote-buffer-not-fifo"),
-    (Fault::LocalBufferNotFifo, "local-buffer-not-fifo"),
-    (Fault::GetsDoNotFlush, "gets-do-not-flush"),
-    (Fault::ReadOvertakesLocalWrite, "read-overtakes-local-write"),
-    (Fault::PollEarly, "poll-early"),
-    (Fault::RfenceIgnored, "rfence-ignored"),
-    (Fault::RmwNotExclusive, "rmw-not-exclusive"),
-    (Fault::RmwDoesNotFlush, "rmw-does-not-flush"),
-    (Fault::FailedCasWrites, "failed-cas-writes"),
-    (Fault::RmwTwice, "rmw-twice"),
-    (Fault::SourceReadAgain, "source-read-again"),
-    (Fault::TagBeforeData, "tag-before-data"),
-];
+/// Names and descriptions, in the order of [`Fault::ALL`], a line each. `litmus nic` reads them too.
+const TEXT: &str = include_str!("../faults.txt");
 
 impl Fault {
+    /// All faults.
+    const ALL: [Self; 17] = [
+        Self::PutsReordered,
+        Self::PutReadsReordered,
+        Self::PutOvertakesRmw,
+        Self::CompletionAtIssue,
+        Self::CompletionsReordered,
+        Self::RemoteBufferNotFifo,
+        Self::LocalBufferNotFifo,
+        Self::GetsDoNotFlush,
+        Self::ReadOvertakesLocalWrite,
+        Self::PollEarly,
+        Self::RfenceIgnored,
+        Self::RmwNotExclusive,
+        Self::RmwDoesNotFlush,
+        Self::FailedCasWrites,
+        Self::RmwTwice,
+        Self::SourceReadAgain,
+        Self::TagBeforeData,
+    ];
+
     /// The fault of a name.
     pub fn named(name: &str) -> Option<Self> {
-        FAULTS.iter().find(|(_, known)| *known == name).map(|(fault, _)| *fault)
+        let names = TEXT.lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name);
+        Self::ALL.into_iter().zip(names).find(|(_, known)| *known == name).map(|(fault, _)| fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, TEXT};
+
+    #[test]
+    fn every_fault_has_its_own_name() {
+        assert_eq!(TEXT.lines().count(), Fault::ALL.len());
+        for (line, fault) in TEXT.lines().zip(Fault::ALL) {
+            let (name, _) = line.split_once(": ").expect("a name and a description");
+            assert_eq!(Fault::named(name), Some(fault));
+            // As the variant, but for capitals and hyphens.
+            assert_eq!(name.replace('-', ""), format!("{fault:?}").to_lowercase());
+        }
+        assert_eq!(Fault::named("none"), None);
     }
 }

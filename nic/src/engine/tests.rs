@@ -1,1 +1,392 @@
+//! The rules on two queue pairs that are connected to each other, over many seeds: what must happen always, what at
+//! least once, and what never.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::config::{Knobs, Preset};
+use crate::counts::Counts;
+use crate::fault::Fault;
+use crate::keys::{Keys, Region};
+use crate::queues::{CompletionQueue, Receives, Sends, lock};
+use crate::random::Random;
+use crate::request::{
+    Completion, Operation, Payload, ReceiveRequest, Remote, SendRequest, Sge, Status, access,
+};
+use crate::states::State;
+
+use super::node::{Event, Memory, Node};
+use super::pair::{Pair, Path, Requester, Responder};
+use super::{Engine, Round, life};
+
+/// Words from address 0.
+#[derive(Clone)]
+struct Words(Arc<Mutex<Vec<u8>>>);
+
+impl Memory for Words {
+    fn read(&mut self, host: u64, out: &mut [u8]) {
+        let host = host as usize;
+        out.copy_from_slice(&lock(&self.0)[host..host + out.len()]);
+    }
+
+    fn write(&mut self, host: u64, bytes: &[u8]) {
+        let host = host as usize;
+        lock(&self.0)[host..host + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+impl Words {
+    fn get(&self, word: u64) -> u64 {
+        let mut bytes = [0; 8];
+        self.clone().read(8 * word, &mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    fn set(&self, word: u64, value: u64) {
+        self.clone().write(8 * word, &value.to_le_bytes());
+    }
+}
+
+/// Two pairs of queue pairs, 1 with 2 and 3 with 4, on 16 words.
+struct World {
+    engine: Engine,
+    words: Words,
+    key: u32,
+}
+
+fn pair(number: u32, peer: u32) -> Pair {
+    let path = Path {
+        peer_port: Some(0),
+        peer,
+        access: access::REMOTE_READ | access::REMOTE_WRITE | access::REMOTE_ATOMIC,
+        rnr_retries: 7,
+        rnr_timer: 1,
+        most_fetches: 4,
+        ..Path::default()
+    };
+    let queue = || Arc::new(CompletionQueue::new(64, None));
+    Pair {
+        number,
+        domain: 1,
+        device: 0,
+        sends: Arc::new(Sends::new(16)),
+        receives: Arc::new(Receives::new(16, 4, false)),
+        send_cq: queue(),
+        receive_cq: queue(),
+        state: State::ReadyToSend,
+        path,
+        requester: Requester::default(),
+        responder: Responder::default(),
+        active: false,
+        drained: false,
+    }
+}
+
+impl World {
+    fn new(seed: u64, fault: Option<Fault>) -> Self {
+        let words = Words(Arc::new(Mutex::new(vec![0; 128])));
+        let mut keys = Keys::default();
+        let all = access::LOCAL_WRITE
+            | access::REMOTE_READ
+            | access::REMOTE_WRITE
+            | access::REMOTE_ATOMIC;
+        let region = Region { domain: 1, start: 0, host: 0, length: 128, access: all };
+        let key = keys.insert(region).expect("there is room");
+        let knobs = Knobs { percent: 50, most: 30, fault, preset: Preset::Default };
+        let mut engine = Engine::new(Node {
+            keys,
+            memory: Box::new(words.clone()),
+            outbox: Vec::new(),
+            events: Vec::new(),
+            locks: HashMap::new(),
+            knobs,
+            random: Random::new(seed),
+            counts: Counts::default(),
+            now: 0,
+        });
+        for (number, peer) in [(1, 2), (2, 1), (3, 4), (4, 3)] {
+            engine.add(pair(number, peer));
+        }
+        Self { engine, words, key }
+    }
+
+    /// Applies at most one rule; messages arrive at once.
+    fn step(&mut self) -> Round {
+        let now = self.engine.node.now + 1;
+        let mut round = self.engine.round(now, 1);
+        while !self.engine.node.outbox.is_empty() {
+            round = Round::Busy;
+            for message in std::mem::take(&mut self.engine.node.outbox) {
+                self.engine.receive(message);
+            }
+        }
+        round
+    }
+
+    fn steps(&mut self, count: u64) {
+        for _ in 0..count {
+            self.step();
+        }
+    }
+
+    fn post(&mut self, number: u32, operation: Operation, local: u64) {
+        self.post_fenced(number, operation, local, false);
+    }
+
+    fn post_fenced(&mut self, number: u32, operation: Operation, local: u64, fence: bool) {
+        let sge = Sge { address: 8 * local, length: 8, key: self.key };
+        let payload = Payload::Memory(vec![sge]);
+        let (id, signaled, solicited) = (local, true, false);
+        let request = SendRequest { id, operation, payload, fence, signaled, solicited };
+        let (pair, _) = self.engine.pair(number).expect("there are four");
+        assert!(pair.sends.post(vec![request]));
+    }
+
+    fn remote(&self, word: u64) -> Remote {
+        Remote { address: 8 * word, key: self.key }
+    }
+
+    fn put(&mut self, number: u32, to: u64, from: u64) {
+        let remote = self.remote(to);
+        self.post(number, Operation::Write { remote, immediate: None }, from);
+    }
+
+    fn get(&mut self, number: u32, to: u64, from: u64) {
+        let remote = self.remote(from);
+        self.post(number, Operation::Read { remote }, to);
+    }
+
+    fn add(&mut self, number: u32, to: u64, word: u64) {
+        let remote = self.remote(word);
+        self.post(number, Operation::FetchAndAdd { remote, add: 1 }, to);
+    }
+
+    fn poll(&self, number: u32) -> Option<Completion> {
+        let mut found = None;
+        let pair = self.engine.look(number).expect("there are four");
+        pair.send_cq.poll(1, |_, completion| found = Some(completion));
+        found
+    }
+
+    fn wait(&mut self, number: u32) -> Completion {
+        for _ in 0..10_000 {
+            if let Some(completion) = self.poll(number) {
+                return completion;
+            }
+            self.step();
+        }
+        panic!("nothing completes")
+    }
+
+    /// Until nothing is to be done.
+    fn settle(&mut self) {
+        for _ in 0..10_000 {
+            if self.step() == Round::Idle {
+                return;
+            }
+        }
+        panic!("there is no end");
+    }
+}
+
+const SEEDS: std::ops::Range<u64> = 0..300;
+
+/// In how many of all seeds something is so.
+fn count(fault: Option<Fault>, holds: impl Fn(&mut World, &mut Random) -> bool) -> usize {
+    let run = |seed: &u64| holds(&mut World::new(*seed, fault), &mut Random::new(!seed));
+    SEEDS.filter(run).count()
+}
+
+fn sometimes(found: usize) {
+    assert!((1..SEEDS.end as usize).contains(&found), "{found} of {}", SEEDS.end);
+}
+
+#[test]
+fn a_source_is_read_late_but_not_after_the_completion() {
+    let late = |world: &mut World, random: &mut Random| {
+        world.put(1, 8, 0);
+        world.steps(random.below(20));
+        world.words.set(0, 1);
+        world.settle();
+        world.words.get(8) == 1
+    };
+    sometimes(count(None, late));
+    let waited = |world: &mut World, _: &mut Random| {
+        world.put(1, 8, 0);
+        assert_eq!(world.wait(1).status, Status::Success);
+        world.words.set(0, 1);
+        world.settle();
+        world.words.get(8) == 1
+    };
+    assert_eq!(count(None, waited), 0);
+    sometimes(count(Some(Fault::CompletionAtIssue), waited));
+    sometimes(count(Some(Fault::SourceReadAgain), late));
+}
+
+#[test]
+fn a_completion_comes_before_the_write_is_visible() {
+    let early = |world: &mut World, _: &mut Random| {
+        world.words.set(0, 1);
+        world.put(1, 8, 0);
+        world.wait(1);
+        world.words.get(8) == 0
+    };
+    sometimes(count(None, early));
+}
+
+/// Message passing: a later put is never seen without the earlier.
+fn passes(world: &mut World, _: &mut Random) -> bool {
+    world.words.set(0, 1);
+    world.put(1, 8, 0);
+    world.put(1, 9, 0);
+    let mut broken = false;
+    while world.step() != Round::Idle {
+        broken |= world.words.get(9) == 1 && world.words.get(8) == 0;
+    }
+    broken
+}
+
+#[test]
+fn puts_of_a_queue_pair_keep_their_order_and_those_of_two_do_not() {
+    assert_eq!(count(None, passes), 0);
+    sometimes(count(Some(Fault::PutsReordered), passes));
+    sometimes(count(Some(Fault::RemoteBufferNotFifo), passes));
+    let two = |world: &mut World, _: &mut Random| {
+        world.words.set(0, 1);
+        world.put(1, 8, 0);
+        world.put(3, 9, 0);
+        let mut seen = false;
+        while world.step() != Round::Idle {
+            seen |= world.words.get(9) == 1 && world.words.get(8) == 0;
+        }
+        seen
+    };
+    sometimes(count(None, two));
+}
+
+#[test]
+fn a_get_flushes_earlier_puts_and_may_see_later_ones() {
+    let stale = |world: &mut World, _: &mut Random| {
+        world.words.set(0, 1);
+        world.put(1, 8, 0);
+        world.get(1, 2, 8);
+        world.settle();
+        world.words.get(2) == 0
+    };
+    assert_eq!(count(None, stale), 0);
+    sometimes(count(Some(Fault::GetsDoNotFlush), stale));
+    let later = |fence: bool| {
+        move |world: &mut World, _: &mut Random| {
+            world.words.set(0, 1);
+            world.get(1, 2, 8);
+            let remote = world.remote(8);
+            world.post_fenced(1, Operation::Write { remote, immediate: None }, 0, fence);
+            world.settle();
+            world.words.get(2) == 1
+        }
+    };
+    sometimes(count(None, later(false)));
+    assert_eq!(count(None, later(true)), 0);
+    sometimes(count(Some(Fault::RfenceIgnored), later(true)));
+}
+
+#[test]
+fn gets_of_a_queue_pair_are_read_in_any_order() {
+    let swapped = |world: &mut World, random: &mut Random| {
+        world.get(1, 2, 8);
+        world.get(1, 3, 9);
+        world.steps(random.below(20));
+        world.words.set(8, 1);
+        world.words.set(9, 1);
+        world.settle();
+        world.words.get(2) == 1 && world.words.get(3) == 0
+    };
+    sometimes(count(None, swapped));
+}
+
+#[test]
+fn additions_of_two_queue_pairs_are_exclusive() {
+    let lost = |world: &mut World, _: &mut Random| {
+        world.add(1, 2, 8);
+        world.add(3, 3, 8);
+        world.settle();
+        world.words.get(8) != 2 || world.words.get(2) == world.words.get(3)
+    };
+    assert_eq!(count(None, lost), 0);
+    sometimes(count(Some(Fault::RmwNotExclusive), lost));
+    sometimes(count(Some(Fault::RmwTwice), lost));
+}
+
+#[test]
+fn a_compare_and_swap_that_fails_writes_nothing() {
+    let writes = |world: &mut World, _: &mut Random| {
+        world.words.set(8, 5);
+        let remote = world.remote(8);
+        world.post(1, Operation::CompareAndSwap { remote, compare: 4, swap: 6 }, 2);
+        world.settle();
+        assert_eq!(world.words.get(2), 5, "the old value");
+        world.words.get(8) != 5
+    };
+    assert_eq!(count(None, writes), 0);
+    assert_eq!(count(Some(Fault::FailedCasWrites), writes), SEEDS.end as usize);
+}
+
+#[test]
+fn a_wrong_key_fails_and_what_follows_is_flushed() {
+    for seed in SEEDS {
+        let mut world = World::new(seed, None);
+        let remote = Remote { address: 64, key: world.key ^ 1 };
+        world.put(1, 8, 0);
+        world.post(1, Operation::Write { remote, immediate: None }, 1);
+        world.put(1, 9, 2);
+        let statuses = [0; 3].map(|_| world.wait(1)).map(|found| (found.id, found.status));
+        let expected = [(0, Status::Success), (1, Status::RemoteAccess), (2, Status::Flushed)];
+        assert_eq!(statuses, expected);
+        world.settle();
+        assert!(world.engine.node.events.contains(&(2, Event::AccessError)));
+        assert_eq!(world.engine.look(1).map(|pair| pair.state), Some(State::Error));
+        assert_eq!(world.engine.look(2).map(|pair| pair.state), Some(State::Error));
+    }
+}
+
+#[test]
+fn a_send_waits_for_a_receive_request_as_long_as_it_may() {
+    for seed in SEEDS {
+        let mut world = World::new(seed, None);
+        world.words.set(0, 7);
+        world.post(1, Operation::Send { immediate: Some(3) }, 0);
+        world.steps(200);
+        assert_eq!(world.poll(1), None);
+        let sges = vec![Sge { address: 64, length: 8, key: world.key }];
+        let (pair, _) = world.engine.pair(2).expect("there are four");
+        assert!(pair.receives.post(ReceiveRequest { id: 9, sges }));
+        assert_eq!(world.wait(1).status, Status::Success);
+        world.settle();
+        assert_eq!(world.words.get(8), 7);
+        let mut received = None;
+        let pair = world.engine.look(2).expect("there are four");
+        pair.receive_cq.poll(1, |_, completion| received = Some(completion));
+        let received = received.expect("it was received");
+        assert_eq!((received.id, received.bytes, received.immediate), (9, 8, Some(3)));
+        let (pair, _) = world.engine.pair(1).expect("there are four");
+        pair.path.rnr_retries = 0;
+        world.post(1, Operation::Send { immediate: None }, 0);
+        assert_eq!(world.wait(1).status, Status::ReceiverNotReadyExceeded);
+    }
+}
+
+#[test]
+fn a_peer_that_is_gone_is_given_up_and_an_earlier_life_is_not_heard() {
+    let mut world = World::new(1, None);
+    world.put(1, 8, 0);
+    world.wait(1);
+    let (pair, node) = world.engine.pair(2).expect("there are four");
+    life::reset(pair, node);
+    let (pair, _) = world.engine.pair(1).expect("there are four");
+    pair.path.timeout = 1;
+    world.put(1, 9, 0);
+    world.steps(100);
+    world.engine.node.now += 1_000_000_000;
+    assert_eq!(world.wait(1).status, Status::RetryExceeded);
+    assert_eq!(world.words.get(9), 0);
+}
