@@ -214,6 +214,10 @@ mod tests {
         ("check", "deny_warnings"),
         ("fmt", "check write to output"),
         ("devices", "nodes launch device"),
+        (
+            "nic",
+            "preset seed delay delay_percent fault list_faults devices ports ethernet network library",
+        ),
     ];
 
     fn each(command: &Command, path: &str, visit: &mut dyn FnMut(&str, &clap::Arg)) {

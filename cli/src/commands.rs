@@ -15,6 +15,7 @@ pub mod generate;
 pub mod man;
 pub mod merge;
 pub mod models;
+pub mod nic;
 pub mod refine;
 pub mod report;
 pub mod run;

@@ -135,6 +135,20 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "nic",
+        &[
+            ("litmus nic -- litmus devices", "devices without hardware"),
+            (
+                "litmus nic -- litmus run litmus-suite/put-get --backend verbs -n 100",
+                "the tests on this NIC",
+            ),
+            (
+                "litmus nic --fault rfence-ignored -- litmus run litmus-suite/rfence --backend verbs -n 1000",
+                "a broken NIC is found",
+            ),
+        ],
+    ),
+    (
         "compile",
         &[
             (

@@ -10,6 +10,8 @@ pub enum Exit {
     Unknown,
     /// A violation, a verdict that does not hold, a file that is not formatted.
     Violation,
+    /// What a command exited with that was started, if not 0.
+    Command(u8),
     /// An input that cannot be read or is wrong.
     BadInput,
     /// The command line is wrong.
@@ -27,6 +29,7 @@ impl Exit {
             Self::Fine => 0,
             Self::Violation => 1,
             Self::Unknown => 2,
+            Self::Command(code) => code,
             Self::Usage => 64,
             Self::BadInput => 65,
             Self::Internal => 70,

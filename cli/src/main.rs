@@ -74,6 +74,7 @@ enum Command {
     Fmt(commands::fmt::Arguments),
     Models(commands::models::Arguments),
     Devices(commands::devices::Arguments),
+    Nic(commands::nic::Arguments),
     Completions(commands::completions::Arguments),
     Man(commands::man::Arguments),
 }
@@ -149,6 +150,7 @@ fn run(arguments: Arguments) -> Exit {
         Command::Fmt(arguments) => commands::fmt::run(&arguments, &mut terminal),
         Command::Models(arguments) => commands::models::run(&arguments, &mut terminal),
         Command::Devices(arguments) => commands::devices::run(&arguments, &mut terminal),
+        Command::Nic(arguments) => commands::nic::run(&arguments, &mut terminal),
         Command::Completions(arguments) => {
             commands::completions::run(&arguments, command(), &mut terminal)
         }

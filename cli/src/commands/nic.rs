@@ -1,0 +1,255 @@
+//! `litmus nic`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use clap::{Args, ValueEnum};
+use serde_json::Value as Json;
+
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::terminal::Terminal;
+
+/// Start a verbs program on a NIC in software, as weak as the models allow
+///
+/// COMMAND and all that it starts find devices of this NIC instead of the machine's. Programs that are started by several
+/// `litmus nic` reach each other. At the end, a line on standard error says what the NIC has done.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub struct Arguments {
+    /// How weak it is: in order, with some delays, or with many and long ones
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    preset: Preset,
+    /// Where random choices begin; random if not given
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The longest delay of a rule, in nanoseconds; as the preset has it if not given
+    #[arg(long, value_name = "NS", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    delay: Option<u64>,
+    /// How many rules of a hundred are delayed; as the preset has it if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=100))]
+    delay_percent: Option<u8>,
+    /// Break a rule (see --list-faults)
+    #[arg(long, value_name = "NAME", value_parser = fault)]
+    fault: Option<String>,
+    /// List what can be broken
+    #[arg(long, conflicts_with_all = ["fault", "command"])]
+    list_faults: bool,
+    /// How many devices there are
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    devices: u16,
+    /// How many ports each device has
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=8))]
+    ports: u16,
+    /// Ports are Ethernet's, and addressed by GID only
+    #[arg(long)]
+    ethernet: bool,
+    /// Only programs in the same network reach each other
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    network: String,
+    /// The library; looked for beside litmus if not given
+    #[arg(long, value_name = "FILE", env = "LITMUS_NIC_LIB", hide_env_values = true)]
+    library: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        required_unless_present = "list_faults"
+    )]
+    command: Vec<OsString>,
+}
+
+/// How weak it is.
+#[derive(Clone, Copy, ValueEnum)]
+enum Preset {
+    Calm,
+    Default,
+    Storm,
+}
+
+/// Names and descriptions, a line each: the library reads the same file.
+const FAULTS: &str = include_str!("../../../nic/faults.txt");
+
+fn fault(name: &str) -> Result<String, String> {
+    let mut names = FAULTS.lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name);
+    match names.clone().find(|known| *known == name) {
+        Some(_) => Ok(name.to_owned()),
+        None => {
+            let names: Vec<&str> = names.by_ref().collect();
+            let near = lang::diagnostic::nearest(name, names.into_iter());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            Err(format!("there is no such fault{hint} (--list-faults lists them)"))
+        }
+    }
+}
+
+/// Starts the command, and waits for it.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if arguments.list_faults {
+        terminal.out(FAULTS);
+        return Exit::Fine;
+    }
+    let Some((program, rest)) = arguments.command.split_first() else {
+        return terminal.usage_error("expected a command");
+    };
+    let library = match library(arguments.library.as_deref()) {
+        Ok(library) => library,
+        Err(message) => {
+            terminal.err(&format!("error: {message}\n"));
+            return Exit::Unknown;
+        }
+    };
+    let counts = match Counts::new() {
+        Ok(counts) => counts,
+        Err(error) => {
+            terminal.err(&format!("error: cannot make a temporary folder: {error}\n"));
+            return Exit::Unwritable;
+        }
+    };
+    // Ctrl-C is for the command; what it did is told all the same.
+    let _stop = interrupt::stop_on_signal();
+    let seed = arguments.seed.unwrap_or_else(random_seed);
+    let mut command = Command::new(program);
+    command.args(rest);
+    set_environment(&mut command, arguments, &library, &counts, seed);
+    let status = match command.status() {
+        Ok(status) => status,
+        Err(error) => {
+            return terminal.usage_error(&format!("cannot start {}: {error}", program.display()));
+        }
+    };
+    terminal.note(&format!("nic: {}seed {seed}", counts.summary()));
+    exit(status)
+}
+
+fn exit(status: ExitStatus) -> Exit {
+    let signal = |number: i32| u8::try_from(128 + number).unwrap_or(u8::MAX);
+    let code = match (status.code(), status.signal()) {
+        (Some(code), _) => u8::try_from(code).unwrap_or(u8::MAX),
+        (None, Some(number)) => signal(number),
+        (None, None) => u8::MAX,
+    };
+    if code == 0 { Exit::Fine } else { Exit::Command(code) }
+}
+
+fn random_seed() -> u64 {
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    time.map_or(0, |time| u64::from(time.subsec_nanos()) ^ u64::from(std::process::id()) << 32)
+}
+
+fn set_environment(
+    command: &mut Command,
+    arguments: &Arguments,
+    library: &Path,
+    counts: &Counts,
+    seed: u64,
+) {
+    let mut preload = library.as_os_str().to_owned();
+    if let Some(known) = std::env::var_os("LD_PRELOAD").filter(|known| !known.is_empty()) {
+        preload.push(OsStr::new(":"));
+        preload.push(known);
+    }
+    let preset = match arguments.preset {
+        Preset::Calm => "calm",
+        Preset::Default => "default",
+        Preset::Storm => "storm",
+    };
+    command.env("LD_PRELOAD", preload);
+    command.env("LITMUS_NIC_PRESET", preset);
+    command.env("LITMUS_NIC_SEED", seed.to_string());
+    command.env("LITMUS_NIC_DEVICES", arguments.devices.to_string());
+    command.env("LITMUS_NIC_PORTS", arguments.ports.to_string());
+    command.env("LITMUS_NIC_LINK", if arguments.ethernet { "ethernet" } else { "infiniband" });
+    command.env("LITMUS_NIC_NETWORK", &arguments.network);
+    command.env("LITMUS_NIC_COUNTS", &counts.folder);
+    let optional = [
+        ("LITMUS_NIC_DELAY", arguments.delay.map(|delay| delay.to_string())),
+        ("LITMUS_NIC_DELAY_PERCENT", arguments.delay_percent.map(|percent| percent.to_string())),
+        ("LITMUS_NIC_FAULT", arguments.fault.clone()),
+    ];
+    for (name, value) in optional {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+}
+
+/// The library: the one that is given, or the one beside this program.
+fn library(given: Option<&Path>) -> Result<PathBuf, String> {
+    const NAME: &str = "libnic.so";
+    if let Some(given) = given {
+        let known = given.canonicalize();
+        return known.map_err(|error| format!("cannot use {}: {error}", given.display()));
+    }
+    let own = std::env::current_exe().and_then(|path| path.canonicalize());
+    let folder = own.ok().and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
+    let places = [folder.join(NAME), folder.join("../lib/litmus").join(NAME)];
+    places.iter().find_map(|place| place.canonicalize().ok()).ok_or_else(|| {
+        format!(
+            "{NAME} is not in {}: build it with `cargo build -p nic`, or give it with --library",
+            folder.display()
+        )
+    })
+}
+
+/// The folder in which each process leaves what its NIC did. It is removed in the end.
+struct Counts {
+    folder: PathBuf,
+}
+
+impl Counts {
+    fn new() -> std::io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt;
+        let name = format!("litmus-nic-{}-{:x}", std::process::id(), random_seed());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Self { folder })
+    }
+
+    /// What all processes have done, up to the seed.
+    fn summary(&self) -> String {
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let texts = files.filter_map(|file| std::fs::read(file.path()).ok());
+        let all: Vec<Json> = texts.filter_map(|text| serde_json::from_slice(&text).ok()).collect();
+        if all.is_empty() {
+            return "nobody sent anything · ".to_owned();
+        }
+        let sum = |name: &str| all.iter().filter_map(|one| one[name].as_u64()).sum::<u64>();
+        let part = |name: &str, what: &str| match sum(name) {
+            0 => None,
+            1 => Some(format!("1 {what}")),
+            count => Some(format!("{count} {what}s")),
+        };
+        let requests =
+            [("writes", "write"), ("sends", "send"), ("reads", "read"), ("atomics", "atomic")];
+        let weak = [
+            ("delays", "delay"),
+            ("early_sources", "early source read"),
+            ("early_writes", "early write"),
+            ("early_reads", "early read"),
+            ("failures", "failed request"),
+            ("faults", "fault"),
+        ];
+        let join = |list: &[(&str, &str)]| {
+            let parts = list.iter().filter_map(|(name, what)| part(name, what));
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        let processes = if all.len() == 1 {
+            "1 process".to_owned()
+        } else {
+            format!("{} processes", all.len())
+        };
+        let parts = [processes, join(&requests), join(&weak)];
+        parts.iter().filter(|part| !part.is_empty()).map(|part| format!("{part} · ")).collect()
+    }
+}
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        // What stays behind is in the folder for temporary files.
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
