@@ -10,7 +10,7 @@ use model::machine::{FAULTS, FaultSet, Limits, Random, Simulator, Variant};
 use model::models::{SHIPPED, load_shipped};
 use serde_json::Map;
 
-use super::data::Report;
+use super::data::{Lost, Report};
 use super::*;
 use crate::backend::{Backend, Control, Job, measure};
 use crate::record::{Header, Host, Record, StateCount, TestRecord, hash_text};
@@ -325,6 +325,21 @@ const BROKEN_BY: &[(&str, &[&str])] = &[
     ("cas-does-not-drain", &["CAS"]),
 ];
 
+/// A cell that another one has too, as `ippo+oppo[nrW, nrR]` has `oppo[nrW, nrR]`.
+fn said_twice(dropped: &[Lost]) -> Option<&str> {
+    let parts = |lost: &Lost| -> (Vec<String>, String) {
+        let (tables, cell) = lost.name.split_once('[').unwrap_or((&lost.name, ""));
+        (tables.split('+').map(str::to_owned).collect(), cell.to_owned())
+    };
+    let is_in = |one: &Lost, other: &Lost| {
+        let ((tables, cell), (more, other)) = (parts(one), parts(other));
+        cell == other && tables.iter().all(|table| more.contains(table))
+    };
+    let pairs = (0..dropped.len()).flat_map(|i| (0..dropped.len()).map(move |j| (i, j)));
+    let mut found = pairs.filter(|(i, j)| i != j && is_in(&dropped[*i], &dropped[*j]));
+    found.next().map(|(i, _)| dropped[i].name.as_str())
+}
+
 #[test]
 fn every_fault_is_named() {
     let suite = suite();
@@ -347,6 +362,11 @@ fn every_fault_is_named() {
         }
         for diagnosis in &report.diagnoses {
             println!("{fault}: {}", diagnosis.line);
+            for one in &diagnosis.models {
+                let twice = said_twice(&one.dropped);
+                wrong
+                    .extend(twice.map(|name| format!("{fault}: {name} twice: {}", diagnosis.line)));
+            }
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));

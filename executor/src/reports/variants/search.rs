@@ -217,12 +217,35 @@ impl<'a> Search<'a> {
             if level < 2 {
                 let among = if answer.dropped.is_empty() { level } else { 0 };
                 answer.dropped.extend(self.together(&left, among).unwrap_or_default());
+                self.keep_once(&mut answer.dropped);
             }
             if !answer.dropped.is_empty() && (level > 0 || open(&answer).is_empty()) {
                 return answer;
             }
         }
         Answered::default()
+    }
+
+    /// Leaves out what is said twice: a cell that another of them has too, perhaps in more tables.
+    fn keep_once(&self, dropped: &mut Vec<usize>) {
+        let has = |index: usize, other: usize| {
+            let cell = |index: usize| self.candidates[index].cell();
+            let (Some(own), Some(other)) = (cell(index), cell(other)) else {
+                return index == other;
+            };
+            let is_same = (&own.row, &own.column) == (&other.row, &other.column);
+            is_same && other.names().iter().all(|name| own.names().contains(name))
+        };
+        let tables = |index: &usize| self.candidates[*index].cell().map_or(0, |c| c.tables.len());
+        let mut largest_first = dropped.clone();
+        largest_first.sort_by_key(|index| std::cmp::Reverse(tables(index)));
+        let mut kept: Vec<usize> = Vec::new();
+        for index in largest_first {
+            if !kept.iter().any(|other| has(*other, index)) {
+                kept.push(index);
+            }
+        }
+        *dropped = kept;
     }
 
     /// The candidates of a tier each of which explains a case. Most are about events that the program does not have, and
