@@ -8,6 +8,7 @@ mod cycle;
 mod dot;
 mod json;
 mod names;
+mod nearest;
 mod picture;
 mod steps;
 mod text;
@@ -24,8 +25,7 @@ use crate::asked;
 use crate::bound::{Complete, Loops};
 use crate::check::{broken_axioms, well_formed};
 use crate::execution::Execution;
-use crate::smt::solver::Answer;
-use crate::smt::{Found, Next};
+use crate::smt::Found;
 
 pub use axiom::Shape;
 pub use cycle::Step;
@@ -35,9 +35,6 @@ pub use weak::{NotKept, TableCell, Weakness};
 
 /// An edge between events.
 type Edge = (compiler::skeleton::EventId, compiler::skeleton::EventId);
-
-/// How many candidates are compared in the search for the shortest cycle, per axiom.
-const CANDIDATES: usize = 12;
 
 /// Why an outcome is allowed or forbidden.
 #[derive(Clone, Debug)]
@@ -145,7 +142,7 @@ fn excluded(
     if let Some(misuse) = misused(true)? {
         return Ok(misuse);
     }
-    match nearest(question, options, asked, proof)? {
+    match nearest::nearest(question, options, asked, proof)? {
         reason @ (Reason::NoCandidate(_) | Reason::Proved(_)) => {
             Ok(misused(false)?.unwrap_or(reason))
         }
@@ -197,66 +194,6 @@ fn find(
         },
         Found::Unknown => Search::Unknown(session.why_unknown()),
     })
-}
-
-/// The shortest cycle among candidates that break one axiom only, or else among any.
-fn nearest(
-    question: &Question<'_>,
-    options: &Options,
-    asked: &Asked,
-    proof: Complete,
-) -> Result<Reason, Vec<Diagnostic>> {
-    let axioms = question.model.axioms.len();
-    let mut best: Option<Broken> = None;
-    let mut is_all = true;
-    // The one past the last is what the model says of ⊤.
-    for dropped in 0..=axioms {
-        let keep = |axiom| axiom != dropped;
-        match found(options, || candidates(question, options, asked, keep, &mut best)) {
-            Ok(searched) => {
-                searched?;
-            }
-            Err(_) => break,
-        }
-    }
-    if best.is_none() {
-        let searched =
-            found(options, || candidates(question, options, asked, |_| false, &mut best));
-        is_all = match searched {
-            Ok(searched) => searched?,
-            Err(_) => false,
-        };
-    }
-    // Under another model, a loop might run longer.
-    is_all &= question.skeleton.exceeded.is_empty();
-    let without = if is_all { Reason::NoCandidate(proof) } else { Reason::Proved(proof) };
-    Ok(best.map_or(without, Reason::Broken))
-}
-
-/// Compares executions that the axioms allow for which `keep` says so; whether the search came to its end.
-fn candidates(
-    question: &Question<'_>,
-    options: &Options,
-    asked: &Asked,
-    keep: impl Fn(usize) -> bool,
-    best: &mut Option<Broken>,
-) -> Result<bool, Vec<Diagnostic>> {
-    let mut session = question.session(options, keep)?;
-    let counted = session.counted();
-    let mut found = Vec::new();
-    let answer = asked::each(&mut session, &asked.condition, &counted, &mut |at| {
-        found.push(at.execution());
-        if found.len() < CANDIDATES { Next::OtherExecution } else { Next::Stop }
-    });
-    for execution in found {
-        check(question, &execution)?;
-        let broken = cycle::shortest(question, &execution)
-            .ok_or_else(|| unsound("a candidate that the engine excludes breaks no axiom"))?;
-        if best.as_ref().is_none_or(|best| broken.steps.len() < best.steps.len()) {
-            *best = Some(broken);
-        }
-    }
-    Ok(answer != Answer::Unknown)
 }
 
 fn check(question: &Question<'_>, execution: &Execution) -> Result<(), Vec<Diagnostic>> {

@@ -90,6 +90,8 @@ pub enum Next {
     OtherOutcome,
     /// Another one.
     OtherExecution,
+    /// One that meets these clauses too.
+    Without(Vec<Vec<Lit>>),
 }
 
 impl<'a> Session<'a> {
@@ -219,6 +221,7 @@ impl<'a> Session<'a> {
             Next::Stop => Vec::new(),
             Next::OtherOutcome => vec![at.candidate.other_outcome()],
             Next::OtherExecution => vec![at.candidate.apart()],
+            Next::Without(clauses) => clauses,
         });
         match answer {
             Answer::Unsatisfiable if self.incomplete => Answer::Unknown,
@@ -259,8 +262,8 @@ impl<'a> Session<'a> {
                     lemmas.extend(candidate.encoding.values.circle(self.skeleton, is_true));
                 }
                 if lemmas.is_empty() {
-                    let (skeleton, facts) = (self.skeleton, evaluation.facts());
-                    return take(&Consistent { skeleton, plan, candidate, facts });
+                    let skeleton = self.skeleton;
+                    return take(&Consistent { skeleton, plan, candidate, evaluation });
                 }
                 statistics.lemmas += lemmas.len() as u64;
                 let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();

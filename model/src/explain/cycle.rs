@@ -8,9 +8,8 @@ use lang::cat::model::{
     UNDEFINED_READS, UNDEFINED_WRITES,
 };
 
-use super::Broken;
 use crate::allowed::Question;
-use crate::check::{Evaluator, Pairs, Value, broken_axioms};
+use crate::check::{Evaluator, Pairs, Value};
 use crate::execution::Execution;
 
 /// An edge of a cycle.
@@ -24,47 +23,54 @@ pub struct Step {
     pub relation: String,
 }
 
-/// The shortest way in which an execution breaks an axiom, or has ⊤ where the model has not; `None` if it does neither.
-pub fn shortest(question: &Question<'_>, execution: &Execution) -> Option<Broken> {
+/// A way in which an execution breaks an axiom, or has ⊤ where the model has not.
+pub struct Way {
+    /// The axiom's name.
+    pub axiom: String,
+    /// Its condition.
+    pub kind: AxiomKind,
+    /// A cycle or chain.
+    pub steps: Vec<Step>,
+}
+
+/// The ways in which an execution breaks axioms, a shortest one for each event from which it does, as far as they do not
+/// follow from one another; where it breaks none, those in which it has ⊤ where the model has not.
+pub fn ways(question: &Question<'_>, execution: &Execution) -> Vec<Way> {
     let (skeleton, model) = (&question.skeleton, &*question.model);
     let finder = |evaluator| Finder { evaluator, definitions: &model.definitions };
     let first = finder(Evaluator::until_cycles(skeleton, model, execution));
-    let found = broken_axiom(&first, model, execution).or_else(|| {
-        let finder = finder(Evaluator::new(skeleton, model, execution));
-        let broken = broken_axiom(&finder, model, execution);
-        broken.or_else(|| misjudged(&finder, model, execution))
-    });
-    let all_axioms = broken_axioms(skeleton, model, execution);
-    found.map(|broken| Broken { all_axioms, ..broken })
+    let found = broken_axioms(&first, model);
+    if !found.is_empty() {
+        return found;
+    }
+    let finder = finder(Evaluator::new(skeleton, model, execution));
+    let found = broken_axioms(&finder, model);
+    if found.is_empty() { misjudged(&finder, model, execution) } else { found }
 }
 
-fn broken_axiom(finder: &Finder<'_>, model: &Model, execution: &Execution) -> Option<Broken> {
-    let found = model.axioms.iter().flat_map(|axiom| {
+fn broken_axioms(finder: &Finder<'_>, model: &Model) -> Vec<Way> {
+    let ways = model.axioms.iter().flat_map(|axiom| {
         let ways = finder.violations(axiom.kind, &axiom.body).into_iter();
-        ways.map(|steps| (axiom.name.clone(), axiom.kind, steps))
+        ways.map(|steps| Way { axiom: axiom.name.clone(), kind: axiom.kind, steps })
     });
-    fewest_steps(found, execution)
+    ways.collect()
 }
 
-fn misjudged(finder: &Finder<'_>, model: &Model, execution: &Execution) -> Option<Broken> {
+fn misjudged(finder: &Finder<'_>, model: &Model, execution: &Execution) -> Vec<Way> {
     let sets = [
         (UNDEFINED_READS, &execution.undefined_reads),
         (UNDEFINED_WRITES, &execution.undefined_writes),
     ];
-    let found = sets.into_iter().flat_map(|(name, claimed)| {
+    let ways = sets.into_iter().flat_map(|(name, claimed)| {
         let set = model.defined(name);
         let ways = set.map(|set| finder.misjudged(set, name, claimed)).unwrap_or_default();
-        ways.into_iter().map(move |steps| (name.to_owned(), AxiomKind::Empty, steps))
+        ways.into_iter().map(move |steps| Way {
+            axiom: name.to_owned(),
+            kind: AxiomKind::Empty,
+            steps,
+        })
     });
-    fewest_steps(found, execution)
-}
-
-fn fewest_steps(
-    found: impl Iterator<Item = (String, AxiomKind, Vec<Step>)>,
-    execution: &Execution,
-) -> Option<Broken> {
-    let (axiom, kind, steps) = found.min_by_key(|(_, _, steps)| steps.len())?;
-    Some(Broken { execution: execution.clone(), axiom, kind, steps, all_axioms: Vec::new() })
+    ways.collect()
 }
 
 struct Finder<'a> {

@@ -40,7 +40,7 @@ impl Explanation<'_> {
                 indent = "    ";
             }
             for event in events {
-                let mut label = escape(&words.label(*event));
+                let mut label = escape(&words.short_label(*event));
                 if thread.is_some() {
                     label = format!("{label}\\n{}", escape(&words.statement_text(*event)));
                 }

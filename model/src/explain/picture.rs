@@ -111,12 +111,16 @@ impl Explanation<'_> {
             }
         }
         for (edge, name) in others {
-            let is_step =
-                |link: &Link| link.edge == edge && (name == "po" || link.name.starts_with(name));
-            if let Some(kind) = kind(name)
-                && !links.iter().any(is_step)
+            let Some(kind) = kind(name) else { continue };
+            let is_said = |link: &Link| name == "po" || link.name.starts_with(name);
+            match links
+                .iter_mut()
+                .find(|link| link.edge == edge && (is_said(link) || link.kind == Kind::Bad))
             {
-                links.push(Link { edge, name: name.to_owned(), kind });
+                Some(link) if is_said(link) => {}
+                // One arrow says both.
+                Some(link) => link.name = format!("{}, {name}", link.name),
+                None => links.push(Link { edge, name: name.to_owned(), kind }),
             }
         }
         links

@@ -151,7 +151,21 @@ impl Explanation<'_> {
                 "In the nearest execution{shows}, ⊤ is not where the model says, `{axiom}`:"
             )?;
         } else {
-            writeln!(out, "The nearest execution{shows} breaks the axiom `{axiom}`, by {by}:")?;
+            let others: Vec<String> = broken
+                .all_axioms
+                .iter()
+                .filter(|other| *other != axiom)
+                .map(|other| format!("`{other}`"))
+                .collect();
+            let others = match others.split_last() {
+                None => String::new(),
+                Some((last, [])) => format!("; it breaks {last} too"),
+                Some((last, some)) => format!("; it breaks {} and {last} too", some.join(", ")),
+            };
+            writeln!(
+                out,
+                "The nearest execution{shows} breaks the axiom `{axiom}`, by {by}{others}:"
+            )?;
         }
         if let Some(says) = &chain.says {
             writeln!(out, "\n  \"{says}\"")?;

@@ -100,6 +100,13 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// The same for who sees the statement too: calls are not said twice.
+    pub fn short_label(&self, id: EventId) -> String {
+        let label = self.label(id);
+        let is_call = label == format!("{} {}", self.name(id), self.call(id));
+        if is_call { self.name(id).to_owned() } else { label }
+    }
+
     /// A statement without what its result is assigned to: `Acq(l)`.
     fn call(&self, id: EventId) -> String {
         let text = self.statement_text(id);

@@ -1,12 +1,13 @@
 //! A consistent execution, as a solver has it before it goes on.
 
 use compiler::skeleton::{EventId, Skeleton, ValueId};
+use lang::cat::model::AxiomKind;
 use lang::outcome::{Outcome, Value};
 
 use super::cnf::Lit;
 use super::encode::Candidate;
 use super::plan::Plan;
-use super::theory::Facts;
+use super::theory::Evaluation;
 use crate::execution::{Execution, Happening};
 use crate::relation::Relation;
 
@@ -15,7 +16,7 @@ pub struct Consistent<'a> {
     pub(super) skeleton: &'a Skeleton,
     pub(super) plan: &'a Plan,
     pub(super) candidate: Candidate<'a>,
-    pub(super) facts: &'a Facts,
+    pub(super) evaluation: &'a Evaluation<'a>,
 }
 
 impl Consistent<'_> {
@@ -26,10 +27,19 @@ impl Consistent<'_> {
         Outcome(shown.map(|domain| domain.chosen(is_true).unwrap_or(Value::Int(0))).collect())
     }
 
+    /// For each event from which it breaks an axiom that does not hold in the session, by its index: the clause that
+    /// excludes executions that break it like this.
+    pub fn apart_from_ways(&self, kind: AxiomKind, axiom: usize) -> Vec<(EventId, Vec<Lit>)> {
+        let Some(node) = self.plan.axioms.get(axiom) else { return Vec::new() };
+        let ways = self.evaluation.ways_to_break(kind, *node, &self.candidate).into_iter();
+        let clause = |reason: Vec<Lit>| reason.into_iter().map(|literal| !literal).collect();
+        ways.map(|(event, reason)| (EventId(event), clause(reason))).collect()
+    }
+
     /// All of it.
     pub fn execution(&self) -> Execution {
         let Candidate { encoding, is_true } = self.candidate;
-        let facts = self.facts;
+        let facts = self.evaluation.facts();
         let values = &encoding.values;
         let value = |id: ValueId| values.domains[id.0].chosen(is_true);
         let those = |said: &[Lit]| -> Vec<EventId> {

@@ -106,3 +106,54 @@ fn conditions_on_many_values_are_decided() {
         assert_eq!(compare(&mut test, tso, condition), Ok(Some(expected)), "{condition}");
     }
 }
+
+/// What breaks an axiom in the nearest execution is what the outcome names, though more could be broken.
+#[test]
+fn nearest_executions_are_about_the_outcome() {
+    let rows = [
+        // Reads of z that are out of order, and writes of it, have nothing to do with it.
+        (
+            "rdma-tso",
+            "(a, b) = (1, 0)",
+            "  z = 0 || x = 0, y = 0\n ---\n x^2 := 1 || a := y\n y^2 := 1 || b := x\n z := 1 || \n c := z || \n z := 2 || \n",
+            "xy",
+        ),
+        (
+            "tso",
+            "(a, b) = (0, 0)",
+            "  x = 0, y = 0, z = 0 | |\n ---\n x := 1 | y := 1 | z := 1\n Mfence | Mfence | c := z\n a := y | b := x | z := 2\n",
+            "xy",
+        ),
+        // A lock, and a shared variable that nobody asks about.
+        (
+            "rdma-wait-rmw",
+            "a != b",
+            "  WLock l, SVar s\n  x = 0, y = 0 | \n ---\n Acq(l) | Acq(l)\n x := 1 | a := x\n y := 1 | b := y\n Rel(l) | Rel(l)\n Bcast(s, 1) | c := s\n | d := s\n",
+            "xy",
+        ),
+    ];
+    let models = models();
+    for (model, condition, body, about) in rows {
+        let text = format!("litmus t\nmodel {model}\n\n{body}");
+        let mut test = load(&text).unwrap_or_else(|error| panic!("{text}{error}"));
+        let model = models.iter().find(|one| one.name == model).expect("it is shipped");
+        let asked = lang::litmus::ask(&Source::new("asked", condition), &mut test).expect("right");
+        let question =
+            Question::new(&test, model, model::library::shipped(), None).expect("they fit");
+        let explanation = explain(&question, &Options::default(), &asked).expect("asked");
+        let Reason::Broken(broken) = &explanation.reason else {
+            panic!("{text}: {:?}", explanation.reason);
+        };
+        assert_eq!(broken.all_axioms.len(), 1, "{text}: {:?}", broken.all_axioms);
+        let locations = &question.test.program.locations;
+        for step in &broken.steps {
+            let Some(location) = question.skeleton.event(step.from).location else { continue };
+            let name = &locations[location.0].name;
+            assert!(
+                about.contains(name.as_str()),
+                "{text}: {name} is on the way: {:?}",
+                broken.steps
+            );
+        }
+    }
+}

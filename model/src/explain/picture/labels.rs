@@ -107,8 +107,8 @@ fn spots(line: &[Point], width: f64) -> Vec<(f64, Area)> {
             (on, 0.0, 0.0),
             (if is_steep { 4.0 } else { 14.0 }, beside, 0.0),
             (if is_steep { 5.0 } else { 15.0 }, -beside, 0.0),
-            (if is_steep { 30.0 } else { 6.0 }, 0.0, -10.0),
-            (if is_steep { 31.0 } else { 7.0 }, 0.0, 10.0),
+            (if is_steep { on.max(30.0) } else { 6.0 }, 0.0, -10.0),
+            (if is_steep { on.max(31.0) } else { 7.0 }, 0.0, 10.0),
         ];
         spots.extend(moves.map(|(worse, x, y)| {
             (far + worse, Area::around(at(point.x + x, point.y + y), width, HEIGHT))

@@ -144,7 +144,7 @@ impl Scene {
             scene.cards.push(Card {
                 lane: lane(event),
                 row: rows.get(&event).copied().unwrap_or(first),
-                label: words.label(event),
+                label: words.short_label(event),
                 detail: if is_initial {
                     String::new()
                 } else {

@@ -23,7 +23,7 @@ impl Evaluation<'_> {
     ) -> Vec<Vec<Lit>> {
         let (mut found, mut known) = (Vec::new(), FxHashSet::default());
         for (kind, node) in axioms {
-            for reason in self.violation_reasons(*kind, *node, literals) {
+            for (_, reason) in self.ways_to_break(*kind, *node, literals) {
                 if known.insert(reason.clone()) {
                     found.push(reason);
                 }
@@ -60,33 +60,34 @@ impl Evaluation<'_> {
         found
     }
 
-    fn violation_reasons(
+    /// For each event from which the candidate breaks an axiom: literals, all true, that together do.
+    pub fn ways_to_break(
         &self,
         kind: AxiomKind,
         node: NodeIndex,
         literals: &dyn Literals,
-    ) -> Vec<Vec<Lit>> {
+    ) -> Vec<(usize, Vec<Lit>)> {
         let value = &self.values[node];
         let size = self.plan.size;
         let mut reasons = Vec::new();
-        let mut add = |explain: &dyn Fn(&mut Trace)| {
+        let mut add = |event: usize, explain: &dyn Fn(&mut Trace)| {
             limits::look();
             let mut trace = Trace::new(literals);
             explain(&mut trace);
-            reasons.push(trace.finish());
+            reasons.push((event, trace.finish()));
         };
         match kind {
             AxiomKind::Empty => value
                 .pairs()
-                .for_each(|(a, b)| add(&|trace| self.present(node, a, b, FINAL, trace))),
+                .for_each(|(a, b)| add(a, &|trace| self.present(node, a, b, FINAL, trace))),
             AxiomKind::Irreflexive => (0..size)
                 .filter(|event| value.contains(*event, *event))
-                .for_each(|a| add(&|trace| self.present(node, a, a, FINAL, trace))),
+                .for_each(|a| add(a, &|trace| self.present(node, a, a, FINAL, trace))),
             AxiomKind::Acyclic => {
                 let closure = value.closure();
                 (0..size)
                     .filter(|event| closure.contains(*event, *event))
-                    .for_each(|a| add(&|trace| self.path(node, a, a, FINAL, trace)));
+                    .for_each(|a| add(a, &|trace| self.path(node, a, a, FINAL, trace)));
             }
         }
         reasons
