@@ -103,8 +103,12 @@ impl<'a> Words<'a> {
     /// The same for who sees the statement too: calls are not said twice.
     pub fn short_label(&self, id: EventId) -> String {
         let label = self.label(id);
-        let is_call = label == format!("{} {}", self.name(id), self.call(id));
-        if is_call { self.name(id).to_owned() } else { label }
+        let is_call = self.event(id).origin.method.is_some();
+        if is_call && label == format!("{} {}", self.name(id), self.call(id)) {
+            self.name(id).to_owned()
+        } else {
+            label
+        }
     }
 
     /// A statement without what its result is assigned to: `Acq(l)`.

@@ -128,7 +128,7 @@ fn nearest_executions_are_about_the_outcome() {
         (
             "rdma-wait-rmw",
             "a != b",
-            "  WLock l, SVar s\n  x = 0, y = 0 | \n ---\n Acq(l) | Acq(l)\n x := 1 | a := x\n y := 1 | b := y\n Rel(l) | Rel(l)\n Bcast(s, 1) | c := s\n | d := s\n",
+            "  SVar s\n  WLock l; x = 0, y = 0 |\n ---\n Acq(l) | Acq(l)\n x := 1 | a := x\n y := 1 | b := y\n Rel(l) | Rel(l)\n s :=SV 1 | c :=SV s\n | d :=SV s\n",
             "xy",
         ),
     ];

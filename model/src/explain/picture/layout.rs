@@ -141,8 +141,10 @@ impl Room {
         let beside = |card: &Card| [card.lane, card.lane + 1];
         for channel in beside(from).into_iter().chain(beside(to)) {
             let is_between = from.lane.min(to.lane) < channel && channel <= from.lane.max(to.lane);
-            let is_around =
-                from.lane == to.lane && channel == from.lane + usize::from(from.row < to.row);
+            // What goes straight down needs height.
+            let is_around = from.lane == to.lane
+                && from.row + 1 != to.row
+                && channel == from.lane + usize::from(from.row < to.row);
             let width = &mut self.channels[channel];
             if (is_between || is_around) && *width < wanted {
                 *width = (*width + 24.0).min(wanted);
