@@ -81,6 +81,11 @@ impl Relation {
         self.bits[from * self.words + to / 64] |= 1 << (to % 64);
     }
 
+    /// Makes it relate this element to nothing.
+    pub fn clear_row(&mut self, from: usize) {
+        self.row_mut(from).fill(0);
+    }
+
     /// True if it holds nowhere.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|word| *word == 0)

@@ -21,6 +21,7 @@ use lang::limits::{self, Limits, Reached};
 use lang::outcome::{Observable, Outcome, Value};
 
 use crate::execution::Execution;
+use crate::relation::Relation;
 use cnf::Lit;
 pub use consistent::Consistent;
 use encode::values::Extra;
@@ -51,6 +52,8 @@ pub struct Session<'a> {
     shown: &'a [Observable],
     /// Values that domains were found to lack.
     extra: Extra,
+    /// Pairs of the model's orders that the axioms decide.
+    forced: Vec<Relation>,
     /// The limits were reached before all values were known.
     incomplete: bool,
     /// The limit that was reached. What was being done then is not whole, so that nothing more is asked.
@@ -132,9 +135,6 @@ impl<'a> Session<'a> {
         keep: impl Fn(usize) -> bool,
         is_beyond: bool,
     ) -> Result<Self, EncodeError> {
-        let extra = Extra::new();
-        let encoding = Encoding::new(skeleton, plan, observables, &extra)?;
-        let solver = start(&encoding, kind, limits);
         let mut axioms = partial_orders(plan);
         for (index, axiom) in model.axioms.iter().enumerate() {
             if keep(index) {
@@ -143,6 +143,10 @@ impl<'a> Session<'a> {
         }
         let judges_undefined = keep(model.axioms.len());
         let evaluation = Evaluation::new(plan, Facts::all_events(plan));
+        let forced = plan::forced(plan, &evaluation, &axioms);
+        let extra = Extra::new();
+        let encoding = Encoding::new(skeleton, plan, observables, &extra, &forced)?;
+        let solver = start(&encoding, kind, limits);
         let statistics = Statistics::default();
         let mut session = Self {
             skeleton,
@@ -155,6 +159,7 @@ impl<'a> Session<'a> {
             solver_kind: (kind, limits.clone()),
             shown: observables,
             extra,
+            forced,
             incomplete: false,
             given_up: None,
             is_beyond,
@@ -187,7 +192,8 @@ impl<'a> Session<'a> {
             for (value, values) in missing {
                 self.extra.entry(value).or_default().extend(values);
             }
-            self.encoding = Encoding::new(self.skeleton, self.plan, self.shown, &self.extra)?;
+            self.encoding =
+                Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, &self.forced)?;
             self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
         }
         Ok(())
@@ -350,7 +356,7 @@ fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
         let Op::Choice(choice) = entry.op else { continue };
         let mut both_ways = plan.choices[choice].total_on.clone();
         both_ways.unite(&both_ways.inverse());
-        let identity = crate::relation::Relation::identity(plan.size);
+        let identity = Relation::identity(plan.size);
         let mut reachable = both_ways.then(&both_ways);
         reachable.subtract(&both_ways);
         reachable.subtract(&identity);

@@ -49,7 +49,8 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// Encodes a skeleton with the orders of a model; `extra` are values that domains must list.
+    /// Encodes a skeleton with the orders of a model; `extra` are values that domains must list, and `forced` pairs of each
+    /// order that are not to be chosen ([`super::plan::forced`]).
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -58,6 +59,7 @@ impl Encoding {
         plan: &Plan,
         observables: &[Observable],
         extra: &Extra,
+        forced: &[Relation],
     ) -> Result<Self, EncodeError> {
         let mut cnf = Cnf::default();
         let values = Values::new(skeleton, extra, &plan.undefined_reads.at_most, &mut cnf);
@@ -73,7 +75,7 @@ impl Encoding {
             encoder.cnf.implies(&[when], &[then]);
         }
         let polls_from = encoder.polls();
-        let choices = encoder.orders(plan);
+        let choices = encoder.orders(plan, forced);
         let executed: Vec<Lit> =
             skeleton.events.iter().map(|event| encoder.values.guard(event.guard)).collect();
         let exceeded: Vec<Lit> =

@@ -4,6 +4,7 @@
 
 mod base;
 pub mod bounds;
+mod forced;
 
 use compiler::skeleton::Skeleton;
 use lang::cat::model::{
@@ -14,6 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::relation::Relation;
 pub(crate) use base::stamp;
+pub use forced::forced;
 
 /// Index into [`Plan::nodes`].
 pub type NodeIndex = usize;

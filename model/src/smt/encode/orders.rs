@@ -11,65 +11,92 @@ use super::super::cnf::Lit;
 use super::super::plan::Plan;
 use super::values::Domain;
 use super::{EncodeError, Encoder};
+use crate::relation::Relation;
 
 /// About how many bytes a pair takes in a map.
 const PAIR: usize = 40;
 
 impl Encoder<'_> {
-    /// One literal for every two events that an order of the model must decide.
-    pub(super) fn orders(&mut self, plan: &Plan) -> Vec<FxHashMap<(usize, usize), Lit>> {
-        let size = plan.size;
+    /// One literal for every two events that an order of the model must decide; of `forced` pairs it is known.
+    pub(super) fn orders(
+        &mut self,
+        plan: &Plan,
+        forced: &[Relation],
+    ) -> Vec<FxHashMap<(usize, usize), Lit>> {
         let mut orders = Vec::new();
-        for choice in &plan.choices {
-            let mut both = choice.total_on.clone();
-            both.unite(&both.inverse());
-            let pairs = both.pairs().count();
+        for (choice, forced) in plan.choices.iter().zip(forced) {
+            let mut decided = choice.total_on.clone();
+            decided.unite(&decided.inverse());
+            let mut certain = choice.extends.clone();
+            certain.unite(forced);
+            let pairs = decided.pairs().count();
             limits::need(pairs * PAIR);
             let mut order: FxHashMap<(usize, usize), Lit> =
                 FxHashMap::with_capacity_and_hasher(pairs, FxBuildHasher);
-            for a in 0..size {
+            let mut open = Relation::empty(plan.size);
+            for (a, b) in decided.pairs().filter(|(a, b)| a < b) {
                 limits::look();
-                for b in a + 1..size {
-                    if !choice.total_on.contains(a, b) && !choice.total_on.contains(b, a) {
-                        continue;
+                let forward = match (certain.contains(a, b), certain.contains(b, a)) {
+                    (true, false) => Lit::TRUE,
+                    (false, true) => Lit::FALSE,
+                    (false, false) => {
+                        open.insert(a, b);
+                        open.insert(b, a);
+                        self.cnf.variable()
                     }
-                    let forward =
-                        match (choice.extends.contains(a, b), choice.extends.contains(b, a)) {
-                            (true, false) => Lit::TRUE,
-                            (false, true) => Lit::FALSE,
-                            (false, false) => self.cnf.variable(),
-                            // Either direction is against the relation, so no choice remains.
-                            (true, true) => {
-                                let happens = |event: usize| {
-                                    !self.values.guard(self.skeleton.events[event].guard)
-                                };
-                                let not_both = [happens(a), happens(b)];
-                                self.cnf.clause(not_both);
-                                Lit::TRUE
-                            }
-                        };
-                    order.insert((a, b), forward);
-                    order.insert((b, a), !forward);
-                }
+                    // Either direction is against the relation, so no choice remains.
+                    (true, true) => {
+                        let happens =
+                            |event: usize| !self.values.guard(self.skeleton.events[event].guard);
+                        let not_both = [happens(a), happens(b)];
+                        self.cnf.clause(not_both);
+                        Lit::TRUE
+                    }
+                };
+                order.insert((a, b), forward);
+                order.insert((b, a), !forward);
             }
-            self.transitivity(size, &order);
+            certain.intersect(&decided);
+            let mut gaps = certain.then(&certain);
+            gaps.subtract(&certain);
+            self.transitivity(&order, &decided, gaps.is_empty().then_some(&open));
             orders.push(order);
         }
         orders
     }
 
-    /// No cycles of three; longer ones are excluded by them where the order is total, else by the theory.
-    fn transitivity(&mut self, size: usize, order: &FxHashMap<(usize, usize), Lit>) {
-        for a in 0..size {
+    /// No cycles of three; longer ones are excluded by them where the order is total, else by the theory. `open` are the pairs that
+    /// are not fixed, if the others are a strict partial order: then events that do not happen fit into any order of those that do,
+    /// and where no pair of three is open, there is nothing to say.
+    fn transitivity(
+        &mut self,
+        order: &FxHashMap<(usize, usize), Lit>,
+        decided: &Relation,
+        open: Option<&Relation>,
+    ) {
+        let guards = self.skeleton.events.iter().map(|event| !self.values.guard(event.guard));
+        let absent: Vec<Lit> = guards.collect();
+        let absent = |event: usize| absent[event];
+        for (a, b) in decided.pairs().filter(|(a, b)| a < b) {
             limits::look();
-            for b in a + 1..size {
-                let Some(ab) = order.get(&(a, b)) else { continue };
-                for c in b + 1..size {
-                    let (Some(bc), Some(ca)) = (order.get(&(b, c)), order.get(&(c, a))) else {
-                        continue;
-                    };
-                    self.cnf.clause([!*ab, !*bc, !*ca]);
-                    self.cnf.clause([*ab, *bc, *ca]);
+            let ab = order[&(a, b)];
+            let is_open = open.is_none_or(|open| open.contains(a, b));
+            let words = decided.row(a).iter().zip(decided.row(b)).enumerate();
+            for (word, (with_a, with_b)) in words.skip(b / 64) {
+                let mut others = with_a & with_b;
+                if let Some(open) = open.filter(|_| !is_open) {
+                    others &= open.row(a)[word] | open.row(b)[word];
+                }
+                while others != 0 {
+                    let c = word * 64 + others.trailing_zeros() as usize;
+                    others &= others - 1;
+                    if c > b {
+                        let (bc, ca) = (order[&(b, c)], order[&(c, a)]);
+                        let missing =
+                            if open.is_some() { [Lit::FALSE; 3] } else { [a, b, c].map(absent) };
+                        self.cnf.clause([!ab, !bc, !ca].into_iter().chain(missing));
+                        self.cnf.clause([ab, bc, ca].into_iter().chain(missing));
+                    }
                 }
             }
         }

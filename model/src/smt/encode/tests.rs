@@ -109,3 +109,50 @@ fn an_order_against_itself_cannot_be_chosen() {
     // Of what is not ordered, nothing is asked.
     assert_eq!(outcomes_with("exists o total on po & ext extends po | po^-1"), 1);
 }
+
+/// One thread's writes to one location: their order follows, and the formula has no variable for it.
+#[test]
+fn what_axioms_decide_is_not_chosen() {
+    for model in ["sc", "tso", "rdma-tso", "rdma-tso-rmw", "rdma-wait-rmw"] {
+        let clauses = |writes: usize| {
+            let rows: String = (1..=writes).map(|number| format!("  x := {number}\n")).collect();
+            let text =
+                format!("litmus t\nmodel {model}\n\n  x = 0\n  ---\n{rows}\n  x = {writes} ✓\n");
+            let (test, errors) = lang::litmus::load(&Source::new("t", text));
+            let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+            let loaded = crate::models::load_shipped(model).expect("shipped").expect("it loads");
+            let libraries = crate::library::shipped();
+            let question = Question::new(&test, &loaded.model, libraries, None).expect("it fits");
+            let found = question.allowed(&Options::default()).expect("it is encoded");
+            assert!(found.complete && found.outcomes.len() == 1, "{model}: {:?}", found.outcomes);
+            let session = question.session(&Options::default(), |_| true).expect("it is encoded");
+            session.encoding.cnf.clauses.len()
+        };
+        assert!(clauses(40) <= 8 * clauses(10), "{model}: {} and {}", clauses(10), clauses(40));
+    }
+}
+
+/// An event that does not happen orders no others, though the order extends a relation that has it between them.
+#[test]
+fn what_does_not_happen_orders_nothing() {
+    let text = "litmus t\nmodel own\n\n  x = 0, y = 0\n         |\n  ---\n  x := 1 | y := 1\n  a := y |\n  \
+        if a = 1 { b := FAA(x, 1) } |\n  x := 3 |\n\n  (a, x) = (0, 1) ✓\n";
+    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    let model = "calls Write Read FAA\nexists mo total on W * W & loc extends IW * (W \\ IW) & loc \
+        | (aCW * aCAS | aCAS * aCW) & po & loc\nacyclic rf as one\n";
+    let loaded = lang::cat::load(&Source::new("own.cat", model), &|_, _| None);
+    let model = loaded.expect("the model is right").model;
+    let libraries = crate::library::shipped();
+    let question = Question::new(&test, &model, libraries, None).expect("it fits");
+    let allowed = question.allowed(&Options::default()).expect("it is decided");
+    let index = |name: &str| test.observables.iter().position(|known| known.name == name);
+    let (a, x) = (index("a").expect("shown"), index("x").expect("shown"));
+    let of = |read: u64| -> BTreeSet<Value> {
+        let outcomes = allowed.outcomes.iter().filter(|outcome| outcome.0[a] == Value::Int(read));
+        outcomes.map(|outcome| outcome.0[x]).collect()
+    };
+    assert!(allowed.complete);
+    assert_eq!(of(0), BTreeSet::from([Value::Int(1), Value::Int(3)]));
+    assert_eq!(of(1), BTreeSet::from([Value::Int(3)]), "the one between happens");
+}
