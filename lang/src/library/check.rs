@@ -71,11 +71,34 @@ impl Checker<'_> {
                 let exprs = case.returns.iter().chain(&case.when).chain(&method.callers);
                 exprs.for_each(|expr| self.expression(expr, false));
                 self.items(&case.items);
+                if case.idle {
+                    self.idle(&case.items);
+                }
                 if case.items.is_empty() && self.library.base.is_none() {
                     let message = "expected an event, found none".to_owned();
                     let help = "a call without events would order nothing; write `{ aMF }`";
                     self.error("no-event", case.span, message, Some(help.to_owned()));
                 }
+            }
+        }
+    }
+
+    /// A call that loops may leave out must leave nothing behind.
+    fn idle(&mut self, items: &[Item]) {
+        for item in items {
+            match item {
+                Item::For { items, .. } => self.idle(items),
+                Item::Event(event) if event.writes.is_some() => {
+                    let message = "expected an event that does not write, found one that does";
+                    let help = "loops leave out rounds of a case that is `idle`, so it must change nothing";
+                    self.error(
+                        "idle-writes",
+                        event.span,
+                        message.to_owned(),
+                        Some(help.to_owned()),
+                    );
+                }
+                Item::Event(_) => {}
             }
         }
     }
