@@ -12,6 +12,7 @@ use lang::limits::Limits;
 use lang::outcome::Outcome;
 use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
 use model::machine::{self, Variant};
+use model::smt::Found as Answer;
 use model::smt::solver::SolverKind;
 use model::verdict::{self, Checked, Verdict};
 
@@ -162,20 +163,27 @@ pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
     match request.engine {
         Engine::Auto => auto(test, model, request),
         Engine::Smt => by_smt(test, model, request),
-        Engine::Explore => explore(test, model, request),
+        Engine::Explore => explore(test, model, request).map(|found| of_machine(found, model)),
         Engine::Both => both(by_smt(test, model, request), explore(test, model, request)),
     }
 }
 
-/// Asks the engine smt about verdicts alone: what it says of each, and how the program misuses libraries.
+/// What is known if only verdicts were asked about.
+#[derive(Clone, Debug, Default)]
+pub struct Verdicts {
+    /// What is said of each.
+    pub checked: Vec<Checked>,
+    /// How the program misuses libraries.
+    pub misuses: Vec<Diagnostic>,
+    /// It is known that no execution ends, so that every ✗ holds.
+    pub is_endless: bool,
+}
+
+/// Asks the engine smt about verdicts alone.
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn verdicts(
-    test: &Test,
-    model: &LoadedModel,
-    request: &Request,
-) -> Result<(Vec<Checked>, Vec<Diagnostic>), Refusal> {
+pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<Verdicts, Refusal> {
     let undefined = undefined_calls(test, model.model(), request.libraries());
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
@@ -192,18 +200,25 @@ pub fn verdicts(
         checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
     }
     let misuses = question.misuses(&options).map_err(Refusal::from_diagnostics)?;
-    Ok((checked, misuses))
+    // Something that is allowed is an execution that ends, and something unknown says enough.
+    let is_vacuous = |verdict| matches!(verdict, Verdict::Forbidden | Verdict::Always);
+    let is_endless = checked.iter().all(|checked| is_vacuous(checked.verdict))
+        && !checked.is_empty()
+        && ends_never(&question, &options).map_err(Refusal::from_diagnostics)?;
+    Ok(Verdicts { checked, misuses, is_endless })
+}
+
+fn ends_never(question: &Question<'_>, options: &Options) -> Result<bool, Vec<Diagnostic>> {
+    let mut session = question.session(options, |_| true)?;
+    let counted = session.counted();
+    Ok(matches!(session.find(&counted), Answer::Nothing))
 }
 
 /// A loop that waits or tries again may go round for ever, and yet through few states: then the machine knows all
 /// outcomes. It is asked only of the shipped models, which are known to agree with it.
 fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let found = by_smt(test, model, request)?;
-    let is_shipped = || {
-        let shipped = model::models::load_shipped(&model.name);
-        shipped.and_then(Result::ok).is_some_and(|shipped| shipped.model == *model)
-    };
-    if found.allowed.complete || !found.allowed.is_beyond_bound || !is_shipped() {
+    if found.allowed.complete || !found.allowed.is_beyond_bound || !is_shipped(model) {
         return Ok(found);
     }
     let max_states = request.max_states.or(Some(STATES_OF_AUTO));
@@ -211,6 +226,27 @@ fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal>
         Ok(explored) => both(Ok(found), Ok(explored)),
         Err(_) => Ok(found),
     }
+}
+
+/// Whether a model is one of the shipped ones, which are known to mean what their machines do.
+fn is_shipped(model: &Model) -> bool {
+    let shipped = model::models::load_shipped(&model.name);
+    shipped.and_then(Result::ok).is_some_and(|shipped| shipped.model == *model)
+}
+
+/// What a machine shows is what its model allows only as far as the two are known to mean the same: the text of
+/// one's own model may name a machine and say something else.
+fn of_machine(mut found: Found, model: &Model) -> Found {
+    if found.allowed.complete && !is_shipped(model) {
+        let machine = model.machine.as_deref().unwrap_or_default();
+        found.allowed.complete = false;
+        found.allowed.blocked.clear();
+        found.allowed.reason = Some(format!(
+            "these are all outcomes of the machine `{machine}`; whether `{}` means the same, --engine both asks",
+            model.name
+        ));
+    }
+    found
 }
 
 fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {

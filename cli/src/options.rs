@@ -173,7 +173,7 @@ pub fn show_problems(problems: &[Problem], terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Fine;
     for problem in problems {
         exit.raise(problem.exit());
-        if problem.diagnostic.is_error() || !terminal.look.quiet {
+        if problem.is_told(terminal.look.quiet) {
             let text = problem.render(terminal.look.error_color);
             terminal.err(&text);
         }

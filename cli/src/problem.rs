@@ -21,7 +21,15 @@ pub struct Problem {
     pub diagnostic: Diagnostic,
 }
 
+/// The code of the warning that no execution of a program ends, so that every ✗ holds.
+pub const NO_OUTCOME: &str = "no-outcome";
+
 impl Problem {
+    /// Whether it is told with `--quiet` too: errors, and warnings without which "ok" would mislead.
+    pub fn is_told(&self, quiet: bool) -> bool {
+        !quiet || self.diagnostic.is_error() || self.diagnostic.code == NO_OUTCOME
+    }
+
     /// A problem at a place of a text.
     pub fn at(source: &Arc<Source>, diagnostic: Diagnostic) -> Self {
         Self { file: source.name.clone(), source: Some(Arc::clone(source)), diagnostic }

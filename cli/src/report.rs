@@ -161,7 +161,7 @@ impl<'t> Report<'t> {
         match self.format {
             Format::Json if is_error => self.errors.push(problem.json()),
             Format::Json => self.warnings.push(problem.json()),
-            Format::Table if is_error || !self.look().quiet => {
+            Format::Table if problem.is_told(self.look().quiet) => {
                 let text = problem.render(self.look().error_color);
                 self.terminal.err(&text);
             }

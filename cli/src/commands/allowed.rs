@@ -12,15 +12,14 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use lang::Test;
-use lang::diagnostic::Diagnostic;
 use lang::source::Source;
 use model::allowed::{Allowed, Question};
 use model::explain::explain;
-use model::verdict::{self, Checked};
+use model::verdict;
 use serde_json::json;
 
 use crate::cache::{self, Cache};
-use crate::engine::{self, Engine, Found, Refusal, Request};
+use crate::engine::{self, Engine, Found, Refusal, Request, Verdicts};
 use crate::exit::Exit;
 use crate::groups::Groups;
 use crate::input::{self, Input, load_test_within};
@@ -217,7 +216,7 @@ enum Asked {
     /// Everything.
     Outcomes(Box<Found>),
     /// Verdicts, and misuses of libraries.
-    Verdicts((Vec<Checked>, Vec<Diagnostic>)),
+    Verdicts(Verdicts),
 }
 
 /// What came of a file.
@@ -278,13 +277,14 @@ fn ask_about(
             Ok(Asked::Outcomes(found)) => {
                 answer.add((&test, &written), &source, &model, request, *found);
             }
-            Ok(Asked::Verdicts((checked, _))) if checked.is_empty() => {
+            Ok(Asked::Verdicts(verdicts)) if verdicts.checked.is_empty() => {
                 answer.skips.push(skip("no verdict of the test speaks of the model".to_owned()));
                 continue;
             }
-            Ok(Asked::Verdicts((checked, misuses))) => {
-                answer.problems.extend(problems(&source, misuses));
-                answer.results.push(TestResult::of_verdicts(&test, &source, model.name(), checked));
+            Ok(Asked::Verdicts(verdicts)) => {
+                answer.problems.extend(problems(&source, verdicts.misuses.clone()));
+                let result = TestResult::of_verdicts(&test, &source, model.name(), verdicts);
+                answer.results.push(result);
             }
             Err(Refusal::Unsupported(reason)) => {
                 let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };

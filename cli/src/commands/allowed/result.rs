@@ -12,9 +12,9 @@ use model::smt::Statistics;
 use model::verdict::{Checked, Seen, Verdict};
 use serde_json::{Value as Json, json};
 
-use crate::engine::{Disagreement, Engine, Found};
+use crate::engine::{Disagreement, Engine, Found, Verdicts};
 use crate::input::Input;
-use crate::problem::Problem;
+use crate::problem::{NO_OUTCOME, Problem};
 use crate::report::Status;
 use crate::select::Kind;
 use crate::table::{self, assignments, cells, count, draw, pad};
@@ -52,6 +52,8 @@ pub struct TestResult {
     pub outcomes: Vec<Vec<Value>>,
     /// Only verdicts were asked for.
     is_partial: bool,
+    /// It is known that no execution ends.
+    is_endless: bool,
     complete: bool,
     reason: Option<String>,
     unsupported: Option<String>,
@@ -95,6 +97,7 @@ impl TestResult {
             shown: test.observables[..test.shown].to_vec(),
             outcomes: found.allowed.shown(test),
             is_partial: false,
+            is_endless: found.allowed.complete && found.allowed.outcomes.is_empty(),
             complete: found.allowed.complete,
             reason: found.allowed.reason,
             unsupported: found.unsupported,
@@ -112,11 +115,12 @@ impl TestResult {
     }
 
     /// Puts together what is known if only verdicts were asked for.
-    pub fn of_verdicts(test: &Test, source: &Source, model: &str, checked: Vec<Checked>) -> Self {
+    pub fn of_verdicts(test: &Test, source: &Source, model: &str, verdicts: Verdicts) -> Self {
+        let Verdicts { checked, is_endless, .. } = verdicts;
         let found = Found::default();
         let claims = Claims { all: checked.len(), here: checked.len() };
         let result = Self::new(test, source, model, Engine::Smt, found, (checked, claims));
-        Self { is_partial: true, ..result }
+        Self { is_partial: true, is_endless, ..result }
     }
 
     /// How it came out. Verdicts that are known to hold are good even if not all outcomes are known.
@@ -259,14 +263,13 @@ impl TestResult {
 
 /// A warning if the program cannot end under some of the models.
 pub fn no_outcome(results: &[TestResult], source: &Arc<Source>) -> Option<Problem> {
-    let none: Vec<&TestResult> =
-        results.iter().filter(|result| result.complete && result.outcomes.is_empty()).collect();
+    let none: Vec<&TestResult> = results.iter().filter(|result| result.is_endless).collect();
     let blocked = &none.first()?.blocked;
     let models: Vec<String> = none.iter().map(|result| format!("`{}`", result.model)).collect();
     let message =
         format!("the program has no outcome under {}: no execution ends", models.join(", "));
     let first = blocked.first().map_or(Span::default(), |(span, ..)| *span);
-    let mut warning = Diagnostic::warning("no-outcome", first, message);
+    let mut warning = Diagnostic::warning(NO_OUTCOME, first, message);
     if !blocked.is_empty() {
         warning = warning.label("waits forever");
     }
