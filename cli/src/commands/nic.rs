@@ -78,7 +78,7 @@ fn fault(name: &str) -> Result<String, String> {
         Some(_) => Ok(name.to_owned()),
         None => {
             let names: Vec<&str> = names.by_ref().collect();
-            let near = lang::diagnostic::nearest(name, names.into_iter());
+            let near = lang::diagnostic::nearest(name, names);
             let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             Err(format!("there is no such fault{hint} (--list-faults lists them)"))
         }
