@@ -8,6 +8,8 @@
 //! A read that the model calls undefined gives ⊤, any value at all. What is computed from ⊤ is ⊤, and a condition on it may
 //! come out either way.
 
+mod missing;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use compiler::skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
@@ -250,44 +252,6 @@ impl Values {
             if let Some((_, some)) = self.domain(value).values.first() {
                 cnf.implies(&[!happens], &[*some]);
             }
-        }
-    }
-
-    /// The values that an assignment needs and that no domain lists.
-    pub fn missing(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Extra {
-        let mut missing = Extra::new();
-        for (index, domain) in self.domains.iter().enumerate() {
-            if domain.other.is_none_or(|other| !is_true(other)) {
-                continue;
-            }
-            let id = ValueId(index);
-            let value = self.compute(skeleton, id, is_true);
-            if let Some(value) =
-                value.filter(|value| domain.values.iter().all(|(known, _)| known != value))
-            {
-                missing.entry(id).or_default().insert(value);
-            }
-        }
-        missing
-    }
-
-    /// The value of an expression in an assignment without circles, computed along rf; listed values are
-    /// taken as they are. `None` if it hangs on a read that does not happen.
-    fn compute(
-        &self,
-        skeleton: &Skeleton,
-        id: ValueId,
-        is_true: &dyn Fn(Lit) -> bool,
-    ) -> Option<u64> {
-        if let Some(value) = self.domain(id).number(is_true) {
-            return Some(value);
-        }
-        let operands = self.operands(skeleton, id, is_true);
-        let mut values = operands.iter().map(|(id, _)| self.compute(skeleton, *id, is_true));
-        match &skeleton.values[id.0] {
-            Value::Constant(value) => Some(*value),
-            Value::Read(_) | Value::Select(..) => values.next()?,
-            Value::Binary(op, ..) => Some(op.apply(values.next()??, values.next()??)),
         }
     }
 
