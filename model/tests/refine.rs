@@ -374,6 +374,24 @@ fn initial_values_are_looked_at() {
     }
 }
 
+/// Memory that all objects of a class have in common, though each should have its own.
+#[test]
+fn objects_are_told_apart() {
+    let mailbox = file("mailbox.lib");
+    let families = Bounds { plain: 0, ..Bounds::default() }.families(&mailbox);
+    let is_apart = |of: &Bounds| of.objects > families[0].objects;
+    let apart: Vec<Bounds> = families.iter().copied().filter(is_apart).collect();
+    let (found, held) = check(&mailbox, None, &apart);
+    assert!(found.is_none() && held > 0);
+    let text = &mailbox.source.text;
+    let (head, body) = text.split_once("implementation over").expect("an implementation");
+    let body = body.replace("Mailbox.slot", "slot").replace("m.slot", "slot");
+    let shared = Source::new("shared.lib", format!("{head}implementation over{body}"));
+    let shared = library::load(&shared).expect("it is a library");
+    let (found, _) = check(&mailbox, Some(&shared), &apart);
+    assert_eq!(found.expect("it is refuted").wrong, Wrong::Outcome);
+}
+
 /// A class of one's own whose objects have a writer.
 #[test]
 fn objects_of_ones_own_have_writers() {

@@ -63,13 +63,16 @@ const NEAR_GUARDED: usize = 3;
 /// An object's initial value shows where one call looks at it, perhaps after another.
 const INITIAL: usize = 2;
 
+/// One call changes an object, and another looks at another one, perhaps after a third.
+const APART: usize = 3;
+
 /// One access to read and one to write, in the sections of two threads: as many show that sections exclude each other.
 const GUARDED: usize = 4;
 
 impl Bounds {
     /// These bounds, and those families beyond them that tell more of a library of this kind: sections with more
     /// accesses, a thread alone with one more call, buffers of several sizes, 0 for every value, accesses through the
-    /// NIC to the own node, and initial values other than 0.
+    /// NIC to the own node, initial values other than 0, and an object more than methods take.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
         let is_base = library.base.is_some();
         // One access alone shows nothing.
@@ -104,6 +107,9 @@ impl Bounds {
         }
         if library.attributes().contains("initial") {
             all.push(Bounds { initial: true, plain: 0, size: at_most(INITIAL), ..main });
+        }
+        if self.objects == 0 && !library.classes.is_empty() {
+            all.push(Bounds { objects: objects + 1, plain: 0, size: at_most(APART), ..main });
         }
         all
     }
@@ -171,6 +177,11 @@ impl Bounds {
                         count(*size as u64, "statement")
                     )
                 }
+                () if *objects > families[0].objects => format!(
+                    "{} in {}",
+                    count(*objects as u64, "object"),
+                    count(*size as u64, "statement")
+                ),
                 () if *initial => {
                     format!("initial values other than 0 in {}", count(*size as u64, "statement"))
                 }
