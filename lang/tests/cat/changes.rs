@@ -67,8 +67,8 @@ fn changes_cells_axioms_and_calls() {
     assert_eq!(cell(model, "oppo", "nlW", "nF"), Cell::Where(0));
     assert_eq!(cell(model, "ippo", "nrW", "nrW"), Cell::Where(0));
     let axioms: Vec<_> = model.axioms.iter().map(|axiom| axiom.name.as_str()).collect();
-    assert_eq!(axioms, ["observed-before", "more"]);
-    assert_eq!(loaded.axiom_sources, [1, 0]);
+    assert_eq!(axioms, ["completions-in-order", "observed-before", "more"]);
+    assert_eq!(loaded.axiom_sources, [1, 1, 0]);
     assert_eq!(
         model.calls,
         ["Write", "Read", "CAS", "FAA", "Mfence", "Put", "Get", "Rfence", "Poll", "GFence"]
