@@ -1,7 +1,7 @@
 //! Lines below the program.
 
 use super::super::ast::{Atom, Claim, Constant, Observed, Place, ResultKind, Verdict, VerdictKind};
-use super::declarations::{list, word};
+use super::declarations::{word, words};
 use super::statements::{sign, tightness};
 
 /// How wide a set of outcomes may be before it takes several lines.
@@ -136,7 +136,7 @@ fn atom(atom: &Atom, least: u8) -> String {
 fn constant(value: &Constant) -> String {
     match value {
         Constant::Number(value) => word(*value),
-        Constant::Words(words) => format!("({})", list(words)),
+        Constant::Words(values) => format!("({})", words(values)),
         Constant::Truth(value) => value.to_string(),
         Constant::Bottom => "⊥".to_owned(),
         Constant::Undefined => "⊤".to_owned(),

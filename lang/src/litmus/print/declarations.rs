@@ -6,19 +6,21 @@ use crate::outcome::Value;
 /// A cell: locations first come as `x = 0, y = 0`; a class holds up to the next `;`.
 pub fn cell(declarations: &[Declaration]) -> String {
     let mut out = String::new();
-    let mut previous: Option<&str> = None;
+    let mut previous = None;
     for declaration in declarations {
         let class = class(&declaration.kind);
+        // `SVar x` is of no class that is known; it must not be read as one of those of `SVar x = 0`.
+        let group = Some((class, matches!(declaration.kind, DeclarationKind::Other { .. })));
         match previous {
-            Some(before) if before == class => out.push_str(", "),
+            Some(_) if previous == group => out.push_str(", "),
             Some(_) => out.push_str("; "),
             None => {}
         }
-        if previous != Some(class) && !class.is_empty() {
+        if previous != group && !class.is_empty() {
             out.push_str(class);
             out.push(' ');
         }
-        previous = Some(class);
+        previous = group;
         out.push_str(&one(declaration));
     }
     out
@@ -45,7 +47,7 @@ fn one(declaration: &Declaration) -> String {
         DeclarationKind::Mixed { size, initial } => {
             let values = match initial.as_slice() {
                 [one] => word(one.value),
-                several => format!("({})", list(several)),
+                several => format!("({})", words(several)),
             };
             format!("{name}[{}]{home} = {values}", size.value)
         }
@@ -75,7 +77,12 @@ pub fn word(value: u64) -> String {
     Value::Int(value).to_string()
 }
 
-/// `1, 2`
+/// `1, -2`: values.
+pub fn words(values: &[Number]) -> String {
+    values.iter().map(|value| word(value.value)).collect::<Vec<_>>().join(", ")
+}
+
+/// `1, 2`: numbers of nodes or threads.
 pub fn list(numbers: &[Number]) -> String {
-    numbers.iter().map(|number| word(number.value)).collect::<Vec<_>>().join(", ")
+    numbers.iter().map(|number| number.value.to_string()).collect::<Vec<_>>().join(", ")
 }
