@@ -12,9 +12,8 @@ use lang::limits::Limits;
 use lang::outcome::Outcome;
 use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
 use model::machine::{self, Variant};
-use model::smt::Found as Answer;
 use model::smt::solver::SolverKind;
-use model::verdict::{self, Checked, Verdict};
+use model::verdict::{self, Answered, Checked, Verdict};
 
 use crate::memory;
 use crate::models::LoadedModel;
@@ -171,12 +170,10 @@ pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
 /// What is known if only verdicts were asked about.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
-    /// What is said of each.
-    pub checked: Vec<Checked>,
+    /// What they came to.
+    pub answered: Answered,
     /// How the program misuses libraries.
     pub misuses: Vec<Diagnostic>,
-    /// It is known that no execution ends, so that every ✗ holds.
-    pub is_endless: bool,
 }
 
 /// Asks the engine smt about verdicts alone.
@@ -192,26 +189,16 @@ pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<V
     let libraries = request.libraries();
     let question = Question::within(&options.limits, test, model.model(), libraries, request.loops)
         .map_err(Refusal::from_diagnostics)?;
-    let checked = verdict::ask(&question, (model.name(), model.is_own), &options);
-    let mut checked = checked.map_err(Refusal::from_diagnostics)?;
+    let own = (model.name(), model.is_own);
+    let answered = verdict::ask(&question, own, &options);
+    let mut answered = answered.map_err(Refusal::from_diagnostics)?;
     let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
-    if request.engine == Engine::Auto && checked.iter().any(is_unknown) {
+    if request.engine == Engine::Auto && answered.checked.iter().any(is_unknown) {
         let found = auto(test, model.model(), request)?;
-        checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
+        answered = Answered::of(test, own, &found.allowed);
     }
     let misuses = question.misuses(&options).map_err(Refusal::from_diagnostics)?;
-    // Something that is allowed is an execution that ends, and something unknown says enough.
-    let is_vacuous = |verdict| matches!(verdict, Verdict::Forbidden | Verdict::Always);
-    let is_endless = checked.iter().all(|checked| is_vacuous(checked.verdict))
-        && !checked.is_empty()
-        && ends_never(&question, &options).map_err(Refusal::from_diagnostics)?;
-    Ok(Verdicts { checked, misuses, is_endless })
-}
-
-fn ends_never(question: &Question<'_>, options: &Options) -> Result<bool, Vec<Diagnostic>> {
-    let mut session = question.session(options, |_| true)?;
-    let counted = session.counted();
-    Ok(matches!(session.find(&counted), Answer::Nothing))
+    Ok(Verdicts { answered, misuses })
 }
 
 /// A loop that waits or tries again may go round for ever, and yet through few states: then the machine knows all

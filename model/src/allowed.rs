@@ -53,6 +53,11 @@ pub struct Allowed {
 }
 
 impl Allowed {
+    /// Whether it is known that no execution ends, so that nothing is allowed.
+    pub fn is_endless(&self) -> bool {
+        self.complete && self.outcomes.is_empty()
+    }
+
     /// The outcomes over what the test shows: sorted, without repetition.
     pub fn shown(&self, test: &Test) -> Vec<Vec<Value>> {
         let mut shown: Vec<Vec<Value>> =

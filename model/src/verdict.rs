@@ -112,6 +112,23 @@ pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<C
     claims.map(|expectation| check_one(expectation, allowed)).collect()
 }
 
+/// What the verdicts of a test came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// What is said of each.
+    pub checked: Vec<Checked>,
+    /// Whether it is known that no execution ends, so that every ✗ holds.
+    pub is_endless: bool,
+}
+
+impl Answered {
+    /// The answers that outcomes give.
+    pub fn of(test: &Test, (model, is_own): (&str, bool), allowed: &Allowed) -> Self {
+        let checked = check(test, model, is_own, allowed);
+        Self { checked, is_endless: allowed.is_endless() }
+    }
+}
+
 /// Checks the claims of a test that speak of a model, one question to the solver after the other, without all
 /// outcomes. A claim that lists outcomes, and a question, need all of them: then they are found as ever.
 ///
@@ -121,7 +138,7 @@ pub fn ask(
     question: &Question<'_>,
     (model, is_own): (&str, bool),
     options: &Options,
-) -> Result<Vec<Checked>, Vec<Diagnostic>> {
+) -> Result<Answered, Vec<Diagnostic>> {
     let test: &Test = &question.test;
     let claims = || test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
     let needs_all = |expectation: &Expectation| {
@@ -161,15 +178,22 @@ pub fn ask(
         let condition = expectation.text.clone();
         checked.push(Checked { condition, expected, verdict, seen: None });
     }
-    Ok(checked)
+    // Something that is allowed is an execution that ends, and without a proof about loops nothing is forbidden.
+    let is_vacuous =
+        |checked: &Checked| matches!(checked.verdict, Verdict::Forbidden | Verdict::Always);
+    let is_endless = !checked.is_empty() && checked.iter().all(is_vacuous) && {
+        let counted = session.counted();
+        matches!(session.find(&counted), Found::Nothing)
+    };
+    Ok(Answered { checked, is_endless })
 }
 
 fn by_outcomes(
     question: &Question<'_>,
     (model, is_own): (&str, bool),
     options: &Options,
-) -> Result<Vec<Checked>, Vec<Diagnostic>> {
-    Ok(check(&question.test, model, is_own, &question.allowed(options)?))
+) -> Result<Answered, Vec<Diagnostic>> {
+    Ok(Answered::of(&question.test, (model, is_own), &question.allowed(options)?))
 }
 
 /// What a claim is about, for people who ask why: the outcomes, and whether it expects them to be allowed. Of a claim that

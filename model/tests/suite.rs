@@ -154,7 +154,7 @@ fn asked_alone(
     let question = Question::new(&every, model, libraries, None).map_err(failed)?;
     let own = (model.name.as_str(), false);
     let asked = verdict::ask(&question, own, &Options::default()).map_err(failed)?;
-    let known = verdict::check(&every, own.0, own.1, allowed);
+    let known = verdict::Answered::of(&every, own, allowed);
     if asked == known { Ok(()) } else { Err(format!("{asked:?} is not {known:?}").into()) }
 }
 

@@ -277,14 +277,19 @@ fn ask_about(
             Ok(Asked::Outcomes(found)) => {
                 answer.add((&test, &written), &source, &model, request, *found);
             }
-            Ok(Asked::Verdicts(verdicts)) if verdicts.checked.is_empty() => {
+            Ok(Asked::Verdicts(verdicts)) if verdicts.answered.checked.is_empty() => {
                 answer.skips.push(skip("no verdict of the test speaks of the model".to_owned()));
                 continue;
             }
             Ok(Asked::Verdicts(verdicts)) => {
-                answer.problems.extend(problems(&source, verdicts.misuses.clone()));
-                let result = TestResult::of_verdicts(&test, &source, model.name(), verdicts);
-                answer.results.push(result);
+                let Verdicts { answered, misuses } = verdicts;
+                answer.problems.extend(problems(&source, misuses));
+                answer.results.push(TestResult::of_verdicts(
+                    &test,
+                    &source,
+                    model.name(),
+                    answered,
+                ));
             }
             Err(Refusal::Unsupported(reason)) => {
                 let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };

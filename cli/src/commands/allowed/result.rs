@@ -9,10 +9,10 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::{Observable, Outcome, Value};
 use lang::source::{Source, Span};
 use model::smt::Statistics;
-use model::verdict::{Checked, Seen, Verdict};
+use model::verdict::{Answered, Checked, Seen, Verdict};
 use serde_json::{Value as Json, json};
 
-use crate::engine::{Disagreement, Engine, Found, Verdicts};
+use crate::engine::{Disagreement, Engine, Found};
 use crate::input::Input;
 use crate::problem::{NO_OUTCOME, Problem};
 use crate::report::Status;
@@ -97,7 +97,7 @@ impl TestResult {
             shown: test.observables[..test.shown].to_vec(),
             outcomes: found.allowed.shown(test),
             is_partial: false,
-            is_endless: found.allowed.complete && found.allowed.outcomes.is_empty(),
+            is_endless: found.allowed.is_endless(),
             complete: found.allowed.complete,
             reason: found.allowed.reason,
             unsupported: found.unsupported,
@@ -115,8 +115,8 @@ impl TestResult {
     }
 
     /// Puts together what is known if only verdicts were asked for.
-    pub fn of_verdicts(test: &Test, source: &Source, model: &str, verdicts: Verdicts) -> Self {
-        let Verdicts { checked, is_endless, .. } = verdicts;
+    pub fn of_verdicts(test: &Test, source: &Source, model: &str, answered: Answered) -> Self {
+        let Answered { checked, is_endless } = answered;
         let found = Found::default();
         let claims = Claims { all: checked.len(), here: checked.len() };
         let result = Self::new(test, source, model, Engine::Smt, found, (checked, claims));

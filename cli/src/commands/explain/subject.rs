@@ -93,7 +93,7 @@ pub fn of_verdicts(
             continue;
         }
         let question = Question::new(test, model.model(), request.libraries(), request.loops)?;
-        let checked = verdict::ask(&question, own, &request.options())?;
+        let checked = verdict::ask(&question, own, &request.options())?.checked;
         let is_first = first.is_empty();
         for (claim, checked) in claims.into_iter().zip(checked) {
             let found = || subjects(claim, &checked, (test, source), model);
