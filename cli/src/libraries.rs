@@ -16,9 +16,12 @@ use model::library::{SHIPPED, load, shipped};
 use model::refine;
 
 use crate::engine::Request;
+use crate::exit::Exit;
 use crate::input;
 use crate::models::Models;
+use crate::options::show_problems;
 use crate::problem::{Problem, problems};
+use crate::terminal::Terminal;
 
 /// Which libraries.
 #[derive(Args)]
@@ -67,6 +70,17 @@ impl LibraryOption {
         }
         // Loaded once, and used until the process ends.
         if wrong.is_empty() { Ok(Box::leak(Box::new(all))) } else { Err(wrong) }
+    }
+
+    /// The same for a command that prints what is wrong as it finds it.
+    ///
+    /// # Errors
+    /// How the command ends if a file is wrong; it has been said why.
+    pub fn choose(&self, terminal: &mut Terminal) -> Result<&'static Libraries, Exit> {
+        self.load().map_err(|wrong| {
+            show_problems(&wrong, terminal);
+            Exit::BadInput
+        })
     }
 }
 

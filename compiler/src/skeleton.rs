@@ -337,6 +337,21 @@ impl Skeleton {
         &self.events[id.0]
     }
 
+    /// The operations that a poll may answer for, by their indices: earlier ones of its thread towards its node. `None` for
+    /// what is not a poll of a node.
+    pub fn polled_by(&self, poll: EventId) -> Option<impl Iterator<Item = usize>> {
+        let event = self.event(poll);
+        let (Stamp::Wait, Some(thread), Some(node)) = (event.stamp, event.thread, event.node)
+        else {
+            return None;
+        };
+        let operations = self.operations.iter().enumerate();
+        let earlier = operations.filter(move |(_, operation)| {
+            (operation.thread, operation.node) == (thread, node) && operation.completion < poll
+        });
+        Some(earlier.map(|(index, _)| index))
+    }
+
     /// The values that a condition is made of.
     pub fn values_behind(&self, guard: Guard) -> Vec<ValueId> {
         let (mut values, mut open, mut seen) = (Vec::new(), vec![guard.condition], vec![]);

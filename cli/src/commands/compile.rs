@@ -107,12 +107,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(models) => models,
         Err(exit) => return exit,
     };
-    let libraries = match arguments.libraries.load() {
+    let libraries = match arguments.libraries.choose(terminal) {
         Ok(libraries) => libraries,
-        Err(wrong) => {
-            show_problems(&wrong, terminal);
-            return Exit::BadInput;
-        }
+        Err(exit) => return exit,
     };
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);

@@ -81,12 +81,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let (loaded, diagnostics) = load_test_within(&input, &arguments.solver.request().limits());
     let wrong = show_problems(&diagnostics, terminal);
     let Some((mut test, source)) = loaded else { return wrong };
-    let libraries = match arguments.libraries.load() {
+    let libraries = match arguments.libraries.choose(terminal) {
         Ok(libraries) => libraries,
-        Err(wrong) => {
-            show_problems(&wrong, terminal);
-            return Exit::BadInput;
-        }
+        Err(exit) => return exit,
     };
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let asked = match arguments.outcome.as_deref().map(|text| ask(text, &mut test)).transpose() {

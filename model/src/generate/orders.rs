@@ -137,15 +137,9 @@ fn happens(event: &Event, body: &[Step]) -> bool {
 fn polls_from(skeleton: &Skeleton) -> Option<Vec<Relation>> {
     let mut ways = vec![Relation::empty(skeleton.events.len())];
     for poll in skeleton.event_ids() {
-        let event = skeleton.event(poll);
-        if event.stamp != Stamp::Wait || event.node.is_none() {
-            continue;
-        }
-        let earlier = skeleton
-            .operations
-            .iter()
-            .filter(|operation| Some(operation.node) == event.node && operation.completion < poll);
-        let completions: Vec<usize> = earlier.map(|operation| operation.completion.0).collect();
+        let Some(earlier) = skeleton.polled_by(poll) else { continue };
+        let completion = |index: usize| skeleton.operations[index].completion.0;
+        let completions: Vec<usize> = earlier.map(completion).collect();
         let longer = |known: Relation| {
             let free = completions.iter().filter(|from| known.successors(**from).next().is_none());
             let with = |from: &usize| {

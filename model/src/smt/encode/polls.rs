@@ -1,6 +1,5 @@
 //! Which operation each poll answers for.
 
-use compiler::skeleton::Stamp;
 use rustc_hash::FxHashMap;
 
 use super::super::cnf::Lit;
@@ -13,19 +12,12 @@ impl Encoder<'_> {
         let mut polls_from = FxHashMap::default();
         let mut of_operation: Vec<Vec<Lit>> = vec![Vec::new(); self.skeleton.operations.len()];
         for poll in self.skeleton.event_ids() {
-            let event = self.skeleton.event(poll);
-            let (Stamp::Wait, Some(thread), Some(node)) = (event.stamp, event.thread, event.node)
-            else {
-                continue;
-            };
-            let happens = self.values.guard(event.guard);
+            // pf is within po [RMW, Definition 18]: no later operation answers.
+            let Some(earlier) = self.skeleton.polled_by(poll) else { continue };
+            let happens = self.values.guard(self.skeleton.event(poll).guard);
             let mut answers = Vec::new();
-            for (index, operation) in self.skeleton.operations.iter().enumerate() {
-                // pf is within po [RMW, Definition 18]: no later operation answers.
-                let is_earlier = operation.completion < poll;
-                if !is_earlier || (operation.thread, operation.node) != (thread, node) {
-                    continue;
-                }
+            for index in earlier {
+                let operation = &self.skeleton.operations[index];
                 let literal = self.cnf.variable();
                 let completes = self.values.guard(operation.guard);
                 self.cnf.implies(&[literal], &[completes]);
