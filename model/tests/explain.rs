@@ -4,10 +4,11 @@
 //! `LITMUS_EXPLAIN=N` sets how many outcomes of a test are explained, `LITMUS_RANDOM` and `LITMUS_SEED` the programs.
 
 mod conditions;
+mod files;
 mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use compiler::skeleton::EventId;
 use lang::Test;
@@ -42,9 +43,7 @@ struct Counts {
 #[test]
 fn suite_is_explained() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
-    let mut files = Vec::new();
-    collect(&suite, &mut files);
-    files.sort();
+    let files = files::below(&suite);
     let models = models();
     let mut counts = Counts::default();
     for file in files {
@@ -110,17 +109,6 @@ fn every_model(program: &Program, models: &[Model], counts: &mut Counts) -> Resu
         every_outcome(&test, model, counts).map_err(|error| format!("{}: {error}", model.name))?;
     }
     Ok(())
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "litmus") {
-            found.push(path);
-        }
-    }
 }
 
 /// Explains what has a candidate execution and no consistent one.

@@ -1,8 +1,10 @@
 //! Every test of the suite that `litmus compile --target herd` writes, read again: under `tso` it has the outcomes of the
 //! original, and its question is answered as the test claims. One named test per file of the suite: the others must be refused.
 
+mod files;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -26,9 +28,7 @@ const WITHOUT: &[(&str, &str)] = &[
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
-    let mut files = Vec::new();
-    litmus_files(&suite, &mut files);
-    files.sort();
+    let files = files::below(&suite);
     assert!(!files.is_empty(), "no litmus files below {}", suite.display());
     let mut names = BTreeSet::new();
     let mut trials = Vec::new();
@@ -41,17 +41,6 @@ fn main() -> ExitCode {
         assert!(names.contains(*name), "no test {name}, which has no form");
     }
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-fn litmus_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            litmus_files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "litmus") {
-            found.push(path);
-        }
-    }
 }
 
 fn run(name: &str, file: &Path) -> Result<(), Failed> {

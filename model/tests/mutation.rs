@@ -3,7 +3,9 @@
 //! the rest of the model implies it, is listed with the reason in `litmus-suite/implied.md`; an entry there
 //! that some test does notice is stale, and fails.
 
-use std::path::{Path, PathBuf};
+mod files;
+
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -45,9 +47,7 @@ fn main() -> ExitCode {
 
 /// Every litmus file of the suite, checked.
 fn load_suite(folder: &Path) -> Vec<Test> {
-    let mut paths = Vec::new();
-    collect(folder, &mut paths);
-    paths.sort();
+    let paths = files::below(folder);
     let tests = paths.iter().map(|path| {
         let text = std::fs::read_to_string(path).expect("the suite is readable");
         let source = lang::source::Source::new(path.display().to_string(), text);
@@ -55,15 +55,4 @@ fn load_suite(folder: &Path) -> Vec<Test> {
         lang::litmus::load(&source).0
     });
     tests.flatten().collect()
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "litmus") {
-            found.push(path);
-        }
-    }
 }

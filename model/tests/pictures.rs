@@ -1,9 +1,10 @@
 //! Pictures of the whole suite can be read: names stand on nothing, arrows cross no event, and what is not kept in order is there.
 
 mod drawn;
+mod files;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use compiler::library::{Depth, inline};
@@ -26,9 +27,7 @@ const LARGE: usize = 66;
 #[test]
 fn pictures_of_the_suite_fit() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
-    let mut files = Vec::new();
-    collect(&suite, &mut files);
-    files.sort();
+    let files = files::below(&suite);
     let (mut drawn, mut wrong) = (0, Vec::new());
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the suite is readable");
@@ -103,17 +102,6 @@ fn one(explanation: &Explanation<'_>, source: &Source) -> Result<(), String> {
             }
         }
         _ => Ok(()),
-    }
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "litmus") {
-            found.push(path);
-        }
     }
 }
 

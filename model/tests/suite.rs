@@ -3,7 +3,9 @@
 //! The expected verdicts stand in the files. Beside them, each run checks that the witnesses pass the plain
 //! evaluator, and that no condition is forbidden only because no execution could ever give its values.
 
-use std::path::{Path, PathBuf};
+mod files;
+
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +31,9 @@ fn main() -> ExitCode {
     let mut files = Vec::new();
     // The suite, and the papers' figures as they are printed.
     for folder in ["litmus-suite", "lang/test_data/printed"].map(|folder| root.join(folder)) {
-        let before = files.len();
-        litmus_files(&folder, &mut files);
-        assert!(files.len() > before, "no litmus files below {}", folder.display());
+        let below = files::below(&folder);
+        assert!(!below.is_empty(), "no litmus files below {}", folder.display());
+        files.extend(below);
     }
     files.sort();
     let mut trials = Vec::new();
@@ -71,17 +73,6 @@ fn is_atomic(body: &[Stmt]) -> bool {
         StmtKind::Loop(body) => is_atomic(body),
         _ => true,
     })
-}
-
-fn litmus_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            litmus_files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "litmus") {
-            found.push(path);
-        }
-    }
 }
 
 #[derive(Clone, Copy)]

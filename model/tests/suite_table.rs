@@ -1,7 +1,9 @@
 //! The table of tests in `litmus-suite/README.md` is what the files say. `UPDATE_EXPECT=1` writes it.
 
+mod files;
+
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lang::Test;
 use lang::source::Source;
@@ -30,9 +32,7 @@ fn table_lists_the_suite() {
 
 /// One table, in the order of folders and names.
 fn table(suite: &Path) -> String {
-    let mut files = Vec::new();
-    collect(suite, &mut files);
-    files.sort();
+    let files = files::below(suite);
     let mut table = "| test | shows | models | verdicts |\n|---|---|---|---|\n".to_owned();
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the suite is readable");
@@ -48,17 +48,6 @@ fn table(suite: &Path) -> String {
             .expect("strings grow");
     }
     table
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "litmus") {
-            found.push(path);
-        }
-    }
 }
 
 /// The verdicts as they stand in the file, those that hold for one model with its name.
