@@ -23,6 +23,7 @@ const SMALL: Bounds = Bounds {
     guarded: false,
     near: 0,
     initial: false,
+    ahead: false,
 };
 
 fn shipped(name: &str) -> Library {
@@ -389,6 +390,29 @@ fn objects_are_told_apart() {
     let shared = Source::new("shared.lib", format!("{head}implementation over{body}"));
     let shared = library::load(&shared).expect("it is a library");
     let (found, _) = check(&mailbox, Some(&shared), &apart);
+    assert_eq!(found.expect("it is refuted").wrong, Wrong::Outcome);
+}
+
+/// Threads that take part are not always the first ones.
+#[test]
+fn other_threads_than_the_first_take_part() {
+    for name in ["bal", "rbl"] {
+        let library = shipped(name);
+        let families = Bounds { plain: 0, ..Bounds::default() }.families(&library);
+        let ahead: Vec<Bounds> = families.into_iter().filter(|of| of.ahead).collect();
+        assert_eq!(ahead.len(), 1, "{name}");
+        let (found, held) = check(&library, None, &ahead);
+        assert!(found.is_none() && held > 0, "{name}");
+    }
+    let mailbox = file("mailbox.lib");
+    let families = Bounds { plain: 0, ..Bounds::default() }.families(&mailbox);
+    let ahead: Vec<Bounds> = families.iter().copied().filter(|of| of.ahead).collect();
+    let (from, to) = (
+        "{ v := m.slot@here; return v }",
+        "{ v := 7; for t in m.threads { if t = 1 { v := m.slot@here } } return v }",
+    );
+    let first = changed_text("mailbox", &mailbox.source.text, from, to);
+    let (found, _) = check(&mailbox, Some(&first), &ahead);
     assert_eq!(found.expect("it is refuted").wrong, Wrong::Outcome);
 }
 

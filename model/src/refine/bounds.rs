@@ -34,6 +34,8 @@ pub struct Bounds {
     pub near: usize,
     /// Objects have initial values other than 0.
     pub initial: bool,
+    /// A thread that does nothing comes first, and takes part in no object.
+    pub ahead: bool,
 }
 
 impl Default for Bounds {
@@ -52,6 +54,7 @@ impl Default for Bounds {
             guarded: false,
             near: NEAR,
             initial: false,
+            ahead: false,
         }
     }
 }
@@ -63,7 +66,7 @@ const NEAR_GUARDED: usize = 3;
 /// An object's initial value shows where one call looks at it, perhaps after another.
 const INITIAL: usize = 2;
 
-/// One call changes an object, and another looks at another one, perhaps after a third.
+/// One call changes an object, and another looks at it, or at another one, perhaps after a third.
 const APART: usize = 3;
 
 /// One access to read and one to write, in the sections of two threads: as many show that sections exclude each other.
@@ -72,7 +75,8 @@ const GUARDED: usize = 4;
 impl Bounds {
     /// These bounds, and those families beyond them that tell more of a library of this kind: sections with more
     /// accesses, a thread alone with one more call, buffers of several sizes, 0 for every value, accesses through the
-    /// NIC to the own node, initial values other than 0, and an object more than methods take.
+    /// NIC to the own node, initial values other than 0, participants that are not the first threads, and an object more
+    /// than methods take.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
         let is_base = library.base.is_some();
         // One access alone shows nothing.
@@ -107,6 +111,9 @@ impl Bounds {
         }
         if library.attributes().contains("initial") {
             all.push(Bounds { initial: true, plain: 0, size: at_most(INITIAL), ..main });
+        }
+        if library.attributes().contains("threads") {
+            all.push(Bounds { ahead: true, plain: 0, size: at_most(APART), ..main });
         }
         if self.objects == 0 && !library.classes.is_empty() {
             all.push(Bounds { objects: objects + 1, plain: 0, size: at_most(APART), ..main });
@@ -143,6 +150,7 @@ impl Bounds {
                 zero,
                 near,
                 initial,
+                ahead,
                 ..
             } = bounds;
             let values = match bounds.values {
@@ -180,6 +188,10 @@ impl Bounds {
                 () if *objects > families[0].objects => format!(
                     "{} in {}",
                     count(*objects as u64, "object"),
+                    count(*size as u64, "statement")
+                ),
+                () if *ahead => format!(
+                    "a first thread that takes no part in {}",
                     count(*size as u64, "statement")
                 ),
                 () if *initial => {

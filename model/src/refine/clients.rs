@@ -37,6 +37,8 @@ pub struct Client {
     pub objects: Vec<ObjectText>,
     /// The nodes of plain locations.
     pub homes: Vec<u32>,
+    /// Whether the first thread does nothing and takes part in no object.
+    pub ahead: bool,
 }
 
 impl Client {
@@ -238,11 +240,18 @@ impl Frame<'_> {
                 if self.bounds.values == OWN {
                     own_values(&mut threads, |method| self.compares(method));
                 }
+                let mut objects = self.objects.to_vec();
+                if self.bounds.ahead {
+                    threads.insert(0, (self.nodes[0], Vec::new()));
+                    let writers = objects.iter_mut().filter_map(|object| object.writer.as_mut());
+                    writers.for_each(|writer| *writer += 1);
+                }
                 found.push(Client {
                     nodes: self.bounds.nodes,
                     threads,
-                    objects: self.objects.to_vec(),
+                    objects,
                     homes: self.homes.to_vec(),
+                    ahead: self.bounds.ahead,
                 });
             }
             return Ok(());

@@ -27,7 +27,7 @@ pub fn part(
 
 /// The threads that a client's text has: not those that do nothing, unless an object names threads by their numbers.
 pub fn kept(client: &Client) -> Vec<usize> {
-    let named = client.objects.iter().any(|object| object.writer.is_some());
+    let named = client.ahead || client.objects.iter().any(|object| object.writer.is_some());
     let is_kept = |thread: &usize| named || !client.threads[*thread].1.is_empty();
     (0..client.threads.len()).filter(is_kept).collect()
 }
@@ -91,6 +91,7 @@ fn declaration(client: &Client, index: usize) -> String {
     let name = OBJECTS[index.min(3)];
     let home = object.home.map(|home| format!("@{home}")).unwrap_or_default();
     let initial = object.initial;
+    let taking_part = taking_part(client);
     match object.class.as_str() {
         "SVar" => format!("SVar {name} = {initial}"),
         "SC" => format!("SC {name}{home} = {initial}"),
@@ -100,20 +101,31 @@ fn declaration(client: &Client, index: usize) -> String {
             let (writer, size) = (object.writer.unwrap_or(0), object.size.unwrap_or(1));
             format!("Ring {name}{} size {size}", participants(client, writer))
         }
-        "Barrier" => format!("Barrier {name}"),
+        "Barrier" => format!("Barrier {name}{taking_part}"),
         class => {
             let size = object.size.map(|size| format!(" size {size}")).unwrap_or_default();
             let threads = object.writer.map(|writer| participants(client, writer));
-            let threads = threads.unwrap_or_default();
+            let threads = threads.unwrap_or(taking_part);
             let initial = if initial > 0 { format!(" = {initial}") } else { String::new() };
             format!("{class} {name}{home}{threads}{size}{initial}")
         }
     }
 }
 
+/// The threads of objects without a writer, where they are not those that call.
+fn taking_part(client: &Client) -> String {
+    if !client.ahead {
+        return String::new();
+    }
+    let threads: Vec<String> =
+        (2..=client.threads.len()).map(|thread| thread.to_string()).collect();
+    format!(" {{{}}}", threads.join(", "))
+}
+
 /// The writer, and all others as readers.
 fn participants(client: &Client, writer: usize) -> String {
-    let others = (0..client.threads.len()).filter(|thread| *thread != writer);
+    let first = usize::from(client.ahead);
+    let others = (first..client.threads.len()).filter(|thread| *thread != writer);
     let readers: Vec<String> = others.map(|thread| (thread + 1).to_string()).collect();
     format!(" {} -> {{{}}}", writer + 1, readers.join(", "))
 }

@@ -38,7 +38,7 @@ impl Frame<'_> {
     /// The client in words, with threads in that order and everything numbered as it comes.
     fn code(&self, threads: &[&[Op]], order: &[usize]) -> Vec<u64> {
         let mut names = Names::default();
-        let mut code = Vec::new();
+        let mut code = vec![u64::from(self.bounds.ahead)];
         // Threads that do nothing are not there, unless an object names them.
         let named = self.objects.iter().any(|object| object.writer.is_some());
         for thread in order.iter().filter(|thread| named || !threads[**thread].is_empty()) {
