@@ -2,6 +2,7 @@
 //!
 //! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A failure
 //! prints its seed and the smallest program found that still fails, ready to be pasted into a file.
+//! `LITMUS_EXPLORED_FOR=MS` bounds each exploration: most that take long have no end, and tell nothing.
 
 mod programs;
 
@@ -26,8 +27,8 @@ const Z3_ONE_IN: u64 = 16;
 /// Where exploration stops; random loops may fill queues, or count, for ever.
 const STATES: u64 = 50_000;
 const STATES_OF_LOOPS: u64 = 3_000;
-/// A loop that goes round for ever without a choice takes long to fill the states.
-const EXPLORED_FOR: Duration = Duration::from_millis(500);
+/// Milliseconds: a loop that goes round for ever without a choice takes long to fill the states.
+const EXPLORED_FOR: u64 = 500;
 /// A hang becomes an incomplete result, and is counted.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
@@ -158,7 +159,7 @@ fn solve(
 fn explore(test: &Test, variant: Variant, counts: &mut Counts) -> Result<Answer, String> {
     let limits = machine::Limits {
         states: counts.states,
-        until: Limits::of_time(EXPLORED_FOR),
+        until: Limits::of_time(Duration::from_millis(number("LITMUS_EXPLORED_FOR", EXPLORED_FOR))),
         ..machine::Limits::default()
     };
     let found = machine::explore(test, variant, limits).map_err(|error| format!("{error:?}"))?;
