@@ -15,6 +15,7 @@ use executor::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
 use model::allowed::Allowed;
+use model::machine::{Ending, Places};
 use model::smt::Statistics;
 use serde_json::{Value as Json, json};
 
@@ -129,11 +130,18 @@ fn answer(found: &Found) -> Json {
     let outcome =
         |outcome: &Outcome| outcome.0.iter().map(|value| value_to_json(*value)).collect::<Json>();
     let Statistics { solves, lemmas } = found.allowed.statistics;
+    let place = |span: &Option<Span>| span.map_or(Json::Null, |span| json!([span.start, span.end]));
+    let way = |places: &Places| places.iter().map(place).collect::<Json>();
     json!({
         "outcomes": found.allowed.outcomes.iter().map(outcome).collect::<Json>(),
         "blocked": found.allowed.blocked.iter().map(|span| json!([span.start, span.end])).collect::<Json>(),
         "statistics": [solves, lemmas],
         "explored": found.explored,
+        "ending": match &found.ending {
+            Ending::Unknown => Json::Null,
+            Ending::Always => json!("always"),
+            Ending::NotAlways(ways) => ways.iter().map(way).collect(),
+        },
     })
 }
 
@@ -151,6 +159,13 @@ fn found(json: &Json) -> Option<Found> {
         Some(Span { start: usize::try_from(start).ok()?, end: usize::try_from(end).ok()? })
     };
     let blocked: Option<Vec<Span>> = json["blocked"].as_array()?.iter().map(span).collect();
+    let place = |json: &Json| if json.is_null() { Some(None) } else { span(json).map(Some) };
+    let way = |json: &Json| json.as_array()?.iter().map(place).collect::<Option<Places>>();
+    let ending = match &json["ending"] {
+        Json::Array(ways) => Ending::NotAlways(ways.iter().map(way).collect::<Option<_>>()?),
+        Json::String(_) => Ending::Always,
+        _ => Ending::Unknown,
+    };
     let (solves, lemmas) = pair(&json["statistics"])?;
     let allowed = Allowed {
         outcomes: outcomes?,
@@ -159,5 +174,5 @@ fn found(json: &Json) -> Option<Found> {
         statistics: Statistics { solves, lemmas },
         ..Allowed::default()
     };
-    Some(Found { allowed, explored: pair(&json["explored"]), ..Found::default() })
+    Some(Found { allowed, explored: pair(&json["explored"]), ending, ..Found::default() })
 }

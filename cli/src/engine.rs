@@ -1,6 +1,7 @@
 //! Questions to the engines: which outcomes does a test have under a model.
 
 use std::collections::BTreeSet;
+use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -11,7 +12,8 @@ use lang::diagnostic::Diagnostic;
 use lang::limits::Limits;
 use lang::outcome::Outcome;
 use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
-use model::machine::{self, Variant};
+use model::machine::{self, Ending, Variant};
+use model::models;
 use model::smt::solver::SolverKind;
 use model::verdict::{self, Answered, Checked, Verdict};
 
@@ -34,6 +36,8 @@ pub enum Engine {
 
 /// How many states the engine auto explores at most, if not told otherwise: a few seconds.
 const STATES_OF_AUTO: u64 = 1_000_000;
+/// How many states it explores at most to know whether all executions end, where the outcomes are known: some 10 ms.
+const STATES_OF_ENDING: u64 = 20_000;
 
 impl Engine {
     /// The engine that an answer is from.
@@ -118,6 +122,8 @@ pub struct Found {
     pub disagreement: Option<Disagreement>,
     /// Why an engine that was asked could not answer.
     pub unsupported: Option<String>,
+    /// Whether all executions end, if the machine was asked and means what the model does.
+    pub ending: Ending,
 }
 
 /// Outcomes that one engine has and the other excludes.
@@ -205,7 +211,11 @@ pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<V
 /// outcomes. It is asked only of the shipped models, which are known to agree with it.
 fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let found = by_smt(test, model, request)?;
-    if found.allowed.complete || !found.allowed.is_beyond_bound || !is_shipped(model) {
+    if found.allowed.complete && is_shipped(model) {
+        let ending = ending(test, model, request);
+        return Ok(Found { ending, ..found });
+    }
+    if !found.allowed.is_beyond_bound || !is_shipped(model) {
         return Ok(found);
     }
     let max_states = request.max_states.or(Some(STATES_OF_AUTO));
@@ -215,10 +225,25 @@ fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal>
     }
 }
 
+/// Whether all executions of a test end, if that is soon known: of executions that do not, the axioms say nothing.
+fn ending(test: &Test, model: &Model, request: &Request) -> Ending {
+    if !machine::may_wait(&test.program) {
+        return Ending::Always;
+    }
+    let max_states = request.max_states.unwrap_or(STATES_OF_ENDING).min(STATES_OF_ENDING);
+    let request = Request { max_states: Some(max_states), ..*request };
+    explore(test, model, &request).map(|found| found.ending).unwrap_or_default()
+}
+
 /// Whether a model is one of the shipped ones, which are known to mean what their machines do.
 fn is_shipped(model: &Model) -> bool {
-    let shipped = model::models::load_shipped(&model.name);
-    shipped.and_then(Result::ok).is_some_and(|shipped| shipped.model == *model)
+    static SHIPPED: LazyLock<Vec<OnceLock<Option<Model>>>> =
+        LazyLock::new(|| models::SHIPPED.iter().map(|_| OnceLock::new()).collect());
+    let Some(place) = models::SHIPPED.iter().position(|(name, _)| *name == model.name) else {
+        return false;
+    };
+    let load = || models::load_shipped(&model.name)?.ok().map(|loaded| loaded.model);
+    SHIPPED[place].get_or_init(load).as_ref() == Some(model)
 }
 
 /// What a machine shows is what its model allows only as far as the two are known to mean the same: the text of
@@ -267,8 +292,8 @@ fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
         limits.states = states;
     }
     let until = limits.until.clone();
-    let found = until
-        .within(|| machine::explore(test, variant, limits))
+    let (found, ending) = until
+        .within(|| machine::explore_to_ends(test, variant, limits))
         .map_err(|reached| Refusal::Unsupported(reached.to_string()))?
         .map_err(|error| Refusal::Unsupported(error.diagnostic().message))?;
     let mut blocked = Vec::new();
@@ -282,7 +307,9 @@ fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
         blocked,
         ..Allowed::default()
     };
-    Ok(Found { allowed, explored: Some((found.states, found.transitions)), ..Found::default() })
+    let explored = Some((found.states, found.transitions));
+    let ending = if is_shipped(model) { ending } else { Ending::Unknown };
+    Ok(Found { allowed, explored, ending, ..Found::default() })
 }
 
 /// Puts two answers together. What is complete must hold all of the other.
@@ -300,7 +327,7 @@ fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<
     let by_machine = explore.allowed.outcomes;
     let agree = (!smt.allowed.complete || by_machine.is_subset(&by_axioms))
         && (!explore.allowed.complete || by_axioms.is_subset(&by_machine));
-    let explored = explore.explored;
+    let (explored, mut ending) = (explore.explored, explore.ending);
     let mut allowed = smt.allowed;
     allowed.outcomes.extend(by_machine.iter().cloned());
     if explore.allowed.complete {
@@ -315,9 +342,10 @@ fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<
     if !agree {
         allowed.complete = false;
         allowed.reason = Some("the engines disagree".to_owned());
+        ending = Ending::Unknown;
         disagreement = Some(Disagreement { smt: by_axioms, explore: by_machine });
     }
-    Ok(Found { allowed, explored, disagreement, unsupported: None })
+    Ok(Found { allowed, explored, disagreement, unsupported: None, ending })
 }
 
 #[cfg(test)]
@@ -356,7 +384,7 @@ mod tests {
     fn asked(text: &str, model: &str, engine: Engine) -> (Found, Engine) {
         let (test, wrong) = lang::litmus::load(&lang::source::Source::new("t.litmus", text));
         let test = test.unwrap_or_else(|| panic!("{wrong:?}"));
-        let model = model::models::load_shipped(model).unwrap().unwrap().model;
+        let model = models::load_shipped(model).unwrap().unwrap().model;
         let found = ask(&test, &model, &Request { engine, ..Request::default() }).unwrap();
         let by = engine.of(&found);
         (found, by)

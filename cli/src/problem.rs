@@ -24,6 +24,9 @@ pub struct Problem {
 /// The code of the warning that no execution of a program ends, so that every ✗ holds.
 pub const NO_OUTCOME: &str = "no-outcome";
 
+/// The code of the warning that some executions of a program do not end.
+pub const MAY_NOT_END: &str = "may-not-end";
+
 impl Problem {
     /// Whether it is told with `--quiet` too: errors, and warnings without which "ok" would mislead.
     pub fn is_told(&self, quiet: bool) -> bool {

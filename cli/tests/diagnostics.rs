@@ -20,7 +20,7 @@ const WITHOUT_EXAMPLE: [&str; 2] = ["Without an example", "Faults of litmus"];
 /// Codes of one word, which look like any other word in the sources.
 const OF_ONE_WORD: [&str; 2] = ["syntax", "unreachable"];
 /// Other words with hyphens in the sources.
-const NO_CODES: [&str; 26] = [
+const NO_CODES: [&str; 27] = [
     "compare-and-swap",
     "explain-code",
     "fetch-and-add",
@@ -33,6 +33,7 @@ const NO_CODES: [&str; 26] = [
     "litmus-stress",
     "no-candidate",
     "not-well-formed",
+    "nothing-ends",
     "nothing-forbidden",
     "nothing-tested",
     "po-loc",

@@ -56,6 +56,8 @@ pub enum Reason {
     Broken(Broken),
     /// Forbidden whatever the model: no execution of the program gives these values.
     NoCandidate(Complete),
+    /// Forbidden, as everything is: no execution of the program ends, or none of those that do meets its assumptions.
+    NothingEnds(Complete),
     /// Forbidden: the solver proved it. No execution that would show the outcome was found in time.
     Proved(Complete),
     /// Excluded: the executions that give these values misuse a library, as the diagnostic says, so they do not count.
@@ -144,10 +146,24 @@ fn excluded(
     }
     match nearest::nearest(question, options, asked, proof)? {
         reason @ (Reason::NoCandidate(_) | Reason::Proved(_)) => {
-            Ok(misused(false)?.unwrap_or(reason))
+            if let Some(misuse) = misused(false)? {
+                return Ok(misuse);
+            }
+            match found(options, || nothing_ends(question, options)) {
+                Ok(Ok(true)) => Ok(Reason::NothingEnds(proof)),
+                Ok(Err(errors)) => Err(errors),
+                Ok(Ok(false)) | Err(_) => Ok(reason),
+            }
         }
         reason => Ok(reason),
     }
+}
+
+/// Whether no execution at all is consistent and counts, whatever its outcome.
+fn nothing_ends(question: &Question<'_>, options: &Options) -> Result<bool, Vec<Diagnostic>> {
+    let mut session = question.session(options, |_| true)?;
+    let counted = session.counted();
+    Ok(matches!(session.find(&counted), Found::Nothing))
 }
 
 /// The misuse of an execution that gives these values, consistent or not.

@@ -26,13 +26,13 @@ use lang::source::Source;
 
 use crate::allowed::{Allowed, LIMIT, MISUSES, Options, Question};
 use crate::bound::Loops;
+use crate::machine::may_wait;
 use crate::smt::Found;
 
 pub use answer::{Answer, Counterexample, Wrong};
 pub use bounds::{Bounds, OWN};
 pub use clients::{Client, MOST, TooMany, by_default, clients};
 pub use never::{Never, STATEMENTS};
-use stuck::may_wait;
 pub use text::text;
 
 /// A library and the implementation that is to be checked.
@@ -150,7 +150,7 @@ impl Refinement {
         }
         let reason = match open {
             // Then nothing is open: nothing waits, and the axioms tell the rest.
-            Some(_) if shown.ends && !shown.cut_off && !may_wait(&lowered) => {
+            Some(_) if shown.ends && !shown.cut_off && !may_wait(&lowered.program) => {
                 return Ok(asked.holds(false));
             }
             Some(reason) => reason,

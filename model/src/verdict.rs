@@ -24,6 +24,8 @@ pub enum Verdict {
     Exactly,
     /// The allowed outcomes are not the ones listed.
     Differs,
+    /// What is claimed of all outcomes holds only because no execution ends, so that there are none.
+    Vacuous,
     /// A bound or limit was hit before it was known.
     Unknown,
 }
@@ -38,6 +40,7 @@ impl Verdict {
             Self::NotAlways => "not always",
             Self::Exactly => "exactly",
             Self::Differs => "differs",
+            Self::Vacuous => "vacuous",
             Self::Unknown => "unknown",
         }
     }
@@ -80,14 +83,27 @@ impl Seen {
 }
 
 impl Checked {
-    /// Whether the claim holds, and a question is answered; `None` if that is unknown.
+    /// Whether the claim holds, and a question is answered; `None` if that is unknown, or nothing shows it.
     pub fn holds(&self) -> Option<bool> {
         self.is_so().map(|is_so| is_so || self.seen.is_some())
     }
 
-    /// Whether what is claimed or asked is so; `None` if that is unknown.
+    /// Whether what is claimed or asked is so; `None` if that is unknown, or nothing shows it.
     pub fn is_so(&self) -> Option<bool> {
-        (self.verdict != Verdict::Unknown).then_some(self.verdict == self.expected)
+        let is_open = matches!(self.verdict, Verdict::Unknown | Verdict::Vacuous);
+        (!is_open).then_some(self.verdict == self.expected)
+    }
+
+    /// The same where it is known that no execution ends. Then a claim about all outcomes is true of none: most often the
+    /// program has a mistake. `exactly {}` claims just that, and questions are answered as herd does.
+    fn of_endless(self) -> Self {
+        let holds = self.verdict == self.expected && self.seen.is_none();
+        match self.verdict {
+            Verdict::Forbidden | Verdict::Always if holds => {
+                Self { verdict: Verdict::Vacuous, ..self }
+            }
+            _ => self,
+        }
     }
 
     /// herd's answer to a question: `Ok` if what it asks is so.
@@ -109,7 +125,11 @@ pub fn applies(test: &Test, expectation: &Expectation, model: &str, is_own: bool
 /// Checks the claims of a test that speak of a model.
 pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<Checked> {
     let claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
-    claims.map(|expectation| check_one(expectation, allowed)).collect()
+    let checked = claims.map(|expectation| check_one(expectation, allowed));
+    match allowed.is_endless() {
+        true => checked.map(Checked::of_endless).collect(),
+        false => checked.collect(),
+    }
 }
 
 /// What the verdicts of a test came to.
@@ -185,6 +205,9 @@ pub fn ask(
         let counted = session.counted();
         matches!(session.find(&counted), Found::Nothing)
     };
+    if is_endless {
+        checked = checked.into_iter().map(Checked::of_endless).collect();
+    }
     Ok(Answered { checked, is_endless })
 }
 

@@ -1,9 +1,10 @@
 //! `litmus allowed`: which outcomes models allow, checked against the verdicts in the files.
 //!
 //! The way of a test is [`ask_about`]: load, choose models, ask engines, check verdicts. `result` says how it is
-//! shown.
+//! shown, `waiting` what of threads that wait for ever.
 
 mod result;
+mod waiting;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -316,7 +317,8 @@ fn ask_about(
             }
         }
     }
-    answer.problems.extend(result::no_outcome(&answer.results, &source));
+    answer.problems.extend(waiting::no_outcome(&answer.results, &source));
+    answer.problems.extend(waiting::may_not_end(&answer.results, &source));
     answer
 }
 

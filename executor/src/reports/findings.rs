@@ -225,6 +225,10 @@ fn explained(
             let why = "No execution of the program gives these values, whatever the memory model: a value came from nowhere, or an atomic operation was not one.";
             (None, why.to_owned())
         }
+        Reason::NothingEnds(_) => {
+            let why = explanation.why_nothing_ends();
+            (None, format!("{why} under {model}, so every outcome is outside of it."))
+        }
         Reason::Misused(misuse) => (None, misuse.message.clone()),
         Reason::Proved(_) => {
             (None, format!("{model} has no consistent execution with this outcome (proved)."))

@@ -15,6 +15,7 @@ impl Explanation<'_> {
         let mut value = match &self.reason {
             Reason::Witness(execution) => self.witness_json(source, execution),
             Reason::NoCandidate(_) => json!({ "verdict": "forbidden", "reason": "no-candidate" }),
+            Reason::NothingEnds(_) => json!({ "verdict": "forbidden", "reason": "nothing-ends" }),
             Reason::Proved(_) => json!({ "verdict": "forbidden", "reason": "proved" }),
             Reason::Misused(misuse) => json!({
                 "verdict": "forbidden",

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use compiler::skeleton::EventId;
+use lang::program::{Program, Stmt, StmtKind};
 use lang::source::Source;
 
 use super::weak::Weakness;
@@ -23,6 +24,14 @@ impl Explanation<'_> {
                 "forbidden: no execution of the program gives {}, whatever the memory model",
                 self.asked.text
             ),
+            Reason::NothingEnds(_) => {
+                let (model, asked) = (&self.question.model.name, &self.asked.text);
+                let why = self.why_nothing_ends();
+                writeln!(
+                    out,
+                    "forbidden under {model}, as every outcome is: {asked}\n\n{why}; this is no evidence against {asked}."
+                )
+            }
             Reason::Misused(misuse) => {
                 let line = source.line_column(misuse.span.start).0;
                 let statement = source.text.get(misuse.span.range()).unwrap_or_default();
@@ -44,6 +53,14 @@ impl Explanation<'_> {
             }
         };
         out
+    }
+
+    /// Why there is no execution at all, in words.
+    pub fn why_nothing_ends(&self) -> &'static str {
+        match assumes(&self.question.test.program) {
+            true => "No execution of the program ends and meets its assumptions",
+            false => "No execution of the program ends",
+        }
     }
 
     pub(super) fn words<'a>(&'a self, source: &'a Source, execution: &'a Execution) -> Words<'a> {
@@ -251,4 +268,18 @@ pub(super) fn named_relations(execution: &Execution) -> Vec<(&str, Vec<super::Ed
         named.push((name, direct.collect()));
     }
     named
+}
+
+/// Whether a program leaves out executions by `assume`.
+fn assumes(program: &Program) -> bool {
+    let mut open: Vec<&Stmt> = program.threads.iter().flat_map(|thread| &thread.body).collect();
+    while let Some(stmt) = open.pop() {
+        match &stmt.kind {
+            StmtKind::Assume(_) => return true,
+            StmtKind::Loop(body) => open.extend(body),
+            StmtKind::If { then, otherwise, .. } => open.extend(then.iter().chain(otherwise)),
+            _ => {}
+        }
+    }
+    false
 }

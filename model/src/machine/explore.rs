@@ -452,7 +452,8 @@ impl<'a> Explorer<'a> {
         if self.seen.len() as u64 > self.limits.states {
             return Some(format!("more than {} states", self.limits.states));
         }
-        if self.seen.memory() > self.limits.memory {
+        let graph = self.graph.as_ref().map_or(0, Graph::memory);
+        if self.seen.memory() + graph > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
         // Reading the clock costs about as much as a small state.

@@ -11,6 +11,7 @@
 //! What threads do there, the reduced space does not tell, since it may leave out the steps of some for ever. So from
 //! stuck states all steps are taken, to all places where nothing but going round is left.
 
+mod ending;
 mod graph;
 
 use std::collections::BTreeSet;
@@ -26,6 +27,9 @@ use super::footprint::Footprints;
 use super::rules::{Machine, Variant};
 use super::state::State;
 use super::witness::retrace_path;
+#[cfg(test)]
+pub(super) use ending::ends_with;
+pub use ending::{Ending, Places, explore_to_ends, may_wait};
 pub(super) use graph::Graph;
 
 /// A state from which no execution ends.
@@ -120,7 +124,8 @@ impl Ways<'_> {
             }
         }
         let Some(graph) = &self.all.graph else { return ControlFlow::Continue(()) };
-        for number in graph.innermost(self.all.seen.len(), self.all.open()) {
+        for component in graph.innermost(self.all.seen.len(), self.all.open()) {
+            let number = component[0];
             let last = state(&self.all, number);
             let threads = self.all.machine.code.threads.iter().zip(&last.threads);
             let at: Vec<_> =

@@ -1,3 +1,4 @@
+mod endings;
 mod faults;
 mod figures;
 mod load;

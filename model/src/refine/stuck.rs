@@ -14,7 +14,6 @@ use compiler::library::{Depth, inline};
 use lang::Test;
 use lang::library::RuleKind;
 use lang::outcome::{Observed, Outcome, Value};
-use lang::program::{Stmt, StmtKind};
 use lang::source::{Source, Span};
 
 use super::answer::{Answer, Counterexample, Wrong, numbered};
@@ -64,7 +63,7 @@ impl Refinement {
             Err(errors) => return Ok(ByMachine::Open(message(&errors))),
         };
         let Shown { ends, cut_off } = shown;
-        if ends && !cut_off && !may_wait(&full) {
+        if ends && !cut_off && !machine::may_wait(&full.program) {
             return Ok(ByMachine::Decided(asked.holds(false)));
         }
         self.by_machine(asked, &full, cut_off)
@@ -319,16 +318,4 @@ fn halt(client: &Client, test: &Test, source: &Source, stuck: &Stuck) -> Halt {
     });
     let returned = returned.collect();
     Halt { done, returned }
-}
-
-/// Whether some statement may wait for ever: a loop, or a poll.
-pub(super) fn may_wait(test: &Test) -> bool {
-    fn block(body: &[Stmt]) -> bool {
-        body.iter().any(|stmt| match &stmt.kind {
-            StmtKind::Loop(_) | StmtKind::Poll(_) => true,
-            StmtKind::If { then, otherwise, .. } => block(then) || block(otherwise),
-            _ => false,
-        })
-    }
-    test.program.threads.iter().any(|thread| block(&thread.body))
 }

@@ -14,11 +14,13 @@ use serde_json::{Value as Json, json};
 
 use crate::engine::{Disagreement, Engine, Found};
 use crate::input::Input;
-use crate::problem::{NO_OUTCOME, Problem};
+use crate::problem::Problem;
 use crate::report::Status;
 use crate::select::Kind;
 use crate::table::{self, assignments, cells, count, draw, pad};
 use crate::terminal::{Look, Tint};
+
+use super::waiting::{Waits, ways};
 
 /// An execution that shows an outcome.
 pub struct Witness {
@@ -44,7 +46,7 @@ pub struct TestResult {
     pub file: String,
     /// How many statements the program has.
     pub size: usize,
-    model: String,
+    pub(super) model: String,
     engine: Engine,
     /// What outcomes show.
     shown: Vec<Observable>,
@@ -53,14 +55,17 @@ pub struct TestResult {
     /// Only verdicts were asked for.
     is_partial: bool,
     /// It is known that no execution ends.
-    is_endless: bool,
+    pub(super) is_endless: bool,
     complete: bool,
     reason: Option<String>,
     unsupported: Option<String>,
     checked: Vec<Checked>,
     /// How many verdicts the file has, and how many of them speak of the model.
     claims: Claims,
-    blocked: Vec<(Span, usize, usize)>,
+    /// Where no execution ends, statements that wait for ever.
+    pub(super) blocked: Vec<Waits>,
+    /// Ways to wait for ever, with the threads that do; `None` if it is not known whether all executions end.
+    pub(super) stuck: Option<Vec<Vec<Waits>>>,
     statistics: Statistics,
     explored: Option<(u64, u64)>,
     /// Both engines' outcomes over all observables.
@@ -80,10 +85,14 @@ impl TestResult {
         found: Found,
         (checked, claims): (Vec<Checked>, Claims),
     ) -> Self {
-        let place = |span: &Span| {
-            let (line, column) = source.line_column(span.start);
-            (*span, line, column)
-        };
+        let stuck = ways(&found.ending, source);
+        let mut blocked: Vec<Waits> = stuck.iter().flatten().flatten().copied().collect();
+        blocked.sort();
+        blocked.dedup();
+        if blocked.is_empty() {
+            let of_poll = |at: &Span| Waits::new(None, *at, source);
+            blocked = found.allowed.blocked.iter().map(of_poll).collect();
+        }
         let all_states = |set: &BTreeSet<Outcome>| {
             set.iter().map(|outcome| state_to_json(test, &outcome.0)).collect::<Vec<_>>()
         };
@@ -103,7 +112,8 @@ impl TestResult {
             unsupported: found.unsupported,
             checked,
             claims,
-            blocked: found.allowed.blocked.iter().map(place).collect(),
+            blocked,
+            stuck,
             statistics: found.allowed.statistics,
             explored: found.explored,
             disagreement: disagreement.map(|Disagreement { smt, explore }| {
@@ -133,13 +143,32 @@ impl TestResult {
         };
         match () {
             () if fails || self.disagreement.is_some() => Status::Bad,
-            () if is_open || self.unsupported.is_some() => Status::Open,
+            () if is_open || self.shows_nothing() || self.unsupported.is_some() => Status::Open,
             () if self.checked.is_empty() && self.claims.all > 0 => Status::Unchecked,
             () if self.checked.is_empty() || self.questions().count() < self.checked.len() => {
                 Status::Good
             }
             () if self.questions().all(|question| question.is_so() == Some(true)) => Status::Yes,
             () => Status::No,
+        }
+    }
+
+    /// Whether the file claims that no execution ends, and so it is: `exactly {}`.
+    pub(super) fn says_nothing_ends(&self) -> bool {
+        self.is_endless && self.checked.iter().any(|checked| checked.verdict == Verdict::Exactly)
+    }
+
+    /// Whether no execution ends, and the file neither claims that nor only asks: then nothing was checked.
+    fn shows_nothing(&self) -> bool {
+        let asks = self.questions().count() > 0;
+        self.is_endless && !self.says_nothing_ends() && !asks
+    }
+
+    /// Why there is no outcome. Where each execution can end, those that do fail an assumption.
+    pub(super) fn why_nothing(&self) -> &'static str {
+        match &self.stuck {
+            Some(ways) if ways.is_empty() => "every execution fails an `assume`",
+            _ => "no execution ends",
         }
     }
 
@@ -211,14 +240,19 @@ impl TestResult {
         }
         if let Some(reason) = self.reason.as_ref().or(self.unsupported.as_ref()) {
             json["reason"] = json!(reason);
+        } else if self.shows_nothing() {
+            json["reason"] = json!(self.why_nothing());
         }
         if !self.is_partial {
             json["outcomes"] = self.outcomes.iter().map(state).collect();
         }
         json["expectations"] = self.checked.iter().map(expectation).collect();
-        if !self.blocked.is_empty() {
-            let place = |(_, line, column): &(Span, usize, usize)| json!({ "line": line, "column": column });
-            json["blocked"] = self.blocked.iter().map(place).collect();
+        if self.is_endless && !self.blocked.is_empty() {
+            json["blocked"] = self.blocked.iter().map(Waits::json).collect();
+        }
+        if let Some(ways) = &self.stuck {
+            let way = |way: &Vec<Waits>| way.iter().map(Waits::json).collect::<Json>();
+            json["stuck"] = ways.iter().map(way).collect();
         }
         if self.engine != Engine::Explore && !self.is_partial {
             let Statistics { solves, lemmas, .. } = self.statistics;
@@ -256,28 +290,10 @@ impl TestResult {
             Status::No => ("No", Tint::Strong),
             Status::Unchecked => ("verdicts not checked", Tint::Open),
             Status::Bad => ("FAIL", Tint::Bad),
+            Status::Open if self.is_endless => ("no outcome", Tint::Open),
             Status::Open => ("unknown", Tint::Open),
         }
     }
-}
-
-/// A warning if the program cannot end under some of the models.
-pub fn no_outcome(results: &[TestResult], source: &Arc<Source>) -> Option<Problem> {
-    let none: Vec<&TestResult> = results.iter().filter(|result| result.is_endless).collect();
-    let blocked = &none.first()?.blocked;
-    let models: Vec<String> = none.iter().map(|result| format!("`{}`", result.model)).collect();
-    let message =
-        format!("the program has no outcome under {}: no execution ends", models.join(", "));
-    let first = blocked.first().map_or(Span::default(), |(span, ..)| *span);
-    let mut warning = Diagnostic::warning(NO_OUTCOME, first, message);
-    if !blocked.is_empty() {
-        warning = warning.label("waits forever");
-    }
-    for (span, ..) in blocked.iter().skip(1) {
-        warning = warning.related(*span, "waits forever");
-    }
-    let help = "so nothing is allowed, and every ✗ and every `forall` holds";
-    Some(Problem::at(source, warning.help(help)))
 }
 
 /// Both sets, and what differs.
@@ -328,6 +344,7 @@ impl Layout {
     fn line(&self, result: &TestResult, models: &str) -> String {
         let (word, tint) = match result.status() {
             Status::Unchecked => ("-", Tint::Open),
+            Status::Open if result.is_endless => ("nothing", Tint::Open),
             _ => result.word(),
         };
         let word = self.look.paint(tint, &pad(word, 7));
@@ -425,6 +442,7 @@ impl Layout {
         let word = match checked.holds() {
             Some(true) => self.look.paint(Tint::Good, "ok"),
             Some(false) => self.look.paint(Tint::Bad, "FAIL"),
+            None if checked.verdict == Verdict::Vacuous => self.look.paint(Tint::Open, "-"),
             None => self.look.paint(Tint::Open, Verdict::Unknown.name()),
         };
         let (expected, verdict) = (checked.expected.name(), checked.verdict.name());

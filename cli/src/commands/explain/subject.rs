@@ -8,7 +8,7 @@ use lang::outcome::{Asked, Claim, Expectation};
 use lang::source::Source;
 use model::allowed::Question;
 use model::explain::Reason;
-use model::verdict::{self, Checked};
+use model::verdict::{self, Checked, Verdict};
 use serde_json::{Value as Json, json};
 
 use crate::engine::Request;
@@ -33,6 +33,8 @@ pub struct OfVerdict {
     /// Whether it holds; `None` if that is unknown.
     holds: Option<bool>,
     is_question: bool,
+    /// Whether it holds only because no execution ends.
+    is_vacuous: bool,
     /// Whether it expects the outcomes to be allowed.
     is_allowed: bool,
 }
@@ -56,11 +58,12 @@ impl Subject {
 
     /// The line above its explanation.
     pub fn head(&self) -> Option<String> {
-        let OfVerdict { line, text, holds, is_question, .. } = self.verdict.as_ref()?;
+        let OfVerdict { line, text, holds, is_question, is_vacuous, .. } = self.verdict.as_ref()?;
         let is_so = match holds {
             _ if *is_question => "is asked of",
             Some(true) => "holds under",
             Some(false) => "does not hold under",
+            None if *is_vacuous => "holds only because there is no outcome under",
             None => "is not known to hold under",
         };
         Some(format!("line {line}: `{text}` {is_so} {}\n", self.model.name()))
@@ -130,6 +133,7 @@ fn subjects(
             text: text.split_whitespace().collect::<Vec<_>>().join(" "),
             holds,
             is_question: claim.is_question,
+            is_vacuous: checked.verdict == Verdict::Vacuous,
             is_allowed,
         }),
     };

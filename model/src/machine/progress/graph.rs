@@ -22,6 +22,11 @@ impl Graph {
         }
     }
 
+    /// How many bytes it takes.
+    pub fn memory(&self) -> usize {
+        8 * (self.parents.len() + self.edges.len() + self.ends.len())
+    }
+
     /// Notes that an execution ends from the current state.
     pub fn ends(&mut self) {
         self.ends.extend(self.current);
@@ -34,9 +39,9 @@ impl Graph {
         (0..states).filter(|state| !reached[*state]).collect()
     }
 
-    /// Of each set of states that only lead to each other, one: the last components, by Tarjan's algorithm. States that
-    /// are not expanded may lead anywhere.
-    pub fn innermost(&self, states: usize, open: &[usize]) -> Vec<usize> {
+    /// The sets of states that only lead to each other: the last components, by Tarjan's algorithm, the first that was come
+    /// to in front. States that are not expanded may lead anywhere.
+    pub fn innermost(&self, states: usize, open: &[usize]) -> Vec<Vec<usize>> {
         const DONE: usize = usize::MAX;
         let after = Neighbors::new(states, self.edges.iter().copied());
         // In the order in which states are come to, from 1, and `DONE` once their component is known.
@@ -67,12 +72,12 @@ impl Graph {
                 }
                 if least[state] == number[state] {
                     let first = members.iter().rposition(|member| *member == state).unwrap_or(0);
-                    let component = members.drain(first..);
-                    let leads_on = component.fold(false, |leads_on, member| {
-                        number[member] = DONE;
-                        leads_on || leaves[member]
+                    let component = members.split_off(first);
+                    let leads_on = component.iter().fold(false, |leads_on, member| {
+                        number[*member] = DONE;
+                        leads_on || leaves[*member]
                     });
-                    found.extend((!leads_on).then_some(state));
+                    found.extend((!leads_on).then_some(component));
                 }
                 let Some((before, _)) = path.last() else { continue };
                 match number[state] {

@@ -10,13 +10,15 @@ use crate::machine::{
     Effort, Exploration, Fault, FaultSet, Limits, Variant, explore, explore_with,
 };
 
-/// The test with these declarations, statements and observables, in the language of litmus files.
-pub fn test(declarations: &str, statements: &str, observed: &str) -> Test {
+/// These declarations, statements and observables in the language of litmus files.
+pub fn text(declarations: &str, statements: &str, observed: &str) -> String {
     let model = if statements.contains("Wait(") { "rdma-wait-rmw" } else { "rdma-tso-rmw" };
-    let text = format!(
-        "litmus t\nmodel {model}\n{declarations}\n---\n{statements}\n\nobserve {observed}\n"
-    );
-    let source = Source::new("t.litmus", text);
+    format!("litmus t\nmodel {model}\n{declarations}\n---\n{statements}\n\nobserve {observed}\n")
+}
+
+/// The test of such a text.
+pub fn test(declarations: &str, statements: &str, observed: &str) -> Test {
+    let source = Source::new("t.litmus", text(declarations, statements, observed));
     let (test, diagnostics) = lang::litmus::load(&source);
     test.unwrap_or_else(|| {
         let text: String =

@@ -1,0 +1,152 @@
+//! Does every execution of a program end, and where do threads wait that wait for ever?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use compiler::code::{CompileError, Instruction, ThreadCode};
+use lang::Test;
+use lang::program::{Program, Stmt, StmtKind};
+use lang::source::Span;
+
+use super::super::explore::{Effort, Exploration, Explorer, Limits, explore};
+use super::super::fault::FaultSet;
+use super::super::footprint::Footprints;
+use super::super::rules::{Agent, Machine, Variant};
+use super::{Graph, state, stuck_states};
+
+/// By thread, the statement that it never comes back from; `None` if it is done.
+pub type Places = Vec<Option<Span>>;
+
+/// Whether every execution can end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// From each state that the program reaches, steps lead to an end.
+    Always,
+    /// Not from all. Some ways to wait for ever; none if a limit was hit before one was known.
+    NotAlways(BTreeSet<Places>),
+    /// It is not known.
+    #[default]
+    Unknown,
+}
+
+/// How many states are looked at to say where threads wait that wait for ever.
+const STATES: u64 = 50_000;
+
+/// Whether some statement may wait for ever: a loop, or a poll that may come before what it polls. All others come back.
+pub fn may_wait(program: &Program) -> bool {
+    program.threads.iter().any(|thread| may_wait_in(program, &thread.body))
+}
+
+fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
+    let (mut branches, mut polls) = (false, false);
+    // Operations that are not polled yet, by node.
+    let mut sent = BTreeMap::new();
+    let mut is_short = false;
+    let mut open: Vec<&Stmt> = body.iter().rev().collect();
+    while let Some(stmt) = open.pop() {
+        let target = match &stmt.kind {
+            StmtKind::Loop(_) => return true,
+            StmtKind::If { then, otherwise, .. } => {
+                branches = true;
+                open.extend(then.iter().chain(otherwise));
+                continue;
+            }
+            StmtKind::Poll(node) => {
+                polls = true;
+                match sent.get_mut(node) {
+                    Some(left) if *left > 0 => *left -= 1,
+                    _ => is_short = true,
+                }
+                continue;
+            }
+            StmtKind::Put { target, .. }
+            | StmtKind::Rcas { target, .. }
+            | StmtKind::Rfaa { target, .. } => target,
+            StmtKind::Get { source, .. } => source,
+            _ => continue,
+        };
+        *sent.entry(program.locations[target.0].node).or_insert(0_usize) += 1;
+    }
+    is_short || (polls && branches)
+}
+
+/// All outcomes of a test, and whether its executions end. Of coreRMA that is not known.
+///
+/// # Errors
+/// Statements without operational meaning in this variant.
+pub fn explore_to_ends(
+    test: &Test,
+    variant: Variant,
+    limits: Limits,
+) -> Result<(Exploration, Ending), CompileError> {
+    if !may_wait(&test.program) {
+        return Ok((explore(test, variant, limits)?, Ending::Always));
+    }
+    if let Variant::CoreRma(_) = variant {
+        return Ok((explore(test, variant, limits)?, Ending::Unknown));
+    }
+    ends_with(test, variant, (Effort::Full, Effort::Eager), limits)
+}
+
+/// The same by two efforts: to find stuck states, and to follow them.
+pub(in super::super) fn ends_with(
+    test: &Test,
+    variant: Variant,
+    (find, follow): (Effort, Effort),
+    limits: Limits,
+) -> Result<(Exploration, Ending), CompileError> {
+    let machine = Machine::new(test, variant, FaultSet::NONE)?;
+    let footprints = Footprints::of(test, &machine);
+    let explorer = |effort, limits| {
+        let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits);
+        explorer.graph = Some(Graph::default());
+        explorer
+    };
+    let mut reduced = explorer(find, limits.clone());
+    let stopped = reduced.run();
+    let found = reduced.take_found(stopped);
+    let roots = stuck_states(&reduced);
+    let ending = match (roots.is_empty(), found.complete) {
+        (true, true) => Ending::Always,
+        (true, false) => Ending::Unknown,
+        (false, _) => {
+            let limits = Limits { states: limits.states.min(STATES), ..limits };
+            Ending::NotAlways(places(&reduced, &roots, explorer(follow, limits)))
+        }
+    };
+    Ok((found, ending))
+}
+
+/// Where threads wait in the places that lead nowhere, from some stuck states of a reduced state space on.
+fn places(reduced: &Explorer<'_>, roots: &[usize], mut all: Explorer<'_>) -> BTreeSet<Places> {
+    for root in roots {
+        if all.run_from(state(reduced, *root)).is_some() {
+            break;
+        }
+    }
+    let Some(graph) = &all.graph else { return BTreeSet::new() };
+    let components = graph.innermost(all.seen.len(), all.open());
+    components.iter().map(|component| places_in(&all, component)).collect()
+}
+
+/// Where threads are in states that only lead to each other.
+fn places_in(all: &Explorer<'_>, component: &[usize]) -> Places {
+    let machine = all.machine;
+    let states: Vec<_> = component.iter().map(|number| state(all, *number)).collect();
+    let place = |(thread, code): (usize, &ThreadCode)| {
+        let goes_round = states.iter().any(|state| machine.slots(state, Agent::Cpu(thread)) != 0);
+        let at = states.iter().map(|state| state.threads[thread].pc);
+        let (first, last) = (at.clone().min()?, at.max()?);
+        let of_loop = || if goes_round { loop_around(code, first, last) } else { None };
+        of_loop().or_else(|| code.spans.get(first).copied())
+    };
+    machine.code.threads.iter().enumerate().map(place).collect()
+}
+
+/// The innermost loop that has these instructions.
+fn loop_around(code: &ThreadCode, first: usize, last: usize) -> Option<Span> {
+    let around = code.instructions.iter().enumerate().skip(last);
+    let mut around = around.filter(
+        |(_, instruction)| matches!(instruction, Instruction::Jump(start) if *start <= first),
+    );
+    around.next().map(|(at, _)| code.spans[at])
+}
