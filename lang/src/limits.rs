@@ -166,11 +166,17 @@ pub fn look() {
     }
 }
 
+/// The same for rounds that are long: each looks.
 #[cold]
-fn look_now() {
+pub fn look_now() {
     if let Some(reached) = CURRENT.with_borrow(|limits| limits.as_ref()?.reached()) {
-        resume_unwind(Box::new(reached));
+        give_up(reached);
     }
+}
+
+/// Gives up, as [`look`] does: for a limit that was seen elsewhere, say by another thread that does a part of the work.
+pub fn give_up(reached: Reached) -> ! {
+    resume_unwind(Box::new(reached))
 }
 
 /// The same before so many bytes are taken, if they are many.
@@ -188,7 +194,7 @@ pub fn need(bytes: usize) {
     }
     let memory = CURRENT.with_borrow(|limits| limits.as_ref()?.memory);
     if let Some(memory) = memory.filter(|memory| memory.is_exceeded(Instant::now(), bytes)) {
-        resume_unwind(Box::new(Reached::Memory(memory.most)));
+        give_up(Reached::Memory(memory.most));
     }
     look_now();
 }

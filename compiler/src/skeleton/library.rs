@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lang::library::{Case, Event as EventText, Expr as Text, Item, ParameterKind, Place, RuleKind};
+use lang::limits;
 use lang::program::{BOTTOM, BinaryOp, Call, LARGEST_WORD, LocationId, Stmt, ThreadId};
 use lang::source::Span;
 
@@ -142,6 +143,7 @@ impl Builder<'_> {
             match item {
                 Item::For { variable, over, items } => {
                     for node in env.nodes(self.program, over)? {
+                        limits::look();
                         env.names.insert(variable.clone(), Bound::Node(node));
                         self.items(resolved, items, env, guard, shape)?;
                     }

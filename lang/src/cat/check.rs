@@ -11,6 +11,7 @@ use super::model::{
 use super::syntax::{self, Binding, CellKind, Expr, Name};
 use super::{codes, names, sink::Sink};
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 use crate::source::{Source, Span};
 use expression::{Chosen, Group, Scope, Ty, Value};
 
@@ -41,6 +42,7 @@ pub(super) fn check(
         depth: 0,
     };
     for entry in order {
+        limits::look();
         checker.entry(*entry);
     }
     let axioms: Vec<(usize, Axiom)> =

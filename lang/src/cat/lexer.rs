@@ -4,6 +4,7 @@ use logos::{FilterResult, Lexer, Logos};
 
 use super::codes;
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 use crate::source::Span;
 
 /// What a token is; its text is in the source.
@@ -223,6 +224,7 @@ pub(super) fn tokens(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
     let mut flaws: Vec<(Flaw, Span)> = Vec::new();
     let mut end = 0;
     for (result, range) in Kind::lexer(text).spanned() {
+        limits::look();
         let span = Span::new(range.start, range.end);
         let first_on_line = end == 0 || text[end..span.start].contains('\n');
         end = span.end;

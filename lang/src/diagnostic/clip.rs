@@ -12,45 +12,63 @@ const LONG_MESSAGE: usize = 400;
 /// What stands for what was cut.
 const GAP: &str = "…";
 
-/// A text whose long lines are cut.
+/// The lines of a text from the first place to the last, the long ones cut. Those above are empty, so that lines keep their
+/// numbers; to draw what is above and below takes time, of large texts much.
 pub struct Clipped<'a> {
     /// What is left of it.
     pub text: Cow<'a, str>,
-    /// What was cut of the whole text, in order.
+    /// What stands for the text before.
+    above: Range<usize>,
+    /// What was cut of the lines, in order; places of the whole text.
     cuts: Vec<Range<usize>>,
 }
 
 impl<'a> Clipped<'a> {
     /// Keeps what is around the places, and the beginnings of lines that have none.
     pub fn new(text: &'a str, places: &[usize]) -> Self {
-        let mut clipped = Self { text: Cow::Borrowed(text), cuts: Vec::new() };
-        let mut start = 0;
-        for line in text.split_inclusive('\n') {
+        let kept = lines_of(text, places);
+        let mut left = "\n".repeat(text[..kept.start].matches('\n').count());
+        let above = left.len()..kept.start;
+        let mut cuts_of_lines = Vec::new();
+        let mut start = kept.start;
+        for line in text[kept.clone()].split_inclusive('\n') {
             let content = line.trim_end_matches(['\n', '\r']).len();
             if content > LONG_LINE {
-                clipped.cuts.extend(cuts(text, start..start + content, places));
+                cuts_of_lines.extend(cuts(text, start..start + content, places));
             }
             start += line.len();
         }
-        if !clipped.cuts.is_empty() {
-            let mut left = String::new();
-            let mut end = 0;
-            for cut in &clipped.cuts {
-                left.push_str(&text[end..cut.start]);
-                left.push_str(GAP);
-                end = cut.end;
-            }
-            left.push_str(&text[end..]);
-            clipped.text = Cow::Owned(left);
+        if kept == (0..text.len()) && cuts_of_lines.is_empty() {
+            return Self { text: Cow::Borrowed(text), above, cuts: cuts_of_lines };
         }
-        clipped
+        let mut end = kept.start;
+        for cut in &cuts_of_lines {
+            left.push_str(&text[end..cut.start]);
+            left.push_str(GAP);
+            end = cut.end;
+        }
+        left.push_str(&text[end..kept.end]);
+        Self { text: Cow::Owned(left), above, cuts: cuts_of_lines }
     }
 
     /// Where a place of the whole text is in what is left.
     pub fn place(&self, place: usize) -> usize {
         let before = self.cuts.iter().take_while(|cut| cut.end <= place);
-        before.fold(place, |at, cut| at + GAP.len() - cut.len())
+        let at = before.fold(place, |at, cut| at + GAP.len() - cut.len());
+        (at + self.above.start).saturating_sub(self.above.end)
     }
+}
+
+/// From where to where the lines are that have places.
+fn lines_of(text: &str, places: &[usize]) -> Range<usize> {
+    let at =
+        |place: Option<&usize>| boundary(text, place.map_or(0, |place| *place.min(&text.len())));
+    // The end of the text is drawn behind its last line.
+    let first = boundary(text, at(places.iter().min()).min(text.len().saturating_sub(1)));
+    let last = at(places.iter().max()).max(first);
+    let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[last..].find('\n').map_or(text.len(), |newline| last + newline + 1);
+    start..end
 }
 
 /// What to cut of a line.
@@ -101,7 +119,28 @@ mod tests {
     #[test]
     fn short_lines_stay() {
         let text = "a\nbb\n";
-        assert_eq!(Clipped::new(text, &[2]).text, text);
+        assert_eq!(Clipped::new(text, &[0, 2]).text, text);
+    }
+
+    #[test]
+    fn lines_without_places_are_left_out() {
+        let text = "a\nbb\ncc\ndd\ne";
+        for (places, left) in [
+            (&[3, 6][..], "\nbb\ncc\n"),
+            (&[4], "\nbb\n"),
+            (&[11], "\n\n\n\ne"),
+            (&[12], "\n\n\n\ne"),
+            (&[], "a\n"),
+        ] {
+            let clipped = Clipped::new(text, places);
+            assert_eq!(clipped.text, left);
+            for place in places {
+                assert_eq!(
+                    clipped.text[clipped.place(*place)..].chars().next(),
+                    text[*place..].chars().next()
+                );
+            }
+        }
     }
 
     #[test]
@@ -121,8 +160,8 @@ mod tests {
             assert!(clipped.text[clipped.place(place)..].starts_with(letter), "{letter}");
         }
         assert!(clipped.text.ends_with("üY---------\nend"));
-        assert_eq!(clipped.text.matches(GAP).count(), 3);
-        assert_eq!(clipped.place(0), 0);
+        assert_eq!(clipped.text.matches(GAP).count(), 2);
+        assert_eq!(clipped.place(0), 0, "what is left out has no place");
     }
 
     #[test]

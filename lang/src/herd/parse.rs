@@ -7,6 +7,7 @@ use pest::iterators::Pair;
 use super::condition::Question;
 use super::registers::Architecture;
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 use crate::litmus::Sink;
 use crate::litmus::ast::Place;
 use crate::source::{Source, Span};
@@ -353,6 +354,7 @@ impl Reader<'_> {
         initial: &mut Vec<(RawPlace, RawValue, Place)>,
     ) {
         for item in pair.into_inner() {
+            limits::look();
             let whole = self.places.of(&item);
             let (mut place, mut value) = (None, Some(RawValue::Number(0)));
             for part in item.into_inner() {
@@ -404,6 +406,7 @@ impl Reader<'_> {
         let whole = row.clone();
         let mut count = 0;
         for (index, cell) in row.into_inner().enumerate() {
+            limits::look();
             count += 1;
             let Some((lines, _)) = threads.get_mut(index) else { continue };
             for part in cell.into_inner() {

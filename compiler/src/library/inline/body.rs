@@ -118,6 +118,7 @@ impl Inliner<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refused> {
         for member in members {
+            lang::limits::look();
             site.environment.names.insert(variable.to_owned(), member);
             self.statements(site, body, out)?;
         }

@@ -3,6 +3,7 @@
 use super::super::lexer::Kind;
 use super::super::syntax::{Expr, Statement, StatementKind};
 use super::{Parse, Parser};
+use crate::limits;
 
 /// Functions of expressions; any other name before `(` is a call.
 const FUNCTIONS: [&str; 6] = ["nodes", "node", "threads", "pack", "word", "count"];
@@ -13,6 +14,7 @@ impl Parser<'_> {
         self.deeper()?;
         let mut statements = Vec::new();
         while !self.accept("}") {
+            limits::look();
             if self.accept(";") {
                 continue;
             }

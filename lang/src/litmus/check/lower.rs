@@ -1,6 +1,7 @@
 //! The statements of a thread, with names resolved and hidden reads made visible.
 
 use crate::Dialect;
+use crate::limits;
 use crate::program::{self, Expr, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
 use crate::source::Span;
 
@@ -56,6 +57,7 @@ impl Lowerer<'_, '_> {
     fn block(&mut self, block: &Block) -> Vec<Stmt> {
         let outer = std::mem::take(&mut self.out);
         for statement in &block.statements {
+            limits::look();
             self.span = statement.place.span;
             // Errors have been reported; the statements after them are still checked.
             let _ = self.statement(statement);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Test;
+use crate::limits;
 use crate::outcome::{Claim, Condition, Expectation, Observable, Observed, Operand, Value};
 use crate::program::{BinaryOp, LARGEST_WORD, Origin, RegisterId};
 
@@ -30,6 +31,7 @@ pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
             listed(list.checker, test, name);
         }
         for verdict in verdicts {
+            limits::look();
             let Some(claim) = list.verdict(&verdict.kind) else { continue };
             test.expectations.push(Expectation {
                 model: model.as_ref().map(|name| name.text.clone()),

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 use crate::program::{Call, NodeId, Program, Stmt, StmtKind, Thread};
 use crate::source::Span;
 
@@ -20,6 +21,7 @@ pub fn each_call(body: &[Stmt], visit: &mut impl FnMut(&Call)) {
 /// Calls a function for each statement, also those in blocks.
 pub fn each(body: &[Stmt], visit: &mut impl FnMut(&Stmt)) {
     for stmt in body {
+        limits::look();
         visit(stmt);
         match &stmt.kind {
             StmtKind::If { then, otherwise, .. } => {

@@ -26,6 +26,7 @@ use pest::iterators::{Pair, Pairs};
 
 use crate::Dialect;
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 use crate::source::{Source, Span};
 
 use super::Sink;
@@ -88,6 +89,16 @@ impl Piece {
         Self { text: text.slice(span).replace('\n', " "), map: vec![(0, span.start)] }
     }
 
+    /// A part of it.
+    fn part(&self, start: usize, end: usize) -> Self {
+        let first = self.map.partition_point(|&(at, _)| at <= start).saturating_sub(1);
+        let until = self.map.partition_point(|&(at, _)| at < end.max(start + 1));
+        let inside = self.map.get(first + 1..until).unwrap_or_default();
+        let map = std::iter::once((0, self.offset(start)))
+            .chain(inside.iter().map(|&(at, file)| (at - start, file)));
+        Self { text: self.text.get(start..end).unwrap_or_default().to_owned(), map: map.collect() }
+    }
+
     /// The file's offset of an offset in the piece.
     fn offset(&self, at: usize) -> usize {
         let index = self.map.partition_point(|&(start, _)| start <= at).saturating_sub(1);
@@ -118,6 +129,7 @@ impl Context<'_> {
 
     /// Reads a whole piece by a rule; an error becomes a diagnostic.
     fn read<'p>(&mut self, rule: Rule, piece: &'p Piece) -> Option<Pairs<'p, Rule>> {
+        limits::look_now();
         if !self.shallow(piece) {
             return None;
         }

@@ -5,6 +5,7 @@ use pest::iterators::Pair;
 
 use crate::Dialect;
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 
 use super::super::ast::{
     Access, Block, Expr, Home, Name, Statement, StatementKind, Target, Value, Via,
@@ -19,16 +20,50 @@ pub fn body(context: &mut Context<'_>, piece: &Piece) -> Block {
     if !context.shallow(piece) || !balanced(context, piece) {
         return Block::default();
     }
-    match LitmusGrammar::parse(Rule::body, &piece.text) {
-        Ok(mut pairs) => match pairs.next() {
-            Some(pair) => statements(context, piece, pair),
-            None => Block::default(),
-        },
-        Err(error) => {
-            context.sink.push(expected::diagnostic(&error, piece, 0));
-            Block::default()
+    let mut whole = Block::default();
+    for (start, end) in stretches(&piece.text) {
+        limits::look_now();
+        let part = piece.part(start, end);
+        match LitmusGrammar::parse(Rule::body, &part.text) {
+            Ok(mut pairs) => {
+                let Some(pair) = pairs.next() else { continue };
+                let block = statements(context, &part, pair);
+                whole.statements.extend(block.statements);
+                whole.end = block.end;
+            }
+            Err(error) => {
+                context.sink.push(expected::diagnostic(&error, &part, 0));
+                return Block::default();
+            }
         }
     }
+    whole
+}
+
+/// How long the text is, at least, that the grammar reads at once where it is cut.
+const STRETCH: usize = 4096;
+
+/// Cuts a long column between statements, into parts that mean alone what they mean in it; so limits are looked at between them.
+fn stretches(text: &str) -> Vec<(usize, usize)> {
+    let mut cuts = Vec::new();
+    let (mut start, mut depth) = (0, 0usize);
+    for (at, character) in text.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            '\n' | ';' if depth == 0 && at - start >= STRETCH => {
+                // These go on with the statement before.
+                let next = text[at + 1..].trim_start();
+                if !next.starts_with("else") && !next.starts_with('{') {
+                    cuts.push((start, at + 1));
+                    start = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    cuts.push((start, text.len()));
+    cuts
 }
 
 /// True if every brace has its partner; the grammar counts on it.
@@ -120,6 +155,7 @@ fn explain(context: &mut Context<'_>, piece: &Piece, start: usize, end: usize) {
 }
 
 fn statement(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Statement> {
+    limits::look();
     context.operators = 0;
     let place = context.place(piece, &pair);
     let inner = pair.into_inner().next()?;
