@@ -134,7 +134,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         commands: &["compile"],
-        options: &["model", "solver", "timeout", "loops"],
+        options: &["model", "solver", "loops"],
         applies: |given| is(given, "target", &["verbs-c"]),
         only_for: "--target verbs-c, whose programs judge what they see",
     },

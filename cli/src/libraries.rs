@@ -217,11 +217,11 @@ pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
     load_file(name)
 }
 
-/// What is wrong with a library that only calls of its methods show.
-pub fn wrong_at_calls(library: &Library, models: &Models) -> Vec<Problem> {
+/// What is wrong with a library that only calls of its methods show, beside these libraries.
+pub fn wrong_at_calls(library: &Library, libraries: &Libraries, models: &Models) -> Vec<Problem> {
     let Some(model) = models.shipped("rdma-wait-rmw") else { return Vec::new() };
     let source = Arc::new(library.source.clone());
-    problems(&source, refine::wrong_at_calls(shipped(), library, model.model()))
+    problems(&source, refine::wrong_at_calls(libraries, library, model.model()))
 }
 
 /// A library from a file.

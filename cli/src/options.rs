@@ -1,9 +1,10 @@
 //! Options that several commands share.
 
 use std::num::NonZero;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use lang::limits::{Limits, give_up};
 
 use crate::engine::{Engine, Request, Solver};
 use crate::exit::Exit;
@@ -138,6 +139,23 @@ impl SolverOptions {
             max_states: None,
             libraries: None,
         }
+    }
+}
+
+/// How long one thing may take, for commands that do one after another.
+#[derive(Args)]
+pub struct TimeoutOption {
+    /// How long each file, rule or program may take; what takes longer stays unknown
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+}
+
+impl TimeoutOption {
+    /// Does some work in that time, or gives up, as `lang::limits` does.
+    pub fn within<R>(&self, work: impl FnOnce() -> R) -> R {
+        let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let limits = Limits { deadline, ..memory::limits() };
+        limits.within(work).unwrap_or_else(|reached| give_up(reached))
     }
 }
 

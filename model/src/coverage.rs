@@ -5,11 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use lang::Test;
 use lang::cat::model::{Axiom, AxiomKind, Model};
+use lang::diagnostic::Diagnostic;
 use lang::source::Span;
 
-use crate::allowed::{Allowed, Options, Question, undefined_calls};
+use crate::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
 use crate::changes::{self, Change};
+use crate::generate::distinguish::Undecided;
 use crate::smt::Next;
+use crate::smt::solver::Answer;
 use crate::smt::theory::{Evaluation, Facts};
 use crate::verdict;
 
@@ -70,21 +73,36 @@ impl Suite {
     }
 
     /// The name of the first of the smallest tests of which some verdict does not hold after the change.
-    pub fn noticed(&self, change: usize) -> Option<String> {
-        let case = (0..self.cases.len()).find(|case| self.notices(*case, change))?;
-        Some(self.cases[case].test().name.clone())
+    ///
+    /// # Errors
+    /// A limit kept some test from saying, and no other notices.
+    pub fn noticed(&self, change: usize) -> Result<Option<String>, Undecided> {
+        let mut undecided = None;
+        for case in 0..self.cases.len() {
+            match self.notices(case, change) {
+                Ok(true) => return Ok(Some(self.cases[case].test().name.clone())),
+                Ok(false) => {}
+                Err(Undecided(why)) => {
+                    let name = &self.cases[case].test().name;
+                    undecided.get_or_insert_with(|| Undecided(format!("{name}: {why}")));
+                }
+            }
+        }
+        undecided.map_or(Ok(None), Err)
     }
 
-    /// The names of all such tests, the smallest first.
+    /// The names of all tests that are known to notice, the smallest first.
     pub fn all_that_notice(&self, change: usize) -> Vec<String> {
-        let noticing = (0..self.cases.len()).filter(|case| self.notices(*case, change));
+        let noticing = (0..self.cases.len()).filter(|case| self.notices(*case, change) == Ok(true));
         noticing.map(|case| self.cases[case].test().name.clone()).collect()
     }
 
-    fn notices(&self, case: usize, change: usize) -> bool {
+    fn notices(&self, case: usize, change: usize) -> Result<bool, Undecided> {
         let case = &self.cases[case];
-        case.is_concerned(self, change)
-            && case.notices(&self.model, &self.changes[change], self.is_own).unwrap_or(false)
+        if !case.is_concerned(self, change) {
+            return Ok(false);
+        }
+        case.notices(&self.model, &self.changes[change], self.is_own)
     }
 }
 
@@ -117,36 +135,65 @@ impl Case {
         concerned[change]
     }
 
-    /// `None` if an engine cannot say.
-    fn notices(&self, model: &Model, change: &Change, is_own: bool) -> Option<bool> {
+    fn notices(&self, model: &Model, change: &Change, is_own: bool) -> Result<bool, Undecided> {
         let test = self.test();
         let options = Options::default();
         let fails = |allowed: &Allowed| {
             let claims = verdict::check(test, &model.name, is_own, allowed);
             claims.iter().any(|claim| claim.holds() == Some(false))
         };
-        let changed = Question::new(test, &change.model, crate::library::shipped(), None).ok()?;
+        let libraries = crate::library::shipped();
+        let changed = match Question::new(test, &change.model, libraries, None) {
+            Ok(changed) => changed,
+            Err(why) => return unless_limit(why),
+        };
         // What a change takes from a model may also be what made values undefined.
         if !change.allows_more || model.has_undefined_values() {
-            return changed.allowed(&options).ok().map(|allowed| fails(&allowed));
+            return match changed.allowed(&options) {
+                Ok(allowed) if fails(&allowed) => Ok(true),
+                Ok(allowed) => whole(&allowed).map(|()| false),
+                Err(why) => unless_limit(why),
+            };
         }
         let before = || {
-            Question::new(test, model, crate::library::shipped(), None).ok()?.allowed(&options).ok()
+            let question = Question::new(test, model, libraries, None).ok()?;
+            question.allowed(&options).ok()
         };
-        let mut allowed = self.allowed.get_or_init(before).clone()?;
-        let mut session = changed.session(&options, |_| true).ok()?;
+        let Some(mut allowed) = self.allowed.get_or_init(before).clone() else { return Ok(false) };
+        whole(&allowed)?;
+        let mut session = match changed.session(&options, |_| true) {
+            Ok(session) => session,
+            Err(why) => return unless_limit(why),
+        };
         let within = session.counted();
         for outcome in &allowed.outcomes {
             session.block(outcome);
         }
         let mut is_noticed = false;
-        session.each(&within, &mut |at| {
+        let answer = session.each(&within, &mut |at| {
             allowed.outcomes.insert(at.outcome());
             is_noticed = fails(&allowed);
             if is_noticed { Next::Stop } else { Next::OtherOutcome }
         });
-        Some(is_noticed)
+        match answer {
+            Answer::Unknown if !is_noticed => Err(Undecided(session.why_unknown())),
+            _ => Ok(is_noticed),
+        }
     }
+}
+
+/// Whether all outcomes are known, but for those of longer loops: a verdict that is unknown because of them is not wrong.
+fn whole(allowed: &Allowed) -> Result<(), Undecided> {
+    if allowed.complete || allowed.is_beyond_bound {
+        return Ok(());
+    }
+    Err(Undecided(allowed.reason.clone().unwrap_or_default()))
+}
+
+/// A test of which an engine cannot say anything does not notice a change; one that was cut off by a limit may.
+fn unless_limit(why: Vec<Diagnostic>) -> Result<bool, Undecided> {
+    let limit = why.into_iter().find(|found| found.code == LIMIT);
+    limit.map_or(Ok(false), |found| Err(Undecided(found.message)))
 }
 
 /// Changes of models that nothing can notice, each with the reason: by the names of model and change.

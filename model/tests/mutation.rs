@@ -30,9 +30,10 @@ fn main() -> ExitCode {
             let title = format!("{name}::{change}");
             let suite = Arc::clone(&suite);
             trials.push(Trial::test(title, move || match (suite.noticed(index), listed) {
-                (Some(_), false) | (None, true) => Ok(()),
-                (None, false) => Err("no file of the suite notices this change".into()),
-                (Some(test), true) => {
+                (Ok(Some(_)), false) | (Ok(None), true) => Ok(()),
+                (Err(undecided), _) => Err(undecided.0.into()),
+                (Ok(None), false) => Err("no file of the suite notices this change".into()),
+                (Ok(Some(test)), true) => {
                     Err(format!("`{test}` notices this change: implied.md is stale").into())
                 }
             }));

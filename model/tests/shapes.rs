@@ -9,7 +9,7 @@ use model::allowed::{Options, Question};
 use model::changes::{self, Change};
 use model::coverage::Suite;
 use model::generate::differences::differences;
-use model::generate::pivot::Pivot;
+use model::generate::pivot::{Pivot, Tried};
 use model::generate::search::{Bounds, Known, Vocabulary};
 
 fn shipped(name: &str) -> Model {
@@ -213,7 +213,7 @@ fn suites_notice_changes_of_any_shape() {
     let noticed = |model: Model| -> Vec<String> {
         let suite = Suite::new(model, &tests, true);
         let all = 0..suite.changes.len();
-        let noticed = all.filter(|change| suite.noticed(*change).is_some());
+        let noticed = all.filter(|change| suite.noticed(*change).expect("decided").is_some());
         let mut names: Vec<String> =
             noticed.map(|change| suite.changes[change].name.clone()).collect();
         names.sort();
@@ -233,9 +233,10 @@ fn pivots_are_found_for_cells_of_any_shape() {
         let known = Known::new(&model, &vocabulary, &bounds, 2);
         let all = changes::of(&model);
         let change = all.iter().find(|change| change.name == "drop [nlR, nrW]").expect("a change");
-        let mut tried = 0;
+        let mut tried = Tried::default();
         let found = Pivot::new(&known, change, &vocabulary, bounds, 2).smallest(4, &mut tried);
-        let found = found.expect("decided").expect("found");
+        let found = found.expect("found");
+        assert_eq!(tried.undecided, 0);
         assert_eq!(found.shape.size(), 2);
     }
 }

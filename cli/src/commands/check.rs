@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use compiler::library::Libraries;
 use lang::diagnostic::Diagnostic;
 use lang::litmus;
 use model::allowed::{Question, undefined_calls};
@@ -12,9 +13,9 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::input::{self, Input};
-use crate::libraries;
+use crate::libraries::{LibraryOption, load_file as load_library, wrong_at_calls};
 use crate::models::{self, Models};
-use crate::options::{Format, FormatOption, JobsOption};
+use crate::options::{Format, FormatOption, JobsOption, TimeoutOption};
 use crate::ordered::{Broken, map_in_order};
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
@@ -31,7 +32,11 @@ pub struct Arguments {
     #[arg(long)]
     deny_warnings: bool,
     #[command(flatten)]
+    libraries: LibraryOption,
+    #[command(flatten)]
     select: SelectOption,
+    #[command(flatten)]
+    timeout: TimeoutOption,
     #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
@@ -46,13 +51,17 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat", "lib"]);
     let shipped = Models::default();
+    let libraries = match arguments.libraries.choose(terminal) {
+        Ok(libraries) => libraries,
+        Err(exit) => return exit,
+    };
     if let Err(message) = arguments.select.keep(&mut inputs, &shipped) {
         return terminal.usage_error(&message);
     }
     let mut tally = Tally::default();
     let format = arguments.format.format;
     unreadable.into_iter().for_each(|problem| tally.add(problem, format, terminal));
-    let work = |input: &Input| check(input, &shipped);
+    let work = |input: &Input| arguments.timeout.within(|| check(input, &shipped, libraries));
     let each = |input: &Input, result: Result<Vec<Problem>, Broken>| {
         let broken = |broken| vec![Problem::of_broken(&input.name(), &broken)];
         let problems = result.unwrap_or_else(broken);
@@ -114,10 +123,10 @@ impl Tally {
     }
 }
 
-fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
+fn check(input: &Input, shipped: &Models, libraries: &Libraries) -> Vec<Problem> {
     if input.has_extension("lib") {
-        return match libraries::load_file(&input.name()) {
-            Ok(library) => libraries::wrong_at_calls(&library, shipped),
+        return match load_library(&input.name()) {
+            Ok(library) => wrong_at_calls(&library, libraries, shipped),
             Err(problems) => problems,
         };
     }
@@ -137,14 +146,11 @@ fn check(input: &Input, shipped: &Models) -> Vec<Problem> {
             Ok(models) => {
                 let undefined: Vec<Diagnostic> = models
                     .iter()
-                    .flat_map(|model| {
-                        undefined_calls(&test, model.model(), model::library::shipped())
-                    })
+                    .flat_map(|model| undefined_calls(&test, model.model(), libraries))
                     .collect();
                 let is_defined = undefined.is_empty();
                 diagnostics.extend(undefined);
                 // Rules of libraries are kept whatever the model, so one is enough to see.
-                let libraries = model::library::shipped();
                 if let (true, false, Some(model)) =
                     (is_defined, libraries.used(&test.program).is_empty(), models.first())
                     && let Err(errors) = Question::new(&test, model.model(), libraries, None)

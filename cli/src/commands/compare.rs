@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::exit::Exit;
 use crate::models::LoadedModel;
-use crate::options::{FormatOption, JobsOption, choose_models};
+use crate::options::{FormatOption, JobsOption, TimeoutOption, choose_models};
 use crate::select::SelectOption;
 use crate::terminal::Terminal;
 
@@ -48,6 +48,8 @@ pub struct Arguments {
     output: Option<PathBuf>,
     #[command(flatten)]
     format: FormatOption,
+    #[command(flatten)]
+    timeout: TimeoutOption,
     #[command(flatten)]
     jobs: JobsOption,
 }

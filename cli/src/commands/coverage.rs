@@ -11,8 +11,9 @@ use clap::Args;
 use executor::record::hash_text;
 use lang::Test;
 use model::coverage::{IMPLIED, Implied, Suite, implied};
+use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
-use model::generate::pivot::Pivot;
+use model::generate::pivot::{Pivot, Tried};
 use model::generate::search::{Bounds, Known, Vocabulary};
 
 use super::compare::{BoundsOptions, bounds_of, load};
@@ -20,9 +21,10 @@ use super::generate::{make, suite};
 use crate::exit::Exit;
 use crate::input::{self, load_test};
 use crate::models::{LoadedModel, Models};
-use crate::options::{FormatOption, JobsOption, show_problems};
-use crate::ordered::{Broken, map_in_order};
+use crate::options::{FormatOption, JobsOption, TimeoutOption, show_problems};
+use crate::ordered::{Broken, guard, map_in_order};
 use crate::output::Failure;
+use crate::problem::Problem;
 use crate::select::SelectOption;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
@@ -31,8 +33,9 @@ use crate::terminal::Terminal;
 ///
 /// A rule is tested if some verdict of the suite is wrong once the rule is changed: an axiom dropped, a part of a union left
 /// out, a cell of an order table made its opposite. What no test can notice of the shipped models is known, with the
-/// reason; what is about statements that the model does not define, no program has. What else is not tested is a hole: --missing looks for the smallest tests that would fill it. The exit code is
-/// 0 if there is no hole, 1 if there is, and 2 if for each hole the search ended at its bounds.
+/// reason; what is about statements that the model does not define, no program has. What else is not tested is a hole: --missing looks for the smallest tests that would fill it. Where a
+/// limit kept a test from saying, it is unknown whether the rule is tested. The exit code is 0 if there is no hole, 1 if there
+/// is, and 2 if something is unknown, or for each hole the search ended at its bounds.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, or folders of tests
@@ -54,6 +57,8 @@ pub struct Arguments {
     #[command(flatten)]
     format: FormatOption,
     #[command(flatten)]
+    timeout: TimeoutOption,
+    #[command(flatten)]
     jobs: JobsOption,
     #[command(flatten)]
     shard: ShardOption,
@@ -72,8 +77,10 @@ pub enum Status {
     Hole,
     /// No test of the suite does, but this one would.
     Missing(Box<(Draft, suite::Made)>),
-    /// Nor does any program that was tried; how many were.
-    Searched(u64),
+    /// Nor does any program that was tried; what kept the search from its end, if something did.
+    Searched(Tried, Option<String>),
+    /// A limit kept some test from saying, and no other notices.
+    Unknown(String),
     /// It is of another part of the whole.
     Elsewhere,
 }
@@ -109,9 +116,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(folder) => folder,
         Err(failure) => return failure.tell(terminal),
     };
-    let mut found = statuses(arguments, &model, &suite, &implied, &own, terminal);
+    let mut found = statuses(arguments, &model, &suite, &implied, &own, (terminal, &mut exit));
     if arguments.missing {
-        search(&mut found, &model, &suite, bounds, arguments.jobs.count(), terminal);
+        search(&mut found, &model, &suite, (bounds, arguments), (terminal, &mut exit));
         if let Some(folder) = &mut folder
             && let Err(failure) = write(folder, &found, &model, &suite)
         {
@@ -121,7 +128,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let has = |is_it: fn(&Status) -> bool| found.iter().any(is_it);
     if has(|status| matches!(status, Status::Hole | Status::Missing(_))) {
         exit.raise(Exit::Violation);
-    } else if has(|status| matches!(status, Status::Searched(_))) {
+    } else if has(|status| matches!(status, Status::Searched(..) | Status::Unknown(_))) {
         exit.raise(Exit::Unknown);
     }
     let shard = shard.map(|shard| (shard, exit));
@@ -138,7 +145,9 @@ fn tests(arguments: &Arguments, terminal: &mut Terminal, exit: &mut Exit) -> Vec
     }
     let mut tests = Vec::new();
     for input in inputs {
-        let (loaded, more) = load_test(&input);
+        let load = guard(|| arguments.timeout.within(|| load_test(&input)));
+        let (loaded, more) =
+            load.unwrap_or_else(|broken| (None, vec![Problem::of_broken(&input.name(), &broken)]));
         problems.extend(more);
         tests.extend(loaded.map(|(test, _)| test));
     }
@@ -157,7 +166,7 @@ fn statuses(
     suite: &Suite,
     implied: &Implied,
     own: &[usize],
-    terminal: &mut Terminal,
+    (terminal, exit): (&mut Terminal, &mut Exit),
 ) -> Vec<Status> {
     terminal.begin_progress(own.len());
     let mut found = vec![Status::Elsewhere; suite.changes.len()];
@@ -166,19 +175,32 @@ fn statuses(
         // A file of the user's may have the name of a shipped model, and say something else.
         implied.get(&key).filter(|_| !model.is_own)
     };
-    let work = |change: &usize| match (reason(change), suite.noticed(*change)) {
-        (_, Some(test)) => Status::Tested(test),
-        (Some(reason), None) => Status::Implied(reason.clone()),
-        (None, None) if !suite.changes[*change].is_possible(model.model()) => Status::Impossible,
-        (None, None) => Status::Hole,
+    let status = |change: &usize| match (reason(change), suite.noticed(*change)) {
+        (_, Ok(Some(test))) => Status::Tested(test),
+        (Some(reason), _) => Status::Implied(reason.clone()),
+        (None, _) if !suite.changes[*change].is_possible(model.model()) => Status::Impossible,
+        (None, Ok(None)) => Status::Hole,
+        (None, Err(Undecided(why))) => Status::Unknown(why),
     };
+    let work = |change: &usize| arguments.timeout.within(|| status(change));
     let each = |change: &usize, status: Result<Status, Broken>| {
         terminal.progress().inc(1);
-        found[*change] = status.unwrap_or(Status::Hole);
+        found[*change] = status.unwrap_or_else(|broken| Status::Unknown(why(&broken, exit)));
         ControlFlow::Continue(())
     };
     map_in_order(own, arguments.jobs.count(), &AtomicBool::new(false), work, each);
     found
+}
+
+/// Why work has no result; if that is a bug, the command ends as bugs do.
+fn why(broken: &Broken, exit: &mut Exit) -> String {
+    match broken {
+        Broken::Limit(reached) => reached.to_string(),
+        Broken::Panic(message) => {
+            exit.raise(Exit::Internal);
+            format!("internal error: {message}")
+        }
+    }
 }
 
 /// Looks for tests that fill the holes.
@@ -186,41 +208,40 @@ fn search(
     found: &mut [Status],
     model: &LoadedModel,
     suite: &Suite,
-    bounds: Bounds,
-    jobs: usize,
-    terminal: &mut Terminal,
+    (bounds, arguments): (Bounds, &Arguments),
+    (terminal, exit): (&mut Terminal, &mut Exit),
 ) {
+    let jobs = arguments.jobs.count();
     let is_hole = |at: &usize| matches!(found[*at], Status::Hole);
     let holes: Vec<usize> = (0..found.len()).filter(is_hole).collect();
     if holes.is_empty() {
         return;
     }
     let vocabulary = Vocabulary::of(&[model.model()]);
-    let known = Known::new(model.model(), &vocabulary, &bounds, jobs);
-    let work = |hole: &usize| {
+    let timeout = &arguments.timeout;
+    let known = timeout.within(|| Known::new(model.model(), &vocabulary, &bounds, jobs));
+    let look = |hole: &usize| {
         let change = &suite.changes[*hole];
         let pivot = Pivot::new(&known, change, &vocabulary, bounds, 1);
-        let mut tried = 0;
-        let found = pivot.smallest(bounds.size, &mut tried).ok().flatten()?;
+        let mut tried = Tried::default();
+        let Some(found) = pivot.smallest(bounds.size, &mut tried) else { return Err(tried) };
         let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
         let made = make(draft.clone(), vocabulary.completion, model.model(), change.allows_more);
         let made = match made {
             Ok(suite::Tried::Made(made)) => Some((draft, *made)),
             Ok(_) | Err(_) => None,
         };
-        Some((made, tried))
+        Ok(made)
     };
-    let tried = |hole: &usize| {
-        let pivot = Pivot::new(&known, &suite.changes[*hole], &vocabulary, bounds, 1);
-        (1..=bounds.size).map(|size| pivot.of_size(size).len() as u64).sum()
-    };
+    let work = |hole: &usize| timeout.within(|| look(hole));
     terminal.begin_progress(holes.len());
     let each = |hole: &usize, result| {
         terminal.progress().inc(1);
         found[*hole] = match result {
-            Ok(Some((Some(made), _))) => Status::Missing(Box::new(made)),
-            Ok(None) => Status::Searched(tried(hole)),
-            Ok(Some((None, _))) | Err(_) => Status::Hole,
+            Ok(Ok(Some(made))) => Status::Missing(Box::new(made)),
+            Ok(Ok(None)) => Status::Hole,
+            Ok(Err(tried)) => Status::Searched(tried, None),
+            Err(broken) => Status::Searched(Tried::default(), Some(why(&broken, exit))),
         };
         ControlFlow::Continue(())
     };

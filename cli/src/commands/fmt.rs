@@ -9,7 +9,9 @@ use lang::{herd, litmus};
 
 use crate::exit::Exit;
 use crate::input::{self, Input};
-use crate::options::show_problems;
+use crate::memory::MemoryOption;
+use crate::options::{TimeoutOption, show_problems};
+use crate::ordered::guard;
 use crate::output;
 use crate::problem::{Problem, problems};
 use crate::terminal::Terminal;
@@ -32,6 +34,10 @@ pub struct Arguments {
     /// With --to: write NAME.litmus for each into this folder, which is made if it is not there
     #[arg(short, long, value_name = "DIR", requires = "to")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    timeout: TimeoutOption,
+    #[command(flatten)]
+    memory: MemoryOption,
 }
 
 /// What files can be converted into.
@@ -50,19 +56,28 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         if terminal.is_closed() {
             break;
         }
-        exit.raise(format_one(&input, arguments, terminal));
+        let text = guard(|| arguments.timeout.within(|| text_of(&input, arguments)));
+        let text =
+            text.unwrap_or_else(|broken| Err(vec![Problem::of_broken(&input.name(), &broken)]));
+        exit.raise(match text {
+            Ok(text) => tell(&input, &text, arguments, terminal),
+            Err(problems) => show_problems(&problems, terminal),
+        });
     }
     exit
 }
 
-fn format_one(input: &Input, arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let source = match input.read() {
-        Ok(source) => source,
-        Err(problem) => {
-            show_problems(&[*problem], terminal);
-            return Exit::BadInput;
-        }
-    };
+/// A file in its normal form.
+struct Formatted {
+    name: String,
+    text: String,
+    is_normal: bool,
+}
+
+/// # Errors
+/// All that is wrong with it.
+fn text_of(input: &Input, arguments: &Arguments) -> Result<Formatted, Vec<Problem>> {
+    let source = input.read().map_err(|problem| vec![*problem])?;
     let is_herd = herd::architecture(&source.text).is_some();
     if is_herd && arguments.to.is_none() {
         let problem = Problem::of_file(
@@ -70,28 +85,33 @@ fn format_one(input: &Input, arguments: &Arguments, terminal: &mut Terminal) -> 
             "herd-file",
             "expected a litmus program of ours, found one of herd's",
         );
-        show_problems(&[problem.help("`litmus fmt --to litmus FILE` converts it")], terminal);
-        return Exit::BadInput;
+        return Err(vec![problem.help("`litmus fmt --to litmus FILE` converts it")]);
     }
     let (file, diagnostics) = if is_herd { herd::convert(&source) } else { litmus::parse(&source) };
-    let Some(file) = file else {
-        show_problems(&problems(&source, diagnostics), terminal);
-        return Exit::BadInput;
-    };
+    let file = file.ok_or_else(|| problems(&source, diagnostics))?;
     let text = litmus::print(&file);
+    Ok(Formatted { name: file.name.text, is_normal: text == source.text, text })
+}
+
+fn tell(
+    input: &Input,
+    formatted: &Formatted,
+    arguments: &Arguments,
+    terminal: &mut Terminal,
+) -> Exit {
+    let Formatted { name, text, is_normal } = formatted;
     if let Some(folder) = &arguments.output {
-        return write_into(folder, &file.name.text, &text, terminal);
+        return write_into(folder, name, text, terminal);
     }
-    let is_normal = text == source.text;
     if arguments.check {
         if !is_normal {
             terminal.out(&format!("{}\n", input.name()));
             return Exit::Violation;
         }
     } else if !arguments.write || input.is_stdin() {
-        terminal.out(&text);
+        terminal.out(text);
     } else if !is_normal {
-        let written = output::write(&input.path, &text, terminal);
+        let written = output::write(&input.path, text, terminal);
         if written != Exit::Fine {
             return written;
         }

@@ -20,7 +20,7 @@ use clap::{Args, Subcommand};
 
 use crate::commands::compare::{BoundsOptions, load};
 use crate::exit::Exit;
-use crate::options::{FormatOption, JobsOption};
+use crate::options::{FormatOption, JobsOption, TimeoutOption};
 use crate::select::SelectOption;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
@@ -58,6 +58,8 @@ pub struct Common {
     bounds: BoundsOptions,
     #[command(flatten)]
     format: FormatOption,
+    #[command(flatten)]
+    timeout: TimeoutOption,
     #[command(flatten)]
     jobs: JobsOption,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! Cycles: segments one after the other, each meeting the next at a location.
 
+use lang::limits;
 use lang::outcome::Value;
 
 use super::draft::{Claim, Draft, Shown};
@@ -17,6 +18,7 @@ pub fn closed(segments: &[&Segment], most_nodes: usize) -> Option<Shape> {
 
 /// The same with the threads in the order of the segments, nodes and locations numbered with holes.
 fn joined(segments: &[&Segment]) -> Option<Shape> {
+    limits::look();
     let mut threads = Vec::new();
     let mut homes = Vec::new();
     let mut nodes = 0;

@@ -1,5 +1,7 @@
 //! Every program of a size, each once up to symmetry: for proofs by exhaustion, up to small sizes.
 
+use lang::limits;
+
 use super::search::{Bounds, Vocabulary};
 use super::shape::{Completion, Place, Shape, Step, Thread};
 
@@ -101,6 +103,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
             return self.steps(sizes, thread + 1);
         }
         for (step, homes) in self.options(thread) {
+            limits::look();
             let (places, nodes) = (self.shape.homes.len(), self.nodes);
             self.nodes = homes.iter().copied().map(|node| node + 1).fold(nodes, u8::max);
             if let Step::RemoteFence { node } = step {

@@ -9,6 +9,7 @@ use std::hash::BuildHasher;
 
 use compiler::skeleton::{self, Event, Guard, Skeleton, Stamp};
 use lang::cat::model::{AxiomKind, Model};
+use lang::limits;
 use rustc_hash::FxBuildHasher;
 
 use super::program::{Naming, program, step_span};
@@ -44,6 +45,7 @@ pub struct Ordered {
 impl Ordered {
     /// What a model orders in a shape of one thread; `None` if it has no execution, or too many.
     pub fn new(shape: &Shape, completion: Completion, model: &Model) -> Option<Self> {
+        limits::look();
         let naming = Naming::new(shape);
         let program = program(shape, &naming, completion);
         let skeleton = skeleton::build(&program, 1).ok()?;

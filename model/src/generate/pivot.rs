@@ -91,23 +91,31 @@ impl<'m> Pivot<'m> {
         Ok(answer)
     }
 
-    /// The smallest minimal test, by one worker; how many programs were tried is counted.
-    ///
-    /// # Errors
-    /// If the engine cannot say.
-    pub fn smallest(&self, size: usize, tried: &mut u64) -> Result<Option<Difference>, Undecided> {
+    /// The smallest minimal test of which that is known, by one worker; what was tried is counted.
+    pub fn smallest(&self, size: usize, tried: &mut Tried) -> Option<Difference> {
         let mut seen = BTreeSet::new();
         for size in 1..=size {
             for shape in self.of_size(size) {
                 if !seen.insert(shape.clone()) {
                     continue;
                 }
-                *tried += 1;
-                if let Some(found) = self.check(&shape)? {
-                    return Ok(Some(found));
+                tried.programs += 1;
+                match self.check(&shape) {
+                    Ok(Some(found)) => return Some(found),
+                    Ok(None) => {}
+                    Err(_) => tried.undecided += 1,
                 }
             }
         }
-        Ok(None)
+        None
     }
+}
+
+/// How many programs a search tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// All of them.
+    pub programs: u64,
+    /// Those of which the engine could not tell.
+    pub undecided: u64,
 }

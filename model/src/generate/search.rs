@@ -1,11 +1,12 @@
 //! Candidates: small programs on which two models are likely to differ, by size.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use lang::Test;
 use lang::cat::model::Model;
+use lang::limits;
 
 use super::cycles::closed;
 use super::distinguish::{Condition, Undecided, difference};
@@ -97,15 +98,26 @@ fn ordered(
     let work = || {
         let mut found = Vec::new();
         while let Some(shape) = words.get(next.fetch_add(1, Ordering::Relaxed)) {
+            limits::look_now();
             found.push((shape.clone(), Ordered::new(shape, completion, model)));
         }
-        all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(found);
+        all.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    };
+    // The limits of this thread hold for all.
+    let (limits, reached) = (limits::current(), Mutex::new(None));
+    let limited = || {
+        if let Err(limit) = limits.within(work) {
+            reached.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(limit);
+        }
     };
     std::thread::scope(|scope| {
-        (1..jobs).for_each(|_| drop(scope.spawn(work)));
-        work();
+        (1..jobs).for_each(|_| drop(scope.spawn(limited)));
+        limited();
     });
-    all.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    if let Some(limit) = reached.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        limits::give_up(limit);
+    }
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Programs that one model may forbid and another may allow.
@@ -185,6 +197,7 @@ impl Candidates {
                 continue;
             }
             for second in self.companions.iter().filter(|second| second.size() <= rest) {
+                limits::look();
                 if second.size() == rest {
                     found.extend(closed(&[pivot, second], nodes));
                 }

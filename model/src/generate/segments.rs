@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use lang::cat::model::Model;
+use lang::limits;
 
 use super::orders::{Edge, Ordered, Port};
 use super::shape::{Access, Completion, Shape, Step, Thread};
@@ -94,6 +95,7 @@ fn extended(
     length: usize,
     longest: usize,
 ) -> Vec<Shape> {
+    limits::look();
     let body = &shape.threads[0].body;
     let next = shape.homes.len() as u8;
     let has_target = body.iter().any(|step| shape.node_of(*step).is_some());
@@ -187,6 +189,7 @@ impl Library {
         for shape in words {
             let Some(Some(known)) = ordered.get(shape) else { continue };
             for (entry, exit) in ports(shape) {
+                limits::look();
                 let edges = known.between(entry, exit);
                 if edges.is_empty() {
                     continue;

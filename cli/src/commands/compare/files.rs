@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use lang::Test;
 use lang::outcome::Value;
+use model::allowed::LIMIT;
 use serde_json::{Value as Json, json};
 
 use super::Arguments;
@@ -68,7 +69,7 @@ pub fn run(
         }
         report.flow()
     };
-    let work = |input: &Input| compare(input, models);
+    let work = |input: &Input| arguments.timeout.within(|| compare(input, models));
     map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
     report.finish(&[], Some(["the same", "DIFFERENT", "unknown"]))
 }
@@ -77,7 +78,7 @@ fn compare(input: &Input, models: [&LoadedModel; 2]) -> Answer {
     let (loaded, diagnostics) = load_test(input);
     let Some((test, source)) = loaded else { return Answer::Bad(diagnostics) };
     let mut sets: Vec<BTreeSet<Vec<Value>>> = Vec::new();
-    let mut complete = true;
+    let mut complete = Vec::new();
     for model in models {
         match engine::ask(
             &test,
@@ -85,29 +86,32 @@ fn compare(input: &Input, models: [&LoadedModel; 2]) -> Answer {
             &Request { engine: Engine::Smt, ..Request::default() },
         ) {
             Ok(found) => {
-                complete &= found.allowed.complete;
+                complete.push(found.allowed.complete);
                 sets.push(found.allowed.shown(&test).into_iter().collect());
             }
             Err(Refusal::Undefined(undefined)) if !input.is_named => {
                 return Answer::Skipped(skip(&test, input, model, &undefined[0].message));
             }
             Err(Refusal::Unsupported(reason)) => {
-                return Answer::Skipped(skip(&test, input, model, &reason));
+                return Answer::Bad(vec![Problem::of_file(&input.name(), LIMIT, reason)]);
             }
             Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => {
                 return Answer::Bad(problems(&source, errors));
             }
         }
     }
-    let only =
-        |these: usize, others: usize| sets[these].difference(&sets[others]).cloned().collect();
+    // What is not among the outcomes of a model is only known not to be one if all of them are known.
+    let only = |these: usize, others: usize| match complete[others] {
+        true => sets[these].difference(&sets[others]).cloned().collect(),
+        false => Vec::new(),
+    };
     Answer::Compared(Box::new(Compared {
         name: test.name.clone(),
         file: input.name(),
         names: test.observables[..test.shown].iter().map(|shown| shown.name.clone()).collect(),
         only: [only(0, 1), only(1, 0)],
         both: sets[0].intersection(&sets[1]).count(),
-        complete,
+        complete: complete.iter().all(|complete| *complete),
     }))
 }
 

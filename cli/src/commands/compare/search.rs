@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lang::cat::model::Model;
 use lang::outcome::Value;
 use model::generate::differences::{Said, differences};
 use model::generate::distinguish::Undecided;
@@ -67,14 +66,17 @@ pub fn run(
     let differences = differences(one.model(), two.model());
     let (bounds, jobs) = (bounds_of(&arguments.bounds), arguments.jobs.count());
     let vocabulary = Vocabulary::of(&[one.model(), two.model()]);
-    let known = [one, two].map(|model| Known::new(model.model(), &vocabulary, &bounds, jobs));
+    let timeout = &arguments.timeout;
+    let known = [one, two]
+        .map(|model| timeout.within(|| Known::new(model.model(), &vocabulary, &bounds, jobs)));
     // Cells say what a thread's events are, and nothing of how threads meet.
     let may_meet = differences.iter().any(|difference| !difference.is_cell);
     let direction = |forbids: usize, allows: usize| {
         let models = [one, two];
         let simplest = &known[allows].simplest;
-        let candidates =
-            Candidates::new(&known[forbids], models[allows].model(), simplest, may_meet, bounds);
+        let candidates = timeout.within(|| {
+            Candidates::new(&known[forbids], models[allows].model(), simplest, may_meet, bounds)
+        });
         let (forbids, allows) = (models[forbids], models[allows]);
         Direction { forbids, allows, candidates, found: Vec::new() }
     };
@@ -84,20 +86,28 @@ pub fn run(
     let sizes = if differences.is_empty() { 0 } else { bounds.size };
     for size in 1..=sizes {
         let all = usize::from(arguments.exhaustive) >= size;
-        let rest = if all { everything(size, &vocabulary, &bounds) } else { Vec::new() };
+        let rest = if all {
+            timeout.within(|| everything(size, &vocabulary, &bounds))
+        } else {
+            Vec::new()
+        };
         tried.every = if all { size } else { tried.every };
         for direction in &mut directions {
             let wanted = usize::from(arguments.count).saturating_sub(direction.found.len());
             if wanted == 0 {
                 continue;
             }
-            let aimed = direction.candidates.of_size(size);
+            let aimed = timeout.within(|| direction.candidates.of_size(size));
             let known: BTreeSet<&Shape> = aimed.iter().collect();
             let others = rest.iter().filter(|shape| !known.contains(shape)).cloned();
             let shapes: Vec<Shape> = aimed.iter().cloned().chain(others).collect();
             let models = (direction.forbids.model(), direction.allows.model());
             terminal.begin_progress(shapes.len());
-            let found = first(&shapes, wanted, models, &vocabulary, jobs, &mut tried, terminal);
+            let try_one = |shape: &Shape| {
+                let (forbids, allows) = models;
+                timeout.within(|| check(shape, vocabulary.completion, forbids, allows))
+            };
+            let found = first(&shapes, wanted, try_one, jobs, &mut tried, terminal);
             direction.found.extend(found);
         }
     }
@@ -200,15 +210,13 @@ fn everything(size: usize, vocabulary: &Vocabulary, bounds: &Bounds) -> Vec<Shap
 fn first(
     shapes: &[Shape],
     wanted: usize,
-    (forbids, allows): (&Model, &Model),
-    vocabulary: &Vocabulary,
+    try_one: impl Fn(&Shape) -> Result<Option<Difference>, Undecided> + Sync,
     jobs: usize,
     tried: &mut Tried,
     terminal: &mut Terminal,
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     for chunk in shapes.chunks(AT_ONCE) {
-        let work = |shape: &Shape| check(shape, vocabulary.completion, forbids, allows);
         let each = |_: &Shape, result: Result<Result<Option<Difference>, Undecided>, Broken>| {
             terminal.progress().inc(1);
             tried.programs += 1;
@@ -218,7 +226,7 @@ fn first(
             }
             if found.len() >= wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        map_in_order(chunk, jobs, &AtomicBool::new(false), work, each);
+        map_in_order(chunk, jobs, &AtomicBool::new(false), &try_one, each);
         if found.len() >= wanted {
             break;
         }

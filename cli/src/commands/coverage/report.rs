@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use executor::record::ShardOf;
 use model::changes::{Change, Named};
 use model::coverage::Suite;
+use model::generate::pivot::Tried;
 use model::generate::search::{Bounds, Vocabulary};
 use model::generate::text::name;
 use serde_json::{Value as Json, json};
@@ -31,7 +32,8 @@ impl Status {
             Self::Tested(_) => "■",
             Self::Implied(_) => "·",
             Self::Impossible => "/",
-            Self::Searched(_) => "-",
+            Self::Searched(..) => "-",
+            Self::Unknown(_) => "!",
             Self::Hole | Self::Missing(_) => "?",
             Self::Elsewhere => " ",
         }
@@ -43,7 +45,8 @@ impl Status {
             Self::Tested(_) => "tested",
             Self::Implied(_) => "implied",
             Self::Impossible => "impossible",
-            Self::Searched(_) => "not found",
+            Self::Searched(..) => "not found",
+            Self::Unknown(_) => "unknown",
             Self::Hole => "hole",
             Self::Missing(_) => "missing",
             Self::Elsewhere => "elsewhere",
@@ -88,7 +91,9 @@ impl Report<'_> {
         for matrix in self.matrices() {
             text += &matrix.text();
         }
-        text += "\n  ■ tested   · implied by the rest   / no statement has it   - no program found   ? hole\n\n";
+        text += "\n  ■ tested   · implied by the rest   / no statement has it   - no program found   ? hole";
+        let is_unknown = |status: &Status| matches!(status, Status::Unknown(_));
+        text += if self.found.iter().any(is_unknown) { "   ! unknown\n\n" } else { "\n\n" };
         for (change, status) in self.suite.changes.iter().zip(self.found) {
             if matches!(status, Status::Elsewhere) {
                 continue;
@@ -107,9 +112,18 @@ impl Report<'_> {
                     let completion = Vocabulary::of(&[&self.suite.model]).completion;
                     format!("hole; {} would test it", name(&found.0.shape, completion))
                 }
-                Status::Searched(tried) => {
-                    format!("hole; none of {tried} programs of up to {} tests it", self.bounds)
+                Status::Searched(tried, None) => {
+                    let Tried { programs, undecided } = tried;
+                    let bounds = self.bounds;
+                    let words =
+                        format!("hole; none of {programs} programs of up to {bounds} tests it");
+                    match undecided {
+                        0 => words,
+                        undecided => format!("{words}, {undecided} undecided"),
+                    }
                 }
+                Status::Searched(_, Some(why)) => format!("hole; the search was given up: {why}"),
+                Status::Unknown(why) => format!("unknown: {why}"),
             };
             let mark = if is_open {
                 look.paint(Tint::Bad, status.mark())
@@ -133,6 +147,9 @@ impl Report<'_> {
             },
             count(holes, "hole")
         );
+        if of("unknown") > 0 {
+            text = format!("{}, {} unknown\n", text.trim_end(), of("unknown"));
+        }
         if of("hole") > 0 {
             text += "  --missing looks for tests that fill them\n";
         }
@@ -159,7 +176,14 @@ impl Report<'_> {
             match status {
                 Status::Tested(test) => json["test"] = json!(test),
                 Status::Implied(reason) => json["reason"] = json!(reason),
-                Status::Searched(tried) => json["tried"] = json!(tried),
+                Status::Searched(tried, why) => {
+                    json["tried"] = json!(tried.programs);
+                    json["undecided"] = json!(tried.undecided);
+                    if let Some(why) = why {
+                        json["reason"] = json!(why);
+                    }
+                }
+                Status::Unknown(why) => json["reason"] = json!(why),
                 Status::Impossible | Status::Hole | Status::Missing(_) | Status::Elsewhere => {}
             }
             if let Some(cell) = change.cell() {

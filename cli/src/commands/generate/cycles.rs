@@ -61,7 +61,8 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         }
     }
     if cycles.is_empty() {
-        cycles = enumerated(model, &vocabulary, &bounds, common.jobs.count());
+        let jobs = common.jobs.count();
+        cycles = common.timeout.within(|| enumerated(model, &vocabulary, &bounds, jobs));
     }
     let choices = json!({ "cycles": arguments.cycles });
     let opened =
@@ -74,7 +75,10 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         let (name, drafts) = &cycles[index];
         let mut unit =
             Unit { name: name.clone(), title: format!("cycle: {name}"), ..Unit::default() };
-        let work = |draft: &Draft| make(draft.clone(), vocabulary.completion, model.model(), false);
+        let work = |draft: &Draft| {
+            let make = || make(draft.clone(), vocabulary.completion, model.model(), false);
+            generation.timeout.within(make)
+        };
         let each = |_: &Draft, tried| {
             unit.take(tried);
             ControlFlow::Continue(())

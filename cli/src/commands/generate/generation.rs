@@ -18,7 +18,7 @@ use super::suite::{Counts, Made, Origin, Suite, Tried, Unit};
 use crate::exit::Exit;
 use crate::interrupt::stop_on_signal;
 use crate::models::LoadedModel;
-use crate::options::Format;
+use crate::options::{Format, TimeoutOption};
 use crate::output::Failure;
 use crate::table::count;
 use crate::terminal::Terminal;
@@ -28,6 +28,8 @@ pub struct Generation<'m> {
     pub model: &'m LoadedModel,
     pub vocabulary: &'m Vocabulary,
     pub jobs: usize,
+    /// How long each program may take, and what is known before programs are made.
+    pub timeout: &'m TimeoutOption,
     /// Set by Ctrl-C; a unit that sees it is not added, so it need not be whole.
     pub stop: Arc<AtomicBool>,
     output: Output<'m>,
@@ -75,7 +77,7 @@ impl<'m> Generation<'m> {
     pub fn open(
         way: &str,
         choices: &Json,
-        common: &Common,
+        common: &'m Common,
         (bounds, units): (&dyn Display, usize),
         model: &'m LoadedModel,
         vocabulary: &'m Vocabulary,
@@ -100,6 +102,7 @@ impl<'m> Generation<'m> {
             model,
             vocabulary,
             jobs: common.jobs.count(),
+            timeout: &common.timeout,
             stop: stop_on_signal(),
             output,
             began: Instant::now(),

@@ -67,7 +67,8 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     generation.fill(changes.len(), terminal, |generation, index, terminal| {
         terminal.progress().set_message(changes[index].name.clone());
         let jobs = generation.jobs;
-        let known = known.get_or_init(|| Known::new(model.model(), &vocabulary, &bounds, jobs));
+        let new = || Known::new(model.model(), &vocabulary, &bounds, jobs);
+        let known = known.get_or_init(|| generation.timeout.within(new));
         unit(generation, known, &changes[index], bounds, terminal)
     })
 }
@@ -171,24 +172,27 @@ fn unit(
 ) -> Unit {
     let Generation { vocabulary, jobs, .. } = *generation;
     let model = generation.model.model();
-    let pivot = Pivot::new(known, change, vocabulary, bounds, jobs);
+    let timeout = generation.timeout;
+    let pivot = timeout.within(|| Pivot::new(known, change, vocabulary, bounds, jobs));
     let mut unit = Unit {
         name: change.name.clone(),
         title: format!("{}: {}", model.name, change.described()),
         ..Unit::default()
     };
     for size in 1..=bounds.size {
-        let work = |shape: &Shape| {
+        let look = |shape: &Shape| {
             let Some(found) = pivot.check(shape)? else { return Ok(Tried::Nothing) };
             let draft = Draft::new(&found.shape, &found.test, &found.condition).canonical();
             make(draft, vocabulary.completion, model, change.allows_more)
         };
+        let work = |shape: &Shape| timeout.within(|| look(shape));
         let each = |_: &Shape, tried| {
             unit.take(tried);
             terminal.progress().tick();
             ControlFlow::Continue(())
         };
-        map_in_order(&pivot.of_size(size), jobs, &generation.stop, work, each);
+        let shapes = timeout.within(|| pivot.of_size(size));
+        map_in_order(&shapes, jobs, &generation.stop, work, each);
     }
     unit
 }

@@ -63,13 +63,14 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         let numbers: Vec<u64> = (first..(first + AT_ONCE).min(*count)).collect();
         let name = format!("{first}-{}", first + numbers.len() as u64 - 1);
         let mut unit = Unit { name, ..Unit::default() };
-        let work = |number: &u64| {
+        let drawn = |number: &u64| {
             let Some(shape) = random(*seed, *number, weights, &vocabulary, &bounds) else {
                 return Ok(Tried::Nothing);
             };
             let draft = Draft { shape, claim: Vec::new() };
             make(draft, vocabulary.completion, model.model(), false)
         };
+        let work = |number: &u64| generation.timeout.within(|| drawn(number));
         let each = |_: &u64, tried| {
             unit.take(tried);
             ControlFlow::Continue(())

@@ -81,7 +81,8 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
     generation.fill(parts.len(), terminal, |generation, index, terminal| {
         terminal.progress().set_message(names[index].clone());
         let part = &parts[index];
-        let all = known[part.bounds.processes - 1].get_or_init(|| by_size(part.bounds));
+        let all = known[part.bounds.processes - 1]
+            .get_or_init(|| generation.timeout.within(|| by_size(part.bounds)));
         unit(generation, part, all, terminal)
     })
 }
@@ -143,7 +144,7 @@ fn unit(
         ..Unit::default()
     };
     let pivot = Pivot::new(model, part.id);
-    let work = |program: &Program| -> Result<Tried, Undecided> {
+    let look = |program: &Program| -> Result<Tried, Undecided> {
         let Some(instance) = pivot.instance(program, &|_| true) else { return Ok(Tried::Nothing) };
         let draft = Draft { program: program.clone(), claim: instance.outcome };
         let (is_allowed, verdicts) = draft.verdicts(model)?;
@@ -152,6 +153,7 @@ fn unit(
         let twin = twin.map(|(twin, verdicts)| (twin.content(), verdicts));
         Ok(Tried::Made(Box::new(Made { content: draft.content(), verdicts, twin })))
     };
+    let work = |program: &Program| generation.timeout.within(|| look(program));
     let each = |_: &Program, tried| {
         unit.take(tried);
         terminal.progress().tick();

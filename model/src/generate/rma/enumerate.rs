@@ -1,5 +1,7 @@
 //! Every program of coreRMA up to a size that shows what its writes do.
 
+use lang::limits;
+
 use super::program::{Place, Program, Statement};
 
 /// How large programs may be.
@@ -50,6 +52,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
     }
 
     fn grow(&mut self) {
+        limits::look();
         if self.program.processes.last().is_some_and(|body| !body.is_empty()) {
             self.end_process();
         }
