@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use lang::limits;
 use model::machine::{FAULTS, Fault, FaultInfo, FaultSet, Random, Simulator, Variant};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -68,9 +69,12 @@ impl Backend for Sim {
             .map_err(|error| Refusal::Skip(error.diagnostic().message))?;
         let seed = job.seed ^ fnv1a(&[job.program, job.machine]);
         let chunks = job.iterations.div_ceil(CHUNK);
+        // Those of the caller hold for all workers. A chunk that they end counts for nothing, as one that had not begun.
+        let limits = limits::current();
         let run_chunk = |simulator: &mut Simulator, chunk: u64| {
             let iterations = CHUNK.min(job.iterations - chunk * CHUNK);
-            let histogram = simulator.run(&mut Random::stream(seed, chunk), iterations);
+            let run = || simulator.run(&mut Random::stream(seed, chunk), iterations);
+            let Ok(histogram) = limits.within(run) else { return Observations::default() };
             (control.progress)(iterations);
             Observations {
                 outcomes: histogram.outcomes,
@@ -82,7 +86,7 @@ impl Backend for Sim {
         };
         Ok((0..chunks)
             .into_par_iter()
-            .take_any_while(|_| !control.stop.load(Ordering::Relaxed))
+            .take_any_while(|_| !control.stop.load(Ordering::Relaxed) && limits.reached().is_none())
             .map_init(|| simulator.clone(), run_chunk)
             .reduce(Observations::default, Observations::merge))
     }

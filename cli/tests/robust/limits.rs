@@ -25,12 +25,34 @@ fn broadcasts(nodes: usize) -> String {
     )
 }
 
+/// A program that takes long to read.
+fn statements(count: usize) -> String {
+    format!(
+        "litmus read\nmodel rdma-wait\n\n  x = 0\n  ---\n{}\n  x = 1 ✗\n",
+        "  x := 1\n".repeat(count)
+    )
+}
+
+/// A library whose body goes round often, and does nothing.
+const ROUNDS: &str = "\
+library rounds
+class Flag
+memory Flag.f at home
+call Raise(Flag f) { aGF(f.home) }
+consistency { let so = id \\ id }
+implementation over rdma-wait-rmw {
+  call Raise(Flag f) { for i in 0 .. 1024 { for j in 0 .. 1024 { for k in 0 .. 1024 { } } } }
+}
+";
+
 fn large(name: &str) -> Scratch {
     let scratch = Scratch::new(name);
     scratch.write("writes.litmus", writes("writes", 300));
     scratch.write("long.litmus", writes("long", 3000));
     scratch.write("polynomials.litmus", polynomials());
     scratch.write("broadcasts.litmus", broadcasts(24));
+    scratch.write("read.litmus", statements(60_000));
+    scratch.write("rounds.lib", ROUNDS);
     scratch
 }
 
@@ -59,6 +81,18 @@ fn time_ends_any_work() {
         "explain writes.litmus --outcome x=1",
         "explain long.litmus --outcome x=1",
         "allowed writes.litmus --format json",
+        "allowed read.litmus",
+        "check read.litmus",
+        "check rounds.lib",
+        "fmt read.litmus",
+        "compile read.litmus --target plan",
+        "coverage read.litmus --model rdma-wait",
+        "compare rdma-wait rdma-wait-rmw read.litmus",
+        "compare rdma-tso sc writes.litmus",
+        "compare rdma-tso rdma-tso-rmw",
+        "gen pivot -o pivot",
+        "gen cycles --size 10 -o cycles",
+        "run broadcasts.litmus -n 1000000000",
     ];
     all_give_up(&scratch, "--timeout 0.2", "the time limit was reached", &commands);
 }
@@ -80,6 +114,18 @@ fn memory_ends_any_work() {
         "check broadcasts.litmus --format json",
     ];
     all_give_up(&scratch, "--memory 60M", "the memory limit of 60 MiB was reached", &commands);
+}
+
+/// A rule of which a limit keeps a test from telling is no hole.
+#[test]
+fn coverage_that_is_cut_off_is_unknown() {
+    let scratch = large("coverage");
+    let command = "coverage writes.litmus --model rdma-tso --timeout 0.3";
+    let (_, json, error) = scratch.run(&format!("{command} --format json"));
+    assert!(json.contains("\"status\":\"unknown\""), "{json}{error}");
+    assert!(json.contains("the time limit was reached"), "{json}");
+    let (_, text, _) = scratch.run(command);
+    assert!(text.contains("! unknown") && text.contains("unknown: "), "{text}");
 }
 
 /// One test that is too large keeps no other from its answer.

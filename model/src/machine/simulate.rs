@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use compiler::code::{CompileError, Instruction};
 use lang::Test;
+use lang::limits;
 use lang::outcome::{Outcome, Value};
 use rustc_hash::FxHashMap;
 
@@ -136,6 +137,7 @@ impl Simulator {
         let mut histogram = Histogram::default();
         let mut counts: Vec<u64> = Vec::new();
         for _ in 0..iterations {
+            limits::look();
             match self.run_once(random) {
                 Run::Outcome(number) => {
                     if number >= counts.len() {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use executor::backend::{Backend, Control, Job, measure};
 use executor::judge::AllowedSet;
 use executor::observation::Observations;
-use executor::record::{Status, TestRecord, hash_text};
+use executor::record::{ModelIdentity, Status, TestRecord, hash_text};
 use executor::reports::judging::asking::{ModelSays, forbids};
 use executor::reports::logs;
 use lang::Test;
@@ -23,6 +23,7 @@ use crate::engine::{self, Refusal, Request};
 use crate::input::{Input, load_test_within};
 use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
+use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
 use crate::report::Skip;
 use crate::select::SelectOption;
@@ -198,10 +199,10 @@ impl Runner<'_> {
                 };
                 let control = Control { stop: self.stop, progress: self.progress };
                 let identities = models.iter().map(|model| model.identity.clone()).collect();
-                let backend: &dyn Backend = &*self.plan.backend;
                 let began = Instant::now();
-                let mut measured =
-                    self.pool.install(|| measure(backend, &job, identities, control));
+                let Some(mut measured) = self.measured(&job, identities, control, answer) else {
+                    return;
+                };
                 // Records that are to be the same each time say nothing of time.
                 measured.0.seconds = (!is_reproducible()).then(|| milliseconds(began));
                 if measured.0.status == Status::Interrupted && measured.0.iterations == 0 {
@@ -247,6 +248,30 @@ impl Runner<'_> {
                 }
             }
         }
+    }
+
+    /// What comes of a job within the limits; if one is reached, that is said, and what was seen before it counts.
+    fn measured(
+        &self,
+        job: &Job<'_>,
+        identities: Vec<ModelIdentity>,
+        control: Control<'_>,
+        answer: &mut Answer,
+    ) -> Option<(TestRecord, Observations)> {
+        let limits = self.request.limits();
+        let backend: &dyn Backend = &*self.plan.backend;
+        let measured =
+            self.pool.install(|| limits.within(|| measure(backend, job, identities, control)));
+        let done = measured.as_ref().map_or(0, |(record, _)| record.iterations);
+        let is_cut =
+            measured.as_ref().is_ok_and(|(record, _)| record.status == Status::Interrupted);
+        let reached = measured.as_ref().err().copied();
+        if let Some(reached) = reached.or_else(|| limits.reached().filter(|_| is_cut)) {
+            let problem = Problem::of_broken(job.file, &Broken::Limit(reached));
+            let help = format!("{done} of {} runs were done", job.iterations);
+            answer.problems.push(problem.help(help));
+        }
+        measured.ok()
     }
 
     /// What the record that is gone on with has of a test.
