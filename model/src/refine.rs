@@ -9,6 +9,7 @@ mod answer;
 mod bounds;
 mod clients;
 mod never;
+mod steps;
 mod stuck;
 mod text;
 mod uncalled;

@@ -393,6 +393,21 @@ fn objects_are_told_apart() {
     assert_eq!(found.expect("it is refuted").wrong, Wrong::Outcome);
 }
 
+/// Two threads of two calls take a lock twice in all.
+#[test]
+fn locks_that_work_only_twice_are_refuted() {
+    let lock = file("tas-lock.lib");
+    let count = "  memory TasLock.count at home\n  memory TasLock.old per thread";
+    let text = lock.source.text.replace("  memory TasLock.old per thread", count);
+    let twice = "RFAA(l.old[me], ~l.count, 1, d)\n Wait(d)\n v := l.old[me]\n while v > 1 { skip }\n loop {";
+    let twice = changed_text("tas-lock", &text, "loop {", twice);
+    let families = Bounds { plain: 0, ..Bounds::default() }.families(&lock);
+    let (found, held) = check(&lock, None, &families);
+    assert!(found.is_none() && held > 0);
+    let (found, _) = check(&lock, Some(&twice), &families);
+    assert_eq!(found.expect("it is refuted").wrong, Wrong::Stuck);
+}
+
 /// Threads that take part are not always the first ones.
 #[test]
 fn other_threads_than_the_first_take_part() {

@@ -316,7 +316,7 @@ impl Checker<'_> {
                 let message = "expected a loop around `break`, found none".to_owned();
                 self.error("break-outside-loop", span, message, None);
             }
-            StatementKind::Break => {}
+            StatementKind::Break | StatementKind::Skip => {}
             StatementKind::Return(value) => {
                 value.iter().for_each(|value| self.expression(value, true));
             }

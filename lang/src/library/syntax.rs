@@ -294,6 +294,8 @@ pub enum StatementKind {
     Count(String, Expr, Expr, Vec<Statement>),
     /// `break`.
     Break,
+    /// `skip`: nothing.
+    Skip,
     /// `return e`.
     Return(Option<Expr>),
 }
@@ -307,7 +309,11 @@ impl StatementKind {
             | Self::While(_, body)
             | Self::For(_, _, body)
             | Self::Count(_, _, _, body) => (Some(body), None),
-            Self::Assign { .. } | Self::Call { .. } | Self::Break | Self::Return(_) => (None, None),
+            Self::Assign { .. }
+            | Self::Call { .. }
+            | Self::Break
+            | Self::Skip
+            | Self::Return(_) => (None, None),
         };
         first.into_iter().chain(second).map(Vec::as_slice)
     }

@@ -80,7 +80,7 @@ fn in_block(block: &[Statement], visit: &mut impl FnMut(&Place)) {
                 in_expr(last, visit);
             }
             StatementKind::Return(value) => value.iter().for_each(|value| in_expr(value, visit)),
-            StatementKind::Loop(_) | StatementKind::Break => {}
+            StatementKind::Loop(_) | StatementKind::Break | StatementKind::Skip => {}
         }
         statement.kind.blocks().for_each(|block| in_block(block, visit));
     }

@@ -8,6 +8,7 @@ use lang::source::Source;
 use compiler::library::{Depth, inline};
 
 use super::clients::Client;
+use super::steps::numbered;
 use super::text::text;
 use super::{Asked, Refinement, message};
 use crate::allowed::Question;
@@ -134,9 +135,3 @@ impl Refinement {
 }
 
 type WithVerdict = (Test, Source, Vec<(String, Value)>);
-
-/// Steps of the machine, one on a line.
-pub(super) fn numbered(steps: &[String]) -> String {
-    let lines = steps.iter().enumerate();
-    lines.map(|(index, step)| format!("  {:>3}  {step}\n", index + 1)).collect()
-}

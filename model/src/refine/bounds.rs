@@ -74,7 +74,7 @@ const GUARDED: usize = 4;
 
 impl Bounds {
     /// These bounds, and those families beyond them that tell more of a library of this kind: sections with more
-    /// accesses, a thread alone with one more call, buffers of several sizes, 0 for every value, accesses through the
+    /// accesses, twice as many calls where none passes a value, a thread alone with one more call, buffers of several sizes, 0 for every value, accesses through the
     /// NIC to the own node, initial values other than 0, participants that are not the first threads, and an object more
     /// than methods take.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
@@ -89,9 +89,15 @@ impl Bounds {
         if pair(library).is_some() && is_of_two && plain > 0 {
             all.push(Bounds { plain: plain.max(GUARDED), guarded: true, ..main });
         }
+        // Calls that pass no value have few clients: what works only twice shows.
+        let often = !has_values(library) && is_of_two;
+        if often {
+            all.push(Bounds { threads: 2, calls: main.calls * 2, plain: 0, ..main });
+        }
         if main.threads > 1 {
             let plain = if is_base { plain } else { 0 };
-            all.push(Bounds { threads: 1, calls: main.calls + 1, plain, ..main });
+            let calls = if often { main.calls * 2 } else { main.calls } + 1;
+            all.push(Bounds { threads: 1, calls, plain, ..main });
         }
         if has_sizes(library) && is_of_two {
             // So many messages that one is left out, or read twice.
@@ -207,6 +213,12 @@ impl Bounds {
                     format!("{plain} plain accesses of one location between {first} and {second}")
                 }
                 () if *zero => "0 for every value and no plain access".to_owned(),
+                () if *threads > 1 && *calls == 2 * families[0].calls => {
+                    format!(
+                        "{threads} threads of {} and no plain access",
+                        count(*calls as u64, "call")
+                    )
+                }
                 () if *threads == 1 && families[0].threads > 1 => {
                     let without = if *plain == 0 { " and no plain access" } else { "" };
                     format!("1 thread of {}{without}", count(*calls as u64, "call"))

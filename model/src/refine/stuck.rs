@@ -16,8 +16,9 @@ use lang::library::RuleKind;
 use lang::outcome::{Observed, Outcome, Value};
 use lang::source::{Source, Span};
 
-use super::answer::{Answer, Counterexample, Wrong, numbered};
+use super::answer::{Answer, Counterexample, Wrong};
 use super::clients::{Client, Op};
+use super::steps::numbered;
 use super::text::{kept, part, text};
 use super::{Asked, ByMachine, Refinement, Shown, is_limit, message};
 use crate::allowed::Options;

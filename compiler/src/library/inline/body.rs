@@ -100,6 +100,7 @@ impl Inliner<'_> {
                 return self.each(site, variable, members, body, out);
             }
             StatementKind::Break => push(StmtKind::Break),
+            StatementKind::Skip => {}
             StatementKind::Return(None) => {}
             StatementKind::Return(Some(value)) => {
                 let value = self.value(site, value, out)?;

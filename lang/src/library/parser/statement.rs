@@ -46,6 +46,10 @@ impl Parser<'_> {
                 self.advance();
                 Ok(StatementKind::Break)
             }
+            "skip" => {
+                self.advance();
+                Ok(StatementKind::Skip)
+            }
             "return" => {
                 self.advance();
                 let value = match self.text_here() {
