@@ -6,7 +6,7 @@ pub enum Exit {
     /// All as expected.
     #[default]
     Fine,
-    /// Nothing wrong, but something unknown: a limit, a bound, a test that could not be run.
+    /// Nothing wrong, but something unknown: a limit, a bound, a test that cannot be run or compiled.
     Unknown,
     /// A violation, a verdict that does not hold, a file that is not formatted.
     Violation,
@@ -55,10 +55,29 @@ pub const HELP: &str = "\
 Exit codes:
    0  all as expected
    1  a violation, a verdict that does not hold, engines that disagree, a file that is not formatted
-   2  nothing wrong, but something unknown: a limit, a bound, a test that could not be run
+   2  nothing wrong, but something unknown: a limit, a bound, a test that cannot be run or compiled
   64  the command line is wrong
   65  an input cannot be read or is wrong
   70  an internal error: a bug
   74  output that cannot be written: no space, no permission, a place that something else has
 If several apply, the first of 70, 74, 64, 65, 1, 2 is taken.
 A reader of the output that goes away, as in `litmus allowed . | head`, ends the work; what was not looked at is unknown.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page for one look says of every exit code what it is, and of none that there is not.
+    #[test]
+    fn the_cheat_sheet_has_all_exit_codes() {
+        let of_help = HELP.lines().filter_map(|line| line.get(..4)?.trim().parse::<u8>().ok());
+        let all = [Exit::Fine, Exit::Violation, Exit::Unknown, Exit::Usage, Exit::BadInput];
+        let all = all.into_iter().chain([Exit::Internal, Exit::Unwritable]).map(Exit::code);
+        let all: Vec<u8> = all.collect();
+        assert_eq!(of_help.collect::<Vec<u8>>(), all);
+        let page = include_str!("../../docs/cheat-sheet.md");
+        let (_, codes) = page.split_once("Exit codes:").unwrap_or_default();
+        let words = codes.split(|letter: char| !letter.is_ascii_digit());
+        assert_eq!(words.filter_map(|word| word.parse().ok()).collect::<Vec<u8>>(), all);
+    }
+}

@@ -29,6 +29,7 @@ mod table;
 mod terminal;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -36,6 +37,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::Exit;
 use ordered::Broken;
+use output::STDOUT;
 use terminal::{ColorChoice, Terminal};
 
 /// Litmus tests for RDMA: which outcomes a memory model allows, and which a machine shows.
@@ -122,10 +124,18 @@ fn command() -> clap::Command {
 
 /// Prints what clap has to say. Help and version were asked for; all else is an error.
 fn refuse(error: &clap::Error) -> Exit {
-    // A reader that went away is no reason to fail.
-    drop(error.print());
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Fine,
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    match (error.kind(), printed) {
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, Ok(())) => Exit::Fine,
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, Err(why)) => match why.kind() {
+            // A reader that went away is no reason to fail.
+            std::io::ErrorKind::BrokenPipe => Exit::Fine,
+            _ => {
+                let text = output::problem(Path::new(STDOUT), &why).render(false);
+                drop(std::io::stderr().write_all(text.as_bytes()));
+                Exit::Unwritable
+            }
+        },
         _ => Exit::Usage,
     }
 }

@@ -37,6 +37,9 @@ pub fn problem(path: &Path, why: &dyn Display) -> Problem {
     Problem::of_file(&path.to_string_lossy(), UNWRITABLE, format!("cannot be written: {why}"))
 }
 
+/// What messages call standard output.
+pub const STDOUT: &str = "<stdout>";
+
 /// The code of what cannot be written.
 pub const UNWRITABLE: &str = "unwritable-file";
 

@@ -280,7 +280,7 @@ impl Terminal {
             self.failure = Some(error);
         }
         match self.failure.take() {
-            Some(error) => output::refuse(Path::new("<stdout>"), &error, self),
+            Some(error) => output::refuse(Path::new(output::STDOUT), &error, self),
             None => Exit::Fine,
         }
     }

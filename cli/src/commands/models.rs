@@ -29,6 +29,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 fn print(name: &str, format: Format, terminal: &mut Terminal) -> Exit {
     let Some(source) = shipped(name) else {
+        if name.ends_with(".cat") || name.contains('/') {
+            return terminal.usage_error(&format!(
+                "expected the name of a shipped model, found the file `{name}`; `litmus check {name}` checks it, and other \
+                 commands take it by `--model {name}`"
+            ));
+        }
         return terminal.usage_error(&unknown_model(name));
     };
     match format {

@@ -41,7 +41,7 @@ pub struct Arguments {
     /// A shipped library, or a file
     #[arg(value_name = "LIB|FILE.lib")]
     library: String,
-    /// Check the implementation in this file instead of the library's own
+    /// Check the implementation in this file, which has a whole library, instead of the library's own
     #[arg(long = "impl", value_name = "FILE.lib")]
     implementation: Option<String>,
     /// Threads
@@ -64,7 +64,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     objects: Option<u8>,
     /// Statements per client, in all; no bound by default
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     size: Option<u16>,
     /// How often loops of implementations are unrolled
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=100))]

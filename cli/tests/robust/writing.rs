@@ -97,6 +97,8 @@ fn output_that_cannot_be_written_has_one_exit_code() {
         "merge 1.jsonl 2.jsonl -o none/r.jsonl",
         "merge part1 part2 -o file/suite",
         "refine wlock --size 3 --record none/r.json",
+        "gen cycles --size 2 -o file",
+        "compare rdma-tso sc --size 3 -o file",
     ] {
         let (code, text, error) = scratch.run(command);
         assert_eq!(code, 74, "{command}: {text}{error}");
@@ -105,8 +107,26 @@ fn output_that_cannot_be_written_has_one_exit_code() {
             "{command}: {error}"
         );
     }
-    let (code, _, error) = scratch.shell("\"$LITMUS\" allowed MP.litmus > /dev/full");
-    assert!(code == 74 && error.contains("<stdout>"), "{code}: {error}");
+    for command in [
+        "allowed MP.litmus",
+        "--help",
+        "--version",
+        "allowed --help",
+        "help gen random",
+        "man",
+        "man run",
+        "completions bash",
+        "models",
+        "models sc",
+        "explain-code syntax",
+        "fmt MP.litmus",
+        "check MP.litmus",
+        "coverage MP.litmus --format json",
+        "report r.jsonl",
+    ] {
+        let (code, _, error) = scratch.shell(&format!("\"$LITMUS\" {command} > /dev/full"));
+        assert!(code == 74 && error.contains("<stdout>"), "{command}: {code}: {error}");
+    }
 }
 
 /// Runs a command, and kills it after a while, again and again; how often it was killed.

@@ -242,7 +242,12 @@ impl Checker<'_> {
                 None => {
                     let message =
                         format!("expected a method of the library, found `{}`", body.method);
-                    self.error("unknown-method", body.span, message, None);
+                    let help = self.library.methods.is_empty().then(|| {
+                        "a file of an implementation has the whole library: above `implementation`, its `class`, `memory`, \
+                         `call`s with their events, and `consistency`"
+                            .to_owned()
+                    });
+                    self.error("unknown-method", body.span, message, help);
                 }
                 Some((_, method)) if !fits(&method.parameters, &body.parameters) => {
                     let message = format!("expected the parameters of `{}`", body.method);

@@ -61,7 +61,9 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn file(&mut self) -> Parse<File> {
-        self.keyword("library")?;
+        self.keyword("library").map_err(|error| {
+            Box::new(error.help("a file has a whole library: `library NAME`, its specification, and then its implementation"))
+        })?;
         let mut library = Library {
             name: self.label()?,
             title: None,

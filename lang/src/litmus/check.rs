@@ -9,6 +9,7 @@ mod libraries;
 mod lower;
 mod mixed;
 mod names;
+mod unsigned;
 mod verdicts;
 mod warnings;
 

@@ -1,7 +1,6 @@
 //! The smallest programs on which two models differ.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +19,7 @@ use crate::exit::Exit;
 use crate::models::{LoadedModel, in_headers};
 use crate::options::Format;
 use crate::ordered::{Broken, map_in_order};
+use crate::output::Failure;
 use crate::table::count;
 use crate::terminal::{Terminal, Tint};
 
@@ -120,9 +120,9 @@ pub fn run(
     let folder = arguments.output.as_deref();
     let files = files(&directions, vocabulary.completion, folder.unwrap_or(Path::new("")));
     if let Some(folder) = folder
-        && let Err(message) = write(folder, &files)
+        && let Err(failure) = write(folder, &files)
     {
-        return terminal.usage_error(&message);
+        return failure.tell(terminal);
     }
     let report = Report { differences, bounds, vocabulary, tried, directions: &directions, files };
     match arguments.format.format {
@@ -157,14 +157,12 @@ fn files(
 }
 
 /// Writes the programs into a folder.
-fn write(folder: &Path, files: &[Vec<(String, String)>; 2]) -> Result<(), String> {
-    let wrong = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    std::fs::create_dir_all(folder).map_err(|error| wrong(folder, error))?;
+fn write(folder: &Path, files: &[Vec<(String, String)>; 2]) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
     for (name, text) in files.iter().flatten() {
         let path = folder.join(format!("{name}.litmus"));
-        let written =
-            std::fs::File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|error| wrong(&path, error))?;
+        executor::files::create(&path, text.as_bytes())
+            .map_err(|error| Failure::unwritable(&path, error))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::source::Span;
 use super::super::ast::{
     self, Access, Block, ExprKind, Home, Name, Place, Statement, StatementKind, Target, Value, Via,
 };
-use super::{Checker, Meaning, calls, corerma, libraries, mixed};
+use super::{Checker, Meaning, calls, corerma, libraries, mixed, unsigned};
 
 /// Lowers one thread.
 pub struct Lowerer<'c, 'a> {
@@ -190,7 +190,12 @@ impl Lowerer<'_, '_> {
             }
             Target::Access(access) => access,
         };
-        match self.checker.meaning(&access.name)? {
+        // Other names are registers by what they are assigned.
+        let declaration = format!(
+            "`{} = 0`; a register that only takes numbers is declared too",
+            access.name.text
+        );
+        match self.checker.meaning_or(&access.name, &declaration)? {
             Meaning::Register(register) => {
                 let register = self.own_register(access, register)?;
                 self.compute(register, expr)
@@ -293,6 +298,13 @@ impl Lowerer<'_, '_> {
             ExprKind::Access(access) => Expr::Register(self.read(access)?),
             ExprKind::Not(inner) => Expr::Not(Box::new(self.expression(inner)?)),
             ExprKind::Binary(op, left, right) => {
+                let number = |side: &ast::Expr| match side.kind {
+                    ExprKind::Number(number) => Some(number),
+                    _ => None,
+                };
+                let span = expr.place.span;
+                let warning = unsigned::comparison(*op, number(left), number(right), span);
+                warning.into_iter().for_each(|warning| self.checker.sink.push(warning));
                 let (left, right) = (self.expression(left), self.expression(right));
                 Expr::Binary(*op, Box::new(left?), Box::new(right?))
             }

@@ -9,7 +9,7 @@ use crate::program::{BinaryOp, LARGEST_WORD, Origin, RegisterId};
 
 use super::super::ast::{self, Atom, Constant, ResultKind, VerdictKind};
 use super::super::{models, print};
-use super::{Checker, Meaning, mixed};
+use super::{Checker, Meaning, mixed, unsigned};
 
 /// Fills in observables and expectations.
 pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
@@ -213,7 +213,15 @@ impl<'c, 'a> List<'c, 'a> {
             ast::Claim::Not(inner) => Condition::Not(Box::new(self.condition(inner)?)),
             ast::Claim::And(all) => Condition::And(self.conditions(all)?),
             ast::Claim::Or(all) => Condition::Or(self.conditions(all)?),
-            ast::Claim::Compare { op, left, right, .. } => {
+            ast::Claim::Compare { op, left, right, place } => {
+                let number = |atom: &Atom| match atom {
+                    Atom::Constant(Constant::Number(number)) => Some(*number),
+                    _ => None,
+                };
+                for (left, right) in left.iter().zip(right) {
+                    let found = unsigned::comparison(*op, number(left), number(right), place.span);
+                    found.into_iter().for_each(|warning| self.checker.sink.push(warning));
+                }
                 let atoms = left.iter().zip(right);
                 if !atoms.map(|(left, right)| self.words_fit(left, right)).fold(true, |a, b| a & b)
                 {

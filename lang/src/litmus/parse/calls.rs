@@ -28,7 +28,10 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
         _ if methods::lookup(other, word).is_some() => {
             format!("`{word}` belongs to the other dialect; see the header's `dialect`")
         }
-        _ if let Some(usage) = methods::written(word) => format!("write `{usage}`"),
+        _ if let Some(usage) = methods::written(word) => match usage.contains('`') {
+            true => format!("write {usage}"),
+            false => format!("write `{usage}`"),
+        },
         Some(known) => format!("did you mean `{known}`?"),
         None => "docs/language.md lists the statements".to_owned(),
     };

@@ -56,11 +56,12 @@ fn show(bars: &[Bar]) -> String {
     format!("{} columns (`{}`)", bars.len() + 1, signs.join(" "))
 }
 
-/// The row's cells, one per column; a row that does not have them is an error, and is padded.
+/// The row's cells, one per column; a row that does not have them is padded, and an error if it is the first like this.
 fn fitted(context: &mut Context<'_>, row: Span, wanted: &[Bar], model: Span) -> Vec<Span> {
     let (mut cells, bars) = split(context.text, row);
-    if bars != wanted {
-        context.ragged = true;
+    let is_new = !context.ragged.contains(&bars);
+    if bars != wanted && is_new {
+        context.ragged.push(bars.clone());
         let span = match cells.get(wanted.len() + 1) {
             Some(extra) => Span::new(extra.start, row.end.max(extra.start)),
             None if cells.len() <= wanted.len() => row,
@@ -102,6 +103,10 @@ pub fn columns(context: &mut Context<'_>, sections: &Sections, file: &mut File) 
             piece.map.push((piece.text.len(), cell.end));
             piece.text.push('\n');
         }
+    }
+    if !context.ragged.is_empty() {
+        // Which statements stand in which column is not known; what seems wrong in them may not be.
+        return;
     }
     let mut node = 1;
     for (index, piece) in pieces.iter().enumerate() {

@@ -58,8 +58,8 @@ struct Context<'a> {
     dialect: Dialect,
     /// Operators seen in the statement or verdict at hand.
     operators: usize,
-    /// Some row does not have its columns, so that braces may have lost their partners.
-    ragged: bool,
+    /// The bars of rows that do not have their columns.
+    ragged: Vec<Vec<cells::Bar>>,
     /// Some object is of a class that the language does not know, so words may be methods that it does not know.
     has_other_classes: bool,
     /// Those objects: what words mean for them, their libraries say.
@@ -239,7 +239,7 @@ impl<'a> Context<'a> {
             sink,
             dialect: Dialect::default(),
             operators: 0,
-            ragged: false,
+            ragged: Vec::new(),
             has_other_classes: false,
             other_objects: Vec::new(),
             lock_classes: Vec::new(),
@@ -299,7 +299,9 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
     numbering::from_1(&mut file, context.first_label);
     let locks = implied::locks(&mut context, &file);
     implied::declarations(&mut file, locks);
-    owners::check(&mut context, &file);
+    if context.ragged.is_empty() {
+        owners::check(&mut context, &file);
+    }
     file.comments = comments(&text, &file);
     Some(file)
 }

@@ -82,10 +82,8 @@ fn balanced(context: &mut Context<'_>, piece: &Piece) -> bool {
     }
     let unclosed = "expected `}` to end this block in the same column, found the column's end";
     let Some((at, message)) = lonely.or(open.pop().map(|at| (at, unclosed))) else { return true };
-    if !context.ragged {
-        let span = piece.span(at, at + 1);
-        context.sink.push(Diagnostic::error("unbalanced-braces", span, message));
-    }
+    let span = piece.span(at, at + 1);
+    context.sink.push(Diagnostic::error("unbalanced-braces", span, message));
     false
 }
 
