@@ -367,6 +367,11 @@ fn every_fault_is_named() {
                 wrong
                     .extend(twice.map(|name| format!("{fault}: {name} twice: {}", diagnosis.line)));
             }
+            // A cell of two tables is one thing to say, and so in words.
+            let words: std::collections::BTreeSet<&String> = diagnosis.dropped.iter().collect();
+            if words.len() < diagnosis.dropped.len() {
+                wrong.push(format!("{fault}: words twice: {:?}", diagnosis.dropped));
+            }
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));

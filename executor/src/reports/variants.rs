@@ -98,8 +98,13 @@ fn of_model(
             let is_explained = !answer.dropped.is_empty() && search.allows(&variant, case);
             let explains = |index: &&usize| search.allows(&search.candidates[**index].model, case);
             let alone: Vec<usize> = answer.dropped.iter().filter(explains).copied().collect();
-            // Where it takes several together, these together are it.
-            is_explained.then(|| if alone.is_empty() { answer.dropped.clone() } else { alone })
+            if is_explained && alone.is_empty() {
+                // It takes several together.
+                let mut together = answer.dropped.clone();
+                search.keep_needed(&mut together, &[case]);
+                return Some(together);
+            }
+            is_explained.then_some(alone)
         })
         .collect();
     let lost = |index: &usize| lost(&search.candidates[*index]);

@@ -170,7 +170,32 @@ impl<'a> Search<'a> {
             }
             looked_at.extend(new);
         }
+        let some: Vec<&Case<'_>> = looked_at.iter().map(|index| &cases[*index]).collect();
+        self.keep_needed(&mut answer.dropped, &some);
+        let is_more = |other: &usize| {
+            answer.dropped.iter().any(|own| self.has(*other, *own) || self.has(*own, *other))
+        };
+        answer.others.retain(|other| !is_more(other));
         answer
+    }
+
+    /// Puts back what is not needed, the last first: what all together explain stays explained.
+    pub fn keep_needed(&self, dropped: &mut Vec<usize>, cases: &[&Case<'_>]) {
+        if dropped.len() < 2 {
+            return;
+        }
+        let variant = self.without(dropped);
+        let is_explained = |case: &&&Case<'_>| self.allows(&variant, case);
+        let explained: Vec<&Case<'_>> = cases.par_iter().filter(is_explained).copied().collect();
+        for place in (0..dropped.len()).rev() {
+            let mut fewer = dropped.clone();
+            fewer.remove(place);
+            let variant = self.without(&fewer);
+            if !explained.is_empty() && explained.par_iter().all(|case| self.allows(&variant, case))
+            {
+                *dropped = fewer;
+            }
+        }
     }
 
     /// Whether a model allows a case.
@@ -216,7 +241,8 @@ impl<'a> Search<'a> {
             // Some need several orders gone at once.
             if level < 2 {
                 let among = if answer.dropped.is_empty() { level } else { 0 };
-                answer.dropped.extend(self.together(&left, among).unwrap_or_default());
+                let more = self.together(&left, among, &answer.dropped);
+                answer.dropped.extend(more.unwrap_or_default());
                 self.keep_once(&mut answer.dropped);
             }
             if !answer.dropped.is_empty() && (level > 0 || open(&answer).is_empty()) {
@@ -226,23 +252,32 @@ impl<'a> Search<'a> {
         Answered::default()
     }
 
-    /// Leaves out what is said twice: a cell that another of them has too, perhaps in more tables.
+    /// Whether leaving out one candidate leaves out another: the same, or a cell of fewer tables.
+    fn has(&self, index: usize, other: usize) -> bool {
+        let cell = |index: usize| self.candidates[index].cell();
+        let (Some(own), Some(other)) = (cell(index), cell(other)) else { return index == other };
+        let is_same = (&own.row, &own.column) == (&other.row, &other.column);
+        is_same && other.names().iter().all(|name| own.names().contains(name))
+    }
+
+    /// Leaves out what is said twice: a cell that another of them has too, perhaps in more tables. What is left out of one
+    /// table after the other is said once.
     fn keep_once(&self, dropped: &mut Vec<usize>) {
-        let has = |index: usize, other: usize| {
-            let cell = |index: usize| self.candidates[index].cell();
-            let (Some(own), Some(other)) = (cell(index), cell(other)) else {
-                return index == other;
-            };
-            let is_same = (&own.row, &own.column) == (&other.row, &other.column);
-            is_same && other.names().iter().all(|name| own.names().contains(name))
-        };
-        let tables = |index: &usize| self.candidates[*index].cell().map_or(0, |c| c.tables.len());
-        let mut largest_first = dropped.clone();
-        largest_first.sort_by_key(|index| std::cmp::Reverse(tables(index)));
+        let tables = |index: usize| self.candidates[index].cell().map_or(0, |c| c.tables.len());
         let mut kept: Vec<usize> = Vec::new();
-        for index in largest_first {
-            if !kept.iter().any(|other| has(*other, index)) {
-                kept.push(index);
+        dropped.sort_by_key(|index| std::cmp::Reverse(tables(*index)));
+        for index in dropped.iter() {
+            if !kept.iter().any(|other| self.has(*other, *index)) {
+                kept.push(*index);
+            }
+        }
+        for whole in (0..self.candidates.len()).filter(|index| tables(*index) > 1) {
+            let of: Vec<usize> =
+                kept.iter().copied().filter(|index| self.has(whole, *index)).collect();
+            if of.len() > 1 && of.iter().map(|index| tables(*index)).sum::<usize>() == tables(whole)
+            {
+                kept.retain(|index| !of.contains(index));
+                kept.push(whole);
             }
         }
         *dropped = kept;
@@ -283,19 +318,21 @@ impl<'a> Search<'a> {
     }
 
     /// From all of the tiers, one after the other is put back as long as all cases stay allowed; what cannot be put back is
-    /// the answer, if it is short. Cases that not even all of the tiers together explain are left out.
-    fn together(&self, cases: &[&Case<'_>], level: usize) -> Option<Vec<usize>> {
+    /// the answer, if it is short. Cases that not even all of the tiers together explain are left out. What is left out
+    /// anyway is no part of the answer.
+    fn together(&self, cases: &[&Case<'_>], level: usize, anyway: &[usize]) -> Option<Vec<usize>> {
         let is_cell_of_one = |index: &usize| {
             self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
         };
         let everything: Vec<usize> = (0..self.tiers.len())
             .filter(|index| self.tiers[*index] <= level && is_cell_of_one(index))
             .collect();
-        let nothing = self.without(&everything);
+        let with_more = |dropped: &[usize]| self.without(&[anyway, dropped].concat());
+        let nothing = with_more(&everything);
         let cases: Vec<&Case<'_>> =
             cases.par_iter().filter(|case| self.allows(&nothing, case)).copied().collect();
         let all_allowed = |dropped: &[usize]| {
-            let variant = self.without(dropped);
+            let variant = with_more(dropped);
             cases.par_iter().all(|case| self.allows(&variant, case))
         };
         if cases.is_empty() {
