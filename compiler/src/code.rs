@@ -112,6 +112,8 @@ pub enum CompileError {
     },
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
     TooDeep(Span),
+    /// Faults of queues were asked for, and the machine has none.
+    Faults,
     /// The program refers to something that it does not have; the checker lets no such program pass.
     Malformed {
         /// The statement.
@@ -132,6 +134,12 @@ impl CompileError {
                 "unsupported-statement",
                 *span,
                 format!("`{statement}` has no operational meaning here"),
+            )
+            .label("not supported by this engine"),
+            Self::Faults => Diagnostic::error(
+                "unsupported-statement",
+                Span::default(),
+                "this machine has no queues that the faults could break",
             )
             .label("not supported by this engine"),
             Self::TooDeep(span) => Diagnostic::error(

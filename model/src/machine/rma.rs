@@ -92,8 +92,7 @@ pub fn check_faults(faults: FaultSet) -> Result<(), CompileError> {
     if faults.is_empty() {
         return Ok(());
     }
-    let statement = "a fault of the queues".to_owned();
-    Err(CompileError::Unsupported { span: Default::default(), statement })
+    Err(CompileError::Faults)
 }
 
 /// How many actions a statement has, and which of them is on the process that it names.
