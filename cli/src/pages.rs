@@ -12,7 +12,7 @@ use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, context};
 use serde::Serialize;
 
-use text::{code, fence, markdown, numbered, thousands, words, xml};
+use text::{code, element, fence, markdown, numbered, thousands, words, xml};
 
 /// How many cards of violating programs there are at most; the others are in the table of causes, and all in the JSON.
 const CARDS: usize = 200;
@@ -44,11 +44,22 @@ impl Pages {
         environment.add_filter("percent", |rate: f64| percent(rate));
         environment.add_filter("thousands", thousands);
         environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
+        environment
+            .add_filter("attribute", |text: &str| Value::from_safe_string(text::attribute(text)));
         environment.add_filter("fence", |text: &str| Value::from_safe_string(fence(text)));
         environment.add_filter("numbered", |text: &str| Value::from_safe_string(numbered(text)));
-        environment.add_filter("words", |text: &str| Value::from_safe_string(words(text)));
+        environment.add_filter("words", |state: &State, text: &str| {
+            let kind: text::Kind = match state.auto_escape() {
+                AutoEscape::Custom(kind) if kind == "markdown" => (markdown, code),
+                _ => (xml, element),
+            };
+            Value::from_safe_string(words(text, kind))
+        });
         environment.add_filter("letter", letter);
         environment.add_filter("mark", mark);
+        environment.add_filter("verdict", |word: &str| verdict(word).to_owned());
+        environment.add_filter("judgement", |word: &str| judgement(word).to_owned());
+        environment.add_filter("difference", |change: &str| difference(change).to_owned());
         for (name, text) in TEMPLATES {
             environment.add_template(name, text)?;
         }
@@ -91,6 +102,8 @@ impl Pages {
             cards => Serde(cards::cards(report, CARDS)),
             listed => Serde(cards::programs(report)),
             groups => Serde(cards::groups(report)),
+            undecided => Serde(cards::undecided(report)),
+            is_long => report.programs.len() > MANY,
             skips => Serde(report.skips_by_reason()),
             glossary => Serde(glossary(GLOSSARY)),
             style => include_str!("../templates/report.css"),
@@ -101,11 +114,12 @@ impl Pages {
 }
 
 /// The templates, by the names that they call each other by.
-const TEMPLATES: [(&str, &str); 11] = [
+const TEMPLATES: [(&str, &str); 12] = [
     ("report.html", include_str!("../templates/report.html")),
     ("macros.html", include_str!("../templates/macros.html")),
     ("comparison.html", include_str!("../templates/comparison.html")),
     ("violations.html", include_str!("../templates/violations.html")),
+    ("differences.html", include_str!("../templates/differences.html")),
     ("tested.html", include_str!("../templates/tested.html")),
     ("orders.html", include_str!("../templates/orders.html")),
     ("tests.html", include_str!("../templates/tests.html")),
@@ -135,6 +149,34 @@ fn mark(evidence: &str) -> &'static str {
         "quiet" => "○",
         "untested" => "?",
         _ => "·",
+    }
+}
+
+/// The verdict on a record, in a table.
+fn verdict(word: &str) -> &str {
+    match word {
+        "violation" => "VIOLATION",
+        "known" => "known violations only",
+        "nothing-tested" => "nothing tested",
+        "nothing-forbidden" => "nothing forbidden was tested",
+        other => other,
+    }
+}
+
+/// A judgement as the heads of tables have it.
+fn judgement(word: &str) -> &str {
+    match word {
+        "unseen" => "conforms, not all seen",
+        other => other,
+    }
+}
+
+/// How an outcome differs between records.
+fn difference(change: &str) -> &str {
+    match change {
+        "new" => "allowed, not seen in the first",
+        "gone" => "allowed, seen in the first only",
+        other => other,
     }
 }
 

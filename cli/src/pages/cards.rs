@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use executor::reports::data::{Finding, Report, TestReport};
+use executor::reports::data::{Finding, Report, ResultReport, TestReport};
 use serde::Serialize;
 
 /// How many programs of a cause are listed before their cards, and how many outcomes of each.
@@ -172,7 +172,7 @@ fn weight(judgement: &str) -> usize {
     JUDGEMENTS.iter().position(|known| *known == judgement).unwrap_or(0)
 }
 
-/// All programs with their tests.
+/// All programs with their tests: first those that need a look.
 pub fn programs(report: &Report) -> Vec<Listed> {
     let mut tests: Vec<Vec<usize>> = vec![Vec::new(); report.programs.len()];
     for (index, test) in report.tests.iter().enumerate() {
@@ -196,7 +196,37 @@ pub fn programs(report: &Report) -> Vec<Listed> {
             tests,
         }
     };
-    tests.into_iter().enumerate().map(listed).collect()
+    let mut all: Vec<Listed> = tests.into_iter().enumerate().map(listed).collect();
+    let is_fine = |listed: &Listed| ["unseen", "conforms"].contains(&listed.judgement.as_str());
+    all.sort_by_key(
+        |listed| if is_fine(listed) { JUDGEMENTS.len() } else { weight(&listed.judgement) },
+    );
+    all
+}
+
+/// A test that is not decided, or did not run to its end.
+#[derive(Serialize)]
+pub struct Undecided {
+    /// The test, by its number.
+    test: usize,
+    why: String,
+}
+
+/// What is not decided, or not to the end, and why.
+pub fn undecided(report: &Report) -> Vec<Undecided> {
+    let of = |(test, report): (usize, &TestReport)| {
+        let open = report.results.iter().filter(|result| result.judgement == "inconclusive");
+        let why = |result: &ResultReport| {
+            let reason = result.reason.as_deref().unwrap_or("not everything is known");
+            format!("inconclusive under {}: {reason}", result.models.join(", "))
+        };
+        let mut all: Vec<String> = open.map(why).collect();
+        if report.status == "interrupted" {
+            all.push(format!("stopped early, after {} runs", report.finished));
+        }
+        all.into_iter().map(|why| Undecided { test, why }).collect::<Vec<_>>()
+    };
+    report.tests.iter().enumerate().flat_map(of).collect()
 }
 
 /// Where a test was run: the record if there are several, and the machine.

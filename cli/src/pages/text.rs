@@ -19,6 +19,11 @@ pub fn xml(text: &str) -> String {
     out
 }
 
+/// Text for an attribute of XML. Parsers take the ends of lines there for spaces, unless they are escaped.
+pub fn attribute(text: &str) -> String {
+    xml(text).replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
 /// Text for Markdown, in a table too.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -81,15 +86,20 @@ pub fn numbered(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("<s></s>{}\n", xml(line))).collect()
 }
 
-/// Words for HTML, in which what stands between backticks is code.
-pub fn words(text: &str) -> String {
+/// Code in HTML.
+pub fn element(text: &str) -> String {
+    format!("<code>{}</code>", xml(text))
+}
+
+/// How a page writes plain words, and code.
+pub type Kind = (fn(&str) -> String, fn(&str) -> String);
+
+/// Words in which what stands between backticks is code.
+pub fn words(text: &str, (plain, code): Kind) -> String {
     if text.matches('`').count() % 2 == 1 {
-        return xml(text);
+        return plain(text);
     }
-    let part = |(index, part): (usize, &str)| match index % 2 {
-        0 => xml(part),
-        _ => format!("<code>{}</code>", xml(part)),
-    };
+    let part = |(index, part): (usize, &str)| if index % 2 == 0 { plain(part) } else { code(part) };
     text.split('`').enumerate().map(part).collect()
 }
 
@@ -100,12 +110,15 @@ mod tests {
     #[test]
     fn escapes() {
         assert_eq!(xml("<script>&\"'\u{1}"), "&lt;script&gt;&amp;&quot;&#39;\u{fffd}");
+        assert_eq!(attribute("a\n<\t\r"), "a&#10;&lt;&#9;\u{fffd}");
         assert_eq!(markdown("a|b <i>\nc"), "a\\|b \\<i\\> c");
         assert_eq!(code("a`b|c"), "``a`b\\|c``");
         assert_eq!(fence("```\nx"), "````\n1  ```\n2  x\n````");
         assert_eq!(numbered("a<\nb\n"), "<s></s>a&lt;\n<s></s>b\n");
-        assert_eq!(words("line 7: `a < b`"), "line 7: <code>a &lt; b</code>");
-        assert_eq!(words("<`"), "&lt;`");
+        let html: Kind = (xml, element);
+        assert_eq!(words("line 7: `a < b`", html), "line 7: <code>a &lt; b</code>");
+        assert_eq!(words("<`", html), "&lt;`");
+        assert_eq!(words("a*: `x^2 := *`", (markdown, code)), "a\\*: `x^2 := *`");
         assert_eq!(thousands(1_234_567), "1\u{202f}234\u{202f}567");
     }
 }

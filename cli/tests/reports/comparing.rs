@@ -93,7 +93,7 @@ fn what_is_known_is_no_failure() {
     let (exit, text, json) = made(&scratch, &["known.jsonl", "--baseline", "known.jsonl"]);
     assert_eq!(exit, 0);
     assert!(text.starts_with("no new violation · 1 known"), "{text}");
-    assert!(text.contains("0 outcomes of") && !text.contains("VIOLATION in"), "{text}");
+    assert!(text.contains("  0 of ") && !text.contains("VIOLATION in"), "{text}");
     assert_eq!(
         (&json["comparison"]["rows"], &json["verdict"]["word"]),
         (&json!([]), &json!("known"))
@@ -112,6 +112,59 @@ fn what_is_known_is_no_failure() {
     assert!(junit.contains("failures=\"1\"") && junit.matches("<failure").count() == 1, "{junit}");
     let html = scratch.read("out/report.html");
     assert!(html.contains("card bad") && html.contains("card known"), "{html}");
+}
+
+/// An outcome of a program counts once, as in the headline: new, if it is on some machine.
+#[test]
+fn an_outcome_is_new_or_known_and_not_both() {
+    let scratch = Scratch::new("once");
+    let on = |machine: &str, counts| {
+        let mut line = mp(counts);
+        line["machine"] = json!(machine);
+        line
+    };
+    let header = header("mlx5_0");
+    let both = |one, other| record(&header, &[on("rdma-tso", one), on("rdma-wait", other)]);
+    scratch.write("old.jsonl", &both(WRONG, CLEAN));
+    scratch.write("new.jsonl", &both(WRONG, WRONG));
+    scratch.write("other.jsonl", &both(CLEAN, WRONG));
+    let counts = |new: &str, base: &str| {
+        let (_, text, json) = made(&scratch, &[new, "--baseline", base]);
+        let count = |name: &str| json["comparison"][name].as_array().map_or(0, Vec::len);
+        assert_eq!(json["verdict"]["violations"], count("new_violations"), "{text}");
+        assert_eq!(json["verdict"]["known"], count("known_violations"), "{text}");
+        ["new_violations", "known_violations", "gone_violations"].map(count)
+    };
+    assert_eq!(counts("new.jsonl", "old.jsonl"), [1, 0, 0]);
+    assert_eq!(counts("old.jsonl", "new.jsonl"), [0, 1, 0]);
+    assert_eq!(counts("other.jsonl", "old.jsonl"), [1, 0, 0]);
+    let (_, text, _) = made(&scratch, &["new.jsonl", "--baseline", "old.jsonl"]);
+    assert!(text.contains("new: MP on rdma-wait: a=1, b=0"), "{text}");
+}
+
+/// With several records, violations come before the list of all that differs.
+#[test]
+fn causes_come_before_the_list_of_differences() {
+    let scratch = Scratch::new("causes-first");
+    let header = header("mlx5_0");
+    scratch.write("a.jsonl", &record(&header, &[mp(CLEAN)]));
+    scratch.write("b.jsonl", &record(&header, &[mp(WRONG)]));
+    made(&scratch, &["a.jsonl", "b.jsonl"]);
+    let html = scratch.read("out/report.html");
+    let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("no {part}"));
+    let order = ["id=\"comparison\"", "id=\"violations\"", "id=\"differences\"", "id=\"tested\""];
+    assert!(order.map(at).is_sorted(), "{:?}", order.map(at));
+    assert!(html.contains("href=\"#differences\""));
+    // Readers of JUnit may take all properties for one set.
+    let junit = scratch.read("out/junit.xml");
+    let mut names: Vec<&str> = junit
+        .lines()
+        .filter_map(|line| line.strip_prefix("<property ")?.split('"').nth(1))
+        .collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert!(all > 0 && names.len() == all, "{junit}");
 }
 
 /// A variant says which violations it does not explain; values that no model allows stand apart and spoil no diagnosis.

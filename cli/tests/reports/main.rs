@@ -167,6 +167,55 @@ fn small_things_of_the_command_line() {
 }
 
 #[test]
+fn what_is_not_decided_is_named_with_its_reason() {
+    let scratch = Scratch::new("undecided");
+    let header = header("mlx5_0");
+    let text = "litmus spin\nmodel rdma-tso-rmw\n\n  x = 0  || y = 0\n  -----\n  loop { a := RFAA(x^1, 1); if a = 3 { break } } || b := y\n\n  a = 7 ✗\n";
+    let spin = line("spin", text, &[(7, 0, 10)]);
+    let mut stopped = mp(CLEAN);
+    stopped["status"] = json!("interrupted");
+    scratch.write("r.jsonl", &record(&header, &[stopped, spin]));
+    scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0", "--loops", "2"]);
+    for name in ["out/report.html", "out/report.md"] {
+        let page = scratch.read(name);
+        assert!(page.contains("Not decided, skipped, errors"), "{page}");
+        assert!(page.contains("a loop can run more than 2 times"), "{page}");
+        assert!(page.contains("stopped early, after 1000 runs"), "{page}");
+    }
+    // The program that needs a look is listed first.
+    let html = scratch.read("out/report.html");
+    let listed = html.split("<details class=\"t ").nth(1).unwrap();
+    assert!(listed.starts_with("inconclusive\"><summary><b>spin</b>"), "{listed}");
+}
+
+#[test]
+fn few_runs_bound_nothing() {
+    let scratch = Scratch::new("few");
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(&[(0, 0, 3)])]));
+    let output = scratch.litmus(&["report", "r.jsonl", "--mutants", "0"]);
+    let text = stdout(&output).replace("\n", " ");
+    assert!(
+        text.contains("too few runs to bound anything") && !text.contains("below 100 %"),
+        "{text}"
+    );
+}
+
+/// Names of files can be anything, and JUnit's readers get them back.
+#[test]
+fn names_survive_junit() {
+    let scratch = Scratch::new("hostile");
+    let mut hostile = mp(WRONG);
+    hostile["file"] = json!("sub dir/new\nline\t\"a<b>&'c☃.litmus");
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[hostile]));
+    scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    let junit = scratch.read("out/junit.xml");
+    let name = "file=\"sub dir/new&#10;line&#9;&quot;a&lt;b&gt;&amp;&#39;c☃.litmus\"";
+    assert!(junit.contains(name), "{junit}");
+    is_valid_junit(&scratch.0.join("out/junit.xml"));
+    is_well_formed(&scratch.0.join("out/report.html"));
+}
+
+#[test]
 fn ten_thousand_different_tests_fit_in_twenty_megabytes_with_violations() {
     let scratch = Scratch::new("many");
     let lines: Vec<Json> = (0..10_000)

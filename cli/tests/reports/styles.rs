@@ -50,6 +50,20 @@ fn weight(selector: &str, path: &[Vec<Element>]) -> Option<(usize, usize)> {
     back(&parts(selector), path)
 }
 
+/// Where a block ends, after its opening brace.
+fn end_of_block(text: &str) -> usize {
+    let mut depth = 1;
+    let end = text.find(|c| {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        depth == 0
+    });
+    end.unwrap()
+}
+
 /// The rules for the screen, in order: selector and declarations.
 fn rules(style: &str) -> Vec<(String, BTreeMap<String, String>)> {
     let mut rules = Vec::new();
@@ -57,16 +71,7 @@ fn rules(style: &str) -> Vec<(String, BTreeMap<String, String>)> {
     while let Some((head, after)) = rest.split_once('{') {
         if head.trim_start().starts_with('@') {
             // A block in a block: of another medium.
-            let mut depth = 1;
-            let end = after.find(|c| {
-                depth += match c {
-                    '{' => 1,
-                    '}' => -1,
-                    _ => 0,
-                };
-                depth == 0
-            });
-            rest = &after[end.unwrap() + 1..];
+            rest = &after[end_of_block(after) + 1..];
             continue;
         }
         let (body, after) = after.split_once('}').unwrap();
@@ -90,6 +95,17 @@ fn computed(style: &str, path: &[Vec<Element>], property: &str) -> Option<String
         Some(((weight(selector, path)?, order), declarations.get(property)?))
     });
     found.max_by_key(|(weight, _)| *weight).map(|(_, value)| value.clone())
+}
+
+/// The rules for paper.
+fn print_rules(style: &str) -> Vec<(String, BTreeMap<String, String>)> {
+    let (_, print) = style.split_once("@media print{").unwrap();
+    rules(&print[..end_of_block(print)])
+}
+
+fn style_of(html: &str) -> &str {
+    let (_, style) = html.split_once("<style>").unwrap();
+    style.split_once("</style>").unwrap().0
 }
 
 const KINDS: [&str; 5] = ["sc", "weak", "allowed", "forbidden", "unknown"];
@@ -122,8 +138,7 @@ fn bars_have_the_colors_of_the_legend() {
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let html = scratch.read("out/report.html");
-    let (_, style) = html.split_once("<style>").unwrap();
-    let style = style.split_once("</style>").unwrap().0;
+    let style = style_of(&html);
     let mut colors = Vec::new();
     for kind in KINDS {
         // As the page has them.
@@ -153,4 +168,36 @@ fn bars_have_the_colors_of_the_legend() {
     let letters: Vec<bool> =
         ["<td>S</td>", "<td>F</td>"].map(|cell| rows.concat().contains(cell)).into();
     assert!(letters.contains(&true), "{rows:?}");
+}
+
+/// On paper, cards are open, without script too, and what only a screen can use is not there. On a narrow screen, tables scroll, and
+/// not the page.
+#[test]
+fn paper_has_the_violations_and_narrow_screens_have_no_wide_page() {
+    let scratch = Scratch::new("paper");
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
+    scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
+    let html = scratch.read("out/report.html");
+    let style = style_of(&html);
+    let hidden = print_rules(style).into_iter().filter(|(_, declarations)| {
+        declarations.get("display").is_some_and(|value| value == "none")
+    });
+    let hidden: Vec<String> = hidden.map(|(selector, _)| selector).collect();
+    assert!(hidden.iter().any(|one| one == ".screen") && hidden.iter().all(|one| one != ".card"));
+    let open =
+        print_rules(style).into_iter().find(|(selector, _)| selector == ".card::details-content");
+    assert_eq!(open.unwrap().1.get("content-visibility").map(String::as_str), Some("visible"));
+    assert!(html.contains("addEventListener(\"beforeprint\""));
+    let (_, card) = html.split_once("<details class=\"card bad\"").unwrap();
+    assert!(card.split("</details>").next().unwrap().contains("<svg"), "{card}");
+    // A flex item is as wide as what it has in it, unless it may be narrower.
+    let tables = vec![vec![("div", "tables")], vec![("div", "")]];
+    assert_eq!(computed(style, &tables, "min-width").as_deref(), Some("0"));
+    assert_eq!(computed(style, &tables, "max-width").as_deref(), Some("100%"));
+    let (_, body) = html.split_once("<body>").unwrap();
+    for (at, _) in body.match_indices("<table") {
+        let before = &body[..at];
+        let is_bars = body[at..].starts_with("<table class=\"h\"");
+        assert!(is_bars || before.ends_with("<div class=\"scroll\">"), "{}", &body[at..at + 60]);
+    }
 }

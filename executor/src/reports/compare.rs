@@ -36,7 +36,7 @@ pub struct Comparison {
     pub unanswered: usize,
     /// Violations of the other records that the first does not have: program, machines and outcome.
     pub new_violations: Vec<String>,
-    /// Violations that the first record and another one have.
+    /// Violations that the first record and another one have; where it has one on some machines only, it is among the new ones.
     pub known_violations: Vec<String>,
     /// Violations of the first record that none of the others has.
     pub gone_violations: Vec<String>,
@@ -293,7 +293,10 @@ impl Comparing {
 
     /// Keeps the rates that differ beyond chance, and what is a violation somewhere.
     fn finish(self) -> (Comparison, HashSet<KnownViolation>) {
-        let Self { mut comparison, known, violations: [new, still, gone], rates } = self;
+        let Self { mut comparison, known, violations: [new, mut still, mut gone], rates } = self;
+        // An outcome of a program counts once, whatever the machines, as in the verdict.
+        still.retain(|violation, _| !new.contains_key(violation));
+        gone.retain(|violation, _| !new.contains_key(violation) && !still.contains_key(violation));
         comparison.new_violations = named(new);
         comparison.known_violations = named(still);
         comparison.gone_violations = named(gone);

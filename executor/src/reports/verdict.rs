@@ -215,8 +215,10 @@ pub fn confidence(verdict: &Verdict, tested: &Tested, findings: &[&Finding]) -> 
 /// What the machine was brought to show: the honest figures of how hard it was tried.
 fn sensitivity(tested: &Tested) -> Option<String> {
     let Tested { weak, weak_seen, twins, twins_seen, .. } = tested;
-    let weak =
-        (*weak > 0).then(|| format!("{weak_seen} of {weak} tests that allow weakness showed some"));
+    let weak = (*weak > 0).then(|| match weak {
+        1 => format!("{weak_seen} of 1 test that allows weakness showed some"),
+        _ => format!("{weak_seen} of {weak} tests that allow weakness showed some"),
+    });
     let twins = (*twins > 0).then(|| {
         format!("the allowed twin showed in {twins_seen} of {twins} tests that forbid something and have one")
     });
@@ -228,6 +230,10 @@ fn bounds(bounds: &Bounds) -> String {
     let Bounds { tests, median, worst, joint, pooled, .. } = bounds;
     let name = bounds.worst_name();
     match tests {
+        _ if *median >= 1.0 => format!(
+            "too few runs to bound anything: a forbidden outcome that half of all runs show could have been missed; the test with the fewest, {name}, has {}",
+            bounds.worst_runs
+        ),
         1 => format!(
             "a forbidden outcome that was missed has a rate below {} in {name} (95 %)",
             percent(*worst)

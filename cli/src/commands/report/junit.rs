@@ -85,7 +85,14 @@ pub fn document(report: &Report) -> Document {
             files.entry(case.of.file.clone()).or_default().push(case);
         }
         for (number, (file, cases)) in files.into_iter().enumerate() {
-            let suite = suite(run, (&prefix, file), cases, number == 0);
+            let mut suite = suite(run, (&prefix, file), cases, number == 0);
+            if !is_single {
+                // Some readers take the properties of all suites for one set, in which names are unique.
+                suite
+                    .properties
+                    .iter_mut()
+                    .for_each(|one| one.name = format!("{}: {}", run.key, one.name));
+            }
             total.tests += suite.cases.len();
             total.failures += suite.failures;
             total.errors += suite.errors;

@@ -78,8 +78,8 @@ fn comparison(made: &Report, look: Look) -> String {
         text.push_str(&look.fit(&format!("    new: {new}")));
     }
     text.push_str(&look.fit(&format!(
-        "  {} of {} differ between the records: violations, and rates beyond chance",
-        counted(comparison.rows.len(), "outcome"),
+        "  {} of {} outcomes of these tests differ between the records: violations, and rates beyond chance",
+        comparison.rows.len(),
         comparison.compared,
     )));
     let rows = comparison.rows.iter().take(DIFFERENT).map(|row| {
