@@ -187,6 +187,7 @@ impl Plan {
         let spans = code.spans.clone();
         let mut request_of = vec![None; instructions.len()];
         for (at, instruction) in instructions.into_iter().enumerate() {
+            lang::limits::look();
             let Instruction::Issue { queue_pair, operation, id } = instruction else { continue };
             let index = self.requests.len();
             let copies = if looping[at] { LOOP_COPIES } else { 1 };

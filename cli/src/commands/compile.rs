@@ -212,7 +212,7 @@ fn compile(input: &Input, arguments: &Arguments, models: &Models, request: &Requ
         None => Box::new(found),
     };
     let plan = || Plan::new(&runnable).map_err(|error| with_hint(error.diagnostic()));
-    let text = match arguments.target {
+    let made = request.limits().within(|| match arguments.target {
         Target::Plan => plan().map(|plan| Some(plan.describe(&runnable, &source).to_string())),
         Target::VerbsC => plan().map(|plan| match verdicts(&test, &source, models, request) {
             Ok(verdicts) => {
@@ -229,6 +229,13 @@ fn compile(input: &Input, arguments: &Arguments, models: &Models, request: &Requ
         Target::Herd => herd::write(&runnable)
             .map(|written| Some(written.text))
             .map_err(|found| with_hint(*found)),
+    });
+    let text = match made {
+        Ok(text) => text,
+        Err(reached) => {
+            answer.problems.push(Problem::of_broken(&input.name(), &Broken::Limit(reached)));
+            return answer;
+        }
     };
     match text {
         Ok(text) => answer.text = text,

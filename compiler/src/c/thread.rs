@@ -62,6 +62,7 @@ struct Body<'a> {
 impl Body<'_> {
     fn block(&mut self, body: &[Stmt]) {
         for (index, statement) in body.iter().enumerate() {
+            lang::limits::look_now();
             // A read that an expression hides is a part of the statement after it.
             let (within, rest) = (statement.span, &body[index + 1..]);
             let whole = rest.iter().map(|later| later.span).find(|later| {

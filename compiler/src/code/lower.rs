@@ -45,6 +45,7 @@ fn collect_nodes(
     nodes: &mut BTreeSet<NodeId>,
 ) -> Result<(), CompileError> {
     for statement in body {
+        lang::limits::look();
         let span = statement.span;
         if depth > MAX_NESTING {
             return Err(CompileError::TooDeep(span));
