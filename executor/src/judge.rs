@@ -71,7 +71,7 @@ pub struct JudgedTest {
 
 /// Judges observations. `allowed` is `None` if nothing is known of the model's outcomes.
 ///
-/// Without a single finished run nothing can be said, unless the model says that no run finishes.
+/// Without a single finished run nothing can be said, even if the model says that no run finishes.
 pub fn judge(allowed: Option<&AllowedSet>, seen: &Observations) -> JudgedTest {
     let outcomes: Vec<JudgedOutcome> = seen
         .outcomes
@@ -90,9 +90,7 @@ pub fn judge(allowed: Option<&AllowedSet>, seen: &Observations) -> JudgedTest {
     };
     let unseen: Vec<Outcome> = known.filter(|outcome| !was_seen(outcome)).cloned().collect();
 
-    let nothing_expected =
-        allowed.is_some_and(|allowed| allowed.complete && allowed.outcomes.is_empty());
-    let base = if outcomes.is_empty() && !nothing_expected {
+    let base = if outcomes.is_empty() {
         Judgement::Inconclusive
     } else if unseen.is_empty() {
         Judgement::Conforms
@@ -152,7 +150,7 @@ mod tests {
             ("allowed, incomplete, seen", allowed(&[0], false), &[0], Conforms, &[Conforms], 0),
             ("allowed, incomplete, not seen", allowed(&[0], false), &[], Inconclusive, &[], 1),
             ("forbidden, seen", allowed(&[], true), &[0], Violation, &[Violation], 0),
-            ("forbidden, not seen", allowed(&[], true), &[], Conforms, &[], 0),
+            ("nothing ends, nothing seen", allowed(&[], true), &[], Inconclusive, &[], 0),
             ("open, seen", allowed(&[], false), &[0], Inconclusive, &[Inconclusive], 0),
             ("open, not seen", allowed(&[], false), &[], Inconclusive, &[], 0),
             ("unknown, seen", None, &[0], Inconclusive, &[Inconclusive], 0),

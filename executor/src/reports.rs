@@ -29,7 +29,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use compiler::library::Libraries;
+use lang::Test;
 use lang::cat::model::Model;
+use lang::diagnostic::Diagnostic;
 use model::allowed::Options;
 
 use crate::record::{End, ModelIdentity, Record, Status, TestRecord};
@@ -38,6 +40,7 @@ use data::{
     Coverage, Finding, Report, RunReport, SCHEMA, Setting, Skipped, TableReport, Tested, Verdict,
 };
 use findings::Found;
+use judging::asking::ModelSays;
 use judging::{Judged, JudgedRecord};
 pub use verdict::counted;
 
@@ -65,13 +68,19 @@ pub struct Source {
     pub libraries: &'static Libraries,
 }
 
+/// Asks what a model allows of a test that may use libraries.
+pub type Ask<'a> =
+    dyn Fn(&Test, &Model, &'static Libraries) -> Result<ModelSays, Vec<Diagnostic>> + Sync + 'a;
+
 /// How to report.
 pub struct Request<'a> {
     /// The models that judge; those that each test was judged by when it was recorded, if there are none.
     pub chosen: Vec<Arc<Judge>>,
     /// Finds a shipped model.
     pub shipped: &'a (dyn Fn(&str) -> Option<Arc<Judge>> + Sync),
-    /// How to ask what is allowed, anew for each question.
+    /// Asks what a model allows, as `litmus run` does, so that both judge a record alike.
+    pub ask: &'a Ask<'a>,
+    /// How to ask other questions, anew for each.
     pub options: &'a (dyn Fn() -> Options + Sync),
     /// The version of litmus.
     pub tool: String,

@@ -4,6 +4,7 @@
 //! from its relations, not from the solver's.
 
 mod axiom;
+mod between;
 mod cycle;
 mod dot;
 mod json;
@@ -28,6 +29,7 @@ use crate::execution::Execution;
 use crate::smt::Found;
 
 pub use axiom::Shape;
+pub use between::Between;
 pub use cycle::Step;
 pub use picture::{Area, Curve, Drawing, DrawnArrow, DrawnCard, Kind, Look, Point, STYLE};
 pub use steps::{Chain, EndWords, StepWords};

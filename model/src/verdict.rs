@@ -122,6 +122,23 @@ pub fn applies(test: &Test, expectation: &Expectation, model: &str, is_own: bool
     }
 }
 
+/// Whether a claim of a test that speaks of a model excludes an outcome.
+pub fn excludes(test: &Test, model: &str, is_own: bool, outcome: &Outcome) -> bool {
+    let mut claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
+    claims.any(|expectation| match &expectation.claim {
+        _ if expectation.is_question => false,
+        Claim::Allowed(_) => false,
+        Claim::Forbidden(condition) => condition.holds(outcome),
+        Claim::Always(condition) => condition.fails(outcome),
+        Claim::Exactly { observables, outcomes } => {
+            let seen = || observables.iter().map(|index| outcome.0[*index]);
+            let covers =
+                |listed: &Vec<Value>| listed.iter().zip(seen()).all(|(one, seen)| one.covers(seen));
+            !outcomes.iter().any(covers)
+        }
+    })
+}
+
 /// Checks the claims of a test that speak of a model.
 pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<Checked> {
     let claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
+use executor::record::Status;
 use executor::reports::{self, data};
 use executor::sim::Sim;
 use serde_json::json;
@@ -335,7 +336,10 @@ fn run_all(
             report.terminal.progress().set_message(words);
         }
         summary.failed += answer.failures.len();
-        summary.skipped += usize::from(answer.results.is_empty() && !answer.skips.is_empty());
+        // As the record has it: what no model speaks of is not in it, and told with the reasons.
+        let mut recorded = answer.records.iter();
+        let is_skipped = recorded.any(|record| record.status == Status::Skipped);
+        summary.skipped += usize::from(answer.results.is_empty() && is_skipped);
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         answer.failures.into_iter().for_each(|failure| report.failure(failure));
         if arguments.stop.ends(report.exit) {

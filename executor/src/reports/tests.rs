@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use lang::Test;
-use model::allowed::Options;
+use model::allowed::{Options, Question};
 use model::machine::{FAULTS, FaultSet, Limits, Random, Simulator, Variant};
 use model::models::{SHIPPED, load_shipped};
 use serde_json::Map;
@@ -52,6 +52,12 @@ fn report_with(sources: &[Source], examined: usize, mutant_runs: u64) -> Report 
         &Request {
             chosen: Vec::new(),
             shipped: &shipped,
+            ask: &|test, model, libraries| {
+                let options = Options::default();
+                let question = Question::new(test, model, libraries, None)?;
+                let found = question.allowed(&options)?;
+                Ok(ModelSays::of(Some(&question), &options, found))
+            },
             options: &Options::default,
             tool: "0.0.0".to_owned(),
             examined,

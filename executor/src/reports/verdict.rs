@@ -57,6 +57,10 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
         violating: new.iter().map(|(program, _)| program).collect::<BTreeSet<_>>().len(),
         known,
         unseen: parts.unseen,
+        against_file: count(&|test| {
+            let mut rows = test.report.results.iter().flat_map(|result| &result.rows);
+            rows.any(|row| row.against_file)
+        }),
         inconclusive: count(&|test| test.report.judgement == "inconclusive"),
         skipped: named(
             parts
@@ -109,6 +113,14 @@ impl Verdict {
         ];
         let some = more.into_iter().filter(|(number, _)| *number > 0);
         parts.extend(some.map(|(number, what)| format!("{} {what}", counted(number, "program"))));
+        let against = match verdict.against_file {
+            0 => None,
+            1 => Some("1 program shows what its file marks ✗: that verdict is wrong".to_owned()),
+            many => Some(format!(
+                "{many} programs show what their files mark ✗: those verdicts are wrong"
+            )),
+        };
+        parts.extend(against);
         parts.extend(verdict.is_partial.then(|| "the record is not whole".to_owned()));
         verdict.line = parts.join(" · ");
         verdict

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::text::named_relations;
 use super::weak::Weakness;
 use super::words::Words;
-use super::{Broken, Explanation, Reason, Shape, Step};
+use super::{Between, Broken, Explanation, Reason, Shape, Step};
 use crate::execution::Execution;
 
 impl Explanation<'_> {
@@ -57,7 +57,17 @@ impl Explanation<'_> {
         });
         let not_kept: Vec<_> = not_kept.collect();
         let order: Vec<usize> = order.iter().map(|event| event.0).collect();
-        json!({ "verdict": "allowed", "not_kept": not_kept, "cycle": cycle, "order": order })
+        let mut json =
+            json!({ "verdict": "allowed", "not_kept": not_kept, "cycle": cycle, "order": order });
+        let between = self.between();
+        if !between.is_empty() {
+            let halves = |one: &Between| {
+                let Between { read, other, write } = one;
+                json!({ "read": read.0, "other": other.0, "write": write.0 })
+            };
+            json["between"] = between.iter().map(halves).collect();
+        }
+        json
     }
 
     fn broken_json(&self, source: &Source, broken: &Broken) -> serde_json::Value {

@@ -93,6 +93,7 @@ impl Explanation<'_> {
         let example = self.example(execution).map(|outcome| format!("\nfor example: {outcome}"));
         let example = example.unwrap_or_default();
         writeln!(out, "allowed under {model}: {}{example}\n", self.asked.text)?;
+        self.tell_between(&self.words(source, execution), out)?;
         if let Some(weakness) = self.weakness() {
             self.weak(source, execution, &weakness, out)?;
         }

@@ -302,7 +302,11 @@ fn text(finding: &Finding) -> String {
 
 fn histogram(result: &ResultReport) -> String {
     let rows = result.rows.iter().take(64);
-    let rows = rows.map(|row| format!("  {:>12}  {}  {}\n", row.count, row.outcome, row.judgement));
+    let says = |against: bool| if against { " (the file says ✗)" } else { "" };
+    let rows = rows.map(|row| {
+        let says = says(row.against_file);
+        format!("  {:>12}  {}  {}{says}\n", row.count, row.outcome, row.judgement)
+    });
     format!("{}: {}\n{}", result.models.join(", "), result.judgement, rows.collect::<String>())
 }
 

@@ -7,6 +7,7 @@ use executor::files;
 use executor::reports::{self, Judge, Source as Recorded, data};
 
 use super::junit;
+use crate::commands::run::runner::allowed;
 use crate::engine::Request;
 use crate::exit::Exit;
 use crate::models::{LoadedModel, Models};
@@ -44,6 +45,9 @@ impl Making<'_> {
             &reports::Request {
                 chosen: self.models.chosen.iter().cloned().map(as_judge).collect(),
                 shipped: &|name| self.models.named(name).map(as_judge),
+                ask: &|test, model, libraries| {
+                    allowed(test, model, &Request { libraries: Some(libraries), ..self.request })
+                },
                 options: &|| self.request.options(),
                 tool: env!("CARGO_PKG_VERSION").to_owned(),
                 examined: if self.is_thorough { usize::MAX } else { reports::Request::EXAMINED },

@@ -109,7 +109,7 @@ fn judge_again(
             Some(reason) if !model.is_own => {
                 Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })
             }
-            _ => allowed(&test, &model, request),
+            _ => allowed(&test, model.model(), request),
         };
         match found {
             Ok(said) => {

@@ -1,5 +1,6 @@
 //! A test that was run and judged under a model, and how it is shown.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use executor::judge::{JudgedOutcome, JudgedTest, Judgement, judge};
@@ -11,6 +12,7 @@ use executor::reports::quote;
 use lang::Test;
 use lang::outcome::{Observable, Outcome};
 use lang::source::Source;
+use model::verdict::excludes;
 use serde_json::{Value as Json, json};
 
 use super::summary::Evidence;
@@ -40,6 +42,8 @@ pub struct RunResult {
     unfinished: u64,
     is_interrupted: bool,
     judged: JudgedTest,
+    /// What was seen and the file marks ✗, though the model does not forbid it.
+    against_file: BTreeSet<Outcome>,
     /// Whether it could show a violation.
     forbids: Forbids,
     /// Why the allowed outcomes are not all known.
@@ -62,6 +66,10 @@ impl RunResult {
         said: ModelSays,
     ) -> Self {
         let judged = judge(said.allowed.as_deref(), seen);
+        let seen = judged.outcomes.iter();
+        let seen = seen.filter(|one| one.judgement != Judgement::Violation);
+        let is_against = |one: &&Outcome| excludes(test, model.name(), model.is_own, one);
+        let against_file = seen.map(|one| &one.outcome).filter(is_against).cloned().collect();
         let is_violated = judged.overall == Judgement::Violation;
         Self {
             test: test.name.clone(),
@@ -78,6 +86,7 @@ impl RunResult {
             unfinished: record.unfinished,
             is_interrupted: record.status == record::Status::Interrupted,
             judged,
+            against_file,
             forbids: if is_violated { Forbids::Something } else { said.forbids },
             reason: said.reason,
             notes: record.notes.clone(),
@@ -117,6 +126,11 @@ impl RunResult {
         (&self.file, &self.machine)
     }
 
+    /// Whether it shows what the file marks ✗ and the model does not forbid.
+    pub fn is_against_file(&self) -> bool {
+        !self.against_file.is_empty()
+    }
+
     /// Whether it could show a violation.
     pub fn forbids(&self) -> Forbids {
         self.forbids
@@ -153,11 +167,15 @@ impl RunResult {
             Json::Object(self.shown.iter().map(|shown| shown.name.clone()).zip(values).collect())
         };
         let outcome = |judged: &JudgedOutcome| {
-            json!({
+            let mut json = json!({
                 "state": state(&judged.outcome),
                 "count": judged.count,
                 "judgement": judged.judgement.name(),
-            })
+            });
+            if self.against_file.contains(&judged.outcome) {
+                json["file_says"] = json!("forbidden");
+            }
+            json
         };
         let mut json = json!({
             "test": self.test,
@@ -190,7 +208,10 @@ impl RunResult {
 
     /// Whether it differs from another result of the test by the model's name only.
     fn says_the_same(&self, other: &Self) -> bool {
-        self.machine == other.machine && self.judged == other.judged && self.reason == other.reason
+        self.machine == other.machine
+            && self.judged == other.judged
+            && self.reason == other.reason
+            && self.against_file == other.against_file
     }
 
     /// What was seen and is forbidden.
@@ -234,7 +255,8 @@ impl Layout {
         let is_shown = |result: &&RunResult| {
             // Those that violate are told at the end.
             let is_told = is_table && !self.in_full && result.kind() == Kind::Violation;
-            !is_told && options.shows(result.kind(), report, self.in_full)
+            let shows = options.shows(result.kind(), report, self.in_full);
+            !is_told && (shows || (result.is_against_file() && !options.is_some()))
         };
         let shown: Vec<&RunResult> = results.iter().filter(is_shown).collect();
         for (index, result) in shown.iter().enumerate() {
@@ -298,8 +320,9 @@ impl Layout {
         let mut parts = vec![seen];
         let counts = [
             (result.judged.unseen.len() as u64, "unseen"),
-            (result.blocked, "runs blocked"),
-            (result.unfinished, "runs given up"),
+            (result.against_file.len() as u64, "that the file marks ✗"),
+            (result.blocked, "runs waited for ever"),
+            (result.unfinished, "runs given up without an end"),
         ];
         let some = counts.into_iter().filter(|(number, _)| *number > 0);
         parts.extend(some.map(|(number, what)| format!("{number} {what}")));
@@ -321,7 +344,11 @@ impl Layout {
         let mut rows: Vec<Vec<String>> = Vec::new();
         for judged in &result.judged.outcomes {
             let mut row = cells(&result.shown, &judged.outcome.0);
-            row.extend([judged.count.to_string(), self.word(judged.judgement, 0)]);
+            let mut word = self.word(judged.judgement, 0);
+            if result.against_file.contains(&judged.outcome) {
+                word.push_str(&self.look.paint(Tint::Bad, ", the file says ✗"));
+            }
+            row.extend([judged.count.to_string(), word]);
             rows.push(row);
         }
         for unseen in &result.judged.unseen {

@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use executor::backend::{Backend, Control, Job, measure};
-use executor::judge::AllowedSet;
 use executor::observation::Observations;
 use executor::record::{ModelIdentity, Status, TestRecord, hash_text};
-use executor::reports::judging::asking::{ModelSays, forbids};
+use executor::reports::judging::asking::ModelSays;
 use executor::reports::logs;
 use lang::Test;
+use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::source::Source;
 use model::allowed::{Question, undefined_calls};
@@ -316,7 +316,7 @@ impl Runner<'_> {
             Some(reason) if !model.is_own => {
                 Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })
             }
-            _ => allowed(test, model, &self.request),
+            _ => allowed(test, model.model(), &self.request),
         }
     }
 }
@@ -329,26 +329,14 @@ fn milliseconds(began: Instant) -> f64 {
 /// What a model says of a test.
 pub fn allowed(
     test: &Test,
-    model: &LoadedModel,
+    model: &Model,
     request: &Request,
 ) -> Result<ModelSays, Vec<Diagnostic>> {
-    match engine::ask(test, model.model(), request) {
+    match engine::ask(test, model, request) {
         Ok(found) => {
-            let outcomes = found.allowed.outcomes;
-            // Of programs that misuse a library in some execution, nothing can be said to be forbidden.
-            let misuse = found.allowed.misuses.into_iter().next();
-            let complete = found.allowed.complete && misuse.is_none();
-            let reason = misuse.map(|misuse| misuse.message).or(found.allowed.reason);
-            let allowed = AllowedSet { outcomes, complete };
             let (options, libraries) = (request.options(), request.libraries());
-            let question =
-                Question::within(&options.limits, test, model.model(), libraries, request.loops);
-            let forbids = question.ok().map(|of| forbids(&of, &options, &allowed));
-            Ok(ModelSays {
-                allowed: Some(Arc::new(allowed)),
-                reason,
-                forbids: forbids.unwrap_or_default(),
-            })
+            let question = Question::within(&options.limits, test, model, libraries, request.loops);
+            Ok(ModelSays::of(question.ok().as_ref(), &options, found.allowed))
         }
         Err(Refusal::Unsupported(reason)) => {
             Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })

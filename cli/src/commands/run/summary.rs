@@ -57,6 +57,7 @@ struct Forbidden {
 struct Program {
     is_finished: bool,
     is_open: bool,
+    is_against_file: bool,
     /// Whether it can show a violation; `None` as long as no model was asked.
     forbids: Option<Forbids>,
 }
@@ -88,6 +89,7 @@ impl Summary {
         let program = self.programs.entry(file.to_owned()).or_default();
         program.is_finished |= result.finished() > 0;
         program.is_open |= judged.overall == Judgement::Inconclusive;
+        program.is_against_file |= result.is_against_file();
         program.forbids = program.forbids.max(Some(result.forbids()));
         let name = format!("{file} {machine}");
         self.unseen
@@ -160,6 +162,7 @@ impl Summary {
             violating: violating.len(),
             unseen: self.unseen.len(),
             inconclusive: self.programs.values().filter(|program| program.is_open).count(),
+            against_file: self.programs.values().filter(|one| one.is_against_file).count(),
             skipped: self.skipped,
             failed: self.failed,
             interrupted: usize::from(interrupted),

@@ -154,7 +154,8 @@ fn targets(
             }
         };
         let sc = models.shipped("sc");
-        let sequential = sc.and_then(|sc| runner::allowed(&runnable, &sc, request).ok()?.allowed);
+        let sequential =
+            sc.and_then(|sc| runner::allowed(&runnable, sc.model(), request).ok()?.allowed);
         let Some(sequential) = sequential.filter(|set| set.complete) else {
             report.skip(Skip {
                 test: test.name.clone(),
@@ -167,7 +168,7 @@ fn targets(
         let judging = asked.into_iter().filter(|model| model.name() != "sc");
         let judging = judging.map(|model| {
             let found = (is_judgeable || model.is_own)
-                .then(|| runner::allowed(&test, &model, request).ok());
+                .then(|| runner::allowed(&test, model.model(), request).ok());
             let allowed = found.flatten().and_then(|found| found.allowed);
             (model, allowed)
         });

@@ -66,6 +66,8 @@ pub struct Verdict {
     pub known: usize,
     /// Allowed outcomes that were never seen, each counted once for each program and machine.
     pub unseen: usize,
+    /// Programs that show what their files mark ✗ and the models do not forbid: wrong verdicts.
+    pub against_file: usize,
     /// Programs of which something stays unknown.
     pub inconclusive: usize,
     /// Programs that were not run.

@@ -108,6 +108,8 @@ pub struct Row {
     pub kind: String,
     /// `conforms`, `unseen`, `violation` or `inconclusive`.
     pub judgement: String,
+    /// Whether it was seen and the file marks it ✗, though the model does not forbid it: a verdict of the file is wrong.
+    pub against_file: bool,
     /// The length of its bar, in percent, on a logarithmic scale.
     pub bar: u8,
     /// If it was never seen: its rate is below this with 95 % confidence (rule of three, 3/N).

@@ -3,10 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use compiler::library::Libraries;
 use lang::Test;
 use lang::outcome::Outcome;
-use model::allowed::{LIMIT, Options, Question};
+use model::allowed::{Allowed, Options, Question};
 use model::machine::{self, Variant};
 use model::smt::Found;
 
@@ -59,7 +58,9 @@ impl<'a> Known<'a> {
         if let Some(known) = lock().get(&key) {
             return Ok(known.clone());
         }
-        let answer = ask(test, judge, from.libraries, self.request)?;
+        let answer = (self.request.ask)(test, &judge.model, from.libraries).map_err(|errors| {
+            errors.first().map_or_else(String::new, |error| error.message.clone())
+        })?;
         lock().insert(key, answer.clone());
         Ok(answer)
     }
@@ -80,41 +81,22 @@ impl<'a> Known<'a> {
     }
 }
 
-fn ask(
-    test: &Test,
-    judge: &Judge,
-    libraries: &Libraries,
-    request: &Request<'_>,
-) -> Result<ModelSays, String> {
-    let message = |errors: Vec<lang::diagnostic::Diagnostic>| {
-        errors.first().map_or_else(String::new, |error| error.message.clone())
-    };
-    let options = (request.options)();
-    let limits = &options.limits;
-    let question = Question::within(limits, test, &judge.model, libraries, options.loop_bound);
-    let question = match question {
-        Err(errors) if errors.iter().any(|error| error.code == LIMIT) => {
-            return Ok(ModelSays { reason: Some(message(errors)), ..ModelSays::default() });
-        }
-        question => question.map_err(message)?,
-    };
-    match question.allowed(&options) {
-        Ok(found) => {
-            // Of programs that misuse a library in some execution, nothing can be said to be forbidden.
-            let misuse = found.misuses.into_iter().next();
-            let complete = found.complete && misuse.is_none();
-            let reason = misuse.map(|misuse| misuse.message).or(found.reason);
-            let allowed = AllowedSet { outcomes: found.outcomes, complete };
-            let forbids = forbids(&question, &options, &allowed);
-            Ok(ModelSays { allowed: Some(Arc::new(allowed)), reason, forbids })
-        }
-        Err(errors) => Ok(ModelSays { reason: Some(message(errors)), ..ModelSays::default() }),
+impl ModelSays {
+    /// What follows from what an engine found.
+    pub fn of(question: Option<&Question<'_>>, options: &Options, found: Allowed) -> Self {
+        // Of programs that misuse a library in some execution, nothing can be said to be forbidden.
+        let misuse = found.misuses.into_iter().next();
+        let complete = found.complete && misuse.is_none();
+        let reason = misuse.map(|misuse| misuse.message).or(found.reason);
+        let allowed = AllowedSet { outcomes: found.outcomes, complete };
+        let forbids = question.map(|question| forbids(question, options, &allowed));
+        Self { allowed: Some(Arc::new(allowed)), reason, forbids: forbids.unwrap_or_default() }
     }
 }
 
 /// Whether a model forbids anything that could be seen: an outcome that some execution of the program gives, whatever the
 /// memory does. A program of which all of these are allowed cannot show a violation, however often it is run.
-pub fn forbids(question: &Question<'_>, options: &Options, allowed: &AllowedSet) -> Forbids {
+fn forbids(question: &Question<'_>, options: &Options, allowed: &AllowedSet) -> Forbids {
     if !allowed.complete {
         return Forbids::Unknown;
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use lang::Test;
 use lang::outcome::Outcome;
+use model::verdict::excludes;
 
 use super::super::data::{Forbids, ProgramReport, ResultReport, Row, TestReport};
 use super::super::statistics::{bar, rule_of_three};
@@ -101,6 +102,9 @@ fn result_report(
             count,
             kind: kind.to_owned(),
             judgement: judgement.name().to_owned(),
+            against_file: count > 0
+                && judgement != Judgement::Violation
+                && excludes(test, &by.judge.identity.name, by.judge.is_own, outcome),
             bar: bar(count, finished),
             bound: if count == 0 { rule_of_three(finished) } else { None },
         }
