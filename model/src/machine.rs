@@ -31,7 +31,9 @@ pub use compiler::code::CompileError;
 pub use describe::describe;
 pub use explore::{Blocked, Effort, Exploration, Limits, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
-pub use progress::{Ending, Places, Stuck, explore_to_ends, may_wait, progress};
+pub use progress::{
+    Ending, Places, Stuck, explore_to_ends, may_wait, never_comes_back, progress, why_nothing,
+};
 pub use random::Random;
 pub use rma::Rules as RmaRules;
 pub use rules::{Machine, Variant};

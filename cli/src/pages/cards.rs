@@ -217,7 +217,9 @@ pub fn undecided(report: &Report) -> Vec<Undecided> {
     let of = |(test, report): (usize, &TestReport)| {
         let open = report.results.iter().filter(|result| result.judgement == "inconclusive");
         let why = |result: &ResultReport| {
-            let reason = result.reason.as_deref().unwrap_or("not everything is known");
+            let other =
+                if report.finished == 0 { "no finished run" } else { "not everything is known" };
+            let reason = result.reason.as_deref().unwrap_or(other);
             format!("inconclusive under {}: {reason}", result.models.join(", "))
         };
         let mut all: Vec<String> = open.map(why).collect();

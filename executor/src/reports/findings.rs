@@ -226,8 +226,8 @@ fn explained(
             (None, why.to_owned())
         }
         Reason::NothingEnds(_) => {
-            let why = explanation.why_nothing_ends();
-            (None, format!("{why} under {model}, so every outcome is outside of it."))
+            let why = explanation.why_nothing();
+            (None, format!("Under {model}, {why}: every outcome is outside of it."))
         }
         Reason::Misused(misuse) => (None, misuse.message.clone()),
         Reason::Proved(_) => {

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use compiler::skeleton::EventId;
-use lang::program::{Program, Stmt, StmtKind};
 use lang::source::Source;
 
 use super::weak::Weakness;
 use super::words::Words;
 use super::{Broken, Explanation, Reason, Shape};
 use crate::execution::Execution;
+use crate::machine::{never_comes_back, why_nothing};
 
 impl Explanation<'_> {
     /// The explanation in words.
@@ -19,17 +19,21 @@ impl Explanation<'_> {
         let _ = match &self.reason {
             Reason::Witness(execution) => self.witness(source, execution, &mut out),
             Reason::Broken(broken) => self.broken(source, broken, &mut out),
-            Reason::NoCandidate(_) => writeln!(
-                out,
-                "forbidden: no execution of the program gives {}, whatever the memory model",
-                self.asked.text
-            ),
-            Reason::NothingEnds(_) => {
-                let (model, asked) = (&self.question.model.name, &self.asked.text);
-                let why = self.why_nothing_ends();
+            Reason::NoCandidate(_) => {
+                let ends =
+                    if never_comes_back(&self.question.test.program) { " and ends" } else { "" };
                 writeln!(
                     out,
-                    "forbidden under {model}, as every outcome is: {asked}\n\n{why}; this is no evidence against {asked}."
+                    "forbidden: no execution of the program gives {}{ends}, whatever the memory model",
+                    self.asked.text
+                )
+            }
+            Reason::NothingEnds(_) => {
+                let (model, asked) = (&self.question.model.name, &self.asked.text);
+                let why = self.why_nothing();
+                writeln!(
+                    out,
+                    "forbidden under {model}, as every outcome is: {asked}\n\nThis is no evidence against {asked}: {why}."
                 )
             }
             Reason::Misused(misuse) => {
@@ -56,11 +60,8 @@ impl Explanation<'_> {
     }
 
     /// Why there is no execution at all, in words.
-    pub fn why_nothing_ends(&self) -> &'static str {
-        match assumes(&self.question.test.program) {
-            true => "No execution of the program ends and meets its assumptions",
-            false => "No execution of the program ends",
-        }
+    pub fn why_nothing(&self) -> &'static str {
+        why_nothing(&self.question.test.program)
     }
 
     pub(super) fn words<'a>(&'a self, source: &'a Source, execution: &'a Execution) -> Words<'a> {
@@ -269,18 +270,4 @@ pub(super) fn named_relations(execution: &Execution) -> Vec<(&str, Vec<super::Ed
         named.push((name, direct.collect()));
     }
     named
-}
-
-/// Whether a program leaves out executions by `assume`.
-fn assumes(program: &Program) -> bool {
-    let mut open: Vec<&Stmt> = program.threads.iter().flat_map(|thread| &thread.body).collect();
-    while let Some(stmt) = open.pop() {
-        match &stmt.kind {
-            StmtKind::Assume(_) => return true,
-            StmtKind::Loop(body) => open.extend(body),
-            StmtKind::If { then, otherwise, .. } => open.extend(then.iter().chain(otherwise)),
-            _ => {}
-        }
-    }
-    false
 }

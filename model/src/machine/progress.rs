@@ -29,7 +29,7 @@ use super::state::State;
 use super::witness::retrace_path;
 #[cfg(test)]
 pub(super) use ending::ends_with;
-pub use ending::{Ending, Places, explore_to_ends, may_wait};
+pub use ending::{Ending, Places, explore_to_ends, may_wait, never_comes_back, why_nothing};
 pub(super) use graph::Graph;
 
 /// A state from which no execution ends.

@@ -8,6 +8,7 @@ use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::{Observable, Outcome, Value};
 use lang::source::{Source, Span};
+use model::machine::why_nothing;
 use model::smt::Statistics;
 use model::verdict::{Answered, Checked, Seen, Verdict};
 use serde_json::{Value as Json, json};
@@ -56,6 +57,8 @@ pub struct TestResult {
     is_partial: bool,
     /// It is known that no execution ends.
     pub(super) is_endless: bool,
+    /// Why, as far as the program tells.
+    why_nothing: &'static str,
     complete: bool,
     reason: Option<String>,
     unsupported: Option<String>,
@@ -107,6 +110,7 @@ impl TestResult {
             outcomes: found.allowed.shown(test),
             is_partial: false,
             is_endless: found.allowed.is_endless(),
+            why_nothing: why_nothing(&test.program),
             complete: found.allowed.complete,
             reason: found.allowed.reason,
             unsupported: found.unsupported,
@@ -168,7 +172,7 @@ impl TestResult {
     pub(super) fn why_nothing(&self) -> &'static str {
         match &self.stuck {
             Some(ways) if ways.is_empty() => "every execution fails an `assume`",
-            _ => "no execution ends",
+            _ => self.why_nothing,
         }
     }
 

@@ -36,6 +36,36 @@ pub fn may_wait(program: &Program) -> bool {
     program.threads.iter().any(|thread| may_wait_in(program, &thread.body))
 }
 
+/// Whether some call of a library or other statement may wait for ever, as far as the text of the program tells.
+pub fn never_comes_back(program: &Program) -> bool {
+    may_wait(program) || has(program, |stmt| matches!(stmt, StmtKind::Call(_)))
+}
+
+/// Why a program has no outcome, in words.
+pub fn why_nothing(program: &Program) -> &'static str {
+    let assumes = has(program, |stmt| matches!(stmt, StmtKind::Assume(_)));
+    match (never_comes_back(program), assumes) {
+        (true, true) => "no execution ends and meets its assumptions",
+        (true, false) => "no execution ends",
+        (false, true) => "the model allows no execution that meets its assumptions",
+        (false, false) => "the model allows no execution",
+    }
+}
+
+/// Whether some statement of a program is of a kind.
+fn has(program: &Program, is_meant: impl Fn(&StmtKind) -> bool) -> bool {
+    let mut open: Vec<&Stmt> = program.threads.iter().flat_map(|thread| &thread.body).collect();
+    while let Some(stmt) = open.pop() {
+        match &stmt.kind {
+            kind if is_meant(kind) => return true,
+            StmtKind::Loop(body) => open.extend(body),
+            StmtKind::If { then, otherwise, .. } => open.extend(then.iter().chain(otherwise)),
+            _ => {}
+        }
+    }
+    false
+}
+
 fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
     let (mut branches, mut polls) = (false, false);
     // Operations that are not polled yet, by node.

@@ -5,7 +5,7 @@ use lang::Test;
 use super::load::test;
 use super::random_programs::{Shape, program};
 use crate::machine::progress::ends_with;
-use crate::machine::{Effort, Ending, Limits, Variant, explore_to_ends, may_wait};
+use crate::machine::{Effort, Ending, Limits, Variant, explore_to_ends, may_wait, why_nothing};
 
 /// By way to be stuck, the statements that threads wait at: `1: Poll(2)`.
 fn ways(test: &Test, text: &str, ending: &Ending) -> Vec<Vec<String>> {
@@ -114,4 +114,22 @@ fn reduction_changes_nothing() {
         }
     }
     assert!(always > 100 && not_always > 20, "{always} {not_always}");
+}
+
+#[test]
+fn why_there_is_no_outcome() {
+    let rows = [
+        ("a := x", "the model allows no execution"),
+        ("a := x; assume(a = 1)", "the model allows no execution that meets its assumptions"),
+        (
+            "a := x; if a = 0 { assume(a = 1) }",
+            "the model allows no execution that meets its assumptions",
+        ),
+        ("while x = 0 { skip }", "no execution ends"),
+        ("Poll(1)", "no execution ends"),
+        ("loop { assume(x = 1) }", "no execution ends and meets its assumptions"),
+    ];
+    for (body, expected) in rows {
+        assert_eq!(why_nothing(&test("x = 0", body, "x").program), expected, "{body}");
+    }
 }
