@@ -209,8 +209,12 @@ mod tests {
 
     #[test]
     fn a_count_of_zero_is_not_an_observation() {
+        // 3 is not allowed: seen, it would be a violation.
+        let mut other = seen(&[4]);
+        other.outcomes.insert(outcome(3), 0);
+        assert_eq!(judge(allowed(&[4], true).as_ref(), &other).overall, Judgement::Conforms);
         let mut none = seen(&[3]);
         none.outcomes.insert(outcome(3), 0);
-        assert_eq!(judge(allowed(&[], true).as_ref(), &none).overall, Judgement::Conforms);
+        assert_eq!(judge(allowed(&[], true).as_ref(), &none).overall, Judgement::Inconclusive);
     }
 }
