@@ -216,8 +216,9 @@ mod tests {
         ("devices", "nodes launch device"),
         (
             "nic",
-            "preset seed delay delay_percent fault list_faults devices ports ethernet network library",
+            "preset seed delay delay_percent fault list_faults devices ports ethernet network trace library",
         ),
+        ("nic trace", "at within address queue_pair"),
     ];
 
     fn each(command: &Command, path: &str, visit: &mut dyn FnMut(&str, &clap::Arg)) {

@@ -146,6 +146,8 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "litmus nic --fault rfence-ignored -- litmus run litmus-suite/rfence --backend verbs -n 1000",
                 "a broken NIC is found",
             ),
+            ("litmus nic --trace steps.jsonl -- litmus devices", "each step of each request"),
+            ("litmus nic trace steps.jsonl", "in words"),
         ],
     ),
     (

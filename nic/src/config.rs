@@ -58,6 +58,8 @@ pub struct Config {
     pub folder: Option<String>,
     /// Where counts go, a file for each process.
     pub counts: Option<String>,
+    /// Where steps go, a file for each process.
+    pub trace: Option<String>,
     /// Where the random numbers begin; from the clock if not said.
     pub seed: Option<u64>,
     /// How weak.
@@ -78,6 +80,8 @@ pub mod variable {
     pub const FOLDER: &str = "LITMUS_NIC_FOLDER";
     /// Folder for counts.
     pub const COUNTS: &str = "LITMUS_NIC_COUNTS";
+    /// Folder for traces.
+    pub const TRACE: &str = "LITMUS_NIC_TRACE";
     /// Seed.
     pub const SEED: &str = "LITMUS_NIC_SEED";
     /// Preset.
@@ -115,6 +119,7 @@ impl Config {
             network: get(variable::NETWORK).unwrap_or_default(),
             folder: get(variable::FOLDER).filter(|folder| !folder.is_empty()),
             counts: get(variable::COUNTS).filter(|folder| !folder.is_empty()),
+            trace: get(variable::TRACE).filter(|folder| !folder.is_empty()),
             seed: number(variable::SEED),
             knobs,
         }

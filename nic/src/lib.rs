@@ -16,5 +16,6 @@ mod queues;
 mod random;
 mod request;
 mod states;
+mod trace;
 mod transport;
 mod wire;

@@ -14,6 +14,7 @@ use crate::ffi::{Bell, HostMemory, become_nic_thread, wait};
 use crate::keys::Keys;
 use crate::queues::{Channel, lock};
 use crate::random::Random;
+use crate::trace::Trace;
 use crate::transport::{INDEX_BITS, Transport, place_of};
 
 /// Rules that are applied before others get at the engine.
@@ -94,6 +95,7 @@ fn start() -> Option<&'static Nic> {
         knobs: config.knobs,
         random: Random::new(seed),
         counts: Counts::default(),
+        trace: Trace::new(config.trace.as_deref()),
         now: 0,
     };
     let nic: &'static Nic = Box::leak(Box::new(Nic {
@@ -202,6 +204,7 @@ impl Nic {
             }
         }
         transport.flush();
+        engine.node.trace.flush();
         // What was written is visible to all before this thread, which may be the program's, reads it.
         fence(Ordering::SeqCst);
         let events = std::mem::take(&mut engine.node.events);

@@ -1,15 +1,21 @@
 //! `litmus nic`.
 
+mod lines;
+mod trace;
+
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
 
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::output::Failure;
 use crate::terminal::Terminal;
 
 /// Start a verbs program on a NIC in software, as weak as the models allow
@@ -17,8 +23,14 @@ use crate::terminal::Terminal;
 /// COMMAND and all that it starts find devices of this NIC instead of the machine's. Programs that are started by several
 /// `litmus nic` reach each other. At the end, a line on standard error says what the NIC has done.
 #[derive(Args)]
-#[command(arg_required_else_help = true)]
+#[command(
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// How weak it is: in order, with some delays, or with many and long ones
     #[arg(long, value_name = "NAME", default_value = "default")]
     preset: Preset,
@@ -49,6 +61,9 @@ pub struct Arguments {
     /// Only programs in the same network reach each other
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     network: String,
+    /// Write each step of each request to a file, for `litmus nic trace`
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// The library; looked for beside litmus if not given
     #[arg(long, value_name = "FILE", env = "LITMUS_NIC_LIB", hide_env_values = true)]
     library: Option<PathBuf>,
@@ -59,6 +74,11 @@ pub struct Arguments {
         required_unless_present = "list_faults"
     )]
     command: Vec<OsString>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Trace(trace::Arguments),
 }
 
 /// How weak it is.
@@ -87,6 +107,9 @@ fn fault(name: &str) -> Result<String, String> {
 
 /// Starts the command, and waits for it.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    if let Some(Action::Trace(arguments)) = &arguments.action {
+        return trace::run(arguments, terminal);
+    }
     if arguments.list_faults {
         terminal.out(FAULTS);
         return Exit::Fine;
@@ -108,12 +131,20 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             return Exit::Unwritable;
         }
     };
+    let traced = match arguments.trace.as_deref().map(Traced::new).transpose() {
+        Ok(traced) => traced,
+        Err(failure) => return failure.tell(terminal),
+    };
     // Ctrl-C is for the command; what it did is told all the same.
     let _stop = interrupt::stop_on_signal();
     let seed = arguments.seed.unwrap_or_else(random_seed);
     let mut command = Command::new(program);
     command.args(rest);
     set_environment(&mut command, arguments, &library, &counts, seed);
+    match &traced {
+        Some(traced) => command.env("LITMUS_NIC_TRACE", &traced.parts),
+        None => command.env_remove("LITMUS_NIC_TRACE"),
+    };
     let status = match command.status() {
         Ok(status) => status,
         Err(error) => {
@@ -121,7 +152,11 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     };
     terminal.note(&format!("nic: {}seed {seed}", counts.summary()));
-    exit(status)
+    let mut exit = exit(status);
+    if let Some(traced) = traced {
+        exit.raise(traced.finish(terminal));
+    }
+    exit
 }
 
 fn exit(status: ExitStatus) -> Exit {
@@ -193,6 +228,53 @@ fn library(given: Option<&Path>) -> Result<PathBuf, String> {
             folder.display()
         )
     })
+}
+
+/// A trace, and the folder beside it in which each process leaves its part. The folder stays if this command is killed.
+struct Traced {
+    file: PathBuf,
+    parts: PathBuf,
+}
+
+impl Traced {
+    fn new(file: &Path) -> Result<Self, Failure> {
+        let file = std::path::absolute(file).map_err(|error| Failure::unwritable(file, error))?;
+        let mut parts = file.clone().into_os_string();
+        parts.push(".parts");
+        let parts = PathBuf::from(parts);
+        // The file is made now: what cannot be written should be known before.
+        File::create(&file).map_err(|error| Failure::unwritable(&file, error))?;
+        std::fs::create_dir(&parts).map_err(|error| Failure::unwritable(&parts, error))?;
+        Ok(Self { file, parts })
+    }
+
+    /// Puts the parts together.
+    fn finish(&self, terminal: &mut Terminal) -> Exit {
+        let write = || -> Result<usize, lines::Unreadable> {
+            let wrong = |error: std::io::Error| lines::Unreadable {
+                path: self.file.clone(),
+                why: error.to_string(),
+            };
+            let mut out = BufWriter::new(File::create(&self.file).map_err(wrong)?);
+            let files = lines::of_folder(&self.parts).map_err(wrong)?;
+            let mut steps = 0;
+            lines::merge(&files, |text, _| {
+                steps += 1;
+                out.write_all(text.as_bytes()).map_err(wrong)
+            })?;
+            out.flush().map_err(wrong)?;
+            std::fs::remove_dir_all(&self.parts).map_err(wrong)?;
+            Ok(steps)
+        };
+        match write() {
+            Ok(steps) => {
+                let file = self.file.display();
+                terminal.note(&format!("nic: {steps} steps in {file} (litmus nic trace {file})"));
+                Exit::Fine
+            }
+            Err(unreadable) => Failure::unwritable(&unreadable.path, unreadable.why).tell(terminal),
+        }
+    }
 }
 
 /// The folder in which each process leaves what its NIC did. It is removed in the end.

@@ -24,7 +24,8 @@ pub fn fail(pair: &mut Pair, node: &mut Node) {
             _ => Status::Flushed,
         };
         let completion = Some(pair.completion(&entry.request, status, 0));
-        pair.requester.wb_local.push_back(LocalEntry::Notice { completion, due: node.now });
+        let (number, due) = (entry.number, node.now);
+        pair.requester.wb_local.push_back(LocalEntry::Notice { number, completion, due });
     }
     flush_posted(pair, node);
 }
@@ -33,7 +34,9 @@ pub fn fail(pair: &mut Pair, node: &mut Node) {
 pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
     for request in pair.sends.take(usize::MAX) {
         let completion = Some(pair.completion(&request, Status::Flushed, 0));
-        pair.requester.wb_local.push_back(LocalEntry::Notice { completion, due: node.now });
+        let (number, due) = (pair.requester.next, node.now);
+        pair.requester.next += 1;
+        pair.requester.wb_local.push_back(LocalEntry::Notice { number, completion, due });
     }
     if pair.receives.shared {
         if !pair.drained {
@@ -44,14 +47,14 @@ pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
     }
     for request in pair.receives.take_all() {
         let completion = pair.received(&request, Status::Flushed);
-        responder::take_effect(pair, node, RemoteAction::Received(completion));
+        responder::received(pair, node, completion);
     }
 }
 
 /// What was acknowledged to the peer takes effect at once, and A(n) is freed.
 pub fn settle(pair: &mut Pair, node: &mut Node) {
     for entry in take(&mut pair.responder.wb_remote) {
-        responder::take_effect(pair, node, entry.action);
+        responder::take_effect(pair, node, entry.number, entry.action);
     }
     if node.locks.get(&pair.device) == Some(&pair.number) {
         node.locks.remove(&pair.device);
@@ -77,13 +80,7 @@ pub fn reset(pair: &mut Pair, node: &mut Node) {
 /// What is pending in `wbL` takes effect at once.
 fn settle_local(pair: &mut Pair, node: &mut Node) {
     for entry in take(&mut pair.requester.wb_local) {
-        match entry {
-            LocalEntry::Write { sges, bytes, .. } => node.scatter(pair.domain, &sges, &bytes),
-            LocalEntry::Notice { completion: Some(completion), .. } => {
-                requester::show(pair, node, completion);
-            }
-            LocalEntry::Notice { completion: None, .. } => pair.sends.release(),
-        }
+        requester::take_effect(pair, node, entry);
     }
 }
 
@@ -96,7 +93,7 @@ pub fn settle_region(pair: &mut Pair, node: &mut Node, key: u32) {
     });
     if remote {
         for entry in take(&mut pair.responder.wb_remote) {
-            responder::take_effect(pair, node, entry.action);
+            responder::take_effect(pair, node, entry.number, entry.action);
         }
     }
     let local = pair.requester.wb_local.iter().any(|entry| match entry {

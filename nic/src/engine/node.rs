@@ -7,6 +7,7 @@ use crate::counts::Counts;
 use crate::keys::Keys;
 use crate::random::Random;
 use crate::request::Sge;
+use crate::trace::{Name, Step, Trace};
 use crate::wire::Message;
 
 /// Memory of this process, by its addresses. Aligned words are accessed whole.
@@ -35,6 +36,8 @@ pub struct Node {
     pub random: Random,
     /// What was done.
     pub counts: Counts,
+    /// Where each step is noted.
+    pub trace: Trace,
     /// Nanoseconds of a clock that only moves forward.
     pub now: u64,
 }
@@ -83,6 +86,11 @@ impl Node {
         }
         self.counts.delays += 1;
         self.now + 1 + self.random.below(self.knobs.most)
+    }
+
+    /// Notes a step of a request.
+    pub fn note(&mut self, name: Name, step: impl FnOnce() -> Step) {
+        self.trace.note(self.now, name, step);
     }
 
     /// The bytes of local pieces, one after the other; `None` if a key does not fit.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::queues::{CompletionQueue, Receives, Sends};
 use crate::request::{Completion, Payload, ReceiveRequest, Remote, SendRequest, Sge, Status};
 use crate::states::State;
+use crate::trace::Name;
 use crate::wire;
 
 /// A reliable-connection queue pair.
@@ -138,6 +139,8 @@ pub enum Stage {
 pub enum LocalEntry {
     /// A pending write.
     Write {
+        /// The request's number in the session.
+        number: u64,
         /// Where to.
         sges: Vec<Sge>,
         /// What.
@@ -147,6 +150,8 @@ pub enum LocalEntry {
     },
     /// `cn`: a completion, if it is shown.
     Notice {
+        /// The request's number in the session.
+        number: u64,
         /// What the program will see.
         completion: Option<Completion>,
         /// When it may be shown.
@@ -181,6 +186,8 @@ pub struct Arrived {
 
 /// An entry of `wbR`.
 pub struct RemoteEntry {
+    /// The request's number in the session.
+    pub number: u64,
     /// What it does.
     pub action: RemoteAction,
     /// When it may be done.
@@ -216,6 +223,17 @@ impl Pair {
             && self.requester.wb_local.is_empty()
             && self.responder.arrived.is_empty()
             && self.responder.wb_remote.is_empty()
+    }
+
+    /// One of the own requests, for the trace.
+    pub fn own(&self, request: u64) -> Name {
+        Name { queue_pair: self.number, session: self.requester.session, request }
+    }
+
+    /// One of the peer's requests, for the trace.
+    pub fn peers(&self, request: u64) -> Name {
+        let session = self.responder.session.unwrap_or(0);
+        Name { queue_pair: self.path.peer, session, request }
     }
 
     /// A message to the peer about the own requests.

@@ -5,7 +5,8 @@
 //! rules stands there in the same order as here.
 
 use crate::fault::Fault;
-use crate::request::{Completion, Operation, Payload, SendRequest, Status};
+use crate::request::{Operation, Payload, SendRequest, Status};
+use crate::trace::{self, Step as Traced};
 use crate::wire;
 
 use super::node::{Delay, Event, Node};
@@ -106,6 +107,13 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
         Operation::Read { .. } => node.counts.reads += 1,
         _ => node.counts.atomics += 1,
     }
+    let number = pair.requester.next;
+    pair.requester.next += 1;
+    let inline = match &request.payload {
+        Payload::Inline(bytes) => bytes.len(),
+        Payload::Memory(_) => 0,
+    };
+    node.note(pair.own(number), || Traced::issued(&request, inline));
     let fetches = request.operation.fetches();
     let stage = match &mut request.payload {
         _ if fetches && pair.path.most_fetches == 0 => Stage::Failed(Status::LocalOperation),
@@ -118,13 +126,12 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
         if request.signaled {
             // It is released with the notice that nobody is shown.
             pair.send_cq.push(pair.completion(&request, Status::Success, 0));
+            node.note(pair.own(number), || Traced::completed(Status::Success));
         }
         request.signaled = false;
         node.counts.faults += 1;
     }
     let due = node.due(Delay::Source);
-    let number = pair.requester.next;
-    pair.requester.next += 1;
     pair.requester.pipe.push_back(Entry { number, request, fence, stage, due });
 }
 
@@ -138,12 +145,16 @@ pub fn rfence(pair: &mut Pair) {
 /// Rule 2: the source is read.
 pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
     let domain = pair.domain;
+    let own = pair.own(0);
     let Some(entry) = pair.requester.pipe.get_mut(index) else { return };
     if index > 0 {
         node.counts.early_sources += 1;
     }
     entry.stage = match node.gather(domain, pieces(&entry.request.payload)) {
         Some(bytes) => {
+            let name = trace::Name { request: entry.number, ..own };
+            let value = trace::value(&bytes);
+            node.note(name, || Traced::SourceRead { value, early: index > 0 });
             pair.requester.carried += bytes.len();
             Stage::RemoteWrite(bytes)
         }
@@ -234,6 +245,8 @@ pub fn failed(pair: &mut Pair, number: u64, status: Status) {
 /// Rules 5 and 7, and the same for what failed: a request leaves `pipe`.
 pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(entry) = pair.requester.pipe.remove(index) else { return };
+    let number = entry.number;
+    node.note(pair.own(number), || Traced::Answered);
     if index > 0 {
         node.counts.faults += 1;
     }
@@ -245,7 +258,7 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
             let length = bytes.len() as u32;
             let sges = pieces(&entry.request.payload).to_vec();
             let due = node.due(Delay::Landing);
-            pair.requester.wb_local.push_back(LocalEntry::Write { sges, bytes, due });
+            pair.requester.wb_local.push_back(LocalEntry::Write { number, sges, bytes, due });
             (Status::Success, length)
         }
         Stage::Failed(status) => (status, 0),
@@ -254,7 +267,7 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     let shown = entry.request.signaled || status != Status::Success;
     let completion = shown.then(|| pair.completion(&entry.request, status, fetched));
     let due = node.due(Delay::Landing);
-    pair.requester.wb_local.push_back(LocalEntry::Notice { completion, due });
+    pair.requester.wb_local.push_back(LocalEntry::Notice { number, completion, due });
     if status != Status::Success {
         node.counts.failures += 1;
         super::life::fail(pair, node);
@@ -263,29 +276,38 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
 
 /// Rule 8: the write reaches memory.
 pub fn land(pair: &mut Pair, node: &mut Node, index: usize) {
-    if let Some(LocalEntry::Write { sges, bytes, .. }) = pair.requester.wb_local.remove(index) {
-        node.scatter(pair.domain, &sges, &bytes);
+    if let Some(entry) = pair.requester.wb_local.remove(index) {
+        take_effect(pair, node, entry);
     }
 }
 
 /// The notice at the head of `wbL` is shown.
 pub fn notice(pair: &mut Pair, node: &mut Node, index: usize) {
-    let Some(LocalEntry::Notice { completion, .. }) = pair.requester.wb_local.remove(index) else {
-        return;
-    };
+    let Some(entry) = pair.requester.wb_local.remove(index) else { return };
     if index > 0 {
         node.counts.faults += 1;
     }
-    match completion {
-        Some(completion) => show(pair, node, completion),
-        None => pair.sends.release(),
-    }
+    take_effect(pair, node, entry);
 }
 
-/// The program can see a completion.
-pub fn show(pair: &Pair, node: &mut Node, completion: Completion) {
-    pair.sends.release();
-    if !pair.send_cq.push(completion) {
-        node.events.push((pair.number, Event::SendCompletionsOverran));
+/// What an entry of `wbL` does: a write reaches memory, a notice the program.
+pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
+    match entry {
+        LocalEntry::Write { number, sges, bytes, .. } => {
+            node.scatter(pair.domain, &sges, &bytes);
+            node.note(pair.own(number), || Traced::Landed {
+                address: sges.first().map_or(0, |sge| sge.address),
+                length: bytes.len() as u64,
+                value: trace::value(&bytes),
+            });
+        }
+        LocalEntry::Notice { number, completion, .. } => {
+            let status = completion.map_or(Status::Success, |completion| completion.status);
+            node.note(pair.own(number), || Traced::completed(status));
+            pair.sends.release();
+            if completion.is_some_and(|completion| !pair.send_cq.push(completion)) {
+                node.events.push((pair.number, Event::SendCompletionsOverran));
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::mem::take;
 
 use crate::fault::Fault;
 use crate::request::{Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Status, access, total};
+use crate::trace::{Step as Traced, value};
 use crate::wire::{Body, Request};
 
 use super::node::{Delay, Event, Node};
@@ -87,36 +88,47 @@ pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
     let due = node.due(Delay::Remote);
     let arrived = Arrived { number, request, atomic_write: None, due, waiting_since: None };
     pair.responder.arrived.push_back(arrived);
+    node.note(pair.peers(number), || Traced::Arrived);
 }
 
 /// Rules 3, 6 and 9 to 12 for one request.
 pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(mut arrived) = pair.responder.arrived.remove(index) else { return };
     let number = arrived.number;
-    let overtakes = index > 0;
+    let (early, has_read) = (index > 0, arrived.atomic_write.is_some());
     let since = &mut arrived.waiting_since;
     let result = match &mut arrived.request {
         Request::Write { remote, bytes, immediate, solicited, retries } => {
             let delivery =
                 Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
-            node.counts.early_writes += u64::from(overtakes);
-            write(pair, node, since, *remote, bytes, delivery)
+            node.counts.early_writes += u64::from(early);
+            write(pair, node, number, since, *remote, bytes, delivery)
         }
         Request::Send { bytes, immediate, solicited, retries } => {
             let delivery =
                 Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
-            send(pair, node, since, bytes, delivery)
+            send(pair, node, number, since, bytes, delivery)
         }
         Request::Read { remote, length } => {
-            node.counts.early_reads += u64::from(overtakes);
+            node.counts.early_reads += u64::from(early);
             read(pair, node, *remote, *length)
         }
         Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
             let remote = *remote;
-            node.counts.early_reads += u64::from(overtakes);
+            node.counts.early_reads += u64::from(early);
             rmw(pair, node, &mut arrived, remote)
         }
     };
+    // An RMW is done when it has read; its write is seen when it is visible.
+    let is_done = match result {
+        Outcome::Done(_) => !has_read,
+        Outcome::Again => arrived.atomic_write.is_some(),
+        Outcome::Failed(_) => false,
+    };
+    if is_done {
+        let value = read_value(&arrived, &result);
+        node.note(pair.peers(number), || Traced::Done { value, early });
+    }
     match result {
         Outcome::Done(bytes) => node.outbox.push(pair.answer(Body::Done { number, bytes })),
         Outcome::Again => pair.responder.arrived.insert(index, arrived),
@@ -133,6 +145,16 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
                 super::life::fail(pair, node);
             }
         }
+    }
+}
+
+/// What a read or atomic has read.
+fn read_value(arrived: &Arrived, result: &Outcome) -> Option<u64> {
+    match (arrived.atomic_write, &arrived.request, result) {
+        (Some((_, old)), ..) => Some(old),
+        (None, Request::Write { .. } | Request::Send { .. }, _) => None,
+        (None, _, Outcome::Done(bytes)) => Some(value(bytes)),
+        (None, ..) => None,
     }
 }
 
@@ -158,6 +180,7 @@ struct Delivery {
 fn write(
     pair: &mut Pair,
     node: &mut Node,
+    number: u64,
     waiting_since: &mut Option<u64>,
     remote: Remote,
     bytes: &mut Vec<u8>,
@@ -183,10 +206,10 @@ fn write(
         });
     }
     if length > 0 {
-        push(pair, node, RemoteAction::Write { remote, bytes: take(bytes), atomic: false });
+        push(pair, node, number, RemoteAction::Write { remote, bytes: take(bytes), atomic: false });
     }
     if let Some(completion) = received {
-        push(pair, node, RemoteAction::Received(completion));
+        push(pair, node, number, RemoteAction::Received(completion));
     }
     Outcome::Done(Vec::new())
 }
@@ -195,6 +218,7 @@ fn write(
 fn send(
     pair: &mut Pair,
     node: &mut Node,
+    number: u64,
     waiting_since: &mut Option<u64>,
     bytes: &mut Vec<u8>,
     delivery: Delivery,
@@ -212,7 +236,7 @@ fn send(
     };
     if let Some((here, there)) = refused {
         let completion = pair.received(&request, here);
-        push(pair, node, RemoteAction::Received(completion));
+        push(pair, node, number, RemoteAction::Received(completion));
         return Outcome::Failed(there);
     }
     let completion = Completion {
@@ -223,9 +247,9 @@ fn send(
         ..pair.received(&request, Status::Success)
     };
     if !bytes.is_empty() {
-        push(pair, node, RemoteAction::Scatter { sges: request.sges, bytes: take(bytes) });
+        push(pair, node, number, RemoteAction::Scatter { sges: request.sges, bytes: take(bytes) });
     }
-    push(pair, node, RemoteAction::Received(completion));
+    push(pair, node, number, RemoteAction::Received(completion));
     Outcome::Done(Vec::new())
 }
 
@@ -255,9 +279,10 @@ fn read(pair: &Pair, node: &mut Node, remote: Remote, length: u32) -> Outcome {
 fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) -> Outcome {
     let own_lock = |node: &Node| node.locks.get(&pair.device) == Some(&pair.number);
     if let Some((new, old)) = arrived.atomic_write {
+        let number = arrived.number;
         let bytes = new.to_le_bytes().to_vec();
         let atomic = own_lock(node);
-        push(pair, node, RemoteAction::Write { remote, bytes, atomic });
+        push(pair, node, number, RemoteAction::Write { remote, bytes, atomic });
         return Outcome::Done(old.to_le_bytes().to_vec());
     }
     if !remote.address.is_multiple_of(8) {
@@ -297,9 +322,9 @@ fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u32) 
     node.keys.remote(pair.domain, remote, length as u64, needs)
 }
 
-fn push(pair: &mut Pair, node: &mut Node, action: RemoteAction) {
+fn push(pair: &mut Pair, node: &mut Node, number: u64, action: RemoteAction) {
     let due = node.due(Delay::Visible);
-    pair.responder.wb_remote.push_back(RemoteEntry { action, due });
+    pair.responder.wb_remote.push_back(RemoteEntry { number, action, due });
 }
 
 /// Rules 4 and 13: the head of `wbR` takes effect.
@@ -312,37 +337,45 @@ pub fn visible(pair: &mut Pair, node: &mut Node, index: usize) {
         if head > 0 && resolve(pair, node, *remote, bytes.len(), access::REMOTE_WRITE).is_some() {
             let tag = Remote { address: remote.address + head as u64, ..*remote };
             let last = bytes.split_off(head);
-            take_effect(
-                pair,
-                node,
-                RemoteAction::Write { remote: tag, bytes: last, atomic: false },
-            );
+            let action = RemoteAction::Write { remote: tag, bytes: last, atomic: false };
+            take_effect(pair, node, entry.number, action);
             node.counts.faults += 1;
             entry.due = node.now + 1 + node.random.below(node.knobs.most.max(10_000));
             pair.responder.wb_remote.push_front(entry);
             return;
         }
     }
-    take_effect(pair, node, entry.action);
+    take_effect(pair, node, entry.number, entry.action);
 }
 
 /// What an entry of `wbR` does.
-pub fn take_effect(pair: &Pair, node: &mut Node, action: RemoteAction) {
+pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteAction) {
+    let visible = |node: &mut Node, address: u64, bytes: &[u8]| {
+        let (length, value) = (bytes.len() as u64, value(bytes));
+        node.note(pair.peers(number), || Traced::Visible { address, length, value });
+    };
     match action {
         RemoteAction::Write { remote, bytes, atomic } => {
             let needs = if atomic { access::REMOTE_ATOMIC } else { 0 };
             if let Some(host) = node.keys.remote(pair.domain, remote, bytes.len() as u64, needs) {
                 node.memory.write(host, &bytes);
+                visible(node, remote.address, &bytes);
             }
             if atomic {
                 node.locks.remove(&pair.device);
             }
         }
-        RemoteAction::Scatter { sges, bytes } => node.scatter(pair.domain, &sges, &bytes),
-        RemoteAction::Received(completion) => {
-            if !pair.receive_cq.push(completion) {
-                node.events.push((pair.number, Event::ReceiveCompletionsOverran));
-            }
+        RemoteAction::Scatter { sges, bytes } => {
+            node.scatter(pair.domain, &sges, &bytes);
+            visible(node, sges.first().map_or(0, |sge| sge.address), &bytes);
         }
+        RemoteAction::Received(completion) => received(pair, node, completion),
+    }
+}
+
+/// The program can see that a receive request has ended.
+pub fn received(pair: &Pair, node: &mut Node, completion: Completion) {
+    if !pair.receive_cq.push(completion) {
+        node.events.push((pair.number, Event::ReceiveCompletionsOverran));
     }
 }

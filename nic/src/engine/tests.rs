@@ -14,6 +14,7 @@ use crate::request::{
     Completion, Operation, Payload, ReceiveRequest, Remote, SendRequest, Sge, Status, access,
 };
 use crate::states::State;
+use crate::trace::Trace;
 
 use super::node::{Event, Memory, Node};
 use super::pair::{Pair, Path, Requester, Responder};
@@ -102,6 +103,7 @@ impl World {
             knobs,
             random: Random::new(seed),
             counts: Counts::default(),
+            trace: Trace::default(),
             now: 0,
         });
         for (number, peer) in [(1, 2), (2, 1), (3, 4), (4, 3)] {

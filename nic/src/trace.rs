@@ -1,0 +1,217 @@
+//! What the NIC does, step by step: a line of JSON for each rule that is applied to a request.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::request::{Operation, Payload, SendRequest, Sge, Status};
+
+/// A request, by the queue pair that issued it. Its peer names it in the same way.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Name {
+    /// The requester's queue pair.
+    pub queue_pair: u32,
+    /// The queue pair's life: another one begins with each reset.
+    pub session: u32,
+    /// The request's number in the session.
+    pub request: u64,
+}
+
+/// What happened to a request.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "step", rename_all = "kebab-case")]
+pub enum Step {
+    /// It was taken from where the program had posted it, into `pipe`.
+    Issued {
+        /// `write`, `send`, `read`, `compare-and-swap` or `fetch-and-add`.
+        operation: &'static str,
+        /// The program's name for it.
+        id: u64,
+        /// Where its remote memory begins.
+        remote: Option<u64>,
+        /// Its pieces of local memory, by address and length.
+        local: Vec<(u64, u32)>,
+        /// How many bytes it moves.
+        length: u64,
+        /// Whether it waits for the reads and atomics before it.
+        fence: bool,
+        /// Whether the program sees its completion.
+        signaled: bool,
+    },
+    /// Rule 2: its source was read.
+    SourceRead {
+        /// Its first bytes, as a number.
+        value: u64,
+        /// Whether requests of the same queue pair that were issued before it are not done.
+        early: bool,
+    },
+    /// It has come to the node of its remote memory.
+    Arrived,
+    /// Rules 3, 6 and 9 to 12: it was done there. A write is pending then, and not visible.
+    Done {
+        /// What a read or atomic has read.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<u64>,
+        /// Whether requests of the same queue pair that were issued before it are not done.
+        early: bool,
+    },
+    /// Rules 4 and 13: what it writes is in remote memory.
+    Visible {
+        /// Where it begins.
+        address: u64,
+        /// How many bytes.
+        length: u64,
+        /// The first of them, as a number.
+        value: u64,
+    },
+    /// Rules 5 and 7: it leaves `pipe`.
+    Answered,
+    /// Rule 8: what it has read is in local memory.
+    Landed {
+        /// Where it begins.
+        address: u64,
+        /// How many bytes.
+        length: u64,
+        /// The first of them, as a number.
+        value: u64,
+    },
+    /// Its completion can be polled, if it is signaled.
+    Completed {
+        /// `ibv_wc_status`.
+        status: u8,
+    },
+}
+
+/// Where the steps go: nowhere, or into a file.
+#[derive(Default)]
+pub struct Trace {
+    to: Option<To>,
+}
+
+struct To {
+    file: File,
+    lines: Vec<u8>,
+    /// Nanoseconds since 1970 at the NIC's time 0.
+    start: u64,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    /// Nanoseconds since 1970.
+    time: u64,
+    /// Where it happened.
+    process: u32,
+    #[serde(flatten)]
+    name: Name,
+    #[serde(flatten)]
+    step: &'a Step,
+}
+
+impl Trace {
+    /// A trace into a file of this process in a folder; none if the file cannot be made.
+    pub fn new(folder: Option<&str>) -> Self {
+        let open = |folder| {
+            let path = Path::new(folder).join(format!("{}.jsonl", std::process::id()));
+            let file = OpenOptions::new().create(true).append(true).open(path).ok()?;
+            let start = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
+            Some(To { file, lines: Vec::new(), start })
+        };
+        Self { to: folder.and_then(open) }
+    }
+
+    /// Notes a step at a time of the NIC; what it was is made only if somebody wants it.
+    pub fn note(&mut self, now: u64, name: Name, step: impl FnOnce() -> Step) {
+        let Some(to) = &mut self.to else { return };
+        let (time, process) = (to.start + now, std::process::id());
+        let line = Line { time, process, name, step: &step() };
+        if serde_json::to_writer(&mut to.lines, &line).is_ok() {
+            to.lines.push(b'\n');
+        }
+    }
+
+    /// Writes what was noted: a process may end at any time. A file that cannot be written is given up.
+    pub fn flush(&mut self) {
+        let Some(to) = &mut self.to else { return };
+        if !to.lines.is_empty() && to.file.write_all(&to.lines).is_err() {
+            self.to = None;
+            return;
+        }
+        to.lines.clear();
+    }
+}
+
+impl Step {
+    /// That a request was issued.
+    pub fn issued(request: &SendRequest, inline: usize) -> Self {
+        let (operation, remote) = match request.operation {
+            Operation::Send { .. } => ("send", None),
+            Operation::Write { remote, .. } => ("write", Some(remote)),
+            Operation::Read { remote } => ("read", Some(remote)),
+            Operation::CompareAndSwap { remote, .. } => ("compare-and-swap", Some(remote)),
+            Operation::FetchAndAdd { remote, .. } => ("fetch-and-add", Some(remote)),
+        };
+        let sges: &[Sge] = match &request.payload {
+            Payload::Memory(sges) => sges,
+            Payload::Inline(_) => &[],
+        };
+        Self::Issued {
+            operation,
+            id: request.id,
+            remote: remote.map(|remote| remote.address),
+            local: sges.iter().map(|sge| (sge.address, sge.length)).collect(),
+            length: crate::request::total(sges) + inline as u64,
+            fence: request.fence,
+            signaled: request.signaled,
+        }
+    }
+
+    /// That a request has ended.
+    pub fn completed(status: Status) -> Self {
+        Self::Completed { status: status as u8 }
+    }
+}
+
+/// The first bytes as a number, as a CPU of this machine would read it.
+pub fn value(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    let length = bytes.len().min(8);
+    word[..length].copy_from_slice(&bytes[..length]);
+    u64::from_le_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Name, Step, Trace, value};
+
+    #[test]
+    fn steps_are_lines_of_json() {
+        let folder = std::env::temp_dir().join(format!("litmus-nic-trace-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let mut trace = Trace::new(folder.to_str());
+        let name = Name { queue_pair: 7, session: 1, request: 2 };
+        trace.note(5, name, || Step::SourceRead { value: value(&[1, 2]), early: true });
+        trace.note(6, name, || Step::Arrived);
+        trace.flush();
+        let file = folder.join(format!("{}.jsonl", std::process::id()));
+        let text = std::fs::read_to_string(file).expect("the trace is there");
+        std::fs::remove_dir_all(&folder).expect("it is ours");
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!((&lines[0]["step"], &lines[0]["value"]), (&"source-read".into(), &513.into()));
+        assert_eq!((&lines[1]["request"], &lines[1]["queue_pair"]), (&2.into(), &7.into()));
+        assert_eq!(
+            lines[1]["time"].as_u64().zip(lines[0]["time"].as_u64()).map(|(b, a)| b - a),
+            Some(1)
+        );
+    }
+
+    #[test]
+    fn nothing_is_made_that_nobody_wants() {
+        let name = Name { queue_pair: 0, session: 0, request: 0 };
+        Trace::new(None).note(0, name, || panic!("nobody wants it"));
+    }
+}
