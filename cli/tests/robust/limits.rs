@@ -120,7 +120,7 @@ fn memory_ends_any_work() {
 #[test]
 fn coverage_that_is_cut_off_is_unknown() {
     let scratch = large("coverage");
-    let command = "coverage writes.litmus --model rdma-tso --timeout 0.3";
+    let command = "coverage polynomials.litmus --model tso --timeout 0.3";
     let (_, json, error) = scratch.run(&format!("{command} --format json"));
     assert!(json.contains("\"status\":\"unknown\""), "{json}{error}");
     assert!(json.contains("the time limit was reached"), "{json}");
