@@ -10,8 +10,10 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::limits::Limits;
-use lang::outcome::Outcome;
+use lang::outcome::{Asked, Outcome};
+use lang::source::Span;
 use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
+use model::explain::{Explanation, Reason, explain, explain_by};
 use model::machine::{self, Ending, Variant};
 use model::models;
 use model::smt::solver::SolverKind;
@@ -154,6 +156,14 @@ impl Refusal {
             _ => Self::Bad(diagnostics),
         }
     }
+
+    /// What to say.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        match self {
+            Self::Undefined(diagnostics) | Self::Bad(diagnostics) => diagnostics,
+            Self::Unsupported(why) => vec![Diagnostic::error(LIMIT, Span::default(), why)],
+        }
+    }
 }
 
 /// Asks the engines of a request.
@@ -205,6 +215,28 @@ pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<V
     }
     let misuses = question.misuses(&options).map_err(Refusal::from_diagnostics)?;
     Ok(Verdicts { answered, misuses })
+}
+
+/// Explains outcomes. Where a loop may exceed its bound, what the machine knows counts too, as in [`ask`].
+///
+/// # Errors
+/// As [`model::explain::explain`].
+pub fn explained<'q>(
+    question: &'q Question<'q>,
+    (test, model): (&Test, &Model),
+    asked: &Asked,
+    request: &Request,
+) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+    let explanation = explain(question, &request.options(), asked)?;
+    if !matches!(explanation.reason, Reason::Unknown(_)) || request.engine != Engine::Auto {
+        return Ok(explanation);
+    }
+    match auto(test, model, request) {
+        Ok(found) if found.allowed.complete && found.disagreement.is_none() => {
+            explain_by(question, &request.options(), asked, &found.allowed)
+        }
+        _ => Ok(explanation),
+    }
 }
 
 /// A loop that waits or tries again may go round for ever, and yet through few states: then the machine knows all

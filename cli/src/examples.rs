@@ -43,7 +43,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("litmus run litmus-suite/put-get -n 1000 --seed 1", "on the simulator"),
             ("litmus run litmus-suite -k 'SB*' -n 1000 --record sb.jsonl", "keep what was seen"),
             (
-                "litmus run litmus-suite/rmw-paper --fault puts-reordered -n 1000 -x",
+                "litmus run litmus-suite/put-get --fault puts-reordered -n 1000 -x",
                 "a broken machine",
             ),
             (

@@ -21,7 +21,7 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::Asked;
 use lang::source::Span;
 
-use crate::allowed::{LIMIT, Options, Question};
+use crate::allowed::{Allowed, LIMIT, Options, Question};
 use crate::asked;
 use crate::bound::{Complete, Loops};
 use crate::check::{broken_axioms, well_formed};
@@ -46,6 +46,8 @@ pub struct Explanation<'q> {
     pub asked: Asked,
     /// What was found.
     pub reason: Reason,
+    /// Whether the proof is from exploring the model's machine, and not from the solver.
+    pub by_machine: bool,
 }
 
 /// The kinds of explanations.
@@ -112,7 +114,35 @@ pub fn explain<'q>(
         Search::Unknown(why) => Reason::Unknown(why),
         Search::Nothing(proof) => excluded(question, options, asked, proof)?,
     };
-    Ok(Explanation { question, asked: asked.clone(), reason })
+    Ok(Explanation { question, asked: asked.clone(), reason, by_machine: false })
+}
+
+/// Explains outcomes where more is known than the axioms can tell within the bound on loops: all that is allowed, from
+/// exploring the model's machine. The execution that is shown is one within the bound.
+///
+/// # Errors
+/// As [`explain`].
+pub fn explain_by<'q>(
+    question: &'q Question<'q>,
+    options: &Options,
+    asked: &Asked,
+    allowed: &Allowed,
+) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+    let mut explanation = explain(question, options, asked)?;
+    let (Reason::Unknown(bound), Some(proof)) = (&explanation.reason, allowed.proof()) else {
+        return Ok(explanation);
+    };
+    if allowed.outcomes.iter().any(|outcome| asked.condition.holds(outcome)) {
+        let why = format!("{bound}; exploring the machine shows it, in more rounds");
+        explanation.reason = Reason::Unknown(why);
+        return Ok(explanation);
+    }
+    explanation.by_machine = true;
+    explanation.reason = match excluded(question, options, asked, proof)? {
+        Reason::NothingEnds(proof) if !allowed.outcomes.is_empty() => Reason::Proved(proof),
+        reason => reason,
+    };
+    Ok(explanation)
 }
 
 /// Does a part of the work within limits; if one is reached, which.

@@ -11,10 +11,10 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::Asked;
 use lang::source::Source;
 use model::allowed::Question;
-use model::explain::{Explanation, Reason, explain};
+use model::explain::{Explanation, Reason};
 use serde_json::json;
 
-use crate::engine::Request;
+use crate::engine::{Request, explained};
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
@@ -155,7 +155,7 @@ fn explain_one(
         Ok(question) => question,
         Err(errors) => return refuse(source, errors, terminal),
     };
-    let explanation = match explain(&question, &options, &subject.asked) {
+    let explanation = match explained(&question, (test, model), &subject.asked, request) {
         Ok(explanation) => explanation,
         Err(errors) => return refuse(source, errors, terminal),
     };

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lang::outcome::{Asked, Outcome};
-use model::allowed::Question;
-use model::explain::{EndWords, Reason, StepWords, explain};
+use model::allowed::{Allowed, Question};
+use model::explain::{EndWords, Reason, StepWords, explain_by};
 use rayon::prelude::*;
 
 use super::commands::{command, quote};
@@ -181,6 +181,13 @@ fn finding(
     }
 }
 
+/// What is said of a violation that is proved by exploration, and for which the axioms have no execution to show.
+pub fn not_explained(bound: &str) -> String {
+    format!(
+        "Forbidden, as exploring the model's machine shows. The axioms do not say why: {bound}."
+    )
+}
+
 /// Why an outcome is forbidden.
 #[derive(Clone)]
 struct Explained {
@@ -208,7 +215,13 @@ fn explained(
     )
     .ok()?;
     let asked = Asked::outcome(&question.test.observables, &found.outcome);
-    let explanation = explain(&question, &options, &asked).ok()?;
+    // All that is allowed may be known from exploring.
+    let allowed = by.allowed.as_ref().map_or_else(Allowed::default, |known| Allowed {
+        outcomes: known.outcomes.clone(),
+        complete: known.complete,
+        ..Allowed::default()
+    });
+    let explanation = explain_by(&question, &options, &asked, &allowed).ok()?;
     let model = &by.judge.identity.name;
     let chain = explanation.chain(&test.source);
     let (axiom, why) = match &explanation.reason {
@@ -233,7 +246,8 @@ fn explained(
         Reason::Proved(_) => {
             (None, format!("{model} has no consistent execution with this outcome (proved)."))
         }
-        Reason::Witness(_) | Reason::Unknown(_) => return None,
+        Reason::Unknown(bound) => (None, not_explained(bound)),
+        Reason::Witness(_) => return None,
     };
     let picture = explanation.svg_for_page(&test.source);
     let Some(chain) = chain else {

@@ -27,6 +27,9 @@ impl Explanation<'_> {
             Reason::Unknown(why) => json!({ "verdict": "unknown", "reason": why }),
             Reason::Broken(broken) => self.broken_json(source, broken),
         };
+        if self.by_machine {
+            value["proved_by"] = json!("explore");
+        }
         value["asked"] = json!(self.asked.text);
         value["test"] = json!(self.question.test.name);
         value["model"] = json!(self.question.model.name);

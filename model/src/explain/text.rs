@@ -48,8 +48,10 @@ impl Explanation<'_> {
             }
             Reason::Proved(_) => writeln!(
                 out,
-                "forbidden under {}: {}\n\nThe solver proved it. No execution that would show it was found in time.",
-                self.question.model.name, self.asked.text
+                "forbidden under {}: {}\n\n{} No execution that would show it was found.",
+                self.question.model.name,
+                self.asked.text,
+                self.proved()
             ),
             Reason::Unknown(why) => {
                 let (model, asked) = (&self.question.model.name, &self.asked.text);
@@ -57,6 +59,14 @@ impl Explanation<'_> {
             }
         };
         out
+    }
+
+    /// What proved that an outcome is forbidden.
+    fn proved(&self) -> &'static str {
+        match self.by_machine {
+            false => "The solver proved that no consistent execution gives this outcome.",
+            true => "Exploring the model's machine proved that no execution gives this outcome.",
+        }
     }
 
     /// Why there is no execution at all, in words.
@@ -158,7 +168,10 @@ impl Explanation<'_> {
         let model = &self.question.model.name;
         let execution = &broken.execution;
         writeln!(out, "forbidden under {model}: {}\n", self.asked.text)?;
-        writeln!(out, "The solver proved that no consistent execution gives this outcome.")?;
+        writeln!(out, "{}", self.proved())?;
+        if self.by_machine {
+            writeln!(out, "What is shown here is an execution within the bound on loops.")?;
+        }
         let Some(chain) = self.chain(source) else { return Ok(()) };
         let (axiom, by) = (&chain.axiom, chain.shape.words());
         let shows = self.example(execution).map(|outcome| format!(", with {outcome},"));

@@ -6,12 +6,11 @@ use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::{Asked, Claim, Expectation};
 use lang::source::Source;
-use model::allowed::Question;
 use model::explain::Reason;
 use model::verdict::{self, Checked, Verdict};
 use serde_json::{Value as Json, json};
 
-use crate::engine::Request;
+use crate::engine::{Refusal, Request, verdicts};
 use crate::models::LoadedModel;
 
 /// Outcomes under a model.
@@ -95,8 +94,8 @@ pub fn of_verdicts(
         if claims.is_empty() {
             continue;
         }
-        let question = Question::new(test, model.model(), request.libraries(), request.loops)?;
-        let checked = verdict::ask(&question, own, &request.options())?.checked;
+        let answered = verdicts(test, model, request).map_err(Refusal::into_diagnostics)?.answered;
+        let checked = answered.checked;
         let is_first = first.is_empty();
         for (claim, checked) in claims.into_iter().zip(checked) {
             let found = || subjects(claim, &checked, (test, source), model);

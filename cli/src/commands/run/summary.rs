@@ -6,14 +6,15 @@ use std::sync::Arc;
 use executor::judge::Judgement;
 use executor::reports::data::{Forbids, Verdict};
 use executor::reports::judging::outcome_text;
+use executor::reports::not_explained;
 use lang::Test;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Source;
 use model::allowed::Question;
-use model::explain::explain;
+use model::explain::Reason;
 
 use super::result::RunResult;
-use crate::engine::Request;
+use crate::engine::{Request, explained};
 use crate::groups::Groups;
 use crate::models::LoadedModel;
 use crate::terminal::{Look, Tint};
@@ -200,16 +201,16 @@ impl Violating {
                 text.push_str(&look.fit(&format!("    also {words}")));
                 continue;
             }
-            match cycle(evidence, outcome, request) {
-                Some((axiom, way)) => {
+            match why(evidence, outcome, request) {
+                Why::Cycle(axiom, way) => {
                     let line = format!("{word}  {name} on {machine}: {words} ({axiom})");
                     text.push_str(&look.fit(&line));
                     text.push_str(&wrap(&way, look.width));
                 }
-                None => {
+                Why::Words(why) => {
                     let line = format!("{word}  {name} on {machine}: {words}");
                     text.push_str(&look.fit(&line));
-                    text.push_str("    no execution gives these values\n");
+                    text.push_str(&look.fit(&format!("    {why}")));
                 }
             }
             text.push_str(&look.fit_command(&format!("    why: {explain}")));
@@ -218,25 +219,45 @@ impl Violating {
     }
 }
 
-/// The axiom, and the way around: `aNRW x=1 → oppo[nrW, nrW] → aNRW y=1 → …`.
-fn cycle(
-    evidence: &Evidence,
-    outcome: &Outcome,
-    request: &Request,
-) -> Option<(String, Vec<String>)> {
+/// Why an outcome is forbidden.
+enum Why {
+    /// The axiom, and the way around: `aNRW x=1 → oppo[nrW, nrW] → aNRW y=1 → …`.
+    Cycle(String, Vec<String>),
+    /// There is no cycle to show.
+    Words(String),
+}
+
+fn why(evidence: &Evidence, outcome: &Outcome, request: &Request) -> Why {
     let (options, test) = (request.options(), &evidence.test);
     let (limits, model) = (&options.limits, evidence.model.model());
-    let question =
-        Question::within(limits, test, model, request.libraries(), request.loops).ok()?;
+    let unknown = |why: &str| Why::Words(format!("not explained: {why}"));
+    let made = Question::within(limits, test, model, request.libraries(), request.loops);
+    let question = match made {
+        Ok(question) => question,
+        Err(errors) => return unknown(errors.first().map_or("a limit", |error| &error.message)),
+    };
     let asked = Asked::outcome(&question.test.observables, outcome);
-    let explanation = explain(&question, &options, &asked).ok()?;
-    let chain = explanation.chain(&evidence.source)?;
+    let explanation = match explained(&question, (test, model), &asked, request) {
+        Ok(explanation) => explanation,
+        Err(errors) => return unknown(errors.first().map_or("a limit", |error| &error.message)),
+    };
+    let Some(chain) = explanation.chain(&evidence.source) else {
+        return match &explanation.reason {
+            Reason::NoCandidate(_) => Why::Words("no execution gives these values".to_owned()),
+            Reason::NothingEnds(_) => Why::Words(explanation.why_nothing().to_owned()),
+            Reason::Misused(misuse) => Why::Words(misuse.message.clone()),
+            Reason::Unknown(bound) => Why::Words(not_explained(bound)),
+            Reason::Witness(_) | Reason::Broken(_) | Reason::Proved(_) => {
+                Why::Words("no consistent execution has this outcome".to_owned())
+            }
+        };
+    };
     let mut words = Vec::new();
     for step in &chain.steps {
         words.extend([step.event.clone(), format!("—{}→", step.relation)]);
     }
     words.extend(chain.steps.last().map(|step| step.to.clone()));
-    Some((chain.axiom, words))
+    Why::Cycle(chain.axiom, words)
 }
 
 /// Lines that fit the terminal, indented.
