@@ -321,6 +321,7 @@ impl Layout {
         let counts = [
             (result.judged.unseen.len() as u64, "unseen"),
             (result.against_file.len() as u64, "that the file marks ✗"),
+            (result.assume_failed, "runs failed an assume"),
             (result.blocked, "runs waited for ever"),
             (result.unfinished, "runs given up without an end"),
         ];
