@@ -104,7 +104,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "needs it care?",
             ),
             (
-                "litmus compare rdma-tso tso --size 2 --exhaustive 1 -o differ",
+                "litmus compare rdma-tso sc --size 4 --exhaustive 0 -o differ",
                 "the smallest programs that differ",
             ),
         ],

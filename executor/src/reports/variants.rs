@@ -176,9 +176,17 @@ fn diagnosis(run: usize, variants: &[Variant], found: &[Found]) -> Diagnosis {
         variants.iter().flat_map(|variant| variant.alternatives.iter().cloned()).collect();
     let mut known = BTreeSet::new();
     alternatives.retain(|one| known.insert(one.clone()));
+    let mut line = line(&models, of - not, of, &named);
+    if !alternatives.is_empty() {
+        // As good as what is named, so never without a word.
+        line.push_str(&format!(
+            "; leaving out {} instead explains as much",
+            alternatives.join(", or ")
+        ));
+    }
     Diagnosis {
         run,
-        line: line(&models, of - not, of, &named),
+        line,
         dropped: variants[0].dropped.iter().map(|lost| lost.meaning.clone()).collect(),
         models,
         explains: of - not,

@@ -167,6 +167,7 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
         "`Wait(d)` under the models rdma-wait and rdma-wait-rmw, `Poll(2)` under rdma-tso and rdma-tso-rmw",
     ),
     (&["await"], "Wait(d)"),
+    (&["for", "do", "until", "repeat"], "while a < 3 { … }"),
     (&["nop", "pass"], "skip"),
     (&["return", "exit"], "break"),
 ];

@@ -117,7 +117,10 @@ fn location(
             if !(1..=MAX_WORDS).contains(&size.value) {
                 let message =
                     format!("expected a size from 1 to {MAX_WORDS}, found {}", size.value);
-                context.error("bad-size", size.place, message);
+                let error = Diagnostic::error("bad-size", size.place.span, message);
+                context.sink.push(error.help(
+                    "a location of several words is written at once; of an array, each slot has a name of its own",
+                ));
                 return None;
             }
             if initial.len() != 1 && initial.len() as u64 != size.value {

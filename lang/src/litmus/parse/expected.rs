@@ -22,8 +22,39 @@ pub fn diagnostic(error: &Error<Rule>, piece: &Piece, start: usize) -> Diagnosti
         "\n" => "the end of the cell".to_owned(),
         token => format!("`{token}`"),
     };
-    let message = format!("expected {}, found {found}", expected(error));
-    Diagnostic::error("syntax", span, message)
+    let expected = expected(error);
+    let error = Diagnostic::error("syntax", span, format!("expected {expected}, found {found}"));
+    match hint(piece.text.get(..at).unwrap_or(""), piece.text.get(at..).unwrap_or(""), &expected) {
+        Some(hint) => error.help(hint),
+        None => error,
+    }
+}
+
+/// What is written instead of what other languages have here. `expected` is in words.
+fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
+    let starts = |signs: &[&str]| signs.iter().any(|sign| rest.starts_with(sign));
+    let statement = before.trim_start();
+    let assigns = expected.contains("`:=`");
+    if rest.starts_with('[') {
+        return Some("locations have no index: each slot has a name of its own");
+    }
+    if assigns && starts(&["+=", "-=", "*=", "++", "--"]) {
+        return Some("`:=` is the only assignment: write `a := a + 1`");
+    }
+    if expected == "a work id" {
+        return Some("a work id is a name, such as d");
+    }
+    if expected.contains("`{`") && (statement.starts_with("if") || statement.starts_with("while")) {
+        return Some("what follows the condition stands in braces: `if a = 1 { … }`");
+    }
+    if starts(&["->", "*"])
+        && (assigns || expected.ends_with("a value") || expected.ends_with("a statement"))
+    {
+        return Some(
+            "there are no pointers: locations have names, and `x^2` is x of node 2 by RDMA",
+        );
+    }
+    None
 }
 
 fn expected(error: &Error<Rule>) -> String {
