@@ -33,7 +33,8 @@ pub fn diagnostic(error: &Error<Rule>, piece: &Piece, start: usize) -> Diagnosti
 /// What is written instead of what other languages have here. `expected` is in words.
 fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
     let starts = |signs: &[&str]| signs.iter().any(|sign| rest.starts_with(sign));
-    let statement = before.trim_start();
+    // The statement that it is in, as far as it was read.
+    let statement = before.rsplit(['\n', '|', ';', '{', '}']).next().unwrap_or("").trim_start();
     let assigns = expected.contains("`:=`");
     if rest.starts_with('[') {
         return Some("locations have no index: each slot has a name of its own");
@@ -47,9 +48,8 @@ fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
     if expected.contains("`{`") && (statement.starts_with("if") || statement.starts_with("while")) {
         return Some("what follows the condition stands in braces: `if a = 1 { … }`");
     }
-    if starts(&["->", "*"])
-        && (assigns || expected.ends_with("a value") || expected.ends_with("a statement"))
-    {
+    let is_star = rest.starts_with('*') && ["a value", "a statement"].contains(&expected);
+    if is_star || rest.starts_with("->") {
         return Some(
             "there are no pointers: locations have names, and `x^2` is x of node 2 by RDMA",
         );
