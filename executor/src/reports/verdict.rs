@@ -120,7 +120,9 @@ impl Verdict {
                 "{many} programs show what their files mark ✗: those verdicts are wrong"
             )),
         };
-        parts.extend(against);
+        // Somebody claimed something, and it is not so: only a violation is news before that.
+        let place = usize::from(verdict.word == "violation").min(parts.len());
+        parts.splice(place..place, against);
         parts.extend(verdict.is_partial.then(|| "the record is not whole".to_owned()));
         verdict.line = parts.join(" · ");
         verdict

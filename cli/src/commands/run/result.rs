@@ -323,7 +323,7 @@ impl Layout {
             (result.against_file.len() as u64, "that the file marks ✗"),
             (result.assume_failed, "runs failed an assume"),
             (result.blocked, "runs waited for ever"),
-            (result.unfinished, "runs given up without an end"),
+            (result.unfinished, "runs given up: too many steps, or a full queue"),
         ];
         let some = counts.into_iter().filter(|(number, _)| *number > 0);
         parts.extend(some.map(|(number, what)| format!("{number} {what}")));
