@@ -147,7 +147,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "a broken NIC is found",
             ),
             ("litmus nic --trace steps.jsonl -- litmus devices", "each step of each request"),
+        ],
+    ),
+    (
+        "nic trace",
+        &[
             ("litmus nic trace steps.jsonl", "in words"),
+            ("litmus nic trace steps.jsonl --at 3280 --within 10", "around a time"),
+            ("litmus nic trace steps.jsonl --address 7f6198061d00", "of some memory"),
         ],
     ),
     (
