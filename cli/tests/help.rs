@@ -47,6 +47,9 @@ fn scene() -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
     std::os::unix::fs::symlink(suite, folder.join("litmus-suite")).unwrap();
+    // The software NIC makes a trace only where it has been built.
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/nic.in/steps.jsonl");
+    std::fs::copy(trace, folder.join("steps.jsonl")).unwrap();
     folder
 }
 
