@@ -4,6 +4,8 @@
 
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
+#[path = "../tests/files/mod.rs"]
+mod files;
 #[path = "shared/markdown.rs"]
 mod markdown;
 
@@ -121,19 +123,7 @@ fn load(text: &str) -> Test {
 }
 
 fn suite() -> Vec<(String, Test)> {
-    fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).expect("the suite is readable").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                collect(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "litmus") {
-                found.push(path);
-            }
-        }
-    }
-    let mut files = Vec::new();
-    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite"), &mut files);
-    files.sort();
+    let files = files::below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite"));
     let read = |path: &PathBuf| std::fs::read_to_string(path).expect("the suite is readable");
     files.iter().map(read).map(|text| (text.clone(), load(&text))).collect()
 }
