@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use crate::request::{Operation, Payload, SendRequest, Sge, Status};
+use crate::engine::pair::pieces;
+use crate::request::{Operation, Payload, SendRequest, Status};
 
 /// A request, by the queue pair that issued it. Its peer names it in the same way.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -145,7 +146,7 @@ impl Trace {
 
 impl Step {
     /// That a request was issued.
-    pub fn issued(request: &SendRequest, inline: usize) -> Self {
+    pub fn issued(request: &SendRequest) -> Self {
         let (operation, remote) = match request.operation {
             Operation::Send { .. } => ("send", None),
             Operation::Write { remote, .. } => ("write", Some(remote)),
@@ -153,9 +154,10 @@ impl Step {
             Operation::CompareAndSwap { remote, .. } => ("compare-and-swap", Some(remote)),
             Operation::FetchAndAdd { remote, .. } => ("fetch-and-add", Some(remote)),
         };
-        let sges: &[Sge] = match &request.payload {
-            Payload::Memory(sges) => sges,
-            Payload::Inline(_) => &[],
+        let sges = pieces(&request.payload);
+        let inline = match &request.payload {
+            Payload::Inline(bytes) => bytes.len(),
+            Payload::Memory(_) => 0,
         };
         Self::Issued {
             operation,

@@ -109,11 +109,7 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     }
     let number = pair.requester.next;
     pair.requester.next += 1;
-    let inline = match &request.payload {
-        Payload::Inline(bytes) => bytes.len(),
-        Payload::Memory(_) => 0,
-    };
-    node.note(pair.own(number), || Traced::issued(&request, inline));
+    node.note(pair.own(number), || Traced::issued(&request));
     let fetches = request.operation.fetches();
     let stage = match &mut request.payload {
         _ if fetches && pair.path.most_fetches == 0 => Stage::Failed(Status::LocalOperation),
