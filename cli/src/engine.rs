@@ -13,7 +13,7 @@ use lang::limits::Limits;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Span;
 use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
-use model::explain::{Explanation, Reason, explain, explain_by};
+use model::explain::{Explanation, Reason, explain};
 use model::machine::{self, Ending, Variant};
 use model::models;
 use model::smt::solver::SolverKind;
@@ -228,13 +228,13 @@ pub fn explained<'q>(
     request: &Request,
 ) -> Result<Explanation<'q>, Vec<Diagnostic>> {
     let explanation = explain(question, &request.options(), asked)?;
-    if !matches!(explanation.reason, Reason::Unknown(_)) || request.engine != Engine::Auto {
+    let is_open = matches!(explanation.reason, Reason::Unknown(_));
+    let has_bound = !question.skeleton.exceeded.is_empty();
+    if !is_open || !has_bound || request.engine != Engine::Auto {
         return Ok(explanation);
     }
-    match auto(test, model, request) {
-        Ok(found) if found.allowed.complete && found.disagreement.is_none() => {
-            explain_by(question, &request.options(), asked, &found.allowed)
-        }
+    match beyond_bound(test, model, request) {
+        Some(Ok(found)) => explanation.knowing(&request.options(), &found.allowed),
         _ => Ok(explanation),
     }
 }
@@ -247,14 +247,20 @@ fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal>
         let ending = ending(test, model, request);
         return Ok(Found { ending, ..found });
     }
-    if !found.allowed.is_beyond_bound || !is_shipped(model) {
+    if !found.allowed.is_beyond_bound {
         return Ok(found);
     }
-    let max_states = request.max_states.or(Some(STATES_OF_AUTO));
-    match explore(test, model, &Request { max_states, ..*request }) {
-        Ok(explored) => both(Ok(found), Ok(explored)),
-        Err(_) => Ok(found),
+    match beyond_bound(test, model, request) {
+        Some(Ok(explored)) => both(Ok(found), Ok(explored)),
+        _ => Ok(found),
     }
+}
+
+/// What the machine of a shipped model says of loops that may exceed their bound; nothing of other models.
+fn beyond_bound(test: &Test, model: &Model, request: &Request) -> Option<Result<Found, Refusal>> {
+    let max_states = request.max_states.or(Some(STATES_OF_AUTO));
+    let ask = || explore(test, model, &Request { max_states, ..*request });
+    is_shipped(model).then(ask)
 }
 
 /// Whether all executions of a test end, if that is soon known: of executions that do not, the axioms say nothing.

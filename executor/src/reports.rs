@@ -40,7 +40,6 @@ use data::{
     Coverage, Finding, Report, RunReport, SCHEMA, Setting, Skipped, TableReport, Tested, Verdict,
 };
 use findings::Found;
-pub use findings::not_explained;
 use judging::asking::ModelSays;
 use judging::{Judged, JudgedRecord};
 pub use verdict::counted;

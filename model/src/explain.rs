@@ -117,32 +117,32 @@ pub fn explain<'q>(
     Ok(Explanation { question, asked: asked.clone(), reason, by_machine: false })
 }
 
-/// Explains outcomes where more is known than the axioms can tell within the bound on loops: all that is allowed, from
-/// exploring the model's machine. The execution that is shown is one within the bound.
-///
-/// # Errors
-/// As [`explain`].
-pub fn explain_by<'q>(
-    question: &'q Question<'q>,
-    options: &Options,
-    asked: &Asked,
-    allowed: &Allowed,
-) -> Result<Explanation<'q>, Vec<Diagnostic>> {
-    let mut explanation = explain(question, options, asked)?;
-    let (Reason::Unknown(bound), Some(proof)) = (&explanation.reason, allowed.proof()) else {
-        return Ok(explanation);
-    };
-    if allowed.outcomes.iter().any(|outcome| asked.condition.holds(outcome)) {
-        let why = format!("{bound}; exploring the machine shows it, in more rounds");
-        explanation.reason = Reason::Unknown(why);
-        return Ok(explanation);
+impl<'q> Explanation<'q> {
+    /// The same where more is known than the axioms can tell within the bound on loops: all that is allowed, from
+    /// exploring the model's machine. The execution that is shown is one within the bound.
+    ///
+    /// # Errors
+    /// As [`explain`].
+    pub fn knowing(
+        mut self,
+        options: &Options,
+        allowed: &Allowed,
+    ) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+        let (Reason::Unknown(bound), Some(proof)) = (&self.reason, allowed.proof()) else {
+            return Ok(self);
+        };
+        if allowed.outcomes.iter().any(|outcome| self.asked.condition.holds(outcome)) {
+            let why = format!("{bound}; exploring the machine shows it, in more rounds");
+            self.reason = Reason::Unknown(why);
+            return Ok(self);
+        }
+        self.by_machine = true;
+        self.reason = match excluded(self.question, options, &self.asked, proof)? {
+            Reason::NothingEnds(proof) if !allowed.outcomes.is_empty() => Reason::Proved(proof),
+            reason => reason,
+        };
+        Ok(self)
     }
-    explanation.by_machine = true;
-    explanation.reason = match excluded(question, options, asked, proof)? {
-        Reason::NothingEnds(proof) if !allowed.outcomes.is_empty() => Reason::Proved(proof),
-        reason => reason,
-    };
-    Ok(explanation)
 }
 
 /// Does a part of the work within limits; if one is reached, which.

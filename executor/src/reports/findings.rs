@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lang::outcome::{Asked, Outcome};
 use model::allowed::{Allowed, Question};
-use model::explain::{EndWords, Reason, StepWords, explain_by};
+use model::explain::{EndWords, Reason, StepWords, explain};
 use rayon::prelude::*;
 
 use super::commands::{command, quote};
@@ -181,13 +181,6 @@ fn finding(
     }
 }
 
-/// What is said of a violation that is proved by exploration, and for which the axioms have no execution to show.
-pub fn not_explained(bound: &str) -> String {
-    format!(
-        "Forbidden, as exploring the model's machine shows. The axioms do not say why: {bound}."
-    )
-}
-
 /// Why an outcome is forbidden.
 #[derive(Clone)]
 struct Explained {
@@ -215,13 +208,14 @@ fn explained(
     )
     .ok()?;
     let asked = Asked::outcome(&question.test.observables, &found.outcome);
+    let explanation = explain(&question, &options, &asked).ok()?;
     // All that is allowed may be known from exploring.
     let allowed = by.allowed.as_ref().map_or_else(Allowed::default, |known| Allowed {
         outcomes: known.outcomes.clone(),
         complete: known.complete,
         ..Allowed::default()
     });
-    let explanation = explain_by(&question, &options, &asked, &allowed).ok()?;
+    let explanation = explanation.knowing(&options, &allowed).ok()?;
     let model = &by.judge.identity.name;
     let chain = explanation.chain(&test.source);
     let (axiom, why) = match &explanation.reason {
@@ -246,7 +240,7 @@ fn explained(
         Reason::Proved(_) => {
             (None, format!("{model} has no consistent execution with this outcome (proved)."))
         }
-        Reason::Unknown(bound) => (None, not_explained(bound)),
+        Reason::Unknown(bound) => (None, format!("Not explained: {bound}.")),
         Reason::Witness(_) => return None,
     };
     let picture = explanation.svg_for_page(&test.source);

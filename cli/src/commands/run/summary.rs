@@ -6,7 +6,6 @@ use std::sync::Arc;
 use executor::judge::Judgement;
 use executor::reports::data::{Forbids, Verdict};
 use executor::reports::judging::outcome_text;
-use executor::reports::not_explained;
 use lang::Test;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Source;
@@ -246,7 +245,7 @@ fn why(evidence: &Evidence, outcome: &Outcome, request: &Request) -> Why {
             Reason::NoCandidate(_) => Why::Words("no execution gives these values".to_owned()),
             Reason::NothingEnds(_) => Why::Words(explanation.why_nothing().to_owned()),
             Reason::Misused(misuse) => Why::Words(misuse.message.clone()),
-            Reason::Unknown(bound) => Why::Words(not_explained(bound)),
+            Reason::Unknown(bound) => unknown(bound),
             Reason::Witness(_) | Reason::Broken(_) | Reason::Proved(_) => {
                 Why::Words("no consistent execution has this outcome".to_owned())
             }
