@@ -110,6 +110,7 @@ fn main() -> ExitCode {
 /// The command line, in which every option means something.
 fn parse() -> Result<Arguments, clap::Error> {
     let matches = command().try_get_matches()?;
+    shard::take(&command(), &matches);
     if let Some(message) = applies::meaningless(&matches) {
         return Err(command().error(ErrorKind::ArgumentConflict, message));
     }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use executor::files;
+use campaign::files;
 
 use crate::exit::Exit;
 use crate::problem::Problem;

@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
+use std::sync::OnceLock;
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
 use executor::record::{LibraryText, ShardOf, hash_text};
 use lang::litmus::MAX_BYTES;
 
@@ -108,7 +110,8 @@ impl ShardOption {
     /// on, as far as the command line does not say it.
     pub fn items(&self, names: &[String], costs: &[u64], settings: &str) -> Option<ShardOf> {
         let shard = self.shard?;
-        let question = question(settings) + "\n" + &names.join("\n");
+        let asked = ASKED.get().map_or("", String::as_str);
+        let question = format!("{asked}\n{settings}\n{}", names.join("\n"));
         let named = |item: &usize| (*item, names[*item].clone());
         Some(ShardOf {
             part: shard.part,
@@ -130,30 +133,36 @@ fn header_models(input: &Input, content: &[u8], models: &Models) -> String {
     own.map(|model| format!("\n{}", model.identity.hash)).collect()
 }
 
-/// Options that results do not depend on; each has a value.
-const OTHERS: [&str; 8] =
-    ["--shard", "--jobs", "-j", "--record", "--output", "-o", "--cache", "--color"];
+/// Options that results do not depend on: where a part runs, what it writes, and what people see of it.
+const OTHERS: [&str; 9] =
+    ["shard", "jobs", "record", "resume", "output", "cache", "color", "quiet", "verbose"];
 
-/// What is asked: the command but for where it runs and writes, and the settings.
-fn question(settings: &str) -> String {
-    let mut question = env!("CARGO_PKG_VERSION").to_owned();
-    let mut arguments = std::env::args_os().skip(1);
-    while let Some(argument) = arguments.next() {
-        let argument = argument.to_string_lossy();
-        if OTHERS.contains(&&*argument) {
-            drop(arguments.next());
-        } else if !OTHERS.iter().any(|other| has_value(&argument, other)) {
-            question += &format!("\n{argument}");
-        }
-    }
-    question + "\n" + settings
+/// What the command line asks.
+static ASKED: OnceLock<String> = OnceLock::new();
+
+/// Remembers what the command line asks, however it was typed.
+pub fn take(command: &Command, given: &ArgMatches) {
+    ASKED.get_or_init(|| asked(command, given));
 }
 
-/// Whether an argument is the option with its value in one: `--jobs=2`, `-j2`.
-fn has_value(argument: &str, option: &str) -> bool {
-    argument.strip_prefix(option).is_some_and(|rest| {
-        if option.starts_with("--") { rest.starts_with('=') } else { !rest.is_empty() }
-    })
+fn asked(mut command: &Command, mut given: &ArgMatches) -> String {
+    let mut asked = env!("CARGO_PKG_VERSION").to_owned();
+    while let Some((name, below)) = given.subcommand() {
+        let Some(known) = command.find_subcommand(name) else { break };
+        (command, given) = (known, below);
+        asked += &format!("\n{name}");
+    }
+    let mut names: Vec<&str> = command.get_arguments().map(|one| one.get_id().as_str()).collect();
+    names.retain(|name| !OTHERS.contains(name));
+    names.sort_unstable();
+    for name in names {
+        let is_typed = !matches!(given.value_source(name), None | Some(ValueSource::DefaultValue));
+        let values = given.try_get_raw(name).ok().flatten().filter(|_| is_typed);
+        for value in values.into_iter().flatten() {
+            asked += &format!("\n{name}={}", value.to_string_lossy());
+        }
+    }
+    asked
 }
 
 #[cfg(test)]
@@ -175,6 +184,28 @@ mod tests {
             let (least, most) = (loads.iter().min().unwrap(), loads.iter().max().unwrap());
             assert!(most - least <= 401, "{of} parts: {least} to {most}");
         }
+    }
+
+    /// What is asked is the same however it is typed, and another where another thing is asked.
+    #[test]
+    fn a_question_is_what_is_asked() {
+        let asked = |line: &str| {
+            let command = crate::command();
+            let given = command.clone().try_get_matches_from(line.split(' ')).unwrap();
+            asked(&command, &given)
+        };
+        let one = asked("litmus run a b --seed 7 -n 5 -j 2 --shard 1/2 --record r");
+        for same in [
+            "litmus run -n=5 --seed=7 a b -j4 --shard=2/2 --resume other -q",
+            "litmus --color never run a --iterations 5 b --seed 7",
+        ] {
+            assert_eq!(asked(same), one, "{same}");
+        }
+        for other in ["run b a --seed 7 -n 5", "run a b --seed 7 -n 5 --fault x", "allowed a b"] {
+            assert_ne!(asked(&format!("litmus {other}")), one, "{other}");
+        }
+        assert_ne!(asked("litmus allowed a --timeout 3"), asked("litmus allowed a"));
+        assert_ne!(asked("litmus gen random -o x"), asked("litmus gen cycles -o x"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use lang::source::Source;
 
 /// The crates, each of which may use those before it.
-const CRATES: [&str; 6] = ["lang", "compiler", "model", "executor", "nic", "cli"];
+const CRATES: [&str; 7] = ["lang", "campaign", "compiler", "model", "executor", "nic", "cli"];
 /// The longest that a source file may be, in lines.
 const LINES: usize = 500;
 

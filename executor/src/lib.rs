@@ -5,7 +5,6 @@
 //! record can be judged again, under another model, without the machine that made it.
 
 pub mod backend;
-pub mod files;
 pub mod judge;
 pub mod nodes;
 pub mod observation;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use campaign::files;
 use clap::{Args, ValueEnum};
-use executor::files;
 use lang::{herd, litmus};
 
 use crate::exit::Exit;

@@ -5,7 +5,7 @@
 
 mod cycles;
 mod generation;
-pub mod journal;
+mod journal;
 pub mod part;
 mod pivot;
 mod random;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value as Json;
 
-use super::refine;
+use super::refine::record::SCHEMA as REFINE;
 use crate::exit::Exit;
 use crate::input;
 use crate::options::Format;
@@ -94,6 +94,8 @@ enum Content {
     Object(Json),
     /// A record of `run`.
     Record(Vec<u8>),
+    /// A record of `refine`.
+    Refinement(Vec<u8>),
     /// A folder of `gen`.
     Suite,
 }
@@ -105,14 +107,15 @@ impl Content {
         }
         let bytes =
             input::bytes(path).map_err(|message| Refused::new(path, "unreadable-file", message))?;
-        if let Ok(json @ Json::Object(_)) = serde_json::from_slice::<Json>(&bytes)
-            && json["schema"] != executor::record::SCHEMA
-        {
-            return Ok(Self::Object(json));
-        }
         let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        match serde_json::from_slice::<Json>(first) {
-            Ok(head) if head["schema"] == executor::record::SCHEMA => Ok(Self::Record(bytes)),
+        let head = serde_json::from_slice::<Json>(first).unwrap_or_default();
+        match head["schema"].as_str() {
+            Some(executor::record::SCHEMA) => return Ok(Self::Record(bytes)),
+            Some(REFINE) => return Ok(Self::Refinement(bytes)),
+            _ => {}
+        }
+        match serde_json::from_slice::<Json>(&bytes) {
+            Ok(json @ Json::Object(_)) => Ok(Self::Object(json)),
             _ => Err(Refused::new(
                 path,
                 "not-a-part",
@@ -138,7 +141,7 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
         let message = "expected -o with the file or folder to be written";
         arguments.output.clone().ok_or_else(|| output::Failure::Usage(message.to_owned()))
     };
-    let is_printed = matches!(contents.first(), Some((_, Content::Object(json))) if json["schema"] != refine::SCHEMA);
+    let is_printed = matches!(contents.first(), Some((_, Content::Object(_))));
     if arguments.format.is_some() && !is_printed {
         let message = "--format is for reports; records and suites are files";
         return Err(output::Failure::Usage(message.to_owned()).into());
@@ -146,9 +149,19 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
     match contents.first() {
         Some((_, Content::Suite)) => suites::merge(&arguments.parts, &output()?, terminal),
         Some((_, Content::Record(_))) => records::merge(contents, &output()?, terminal),
-        Some((_, Content::Object(json)))
-            if arguments.output.is_some() && json["schema"] != refine::SCHEMA =>
-        {
+        Some((_, Content::Refinement(_))) => {
+            let read = |(path, content): (PathBuf, Content)| match content {
+                Content::Refinement(bytes) => refinements::read(&path, &bytes),
+                _ => Err(Refused::new(
+                    &path,
+                    "other-whole",
+                    "expected a record of `refine`, as the first part is",
+                )),
+            };
+            let parts = contents.into_iter().map(read).collect::<Result<_, _>>()?;
+            refinements::merge(parts, &output()?, terminal)
+        }
+        Some((_, Content::Object(_))) if arguments.output.is_some() => {
             let message = "-o is for records and suites; reports go to standard output";
             Err(output::Failure::Usage(message.to_owned()).into())
         }
@@ -162,7 +175,6 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
                 Err(output::Failure::Usage(message.to_owned()).into())
             }
             Some("litmus-coverage/1") => coverage::merge(objects(contents)?, terminal),
-            Some(refine::SCHEMA) => refinements::merge(objects(contents)?, &output()?, terminal),
             _ => {
                 let message =
                     "expected JSON of allowed, run or coverage, or a record, made with --shard";

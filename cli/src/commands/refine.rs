@@ -1,21 +1,22 @@
 //! `litmus refine`: is a library's implementation one, for all small clients?
 
-mod record;
+pub mod record;
 mod show;
+mod tally;
 
+use std::io;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use campaign::journal::Journal;
 use clap::Args;
 use lang::library::Library;
 use lang::limits::Limits;
 use model::allowed::Options;
-use model::refine::{
-    Answer, Bounds, Client, Counterexample, MOST, Never, OWN, Refinement, by_default, clients,
-};
+use model::refine::{Answer, Bounds, Client, MOST, OWN, Refinement, by_default, clients};
 use model::smt::solver::SolverKind;
 
 use crate::exit::Exit;
@@ -28,9 +29,9 @@ use crate::ordered::{Broken, map_in_order};
 use crate::output;
 use crate::shard::ShardOption;
 use crate::terminal::Terminal;
-use record::Record;
-pub use record::SCHEMA;
+use record::{Came, Checked};
 use show::Ended;
+use tally::Tally;
 
 /// Check a library's implementation against its specification, for all small clients
 ///
@@ -88,67 +89,6 @@ pub struct Arguments {
     shard: ShardOption,
 }
 
-/// What has been found so far.
-#[derive(Default)]
-struct Tally {
-    /// The first client that was not checked.
-    next: usize,
-    /// Those before it that are not decided.
-    undecided: Vec<usize>,
-    /// Why, of one of them.
-    reason: Option<String>,
-    ill_formed: usize,
-    /// Clients that do not end, by their specifications.
-    nothing: usize,
-    outcomes: usize,
-    cut_off: usize,
-    refuted: Option<(usize, Box<Counterexample>)>,
-    wrong: Option<String>,
-    /// Methods that never do what they may.
-    never: Vec<Never>,
-    /// Methods that no client calls.
-    uncalled: Vec<String>,
-}
-
-impl Tally {
-    /// How many clients were compared.
-    fn compared(&self) -> usize {
-        self.next.saturating_sub(self.undecided.len() + self.ill_formed + self.nothing)
-    }
-
-    /// Takes what came of a client; whether to go on.
-    fn take(&mut self, index: usize, answer: Result<Answer, String>) -> ControlFlow<()> {
-        let mut is_decided = true;
-        match answer {
-            Ok(Answer::Holds { outcomes, cut_off }) => {
-                self.outcomes += outcomes;
-                self.cut_off += usize::from(cut_off);
-            }
-            Ok(Answer::Nothing) => self.nothing += 1,
-            Ok(Answer::IllFormed) => self.ill_formed += 1,
-            Ok(Answer::Unknown(reason)) => {
-                is_decided = false;
-                self.reason.get_or_insert(reason);
-            }
-            // Neither counts as checked: going on from here finds it again.
-            Ok(Answer::Refuted(found)) => {
-                self.refuted = Some((index, found));
-                return ControlFlow::Break(());
-            }
-            Err(message) => {
-                self.wrong = Some(message);
-                return ControlFlow::Break(());
-            }
-        }
-        self.undecided.retain(|known| *known != index);
-        if !is_decided {
-            self.undecided.push(index);
-        }
-        self.next = self.next.max(index + 1);
-        ControlFlow::Continue(())
-    }
-}
-
 /// Checks.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let refinement = match prepare(arguments, terminal) {
@@ -176,16 +116,24 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let names: Vec<String> = (0..all.len()).map(|client| client.to_string()).collect();
     let costs: Vec<u64> = all.iter().map(|client| client.size().pow(3) as u64).collect();
     let shard = arguments.shard.items(&names, &costs, &refinement.texts().concat());
-    let own: Vec<&Client> = match &shard {
-        Some(shard) => shard.items.iter().map(|(item, _)| &all[*item]).collect(),
-        None => all.iter().collect(),
-    };
-    let (mut record, mut tally) = match Record::open(arguments, &refinement, all.len(), shard) {
+    let head = record::head(arguments, &refinement, all.len(), shard);
+    let (mut record, mut tally) = match record::open(arguments, &head) {
         Ok(known) => known,
         Err(failure) => return failure.tell(terminal),
     };
     let stop = stop_on_signal();
-    let checked = check_all(arguments, &refinement, &own, &stop, terminal, &mut tally, &mut record);
+    let check = Check { arguments, refinement: &refinement, clients: &all, stop: &stop };
+    let rest: Vec<usize> = head.numbers().filter(|client| tally.is_open(*client)).collect();
+    let checked = check.all(&rest, terminal, &mut tally, &mut record);
+    let ended = record.as_mut().filter(|_| checked.is_ok()).map_or(Ok(()), Journal::end);
+    let checked = match checked.and_then(|checked| ended.map(|()| checked)) {
+        Ok(checked) => checked,
+        Err(error) => {
+            let path = record.as_ref().map_or(Path::new(""), Journal::path);
+            terminal.progress().finish_and_clear();
+            return output::refuse(path, &error, terminal);
+        }
+    };
     if tally.refuted.is_none() && tally.wrong.is_none() && !stop.load(Ordering::Relaxed) {
         match refinement.never(&all, &arguments.options(&stop)) {
             Ok(never) => tally.never = never,
@@ -196,19 +144,15 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     terminal.progress().finish_and_clear();
     let was_stopped = stop.load(Ordering::Relaxed);
     let took = began.elapsed();
-    if let Some(record) = &record
-        && let Err(error) = record.write(&tally)
-    {
-        return output::refuse(record.path(), &error, terminal);
-    }
     if let Some(wrong) = &tally.wrong {
         terminal.err(&format!("error: the library cannot be checked: {wrong}\n"));
         return Exit::BadInput;
     }
     let up_to = Bounds::describe(&families, refinement.library());
-    let (name, clients) = (&refinement.library().name, own.len());
+    let (name, clients) = (&refinement.library().name, head.numbers().count());
     let (up_to, tally) = (up_to.as_str(), &tally);
-    let ended = Ended { name, arguments, up_to, tally, clients, checked, took, was_stopped };
+    let ended =
+        Ended { name, arguments, up_to, tally, head: &head, clients, checked, took, was_stopped };
     let text = match arguments.format.format {
         Format::Table => ended.table(),
         Format::Json => format!("{}\n", ended.json()),
@@ -221,8 +165,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     match () {
         () if tally.refuted.is_some() => Exit::Violation,
         // A part may have nothing to do.
-        () if own.is_empty() => Exit::Fine,
-        () if was_stopped || !tally.undecided.is_empty() || tally.compared() == 0 => Exit::Unknown,
+        () if clients == 0 => Exit::Fine,
+        () if was_stopped || tally.undecided() > 0 || tally.compared() == 0 => Exit::Unknown,
         () if !tally.never.is_empty() || !tally.uncalled.is_empty() => Exit::Unknown,
         () => Exit::Fine,
     }
@@ -286,44 +230,55 @@ impl Arguments {
     }
 }
 
-/// Checks the clients that are not decided until one refutes, or a signal comes; how many were checked.
-fn check_all(
-    arguments: &Arguments,
-    refinement: &Refinement,
-    clients: &[&Client],
-    stop: &Arc<AtomicBool>,
-    terminal: &mut Terminal,
-    tally: &mut Tally,
-    record: &mut Option<Record>,
-) -> usize {
-    let mut rest = tally.undecided.clone();
-    rest.extend(tally.next..clients.len());
-    terminal.begin_progress(rest.len());
-    let mut done = 0;
-    let progress = terminal.progress();
-    let each = |index: &usize, answer: Result<Result<Answer, String>, Broken>| {
-        let answer = answer.unwrap_or_else(|broken| match broken {
-            Broken::Panic(message) => Err(message),
-            Broken::Limit(reached) => Ok(Answer::Unknown(reached.to_string())),
-        });
-        // What the signal cut short is as if it had not begun.
-        if stop.load(Ordering::Relaxed) && matches!(answer, Ok(Answer::Unknown(_))) {
-            return ControlFlow::Break(());
-        }
-        progress.inc(1);
-        done += 1;
-        let flow = tally.take(*index, answer);
-        record.iter_mut().for_each(|record| record.update(tally));
-        flow
-    };
-    let work = |index: &usize| match clients.get(*index) {
-        Some(client) => {
-            let options = arguments.options(stop);
-            let answer = options.limits.within(|| refinement.check(client, &options));
-            answer.unwrap_or_else(|reached| Ok(Answer::Unknown(reached.to_string())))
-        }
-        None => Err("there is no such client".to_owned()),
-    };
-    map_in_order(&rest, arguments.jobs.count(), stop, work, each);
-    done
+/// What is checked, and how.
+struct Check<'a> {
+    arguments: &'a Arguments,
+    refinement: &'a Refinement,
+    clients: &'a [Client],
+    stop: &'a Arc<AtomicBool>,
+}
+
+impl Check<'_> {
+    /// Checks clients, by their numbers, until one refutes, or a signal comes; how many were checked. What came of each is
+    /// recorded before the next.
+    fn all(
+        &self,
+        rest: &[usize],
+        terminal: &mut Terminal,
+        tally: &mut Tally,
+        record: &mut Option<Journal>,
+    ) -> io::Result<usize> {
+        terminal.begin_progress(rest.len());
+        let (mut done, mut written) = (0, Ok(()));
+        let progress = terminal.progress();
+        let each = |client: &usize, answer: Result<Result<Answer, String>, Broken>| {
+            let answer = answer.unwrap_or_else(|broken| match broken {
+                Broken::Panic(message) => Err(message),
+                Broken::Limit(reached) => Ok(Answer::Unknown(reached.to_string())),
+            });
+            // What the signal cut short is as if it had not begun.
+            if self.stop.load(Ordering::Relaxed) && matches!(answer, Ok(Answer::Unknown(_))) {
+                return ControlFlow::Break(());
+            }
+            progress.inc(1);
+            done += 1;
+            if let (Some(record), Ok(answer)) = (record.as_mut(), &answer) {
+                written = record.line(&Checked { client: *client, came: Came::of(answer) });
+                if written.is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
+            tally.take(*client, answer)
+        };
+        let jobs = self.arguments.jobs.count();
+        map_in_order(rest, jobs, self.stop, |client| self.one(*client), each);
+        written.map(|()| done)
+    }
+
+    fn one(&self, client: usize) -> Result<Answer, String> {
+        let options = self.arguments.options(self.stop);
+        let client = self.clients.get(client).ok_or("there is no such client")?;
+        let answer = options.limits.within(|| self.refinement.check(client, &options));
+        answer.unwrap_or_else(|reached| Ok(Answer::Unknown(reached.to_string())))
+    }
 }

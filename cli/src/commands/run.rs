@@ -243,11 +243,16 @@ fn choose(
         return false;
     }
     match arguments.shard.keep(inputs, models, &plan.header.libraries) {
-        Ok(shard) => {
-            report.shard.clone_from(&shard);
-            plan.header.shard = shard;
-            true
-        }
+        Ok(shard) => match plan.take_shard(shard) {
+            Ok(shard) => {
+                report.shard = shard;
+                true
+            }
+            Err(message) => {
+                report.usage_error("other-part", &message);
+                false
+            }
+        },
         Err(message) => {
             report.usage_error("cannot-split", &message);
             false

@@ -3,6 +3,7 @@
 
 mod common;
 mod inputs;
+mod killed;
 mod limits;
 mod parts;
 mod shapes;

@@ -1,9 +1,6 @@
-//! Files on full disks, in places that cannot be written, and by processes that are killed.
+//! Files on full disks, and in places that cannot be written.
 
-use std::process::Stdio;
-use std::time::Duration;
-
-use super::common::{MP, Scratch, suite};
+use super::common::{MP, Scratch};
 
 /// A limit on the size of files, in blocks of 512 or 1024 bytes: what is beyond it cannot be written, as on a full disk.
 fn limited(blocks: u32, command: &str) -> String {
@@ -126,117 +123,5 @@ fn output_that_cannot_be_written_has_one_exit_code() {
     ] {
         let (code, _, error) = scratch.shell(&format!("\"$LITMUS\" {command} > /dev/full"));
         assert!(code == 74 && error.contains("<stdout>"), "{command}: {code}: {error}");
-    }
-}
-
-/// Runs a command, and kills it after a while, again and again; how often it was killed.
-fn killed(scratch: &Scratch, command: &str, after: impl Iterator<Item = u64>) -> usize {
-    let mut kills = 0;
-    for millis in after {
-        let mut child =
-            scratch.command(command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(millis));
-        // It may be over.
-        if child.try_wait().unwrap().is_none() {
-            child.kill().unwrap();
-            kills += 1;
-        }
-        child.wait().unwrap();
-    }
-    kills
-}
-
-#[test]
-fn a_suite_whose_maker_is_killed_goes_on_to_the_same_bytes() {
-    let scratch = Scratch::new("killed-gen");
-    let command = |folder: &str| format!("gen random --count 640 -j 1 -o {folder}");
-    assert_eq!(scratch.run(&command("whole")).0, 0);
-    let kills = killed(&scratch, &command("cut"), (1..14).map(|round| 10 + round * 17 % 120));
-    assert!(kills > 3, "{kills}");
-    let (code, _, error) = scratch.run(&command("cut"));
-    assert_eq!(code, 0, "{error}");
-    let is_whole = |name: &&String| !name.contains("litmus-tmp");
-    let names: Vec<String> = scratch.names("cut").iter().filter(is_whole).cloned().collect();
-    assert_eq!(names, scratch.names("whole"));
-    for name in names {
-        let read = |folder: &str| scratch.read(&format!("{folder}/{name}"));
-        assert_eq!(read("cut"), read("whole"), "{name}");
-    }
-}
-
-#[test]
-fn no_finished_test_of_a_killed_run_is_lost() {
-    let scratch = Scratch::new("killed-run");
-    scratch.tests(60);
-    let run = "run . -n 2000 -j 1 --seed 1 --format json";
-    assert_eq!(scratch.run(&format!("{run} --record whole.jsonl")).0, 0);
-    let count = |name: &str| scratch.read(name).matches("\"kind\":\"test\"").count();
-    let mut known = 0;
-    for round in 0..12 {
-        let option = if scratch.0.join("r.jsonl").exists() { "--resume" } else { "--record" };
-        killed(&scratch, &format!("{run} {option} r.jsonl"), [20 + round * 31 % 150].into_iter());
-        if scratch.0.join("r.jsonl").exists() {
-            let (code, _, error) = scratch.run("report r.jsonl --format json");
-            assert!(code == 2 || code == 0, "{error}");
-            let now = count("r.jsonl");
-            assert!(now >= known, "{now} of {known}");
-            known = now;
-        }
-    }
-    let (code, _, error) = scratch.run(&format!("{run} --resume r.jsonl"));
-    assert_eq!(code, 0, "{error}");
-    let tests = |name: &str| -> Vec<String> {
-        let text = scratch.read(name);
-        let tests = text.lines().filter(|line| line.contains("\"kind\":\"test\""));
-        tests.map(str::to_owned).collect()
-    };
-    assert_eq!(tests("r.jsonl"), tests("whole.jsonl"));
-}
-
-/// Whatever the moment at which it is killed, merging leaves the whole or nothing.
-#[test]
-fn a_merge_that_is_killed_can_be_done_again() {
-    let scratch = Scratch::new("killed-merge");
-    let folder = suite("corerma");
-    for part in 1..=2 {
-        let line = format!(
-            "run {folder} -n 20 --seed 1 --format json --shard {part}/2 --record {part}.jsonl"
-        );
-        assert!(scratch.run(&line).0 <= 2);
-        let line = format!("gen random --count 400 --shard {part}/2 -o part{part}");
-        assert_eq!(scratch.run(&line).0, 0);
-    }
-    let commands = [("merge 1.jsonl 2.jsonl -o ", "r.jsonl"), ("merge part1 part2 -o ", "suite")];
-    for (command, output) in commands {
-        assert!(scratch.run(&format!("{command}whole-{output}")).0 <= 2);
-        for round in 0..12 {
-            let place = format!("{round}-{output}");
-            killed(&scratch, &format!("{command}{place}"), [round * 3].into_iter());
-            if !scratch.0.join(&place).exists() {
-                assert!(scratch.run(&format!("{command}{place}")).0 <= 2);
-            }
-            let same = format!("diff -r {place} whole-{output}");
-            assert_eq!(scratch.shell(&same).0, 0, "{place}");
-        }
-    }
-}
-
-/// Two processes do not write one thing.
-#[test]
-fn what_is_being_written_is_locked() {
-    let scratch = Scratch::new("locked");
-    scratch.tests(20);
-    for (first, second) in [
-        ("gen random --count 6400 -j 1 -o suite", "gen random --count 6400 -j 1 -o suite"),
-        ("run . -n 200000 -j 1 --seed 1 --record r.jsonl", "run . --resume r.jsonl"),
-    ] {
-        let mut child =
-            scratch.command(first).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(400));
-        let (code, _, error) = scratch.run(second);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(error.contains("another process is writing it"), "{second}: {code}: {error}");
-        assert!(code == 74 || code == 65, "{second}: {code}");
     }
 }

@@ -4,11 +4,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use campaign::files::{self, Unfinished};
 use serde::Serialize;
 
 use super::file::{ReadError, Record};
 use super::{Digest, Header, TestRecord};
-use crate::files::{self, Unfinished};
 
 #[derive(Serialize)]
 struct TestLine<'a> {
@@ -157,7 +157,7 @@ fn end(
 ///
 /// # Errors
 /// That another process has it, where the file system can tell.
-pub fn lock(file: &File) -> io::Result<()> {
+fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is writing it"))

@@ -161,7 +161,7 @@ fn write(folder: &Path, files: &[Vec<(String, String)>; 2]) -> Result<(), Failur
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
     for (name, text) in files.iter().flatten() {
         let path = folder.join(format!("{name}.litmus"));
-        executor::files::create(&path, text.as_bytes())
+        campaign::files::create(&path, text.as_bytes())
             .map_err(|error| Failure::unwritable(&path, error))?;
     }
     Ok(())

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use campaign::journal::Journal;
 use executor::record::ShardOf;
 use model::generate::text::{Content, Words};
 use serde_json::{Value as Json, json};
 
-use super::journal::Journal;
+use super::journal;
 use super::suite::{Counts, Made, Origin, Unit, hold};
 use crate::models::LoadedModel;
 use crate::output::Failure;
@@ -39,7 +40,7 @@ impl<'m> Part<'m> {
         head["source"] = json!(origin.source());
         head["shard"] = json!(shard);
         sealed::seal(&mut head);
-        let (journal, lines) = Journal::open(folder, PART, &head)?;
+        let (journal, lines) = journal::open(folder, PART, &head)?;
         let mut counts = Counts::default();
         for line in lines {
             let (_, unit) = read_line(&line).map_err(|error| {
@@ -73,7 +74,7 @@ impl<'m> Part<'m> {
             }
         }
         take(&mut self.counts, unit);
-        self.journal.line(&line(index, unit))
+        journal::add(&mut self.journal, &line(index, unit))
     }
 }
 

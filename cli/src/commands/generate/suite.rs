@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use executor::files;
+use campaign::files;
+use campaign::journal::Journal;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::generate::distinguish::Undecided;
@@ -14,7 +15,7 @@ use model::generate::text::{Content, Words};
 use model::verdict;
 use serde_json::{Value as Json, json};
 
-use super::journal::Journal;
+use super::journal;
 use crate::models::{LoadedModel, in_headers};
 use crate::ordered::Broken;
 use crate::output::Failure;
@@ -176,7 +177,7 @@ impl<'m> Suite<'m> {
         source: String,
         model: Option<&'m LoadedModel>,
     ) -> Result<Self, Failure> {
-        let (journal, lines) = Journal::open(folder, JOURNAL, head)?;
+        let (journal, lines) = journal::open(folder, JOURNAL, head)?;
         let models = models.iter().map(|model| in_headers(model, folder)).collect();
         let mut suite = Self {
             folder: folder.to_owned(),
@@ -234,13 +235,14 @@ impl<'m> Suite<'m> {
             self.write(&made.content, &made.verdicts, unit, Vec::new(), twin, &mut tests)?;
         }
         self.counts.take(unit);
-        self.journal.line(&json!({
+        let line = json!({
             "unit": unit.name,
             "tests": tests,
             "tried": unit.tried,
             "undecided": unit.undecided,
             "unlisted": unit.unlisted,
-        }))
+        });
+        journal::add(&mut self.journal, &line)
     }
 
     /// Writes a test if it is new; its name.

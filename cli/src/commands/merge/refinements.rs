@@ -1,64 +1,54 @@
-//! Records of `refine`: numbers that add up, and clients that are to be asked again.
+//! Records of `refine`: clients in their order, the last that is known of each.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use executor::files;
-use serde_json::{Value as Json, json};
+use campaign::journal::{self, Contents};
 
 use super::parts::{self, Part};
 use super::{Failure, Refused};
+use crate::commands::refine::record::{Came, Checked, Head, SCHEMA};
 use crate::exit::Exit;
 use crate::output;
-use crate::sealed;
 use crate::terminal::Terminal;
 
+/// A part of a check.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<Part<Contents<Head, Checked>>, Refused> {
+    let mut content: Contents<Head, Checked> = Contents::parse(bytes, SCHEMA)
+        .map_err(|message| Refused::new(path, "changed-part", message))?;
+    let head = content.head.clone();
+    if let Some(wrong) = content.items.iter().find(|item| !head.has(item.client)) {
+        let message = format!("has a client {}, which is not in the part", wrong.client);
+        return Err(Refused::new(path, "not-a-part", message));
+    }
+    let shard = content.head.shard.take();
+    let message = "expected an output of a command with --shard";
+    let shard = shard.ok_or_else(|| Refused::new(path, "not-a-part", message))?;
+    Ok(Part { path: path.to_owned(), shard, content })
+}
+
 pub fn merge(
-    found: Vec<Part<Json>>,
+    found: Vec<Part<Contents<Head, Checked>>>,
     place: &Path,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let parts = parts::whole(found, terminal)?;
-    let Some(mut merged) = parts.first().map(|part| part.content.clone()) else {
+    let Some(head) = parts.first().map(|part| part.content.head.clone()) else {
         return Ok(Exit::Fine);
     };
-    for name in ["ill_formed", "nothing", "outcomes", "cut_off"] {
-        let number = |part: &Part<Json>| part.content[name].as_u64().unwrap_or(0);
-        merged[name] = json!(parts.iter().map(number).sum::<u64>());
-    }
-    let mut undecided = Vec::new();
-    for Part { path, shard, content } in &parts {
-        let wrong = || Refused::new(path, "not-a-part", "speaks of clients that there are not");
-        let number = |json: &Json| json.as_u64().and_then(|number| usize::try_from(number).ok());
-        let done = number(&content["done"]).ok_or_else(wrong)?;
-        let open = content["undecided"].as_array().into_iter().flatten();
-        let open: Vec<usize> = open.filter_map(number).chain(done..shard.items.len()).collect();
-        for position in open {
-            undecided.push(shard.items.get(position).ok_or_else(wrong)?.0);
-        }
-    }
-    undecided.sort_unstable();
-    let open = undecided.len();
-    merged["reason"] = parts
-        .iter()
-        .map(|part| part.content["reason"].clone())
-        .find(|reason| !reason.is_null())
-        .unwrap_or_default();
-    if let Some(fields) = merged.as_object_mut() {
-        fields.shift_remove("refuted");
-    }
-    merged["done"] = merged["clients"].clone();
-    merged["undecided"] = json!(undecided);
-    sealed::seal(&mut merged);
-    files::replace(place, format!("{merged:#}\n").as_bytes())
+    let items = parts.into_iter().flat_map(|part| part.content.items);
+    let known: BTreeMap<usize, Came> = items.map(|item| (item.client, item.came)).collect();
+    let items = known.iter().map(|(client, came)| Checked { client: *client, came: came.clone() });
+    journal::replace(place, &head, items)
         .map_err(|error| output::Failure::unwritable(place, error))?;
     let path = place.display();
     terminal.note(&format!(
         "{path}: the same command with --resume {path} for --record and --shard says what it comes to"
     ));
-    let is_refuted = parts.iter().any(|part| part.content["refuted"] == true);
+    let decided = known.values().filter(|came| came.is_decided()).count();
     Ok(match () {
-        () if is_refuted => Exit::Violation,
-        () if open > 0 => Exit::Unknown,
+        () if known.values().any(|came| *came == Came::Refuted) => Exit::Violation,
+        () if decided < head.clients => Exit::Unknown,
         () => Exit::Fine,
     })
 }

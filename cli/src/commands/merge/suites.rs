@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use executor::files;
+use campaign::files;
+use campaign::journal::whole_lines;
 use serde_json::{Value as Json, json};
 
 use super::parts::{self, Part};
 use super::{Failure, Refused};
-use crate::commands::generate::journal::whole;
 use crate::commands::generate::part::{PART, read_line};
 use crate::commands::generate::suite::Suite;
 use crate::exit::Exit;
@@ -100,7 +100,7 @@ fn read(folder: &Path) -> Result<Part<Lines>, Refused> {
         refuse(format!("expected a folder of `gen --shard`, with {PART}, which {error}"))
     })?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut lines = whole(&text).lines();
+    let mut lines = whole_lines(&text).lines();
     let head = lines.next().and_then(|line| serde_json::from_str::<Json>(line).ok());
     let head = head.ok_or_else(|| refuse(format!("the first line of {PART} cannot be read")))?;
     let part = Part::of_json(folder.to_owned(), head)?;

@@ -1,151 +1,165 @@
-//! How far a check has come, in a file.
+//! How far a check has come, in a file: a journal with a line for each client.
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-use executor::files;
-use executor::record::{ShardOf, fnv1a};
-use model::refine::{Bounds, Refinement};
-use serde_json::{Value as Json, json};
+use campaign::digest::fnv1a;
+use campaign::journal::{Journal, ReadError};
+use executor::record::ShardOf;
+use model::refine::{Answer, Bounds, Refinement};
+use serde::{Deserialize, Serialize};
 
 use super::{Arguments, Tally};
 use crate::output::Failure;
-use crate::{input, sealed};
 
 /// The format of records that this version writes and reads.
-pub const SCHEMA: &str = "litmus-refine-record/3";
+pub const SCHEMA: &str = "litmus-refine-record/4";
 
-/// How often the file is written while the check runs.
-const EVERY: Duration = Duration::from_secs(5);
-
-/// A record that is kept up to date.
-pub struct Record {
-    path: PathBuf,
-    identity: Json,
-    clients: usize,
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    pub schema: String,
+    /// What is checked.
+    of: Identity,
+    /// How many clients there are.
+    pub clients: usize,
     /// Which part of the check it is, if it is not the whole.
-    shard: Option<ShardOf>,
-    written: Instant,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardOf>,
 }
 
 /// What a record must be of to go on with it: the texts, and the bounds.
-fn identity(arguments: &Arguments, refinement: &Refinement) -> Json {
-    let Bounds { threads, calls, nodes, plain, size, .. } = arguments.bounds();
-    let hash = format!("{:016x}", fnv1a(&refinement.texts()));
-    json!({
-        "library": refinement.library().name, "texts": hash, "threads": threads, "calls": calls,
-        "nodes": nodes, "values": arguments.values, "plain": plain, "objects": arguments.objects, "size": size,
-        "loops": arguments.loops, "version": env!("CARGO_PKG_VERSION"),
-    })
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Identity {
+    library: String,
+    texts: String,
+    threads: usize,
+    calls: usize,
+    nodes: u32,
+    values: Option<u8>,
+    plain: usize,
+    objects: Option<u8>,
+    size: usize,
+    loops: u32,
+    version: String,
 }
 
-impl Record {
-    /// Begins a record, or reads the one to go on with; what is known by it.
-    ///
-    /// # Errors
-    /// Why there is none, with the path.
-    pub fn open(
-        arguments: &Arguments,
-        refinement: &Refinement,
-        clients: usize,
-        shard: Option<ShardOf>,
-    ) -> Result<(Option<Self>, Tally), Failure> {
-        let identity = identity(arguments, refinement);
-        let record = |path: &Path| Self {
-            path: path.to_owned(),
-            identity: identity.clone(),
-            clients,
-            shard: shard.clone(),
-            written: Instant::now(),
-        };
-        if let Some(path) = &arguments.resume {
-            let tally = read(path, &identity, clients, shard.as_ref());
-            let tally = tally.map_err(|message| Failure::Unusable(path.clone(), message))?;
-            return Ok((Some(record(path)), tally));
-        }
-        let Some(path) = &arguments.record else { return Ok((None, Tally::default())) };
-        let record = record(path);
-        match files::create(path, record.text(&Tally::default()).as_bytes()) {
-            Ok(()) => Ok((Some(record), Tally::default())),
-            Err(error) => Err(Failure::unwritable(path, error)),
-        }
-    }
+/// Each other line: a client, by its number among all, and what came of it. The last line of a client counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    pub client: usize,
+    #[serde(flatten)]
+    pub came: Came,
+}
 
-    /// Writes what is known, if the last time is a while ago.
-    pub fn update(&mut self, tally: &Tally) {
-        if self.written.elapsed() >= EVERY {
-            // The last write says what is wrong with the file.
-            drop(self.write(tally));
-            self.written = Instant::now();
+/// What came of a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Came {
+    Holds {
+        outcomes: usize,
+        cut_off: bool,
+    },
+    Nothing,
+    IllFormed,
+    Unknown {
+        reason: String,
+    },
+    /// How is not kept: it is checked again.
+    Refuted,
+}
+
+impl Came {
+    /// What is known of an answer when it is read again.
+    pub fn of(answer: &Answer) -> Self {
+        match answer {
+            Answer::Holds { outcomes, cut_off } => {
+                Self::Holds { outcomes: *outcomes, cut_off: *cut_off }
+            }
+            Answer::Nothing => Self::Nothing,
+            Answer::IllFormed => Self::IllFormed,
+            Answer::Unknown(reason) => Self::Unknown { reason: reason.clone() },
+            Answer::Refuted(_) => Self::Refuted,
         }
     }
 
-    /// Writes what is known.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn write(&self, tally: &Tally) -> io::Result<()> {
-        files::replace(&self.path, self.text(tally).as_bytes())
-    }
-
-    fn text(&self, tally: &Tally) -> String {
-        let mut json = json!({
-            "schema": SCHEMA, "of": self.identity, "clients": self.clients,
-            "done": tally.next, "undecided": tally.undecided, "reason": tally.reason,
-            "ill_formed": tally.ill_formed, "nothing": tally.nothing, "outcomes": tally.outcomes,
-            "cut_off": tally.cut_off,
-        });
-        if let Some(shard) = &self.shard {
-            json["refuted"] = json!(tally.refuted.is_some());
-            json["shard"] = json!(shard);
-        }
-        sealed::seal(&mut json);
-        format!("{json:#}\n")
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Whether the client need not be checked again.
+    pub fn is_decided(&self) -> bool {
+        matches!(self, Self::Holds { .. } | Self::Nothing | Self::IllFormed)
     }
 }
 
-fn read(
-    path: &Path,
-    identity: &Json,
+/// The first line of a check's record.
+pub fn head(
+    arguments: &Arguments,
+    refinement: &Refinement,
     clients: usize,
-    shard: Option<&ShardOf>,
-) -> Result<Tally, String> {
-    let bytes = input::bytes(path)?;
-    let mut json: Json =
-        serde_json::from_slice(&bytes).map_err(|error| format!("is no record: {error}"))?;
-    sealed::unseal(&mut json)?;
-    if json["schema"] != SCHEMA {
-        return Err("is no record of `litmus refine`".to_owned());
-    }
-    if json["of"] != *identity {
-        return Err("is of other libraries, another implementation or other bounds".to_owned());
-    }
-    if json["shard"] != json!(shard) {
-        return Err("is of another part of the check".to_owned());
-    }
-    let clients = shard.map_or(clients, |shard| shard.items.len());
-    let value = |json: &Json| json.as_u64().and_then(|number| usize::try_from(number).ok());
-    let number = |name: &str| value(&json[name]).ok_or_else(|| format!("lacks `{name}`"));
-    let undecided = json["undecided"].as_array();
-    let undecided: Option<Vec<usize>> = undecided.and_then(|all| all.iter().map(value).collect());
-    let tally = Tally {
-        next: number("done")?,
-        undecided: undecided.ok_or("lacks `undecided`")?,
-        ill_formed: number("ill_formed")?,
-        nothing: number("nothing")?,
-        outcomes: number("outcomes")?,
-        cut_off: number("cut_off")?,
-        ..Tally::default()
+    shard: Option<ShardOf>,
+) -> Head {
+    let Bounds { threads, calls, nodes, plain, size, .. } = arguments.bounds();
+    let of = Identity {
+        library: refinement.library().name.clone(),
+        texts: format!("{:016x}", fnv1a(&refinement.texts())),
+        threads,
+        calls,
+        nodes,
+        values: arguments.values,
+        plain,
+        objects: arguments.objects,
+        size,
+        loops: arguments.loops,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let is_known = |index: &usize| *index < tally.next;
-    if tally.next > clients || !tally.undecided.iter().all(is_known) {
-        return Err("speaks of clients that there are not".to_owned());
+    Head { schema: SCHEMA.to_owned(), of, clients, shard }
+}
+
+/// Begins a record, or opens the one to go on with, if the arguments name one; and what is known by it.
+///
+/// # Errors
+/// Why it cannot be used.
+pub fn open(arguments: &Arguments, head: &Head) -> Result<(Option<Journal>, Tally), Failure> {
+    if let Some(path) = &arguments.resume {
+        let (journal, tally) =
+            resume(path, head).map_err(|why| Failure::Unusable(path.clone(), why.to_string()))?;
+        return Ok((Some(journal), tally));
     }
-    Ok(tally)
+    let Some(path) = &arguments.record else { return Ok((None, Tally::default())) };
+    let journal = Journal::create(path, head).map_err(|why| Failure::unwritable(path, why))?;
+    Ok((Some(journal), Tally::default()))
+}
+
+fn resume(path: &Path, head: &Head) -> Result<(Journal, Tally), ReadError> {
+    let mut tally = Tally::default();
+    let journal = Journal::resume(path, SCHEMA, |known: &Head, items: Vec<Checked>| {
+        if known.of != head.of || known.clients != head.clients {
+            return Err("is of other libraries, another implementation or other bounds".to_owned());
+        }
+        if known.shard != head.shard {
+            return Err("is of another part of the check".to_owned());
+        }
+        for Checked { client, came } in items {
+            if !head.has(client) {
+                return Err(format!("has a client {client}, which is not in the check"));
+            }
+            tally.known.insert(client, came);
+        }
+        Ok(())
+    })?;
+    Ok((journal, tally))
+}
+
+impl Head {
+    /// Whether a client of this number is checked.
+    pub fn has(&self, client: usize) -> bool {
+        match &self.shard {
+            Some(shard) => shard.items.binary_search_by_key(&client, |(item, _)| *item).is_ok(),
+            None => client < self.clients,
+        }
+    }
+
+    /// The numbers of the clients that are checked.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> {
+        let all = if self.shard.is_none() { 0..self.clients } else { 0..0 };
+        let own = self.shard.iter().flat_map(|shard| &shard.items).map(|(item, _)| *item);
+        all.chain(own)
+    }
 }

@@ -6,6 +6,7 @@ use lang::outcome::Value;
 use model::refine::{Bounds, STATEMENTS, Wrong};
 use serde_json::{Value as Json, json};
 
+use super::record::Head;
 use super::{Arguments, Tally};
 
 /// A check that has ended.
@@ -15,7 +16,9 @@ pub struct Ended<'a> {
     /// The bounds in words.
     pub up_to: &'a str,
     pub tally: &'a Tally,
-    /// All clients.
+    /// What is checked.
+    pub head: &'a Head,
+    /// How many clients that are.
     pub clients: usize,
     /// How many were checked now, and how long that took.
     pub checked: usize,
@@ -27,9 +30,12 @@ impl Ended<'_> {
     /// In words.
     pub fn table(&self) -> String {
         let Self { name, tally, up_to, clients, .. } = self;
-        let done = tally.next - tally.undecided.len();
+        let done = tally.decided();
         let mut out = match &tally.refuted {
-            Some((index, _)) => format!("{name}: refuted by client {} of {clients}\n", index + 1),
+            Some((client, _)) => {
+                let position = self.head.numbers().take_while(|number| number <= client).count();
+                format!("{name}: refuted by client {position} of {clients}\n")
+            }
             None if tally.compared() == 0 && done == *clients => {
                 format!("{name}: nothing to compare in clients of up to {up_to}\n")
             }
@@ -51,8 +57,8 @@ impl Ended<'_> {
         let rate = self.checked as f64 / seconds.max(0.001);
         out.push_str(&format!(
             "  {} clients up to symmetry, {} outcomes of their specifications; {seconds:.1} s, {rate:.0} clients per second\n",
-            tally.compared() + tally.nothing,
-            tally.outcomes,
+            tally.compared() + tally.nothing(),
+            tally.outcomes(),
         ));
         out.push_str(&self.left_open());
         for never in &tally.never {
@@ -93,22 +99,22 @@ impl Ended<'_> {
     fn left_open(&self) -> String {
         let tally = self.tally;
         let mut out = String::new();
-        if tally.ill_formed > 0 {
-            out.push_str(&format!("  {} left out: not well formed\n", tally.ill_formed));
+        if tally.ill_formed() > 0 {
+            out.push_str(&format!("  {} left out: not well formed\n", tally.ill_formed()));
         }
-        if tally.nothing > 0 {
-            let (count, of) = (tally.nothing, tally.compared() + tally.nothing);
+        if tally.nothing() > 0 {
+            let (count, of) = (tally.nothing(), tally.compared() + tally.nothing());
             out.push_str(&format!(
                 "  {count} of {of} clients do not end, by their specifications, and did not\n"
             ));
         }
-        if tally.cut_off > 0 {
-            let (count, loops) = (tally.cut_off, self.arguments.loops);
+        if tally.cut_off() > 0 {
+            let (count, loops) = (tally.cut_off(), self.arguments.loops);
             out.push_str(&format!("  in {count}, a loop goes round more often than {loops} times; further rounds were followed over the implementations of lower libraries\n"));
         }
-        if !tally.undecided.is_empty() {
-            let reason = tally.reason.as_deref().unwrap_or("a limit was reached");
-            out.push_str(&format!("  {} unknown: {reason}\n", tally.undecided.len()));
+        if tally.undecided() > 0 {
+            let reason = tally.reason().unwrap_or("a limit was reached");
+            out.push_str(&format!("  {} unknown: {reason}\n", tally.undecided()));
         }
         out
     }
@@ -117,7 +123,7 @@ impl Ended<'_> {
     pub fn json(&self) -> Json {
         let Self { name, arguments, tally, .. } = self;
         let Bounds { threads, calls, nodes, plain, size, .. } = arguments.bounds();
-        let done = tally.next - tally.undecided.len();
+        let done = tally.decided();
         let verdict = match () {
             () if tally.refuted.is_some() => "refuted",
             () if self.was_stopped || done < self.clients || tally.compared() == 0 => "unknown",
@@ -143,10 +149,10 @@ impl Ended<'_> {
                 "objects": arguments.objects, "size": size, "loops": arguments.loops,
             },
             "up_to": self.up_to,
-            "clients": self.clients, "checked": done, "ill_formed": tally.ill_formed,
-            "nothing_to_compare": tally.nothing, "outcomes": tally.outcomes,
-            "cut_off": tally.cut_off, "unknown": tally.undecided.len(),
-            "reason": tally.reason, "interrupted": self.was_stopped,
+            "clients": self.clients, "checked": done, "ill_formed": tally.ill_formed(),
+            "nothing_to_compare": tally.nothing(), "outcomes": tally.outcomes(),
+            "cut_off": tally.cut_off(), "unknown": tally.undecided(),
+            "reason": tally.reason(), "interrupted": self.was_stopped,
             "never": never, "uncalled": tally.uncalled, "seconds": self.took.as_secs_f64(), "counterexample": found,
         })
     }

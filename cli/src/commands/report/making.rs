@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use executor::files;
+use campaign::files;
 use executor::reports::{self, Judge, Source as Recorded, data};
 
 use super::junit;

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use executor::backend::Backend;
 use executor::nodes::Verbs;
-use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
+use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, ShardOf, iso8601};
 use executor::reports::quote;
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::nearest;
@@ -121,6 +121,22 @@ impl Plan {
                 false
             }
         }
+    }
+
+    /// Which part of a run this is, if it is not the whole.
+    ///
+    /// # Errors
+    /// The record that this run goes on with is of another part.
+    pub fn take_shard(&mut self, shard: Option<ShardOf>) -> Result<Option<ShardOf>, String> {
+        let other = self.previous.as_ref().filter(|old| old.header.shard != shard);
+        if let (Some(_), Some(path)) = (other, &self.record_path) {
+            return Err(format!(
+                "{} is of another part of the run, or of other inputs",
+                path.display()
+            ));
+        }
+        self.header.shard.clone_from(&shard);
+        Ok(shard)
     }
 
     /// That the record cannot be written.

@@ -78,8 +78,16 @@ impl Unfinished {
         let path = unfinished_beside(&target)?;
         // Who had the number of this process before is dead.
         drop(fs::remove_file(&path));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        let file = OpenOptions::new().read(true).append(true).create_new(true).open(&path)?;
         Ok(Self { file, path, target })
+    }
+
+    /// The file, to be written to in its place too. A lock on it goes there with it.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
     }
 
     /// The file goes to its place, where another may be.
