@@ -22,7 +22,6 @@ mod tested;
 mod tests;
 mod variants;
 mod verdict;
-mod words;
 
 use std::collections::HashSet;
 use std::ops::Range;

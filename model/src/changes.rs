@@ -82,6 +82,34 @@ impl Change {
         }
     }
 
+    /// Whether it is of the order of events all of which are CPUs'.
+    pub fn is_of_cpus(&self) -> bool {
+        let place = self.cell().and_then(|cell| cell.tables.first());
+        let sets = place.and_then(|place| place.sets(&self.model));
+        sets.is_some_and(|sets| sets.iter().all(|set| possible::is_of_cpus(&self.model, set)))
+    }
+
+    /// What it means that something is not kept, in the words of the model.
+    pub fn meaning(&self) -> String {
+        let name = self.lost();
+        if let Some(cell) = self.cell() {
+            let event = |name: &String| self.model.says(name).unwrap_or_else(|| name.clone());
+            let (row, column) = (event(&cell.row), event(&cell.column));
+            return if row == column {
+                format!("{row} is not kept before a later one, in program order")
+            } else {
+                format!("{row} is not kept before {column} that follows in program order")
+            };
+        }
+        match (self.model.without(name), name.split_once(" of ")) {
+            (Some(said), _) => said.to_owned(),
+            (None, Some((part, whole))) => {
+                format!("a part of the model's {whole} ({part}) is not kept")
+            }
+            (None, None) => format!("the model's {name} is not kept"),
+        }
+    }
+
     /// Does the same to another model, one that differs from the original by such changes of other things; whether
     /// that can be done. Parts of unions cannot be dropped together.
     pub fn apply_to(&self, model: &mut Model) -> bool {

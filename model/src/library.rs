@@ -90,6 +90,7 @@ pub fn compose(
     let mut definitions: Vec<Definition> = base.definitions[..=ppo].to_vec();
     let mut parts = vec![defined(ppo)];
     let mut axioms = Vec::new();
+    let mut words = base.words.clone();
     // The base's part; hb goes, since it is what is composed.
     let offset = definitions.len();
     let restriction = Restriction { library: 0 };
@@ -121,10 +122,12 @@ pub fn compose(
             let restricted = restriction.definition(definition);
             definitions.push(renamed(shifted(&restricted, offset), &library.name));
         }
+        let said = model.words.iter();
+        words.extend(said.map(|(name, words)| (qualified(&library.name, name), words.clone())));
         parts.extend(find(model, "so").map(|so| defined(offset + so)));
         for axiom in &model.axioms {
             let body = shifted_expr(&restriction.expr(&axiom.body), offset);
-            let name = format!("{}.{}", library.name, axiom.name);
+            let name = qualified(&library.name, &axiom.name);
             axioms.push(Axiom { body, name, ..axiom.clone() });
         }
     }
@@ -141,6 +144,7 @@ pub fn compose(
         machine: None,
         definitions: reachable(definitions, &mut axioms),
         axioms,
+        words,
     })
 }
 
@@ -202,15 +206,20 @@ fn shifted_expr(expr: &Expr, offset: usize) -> Expr {
     restrict::shifted_expr(expr, offset)
 }
 
+/// A name that says which library it is of.
+fn qualified(library: &str, name: &str) -> String {
+    format!("{library}.{name}")
+}
+
 /// A library's definition under a name that says whose it is.
 fn renamed(mut definition: Definition, library: &str) -> Definition {
     match &mut definition.kind {
         DefinitionKind::Let { name, .. } | DefinitionKind::Choice { name, .. } => {
-            *name = format!("{library}.{name}");
+            *name = qualified(library, name);
         }
-        DefinitionKind::Table(table) => table.name = format!("{library}.{}", table.name),
+        DefinitionKind::Table(table) => table.name = qualified(library, &table.name),
         DefinitionKind::Rec(bodies) => {
-            bodies.iter_mut().for_each(|body| body.name = format!("{library}.{}", body.name));
+            bodies.iter_mut().for_each(|body| body.name = qualified(library, &body.name));
         }
     }
     definition

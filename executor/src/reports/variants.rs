@@ -12,11 +12,11 @@ use lang::outcome::Outcome;
 use model::changes::Change;
 use rayon::prelude::*;
 
+use super::Request;
 use super::data::{Diagnosis, Lost, Nature, Without};
 use super::findings::Found;
 use super::judging::Judged;
 use super::verdict::counted;
-use super::{Request, words};
 use search::{Case, Search};
 
 /// How many violations an answer is checked with. More say nothing new, and take time.
@@ -137,7 +137,7 @@ pub fn lost(change: &Change) -> Lost {
         Some(cell) => format!("{}[{}, {}]", cell.names().join("+"), cell.row, cell.column),
         None => change.lost().to_owned(),
     };
-    Lost { meaning: words::lost(&name), name }
+    Lost { meaning: change.meaning(), name }
 }
 
 /// One box for models that lose the same. Outcomes are counted once for each program.

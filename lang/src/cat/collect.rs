@@ -3,14 +3,15 @@
 
 mod tables;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::comments::comment_on;
+use super::comments::{comment_on, words_on};
 use super::model::{AxiomKind, Base, CALLS};
 use super::sink::Sink;
 use super::syntax::{
     Axiom, Binding, Exists, Expr, Function, Name, Statement, StatementKind, Table,
 };
+use super::words::Words;
 use super::{LONGEST_NAME, MOST_PARTS, codes, names, printer};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Source, Span};
@@ -26,6 +27,8 @@ pub(super) struct Parts {
     pub(super) machine: Option<Name>,
     /// Names of sets that the model has besides the base ones: a library's methods.
     pub(super) methods: Vec<String>,
+    /// What is said of what is defined.
+    pub(super) words: BTreeMap<String, Words>,
 }
 
 /// A definition.
@@ -215,7 +218,15 @@ impl Collector<'_> {
                 self.parts.entries[index].is_broken = true;
             } else {
                 self.parts.names.insert(name.text.clone(), (index, place));
+                self.words(name);
             }
+        }
+    }
+
+    /// Keeps what the text says of a name where it is defined, or replaced.
+    fn words(&mut self, name: &Name) {
+        if let Some(words) = words_on(&self.sources[self.file].text, name.span) {
+            self.parts.words.insert(name.text.clone(), words);
         }
     }
 
@@ -347,6 +358,7 @@ impl Collector<'_> {
             self.error(error.help("sets, relations, tables and chosen orders can be"));
             return;
         }
+        self.words(&name);
         let former = self.parts.entries.len();
         let new = Entry {
             body: Body::Let(binding),

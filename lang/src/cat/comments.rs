@@ -1,5 +1,6 @@
 //! What a text says of a statement: the comment behind it on its line, or directly above it.
 
+use super::words::Words;
 use crate::source::Span;
 
 /// The most characters of a comment that are kept.
@@ -18,11 +19,25 @@ pub(super) fn comment_on(text: &str, statement: Span) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
+/// What is said of a name where it is defined: the comment of `///` behind it on its line, or directly above that line.
+pub(super) fn words_on(text: &str, name: Span) -> Option<Words> {
+    let (before, after) = (text.get(..name.start)?, text.get(name.end..)?);
+    let line = after.lines().next().unwrap_or_default();
+    if let Some(words) = line.split_once("//").and_then(|(_, comment)| comment.strip_prefix('/')) {
+        return Words::of([words]);
+    }
+    let (lines, _) = before.rsplit_once('\n')?;
+    let lines = lines.split('\n').rev().map_while(|line| line.trim().strip_prefix("///"));
+    let mut lines: Vec<&str> = lines.collect();
+    lines.reverse();
+    Words::of(lines)
+}
+
 /// The comment that begins on the line on which a statement ends.
 fn behind(after: &str) -> Option<String> {
     let line = after.lines().next().unwrap_or_default().trim_start();
     if let Some(comment) = line.strip_prefix("//") {
-        return Some(comment.to_owned());
+        return Some(comment.trim_start_matches('/').to_owned());
     }
     if !line.starts_with("(*") {
         return None;
@@ -41,6 +56,7 @@ fn above(before: &str) -> Option<String> {
         return block_above(lines);
     }
     let comments = lines.split('\n').rev().map_while(|line| line.trim().strip_prefix("//"));
+    let comments = comments.map(|line| line.trim_start_matches('/'));
     Some(last_paragraph(comments))
 }
 
@@ -123,6 +139,31 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(comment(text).as_deref(), expected, "{text:?}");
         }
+        let words = |says: &str, without: Option<&str>| {
+            let says = (!says.is_empty()).then(|| says.to_owned());
+            Some(Words { says, without: without.map(str::to_owned) })
+        };
+        let cases = [
+            ("let x = rf", None),
+            ("let x = rf // reads", None),
+            ("let x = rf   /// it reads", words("it reads", None)),
+            ("/// it\n///  reads\n  let x = rf", words("it reads", None)),
+            (
+                "/// reads\n/// without: it does\n/// not\nlet x =",
+                words("reads", Some("it does not")),
+            ),
+            ("/// without: no\nlet rec w = x and x = rf", words("", Some("no"))),
+            ("/// other\n\nlet x = rf", None),
+            ("/// other\n// this\nlet x = rf", None),
+            ("let w = rf /// other\nlet x = rf", None),
+            ("///\nlet x = rf", None),
+        ];
+        for (text, expected) in cases {
+            let at = text.rfind('x').expect("a name");
+            assert_eq!(words_on(text, Span::new(at, at + 1)), expected, "{text:?}");
+        }
+        assert_eq!(comment("empty r as x /// says").as_deref(), Some("says"));
+        assert_eq!(comment("/// says\nempty r as x").as_deref(), Some("says"));
         let long = format!("// {}\nempty r as x", "é".repeat(1000));
         assert_eq!(comment(&long).expect("cut").chars().count(), LONGEST + 1);
     }

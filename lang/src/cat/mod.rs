@@ -20,6 +20,7 @@ mod parser;
 mod printer;
 mod sink;
 pub mod syntax;
+pub mod words;
 
 pub use codes::CODES;
 pub use parser::parse;
@@ -105,6 +106,7 @@ pub fn load_part(
         machine: parts.machine.map(|machine| machine.text),
         definitions: checked.definitions,
         axioms: checked.axioms,
+        words: parts.words,
     };
     Ok(Loaded {
         model,

@@ -4,6 +4,9 @@
 //! sets and relations of the event skeleton ([`Base`]) and to earlier definitions only; `let rec`
 //! groups refer to themselves too.
 
+use std::collections::BTreeMap;
+
+use super::words::Words;
 use crate::source::Span;
 
 /// A model.
@@ -22,6 +25,8 @@ pub struct Model {
     pub definitions: Vec<Definition>,
     /// The axioms in the order of the text.
     pub axioms: Vec<Axiom>,
+    /// What the text says of what it defines, by name.
+    pub words: BTreeMap<String, Words>,
 }
 
 /// Names for the `calls` of a model: one per statement of the language that has events.

@@ -39,6 +39,14 @@ impl CellOf {
 }
 
 impl InTable {
+    /// The sets of its row and column.
+    pub(super) fn sets<'m>(&self, model: &'m Model) -> Option<[&'m Expr; 2]> {
+        let DefinitionKind::Table(table) = &model.definitions.get(self.table.index)?.kind else {
+            return None;
+        };
+        Some([&table.rows.get(self.row)?.1, &table.columns.get(self.column)?.1])
+    }
+
     /// Sets the cell in a model; whether it has one.
     pub(super) fn set(&self, model: &mut Model, cell: Cell) -> bool {
         let definition = model.definitions.get_mut(self.table.index);

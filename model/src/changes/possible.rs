@@ -79,6 +79,14 @@ pub fn is_possible(model: &Model, expr: &Expr) -> bool {
     !kinds.value(expr).is_empty()
 }
 
+/// Whether all events of a set are a CPU's.
+pub fn is_of_cpus(model: &Model, set: &Expr) -> bool {
+    const CPU: Kinds = READ | WRITE | CAS | FENCE | POLL | WAIT;
+    let mut kinds = OverKinds { model, all: (1 << COUNT) - 1, known: Vec::new() };
+    kinds.definitions();
+    kinds.value(set).domain() & !CPU == 0
+}
+
 /// A relation between kinds, by row; a set is the identity on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Value {

@@ -148,34 +148,54 @@ impl Finder<'_> {
     /// Why a value is not what the model says: an event that is in a set of undefined ones and does not show it, or
     /// the other way round.
     fn misjudged(&self, set: DefinitionId, name: &str, claimed: &[EventId]) -> Vec<Vec<Step>> {
-        let Value::Set(set) = self.evaluator.defined(set) else { return Vec::new() };
-        let conflicts = self.definitions.iter().enumerate().find_map(|(index, definition)| {
-            let DefinitionKind::Let { name, .. } = &definition.kind else { return None };
-            let id = DefinitionId { definition: index, body: 0 };
-            match self.evaluator.defined(id) {
-                Value::Relation(pairs) if name == "conflict" => Some(pairs.clone()),
-                _ => None,
-            }
-        });
-        let conflicts = conflicts.unwrap_or_default();
+        let Value::Set(events) = self.evaluator.defined(set) else { return Vec::new() };
+        let conflict = self.conflict(set);
+        let conflicts =
+            conflict.map_or_else(Pairs::new, |id| self.evaluator.pairs(&Expr::Defined(id)));
+        let conflict = conflict.and_then(|id| self.definitions[id.definition].name());
+        let conflict = conflict.unwrap_or_default();
         let with = |event: usize| conflicts.iter().find(|(_, other)| *other == event);
         let sources = self.evaluator.pairs(&Expr::Base(Base::ReadsFrom));
         let chain = |event: usize| {
             if let Some((write, _)) = with(event) {
-                return vec![step(*write, event, "conflict")];
+                return vec![step(*write, event, conflict)];
             }
             let source = sources.iter().find(|(_, read)| *read == event);
             match source.and_then(|(source, _)| Some((*source, with(*source)?.0))) {
                 Some((source, write)) => {
-                    vec![step(write, source, "conflict"), step(source, event, "rf")]
+                    vec![step(write, source, conflict), step(source, event, "rf")]
                 }
                 None => vec![step(event, event, name)],
             }
         };
         let claimed: BTreeSet<usize> = claimed.iter().map(|event| event.0).collect();
-        let missing = set.difference(&claimed).map(|event| chain(*event));
-        let others = claimed.difference(set).map(|event| vec![step(*event, *event, name)]);
+        let missing = events.difference(&claimed).map(|event| chain(*event));
+        let others = claimed.difference(events).map(|event| vec![step(*event, *event, name)]);
         missing.chain(others).collect()
+    }
+
+    /// The relation whose range a set of undefined values has: a conflict.
+    fn conflict(&self, set: DefinitionId) -> Option<DefinitionId> {
+        fn find(expr: &Expr) -> Option<DefinitionId> {
+            match expr {
+                Expr::Range(of) => match **of {
+                    Expr::Defined(id) => Some(id),
+                    _ => None,
+                },
+                Expr::Union(left, right) | Expr::Intersection(left, right) => {
+                    find(left).or_else(|| find(right))
+                }
+                Expr::Difference(whole, _) => find(whole),
+                _ => None,
+            }
+        }
+        let DefinitionKind::Let { body, .. } = &self.definitions[set.definition].kind else {
+            return None;
+        };
+        match body {
+            Expr::Defined(id) => self.conflict(*id),
+            body => find(body),
+        }
     }
 
     /// The named steps that take an expression from a to b; `None` if it does not relate them.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use compiler::skeleton::EventId;
 use lang::cat::model::{AxiomKind, Cell, DefinitionId, DefinitionKind, Expr, Model, Table};
+use lang::cat::words::is_memory_order;
 
 use super::{Edge, Explanation, Reason, Step};
 use crate::allowed::Question;
@@ -138,9 +139,9 @@ fn related(
     related
 }
 
-/// Whether an order is that of writes to a location.
-pub fn is_memory_order(name: &str) -> bool {
-    matches!(name.rsplit('.').next(), Some("mo" | "co"))
+/// Whether a name is the one that is used here for reads before later writes, whatever a model calls them.
+pub fn is_reads_before(name: &str) -> bool {
+    name.rsplit('.').next() == Some("rb")
 }
 
 /// What a step costs that the model does not keep; more than all the others together.

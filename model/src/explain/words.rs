@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use compiler::library::pack;
 use compiler::skeleton::{Event, EventId, Stamp};
+use lang::cat::model::Base;
+use lang::cat::words::{LOCATION, READS_BEFORE};
 use lang::outcome::Value;
 use lang::program::LocationId;
 use lang::source::Source;
 
 use super::names::names;
-use super::{NotKept, Step};
+use super::{NotKept, Step, weak};
 use crate::allowed::Question;
 use crate::execution::Execution;
 
@@ -244,9 +246,10 @@ impl<'a> Words<'a> {
     pub fn because(&self, step: &Step) -> String {
         let (from, to) = (self.event(step.from), self.event(step.to));
         let place = self.location(to);
-        if let Some(forward) = step.relation.strip_suffix("^-1")
-            && !matches!(forward, "rmw" | "ar")
-        {
+        if let Some(forward) = step.relation.strip_suffix("^-1") {
+            if forward == Base::Rmw.name() {
+                return "both are of one RMW, which nothing divides".to_owned();
+            }
             let relation = forward.to_owned();
             let forward = Step { from: step.to, to: step.from, relation };
             return format!("the other way round: {}", self.because(&forward));
@@ -260,38 +263,11 @@ impl<'a> Words<'a> {
             };
             return format!("{table} keeps the program order of {row} and {column}{queue_pair}");
         }
-        // A library's relations mean what the models' of the same names do.
-        match name.rsplit('.').next().unwrap_or(name) {
-            "rf" | "rfe" | "rfi" => "the value read is the one written".to_owned(),
-            "rb" | "fr" | "rbi" | "fre" | "rbe" => {
-                format!("what is read of {place} is older than what is written")
-            }
-            "mo" | "co" => format!("the first write of {place} takes effect before the second"),
-            "id" => "this event itself".to_owned(),
-            "nfo" => "the NIC's read on a queue pair flushes the writes before it, so they are ordered this way or the other; in this execution, this way".to_owned(),
-            "rao" => "remote RMWs towards a node are done one at a time; in this execution, in this order".to_owned(),
-            "pf" => "the poll answers for this operation".to_owned(),
-            "pfg" => "the wait returns after the get or RMW with its id has written its result".to_owned(),
-            "pfp" => "the wait returns after the put with its id was issued".to_owned(),
-            "rmw" => "the RMW reads before it writes".to_owned(),
-            "rmw^-1" | "ar" | "ar^-1" => "both are of one RMW, which nothing divides".to_owned(),
-            "iso" => "both are of one operation, in this order".to_owned(),
-            "po" => "program order".to_owned(),
-            "ppo" | "ippo" | "oppo" => format!("{name} keeps this much of program order"),
-            "LO" => "what a thread does itself comes before all that follows in its program".to_owned(),
-            "PG" | "GA" | "CAS" => "both are of one statement, in this order".to_owned(),
-            "F1" => "what a thread does itself waits for the flush before it".to_owned(),
-            "F2" => "the flush waits for all actions of the statement before it".to_owned(),
-            "F3" => "no action of the statement starts before the flush ends".to_owned(),
-            "IR" => "the network keeps the order of remote actions to one process".to_owned(),
-            "R1" => format!("what is read of {place} was written before what is written now"),
-            "conflict" => "a write and an access in parallel, of which one is not atomic: what is read is ⊤".to_owned(),
-            "undefined-reads" | "undefined-writes" => {
-                "this would be ⊤ if it were in conflict, and only then".to_owned()
-            }
-            "R2" => "the value read is the one written".to_owned(),
-            "WS" => format!("atomic writes of {place} are done one at a time; in this execution, in this order"),
-            _ => format!("the model's {name} orders them"),
-        }
+        let said = self.question.model.says(name);
+        let said = said.unwrap_or_else(|| match weak::is_reads_before(name) {
+            true => READS_BEFORE.to_owned(),
+            false => format!("the model's {name} orders them"),
+        });
+        said.replace(LOCATION, &place)
     }
 }

@@ -90,13 +90,9 @@ pub fn allows(
 /// parts of definitions, 3 for axioms about orders as a whole. A vendor's report is about a NIC, and the model's larger
 /// parts explain too much.
 fn tier(change: &Change, model: &Model) -> usize {
-    const CPU: [&str; 10] = ["lR", "lW", "CAS", "F", "P", "aCR", "aCW", "aCAS", "aMF", "aWT"];
     match &change.subject {
         Subject::Order(_) => 0,
-        Subject::Cell(cell) => {
-            let is_of_cpu = |event: &String| CPU.contains(&event.as_str());
-            usize::from(is_of_cpu(&cell.row) && is_of_cpu(&cell.column))
-        }
+        Subject::Cell(_) => usize::from(change.is_of_cpus()),
         Subject::Part(..) => 2,
         Subject::Axiom(name) => {
             let is_rule = |axiom: &Axiom| axiom.name == *name && axiom.kind == AxiomKind::Empty;
