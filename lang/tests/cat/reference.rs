@@ -84,7 +84,7 @@ fn examples() -> Vec<String> {
 #[test]
 fn has_examples_that_load() {
     let examples = examples();
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
     for example in examples {
         let loaded = load_right(&example);
         let warns = example.contains("acyclic") || example.contains("include");
