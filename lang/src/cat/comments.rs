@@ -5,6 +5,9 @@ use crate::source::Span;
 
 /// The most characters of a comment that are kept.
 const LONGEST: usize = 400;
+/// The longest line, in bytes, before and behind a name that words are said of; and the most lines above it.
+const LONGEST_LINE: usize = 500;
+const MOST_LINES: usize = 20;
 
 /// The comment on a statement, as one line of plain text.
 pub(super) fn comment_on(text: &str, statement: Span) -> Option<String> {
@@ -22,13 +25,19 @@ pub(super) fn comment_on(text: &str, statement: Span) -> Option<String> {
 /// What is said of a name where it is defined: the comment of `///` behind it on its line, or directly above that line.
 pub(super) fn words_on(text: &str, name: Span) -> Option<Words> {
     let (before, after) = (text.get(..name.start)?, text.get(name.end..)?);
-    let line = after.lines().next().unwrap_or_default();
+    // Many names may stand on one line, which is then too long for words.
+    let line = match after.bytes().take(LONGEST_LINE).position(|byte| byte == b'\n') {
+        Some(end) => &after[..end],
+        None if after.len() <= LONGEST_LINE => after,
+        None => return None,
+    };
     if let Some(words) = line.split_once("//").and_then(|(_, comment)| comment.strip_prefix('/')) {
         return Words::of([words]);
     }
+    before.bytes().rev().take(LONGEST_LINE).find(|byte| *byte == b'\n')?;
     let (lines, _) = before.rsplit_once('\n')?;
     let lines = lines.split('\n').rev().map_while(|line| line.trim().strip_prefix("///"));
-    let mut lines: Vec<&str> = lines.collect();
+    let mut lines: Vec<&str> = lines.take(MOST_LINES).collect();
     lines.reverse();
     Words::of(lines)
 }
