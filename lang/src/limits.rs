@@ -86,6 +86,8 @@ thread_local! {
     static CALLS: Cell<u32> = const { Cell::new(0) };
     /// When memory was measured last, and how much it was.
     static MEASURED: Cell<Option<(Instant, u64)>> = const { Cell::new(None) };
+    /// The bytes that [`need`] was told of since it measured last.
+    static ANNOUNCED: Cell<u64> = const { Cell::new(0) };
     /// How much this thread's work is known to have taken so far.
     static TAKEN: RefCell<Option<Arc<AtomicU64>>> = const { RefCell::new(None) };
 }
@@ -179,9 +181,9 @@ pub fn give_up(reached: Reached) -> ! {
     resume_unwind(Box::new(reached))
 }
 
-/// The same before so many bytes are taken, if they are many.
+/// The same before this many bytes are taken.
 pub fn need(bytes: usize) {
-    /// Fewer are seen when they are taken.
+    /// Memory is measured each time that this thread has announced this much, in bytes.
     const MANY: u64 = 1 << 20;
     let bytes = bytes as u64;
     TAKEN.with_borrow(|taken| {
@@ -189,9 +191,12 @@ pub fn need(bytes: usize) {
             taken.fetch_add(bytes, Ordering::Relaxed);
         }
     });
-    if bytes < MANY {
+    let announced = ANNOUNCED.get().saturating_add(bytes);
+    ANNOUNCED.set(announced);
+    if announced < MANY {
         return;
     }
+    ANNOUNCED.set(0);
     let memory = CURRENT.with_borrow(|limits| limits.as_ref()?.memory);
     if let Some(memory) = memory.filter(|memory| memory.is_exceeded(Instant::now(), bytes)) {
         give_up(Reached::Memory(memory.most));

@@ -16,6 +16,7 @@ pub struct Relation {
 
 impl Clone for Relation {
     fn clone(&self) -> Self {
+        announce(self.size, self.words);
         Self { bits: self.bits.clone(), ..*self }
     }
 
@@ -30,9 +31,7 @@ impl Relation {
     /// The relation that holds nowhere.
     pub fn empty(size: usize) -> Self {
         let words = size.div_ceil(64).max(1);
-        if words > 1 {
-            limits::need(words * size * 8);
-        }
+        announce(size, words);
         Self { size, words, bits: vec![0; words * size] }
     }
 
@@ -223,6 +222,14 @@ impl Relation {
                 .for_each(|(word, mask)| *word &= if kept { *mask } else { 0 });
         }
         result
+    }
+}
+
+/// Gives up before a relation of this size would pass a limit of memory. For those of one word that would take longer than to
+/// fill it.
+fn announce(size: usize, words: usize) {
+    if words > 1 {
+        limits::need(words * size * 8);
     }
 }
 

@@ -1,5 +1,8 @@
 //! Limits of time and memory, wherever work is long. What a limit keeps from being known is unknown, and no verdict.
 
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
+
 use super::common::{MP, Scratch};
 
 /// Two threads that write often to one location: few outcomes, and a formula that takes long to make.
@@ -80,6 +83,7 @@ fn time_ends_any_work() {
         "allowed broadcasts.litmus --inline",
         "explain writes.litmus --outcome x=1",
         "explain long.litmus --outcome x=1",
+        "explain long.litmus",
         "allowed writes.litmus --format json",
         "allowed read.litmus",
         "check read.litmus",
@@ -110,10 +114,45 @@ fn memory_ends_any_work() {
         "explain long.litmus --outcome x=1",
         "allowed writes.litmus --format json",
         "allowed broadcasts.litmus",
-        "check broadcasts.litmus",
-        "check broadcasts.litmus --format json",
+        "check many.litmus",
+        "check many.litmus --format json",
     ];
+    scratch.write("many.litmus", broadcasts(64));
     all_give_up(&scratch, "--memory 60M", "the memory limit of 60 MiB was reached", &commands);
+    let (code, text, error) = scratch.run("check broadcasts.litmus --memory 60M");
+    assert_eq!(code, 0, "what is checked takes little: {text}{error}");
+}
+
+/// The most memory that a command took, in bytes, as far as its last millisecond was seen.
+#[cfg(target_os = "linux")]
+fn peak(mut command: Command) -> u64 {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let status = status.unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let size = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(size.unwrap_or(0) << 10);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    peak
+}
+
+/// A limit of memory is passed by a tenth at most, and most of it is used before work is given up.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_limit_of_memory_is_kept() {
+    let scratch = large("peak");
+    scratch.write("many.litmus", broadcasts(64));
+    for command in ["allowed broadcasts.litmus", "check many.litmus", "explain long.litmus"] {
+        for mebibytes in [100, 200] {
+            let command = format!("{command} --memory {mebibytes}M -q");
+            let peak = peak(scratch.command(&command)) >> 20;
+            let expected = mebibytes * 3 / 4..=mebibytes * 11 / 10;
+            assert!(expected.contains(&peak), "{command}: it took {peak} MiB");
+        }
+    }
 }
 
 /// A rule of which a limit keeps a test from telling is no hole.

@@ -64,16 +64,7 @@ pub struct Evaluation<'p> {
 impl<'p> Evaluation<'p> {
     /// The values for the facts.
     pub fn new(plan: &'p Plan, facts: Facts) -> Self {
-        let empty = Relation::empty(plan.size);
-        limits::need(plan.size * plan.size / 8 * plan.nodes.len());
-        let names = plan.groups.iter().map(|group| group.bodies.len()).sum();
-        let mut evaluation = Self {
-            plan,
-            facts: Facts::all_events(plan),
-            values: vec![empty; plan.nodes.len()],
-            unrestricted: vec![None; plan.nodes.len()],
-            stages: vec![Vec::new(); names],
-        };
+        let mut evaluation = Self::of_all_events(plan);
         evaluation.statics();
         for (node, value) in evaluation.values.iter().enumerate() {
             if plan.nodes[node].is_local {
@@ -82,6 +73,36 @@ impl<'p> Evaluation<'p> {
         }
         evaluation.update(facts);
         evaluation
+    }
+
+    /// The value of a static node were all events to happen, by those of its operands alone.
+    pub fn constant(plan: &'p Plan, node: NodeIndex) -> Relation {
+        let mut is_wanted = vec![false; node + 1];
+        is_wanted[node] = true;
+        for node in (0..=node).rev() {
+            if is_wanted[node] {
+                plan.nodes[node]
+                    .op
+                    .operands()
+                    .iter()
+                    .for_each(|operand| is_wanted[*operand] = true);
+            }
+        }
+        let mut evaluation = Self::of_all_events(plan);
+        (0..=node).filter(|node| is_wanted[*node]).for_each(|node| evaluation.compute(node));
+        std::mem::take(&mut evaluation.values[node])
+    }
+
+    /// Nothing is computed yet, so that no node takes memory that nobody asks for.
+    fn of_all_events(plan: &'p Plan) -> Self {
+        let names = plan.groups.iter().map(|group| group.bodies.len()).sum();
+        Self {
+            plan,
+            facts: Facts::all_events(plan),
+            values: vec![Relation::default(); plan.nodes.len()],
+            unrestricted: vec![None; plan.nodes.len()],
+            stages: vec![Vec::new(); names],
+        }
     }
 
     /// A node's value were all events to happen, if it depends on nothing else.
@@ -139,6 +160,7 @@ impl<'p> Evaluation<'p> {
         for (name, _) in &group.bodies {
             self.values[*name].clear(size);
             if let Op::Recursive(index) = self.plan.nodes[*name].op {
+                limits::need(size * size * size_of::<u32>());
                 self.stages[index].clear();
                 self.stages[index].resize(size * size, 0);
             }
