@@ -81,6 +81,8 @@ pub struct Request {
     pub solver: Solver,
     /// How long one test under one model may take.
     pub timeout: Option<Duration>,
+    /// When that time is over, once it has begun.
+    pub deadline: Option<Instant>,
     /// How much memory the process may take, in bytes, if somebody says so.
     pub memory: Option<u64>,
     /// How often loops are unrolled, if not as the test says.
@@ -97,10 +99,15 @@ impl Request {
         self.libraries.unwrap_or_else(|| model::library::shipped())
     }
 
+    /// The request with its time running from now, unless it runs already: all that is asked with it shares that time.
+    pub fn begun(self) -> Self {
+        let end = || self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Self { deadline: self.deadline.or_else(end), ..self }
+    }
+
     /// The limits of a question that is asked now.
     pub fn limits(&self) -> Limits {
-        let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Limits { deadline, ..memory::limits() }
+        Limits { deadline: self.begun().deadline, ..memory::limits() }
     }
 
     /// The request as the engine smt takes it, asked now.
@@ -171,6 +178,7 @@ impl Refusal {
 /// # Errors
 /// See [`Refusal`].
 pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    let request = &request.begun();
     let undefined = undefined_calls(test, model, request.libraries());
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
@@ -197,6 +205,7 @@ pub struct Verdicts {
 /// # Errors
 /// See [`Refusal`].
 pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<Verdicts, Refusal> {
+    let request = &request.begun();
     let undefined = undefined_calls(test, model.model(), request.libraries());
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
@@ -227,6 +236,7 @@ pub fn explained<'q>(
     asked: &Asked,
     request: &Request,
 ) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+    let request = &request.begun();
     let explanation = explain(question, &request.options(), asked)?;
     let is_open = matches!(explanation.reason, Reason::Unknown(_));
     let has_bound = !question.skeleton.exceeded.is_empty();

@@ -134,6 +134,7 @@ impl SolverOptions {
             engine: Engine::Auto,
             solver: self.solver,
             timeout: self.timeout,
+            deadline: None,
             memory: memory::given(),
             loops: self.loops,
             max_states: None,

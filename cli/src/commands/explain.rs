@@ -77,15 +77,16 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(models) => models,
         Err(exit) => return exit,
     };
+    let request = arguments.solver.request().begun();
     let input = Input { path: arguments.path.clone(), is_named: true };
-    let (loaded, diagnostics) = load_test_within(&input, &arguments.solver.request().limits());
+    let (loaded, diagnostics) = load_test_within(&input, &request.limits());
     let wrong = show_problems(&diagnostics, terminal);
     let Some((mut test, source)) = loaded else { return wrong };
     let libraries = match arguments.libraries.choose(terminal) {
         Ok(libraries) => libraries,
         Err(exit) => return exit,
     };
-    let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
+    let request = Request { libraries: Some(libraries), ..request };
     let asked = match arguments.outcome.as_deref().map(|text| ask(text, &mut test)).transpose() {
         Ok(asked) => asked,
         Err(problems) => {
