@@ -3,6 +3,7 @@
 //! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A failure
 //! prints its seed and the smallest program found that still fails, ready to be pasted into a file.
 //! `LITMUS_EXPLORED_FOR=MS` bounds each exploration: most that take long have no end, and tell nothing.
+//! `LITMUS_SOLVED_FOR=MS` bounds each answer of a solver, which is then compared as far as it goes, and counted.
 
 mod programs;
 
@@ -13,7 +14,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::limits::Limits;
 use lang::outcome::{Asked, Outcome, Value};
-use model::allowed::{Allowed, Options, Question, undefined_calls};
+use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
 use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
@@ -29,8 +30,8 @@ const STATES: u64 = 50_000;
 const STATES_OF_LOOPS: u64 = 3_000;
 /// Milliseconds: a loop that goes round for ever without a choice takes long to fill the states.
 const EXPLORED_FOR: u64 = 500;
-/// A hang becomes an incomplete result, and is counted.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Milliseconds: a hang becomes an incomplete result, and is counted.
+const SOLVED_FOR: u64 = 30_000;
 
 /// What happened, so that nothing is left out in silence.
 #[derive(Debug, Default)]
@@ -42,6 +43,7 @@ struct Counts {
     witnesses: u64,
     without_outcome: u64,
     beyond_bound: u64,
+    beyond_time: u64,
     beyond_states: u64,
     not_compared: u64,
     z3: u64,
@@ -134,8 +136,11 @@ fn solve(
     let message = |diagnostics: Vec<lang::diagnostic::Diagnostic>| diagnostics[0].message.clone();
     let question = Question::new(test, model, model::library::shipped(), None).map_err(message)?;
     let mut options = Options { solver, ..Options::default() };
-    options.limits = Limits::of_time(TIME_LIMIT);
-    let (allowed, witnesses) = question.witnessed(&options).map_err(message)?;
+    options.limits = time("LITMUS_SOLVED_FOR", SOLVED_FOR);
+    let (allowed, witnesses) = match question.witnessed(&options) {
+        Err(errors) if errors[0].code == LIMIT => (Allowed::default(), Vec::new()),
+        answered => answered.map_err(message)?,
+    };
     let shown: BTreeSet<_> = witnesses.iter().map(|witness| witness.outcome.clone()).collect();
     if shown != allowed.outcomes || witnesses.len() != shown.len() {
         return Err(format!("{}: expected one witness for each outcome", model.name));
@@ -152,14 +157,19 @@ fn solve(
             ));
         }
     }
-    counts.beyond_bound += u64::from(!allowed.complete);
+    counts.beyond_bound += u64::from(allowed.is_beyond_bound);
+    counts.beyond_time += u64::from(!allowed.complete && !allowed.is_beyond_bound);
     Ok(Answer::new(format!("smt-{} of {}", solver.name(), model.name), &allowed))
+}
+
+fn time(variable: &str, milliseconds: u64) -> Limits {
+    Limits::of_time(Duration::from_millis(number(variable, milliseconds)))
 }
 
 fn explore(test: &Test, variant: Variant, counts: &mut Counts) -> Result<Answer, String> {
     let limits = machine::Limits {
         states: counts.states,
-        until: Limits::of_time(Duration::from_millis(number("LITMUS_EXPLORED_FOR", EXPLORED_FOR))),
+        until: time("LITMUS_EXPLORED_FOR", EXPLORED_FOR),
         ..machine::Limits::default()
     };
     let found = machine::explore(test, variant, limits).map_err(|error| format!("{error:?}"))?;
