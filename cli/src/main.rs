@@ -22,7 +22,6 @@ mod output;
 mod pages;
 mod problem;
 mod report;
-mod sealed;
 mod select;
 mod shard;
 mod table;

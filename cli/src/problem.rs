@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lang::diagnostic::Diagnostic;
 use lang::source::{Source, Span};
 use model::allowed::LIMIT;
-use serde_json::{Value as Json, json};
+use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::ordered::Broken;
@@ -98,24 +98,49 @@ impl Problem {
         }
     }
 
-    /// As JSON output has it. Line and column count from 1; they are 0 if it is of no place.
-    pub fn json(&self) -> Json {
+    /// As JSON output has it.
+    pub fn told(&self) -> Told {
         let (line, column) = match &self.source {
             Some(source) => source.line_column(self.diagnostic.span.start),
             None => (0, 0),
         };
-        let mut json = json!({
-            "file": self.file,
-            "line": line,
-            "column": column,
-            "severity": if self.diagnostic.is_error() { "error" } else { "warning" },
-            "code": self.diagnostic.code,
-            "message": self.diagnostic.message,
-        });
-        if let Some(help) = &self.diagnostic.help {
-            json["help"] = json!(help);
+        let severity = if self.diagnostic.is_error() { "error" } else { "warning" };
+        Told {
+            file: self.file.clone(),
+            line,
+            column,
+            severity: severity.to_owned(),
+            code: self.diagnostic.code.to_owned(),
+            message: self.diagnostic.message.clone(),
+            help: self.diagnostic.help.clone(),
         }
-        json
+    }
+}
+
+/// A problem as JSON has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    /// The file; empty if it is of none.
+    pub file: String,
+    /// Counted from 1; 0 if it is of no place. So is the column.
+    pub line: usize,
+    /// Counted from 1.
+    pub column: usize,
+    /// `error` or `warning`.
+    pub severity: String,
+    /// What kind of problem it is.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl Told {
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == "error"
     }
 }
 

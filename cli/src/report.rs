@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use executor::record::ShardOf;
+use campaign::sealed::Seal;
+use campaign::shard::ShardOf;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::Format;
 use crate::ordered::Broken;
-use crate::problem::Problem;
-use crate::sealed::Seal;
+use crate::problem::{Problem, Told};
 use crate::table::count;
 use crate::terminal::{Look, Terminal, Tint};
 
@@ -36,7 +37,7 @@ pub enum Status {
 const STATUSES: usize = Status::Bad as usize + 1;
 
 /// A test that was not asked or not run, and why.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Skip {
     /// The test's name.
     pub test: String,
@@ -73,9 +74,9 @@ pub struct Report<'t> {
     pub format: Format,
     /// What the report comes to so far.
     pub exit: Exit,
-    errors: Vec<Json>,
-    warnings: Vec<Json>,
-    skipped: Vec<Json>,
+    errors: Vec<Told>,
+    warnings: Vec<Told>,
+    skipped: Vec<Skip>,
     skip_reasons: BTreeMap<String, usize>,
     counts: [usize; STATUSES],
     /// Whether JSON ends with how many results came out how.
@@ -156,17 +157,21 @@ impl<'t> Report<'t> {
 
     /// An error or warning: on stderr, or at the end of JSON.
     pub fn problem(&mut self, problem: Problem) {
-        let is_error = problem.diagnostic.is_error();
         self.exit.raise(problem.exit());
         match self.format {
-            Format::Json if is_error => self.errors.push(problem.json()),
-            Format::Json => self.warnings.push(problem.json()),
+            Format::Json => self.keep(problem.told()),
             Format::Table if problem.is_told(self.look().quiet) => {
                 let text = problem.render(self.look().error_color);
                 self.terminal.err(&text);
             }
             Format::Table => {}
         }
+    }
+
+    /// Keeps a problem for the end of JSON.
+    fn keep(&mut self, told: Told) {
+        let list = if told.is_error() { &mut self.errors } else { &mut self.warnings };
+        list.push(told);
     }
 
     /// A test that broke for no fault of its own: something stays unknown.
@@ -187,9 +192,7 @@ impl<'t> Report<'t> {
         self.exit.raise(Exit::Usage);
         match self.format {
             Format::Table => self.terminal.err(&format!("error: {message}\n")),
-            Format::Json => self.errors.push(json!({
-                "file": "", "line": 0, "column": 0, "severity": "error", "code": code, "message": message,
-            })),
+            Format::Json => self.keep(Problem::of_file("", code, message).told()),
         }
     }
 
@@ -197,11 +200,7 @@ impl<'t> Report<'t> {
     pub fn skip(&mut self, skip: Skip) {
         *self.skip_reasons.entry(skip.reason.clone()).or_default() += 1;
         match self.format {
-            Format::Json => {
-                let Skip { test, file, model, reason } = skip;
-                self.skipped
-                    .push(json!({ "test": test, "file": file, "model": model, "reason": reason }));
-            }
+            Format::Json => self.skipped.push(skip),
             Format::Table if self.look().verbose > 0 => {
                 let word = self.look().paint(Tint::Open, "skip");
                 let Skip { test, model, reason, .. } = skip;
@@ -223,23 +222,19 @@ impl<'t> Report<'t> {
         }
     }
 
-    /// Problems and skips of other reports, which have raised the exit code already.
-    pub fn known(&mut self, errors: Vec<Json>, warnings: Vec<Json>, skipped: Vec<Json>) {
-        let text = |json: &Json, name: &str| json[name].as_str().unwrap_or_default().to_owned();
-        for json in &skipped {
-            *self.skip_reasons.entry(text(json, "reason")).or_default() += 1;
+    /// A problem of another report, which has raised the exit code already.
+    pub fn told(&mut self, told: Told) {
+        if self.format == Format::Json {
+            return self.keep(told);
         }
-        if self.format == Format::Table {
-            for json in errors.iter().chain(&warnings) {
-                let [severity, code, message] =
-                    ["severity", "code", "message"].map(|name| text(json, name));
-                let (file, line) = (text(json, "file"), &json["line"]);
-                self.terminal.err(&format!("{file}:{line}: {severity}[{code}]: {message}\n"));
-            }
-        }
-        self.errors.extend(errors);
-        self.warnings.extend(warnings);
-        self.skipped.extend(skipped);
+        let Told { file, line, severity, code, message, .. } = told;
+        self.terminal.err(&format!("{file}:{line}: {severity}[{code}]: {message}\n"));
+    }
+
+    /// A skip of another report.
+    pub fn known_skip(&mut self, skip: Skip) {
+        *self.skip_reasons.entry(skip.reason.clone()).or_default() += 1;
+        self.skipped.push(skip);
     }
 
     /// Whether to go on. Where nobody reads any more, the rest is unknown.
@@ -274,12 +269,11 @@ impl<'t> Report<'t> {
             Format::Json => {
                 let mut text = "\n]".to_owned();
                 let lists = [
-                    ("errors", &self.errors),
-                    ("warnings", &self.warnings),
-                    ("skipped", &self.skipped),
+                    ("errors", json!(self.errors)),
+                    ("warnings", json!(self.warnings)),
+                    ("skipped", json!(self.skipped)),
                 ];
                 for (name, list) in lists {
-                    let list = Json::Array(list.clone());
                     text.push_str(&format!(",\n\"{name}\":{list}"));
                     self.seal.field(name, &list);
                 }

@@ -1,65 +1,23 @@
-//! A part of the work: `--shard I/N`, split by what each item costs. `litmus merge` puts the parts together.
+//! A part of the work: `--shard I/N`. `litmus merge` puts the parts together.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
+use campaign::shard::{Shard, ShardOf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
-use executor::record::{LibraryText, ShardOf, hash_text};
+use executor::record::{LibraryText, hash_text};
 use lang::litmus::MAX_BYTES;
 
 use crate::input::{self, Input, load_test};
 use crate::models::Models;
 
-/// Which part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// From 1.
-    pub part: usize,
-    /// How many parts there are.
-    pub of: usize,
-}
-
-/// The most parts.
-const MOST: usize = 1_000_000;
-
 /// Which part of the work to do.
 #[derive(Args)]
 pub struct ShardOption {
     /// Do only part I of N, a fair share of the work; `litmus merge` puts the outputs together
-    #[arg(long, value_name = "I/N", value_parser = parse)]
+    #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-}
-
-fn parse(text: &str) -> Result<Shard, String> {
-    let number = |text: &str| text.parse::<usize>().ok();
-    let numbers = text.split_once('/').and_then(|(part, of)| number(part).zip(number(of)));
-    match numbers {
-        Some((part, of)) if 1 <= part && part <= of && of <= MOST => Ok(Shard { part, of }),
-        _ => Err(format!("expected I/N, as in 3/8, with I from 1 to N and N at most {MOST}")),
-    }
-}
-
-impl Shard {
-    /// Which of the items are this part's, in order: the dearest item first, each goes to the part that has least to do so
-    /// far. It depends on the costs only, so that all parts agree.
-    pub fn items(self, costs: &[u64]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..costs.len()).collect();
-        order.sort_by_key(|item| (Reverse(costs[*item]), *item));
-        let mut parts: BinaryHeap<Reverse<(u64, usize)>> =
-            (1..=self.of.min(costs.len().max(self.part))).map(|part| Reverse((0, part))).collect();
-        let mut items = Vec::new();
-        for item in order {
-            let Some(Reverse((load, part))) = parts.pop() else { break };
-            parts.push(Reverse((load.saturating_add(costs[item].max(1)), part)));
-            if part == self.part {
-                items.push(item);
-            }
-        }
-        items.sort_unstable();
-        items
-    }
 }
 
 impl ShardOption {
@@ -109,17 +67,8 @@ impl ShardOption {
     /// Which of the items of these names and costs are this part's, if there is one; `settings` is what else the results hang
     /// on, as far as the command line does not say it.
     pub fn items(&self, names: &[String], costs: &[u64], settings: &str) -> Option<ShardOf> {
-        let shard = self.shard?;
-        let asked = ASKED.get().map_or("", String::as_str);
-        let question = format!("{asked}\n{settings}\n{}", names.join("\n"));
-        let named = |item: &usize| (*item, names[*item].clone());
-        Some(ShardOf {
-            part: shard.part,
-            of: shard.of,
-            question: hash_text(&question),
-            inputs: names.len(),
-            items: shard.items(costs).iter().map(named).collect(),
-        })
+        let asked = format!("{}\n{settings}", ASKED.get().map_or("", String::as_str));
+        Some(self.shard?.of(names, costs, &asked))
     }
 }
 
@@ -169,23 +118,6 @@ fn asked(mut command: &Command, mut given: &ArgMatches) -> String {
 mod tests {
     use super::*;
 
-    /// Every item is of one part, and no part has much more to do than another.
-    #[test]
-    fn parts_are_whole_and_fair() {
-        let costs: Vec<u64> = (0..997).map(|item| item * 7919 % 401).collect();
-        for of in [1, 2, 8, 100, 1000] {
-            let parts: Vec<Vec<usize>> =
-                (1..=of).map(|part| Shard { part, of }.items(&costs)).collect();
-            let mut all = parts.concat();
-            all.sort_unstable();
-            assert_eq!(all, (0..costs.len()).collect::<Vec<_>>(), "{of} parts");
-            let load = |part: &Vec<usize>| part.iter().map(|item| costs[*item].max(1)).sum::<u64>();
-            let loads: Vec<u64> = parts.iter().map(load).collect();
-            let (least, most) = (loads.iter().min().unwrap(), loads.iter().max().unwrap());
-            assert!(most - least <= 401, "{of} parts: {least} to {most}");
-        }
-    }
-
     /// What is asked is the same however it is typed, and another where another thing is asked.
     #[test]
     fn a_question_is_what_is_asked() {
@@ -206,13 +138,5 @@ mod tests {
         }
         assert_ne!(asked("litmus allowed a --timeout 3"), asked("litmus allowed a"));
         assert_ne!(asked("litmus gen random -o x"), asked("litmus gen cycles -o x"));
-    }
-
-    #[test]
-    fn part_of_whole() {
-        assert_eq!(parse("3/8"), Ok(Shard { part: 3, of: 8 }));
-        for wrong in ["", "3", "0/8", "9/8", "1/0", "a/b", "1/2/3", "1/9999999"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
     }
 }

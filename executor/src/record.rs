@@ -19,6 +19,7 @@ use crate::nodes::NodeInfo;
 use crate::observation::{Observations, Occurrence};
 
 pub use campaign::digest::{Digest, fnv1a, hash_text};
+pub use campaign::shard::ShardOf;
 pub use file::{End, ReadError, Record};
 pub use host::{Host, iso8601};
 pub use writer::{RecordWriter, write_whole};
@@ -46,22 +47,6 @@ pub struct LibraryText {
     pub hash: String,
     /// Its text.
     pub text: String,
-}
-
-/// Which part of a whole an output is, as `--shard` splits it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ShardOf {
-    /// Which part, from 1.
-    pub part: usize,
-    /// How many parts there are.
-    pub of: usize,
-    /// [`hash_text`] of all that parts of one whole have in common: the command, its inputs.
-    pub question: String,
-    /// How many inputs the whole has.
-    pub inputs: usize,
-    /// The number of each input of this part, from 0, and its name.
-    pub items: Vec<(usize, String)>,
 }
 
 /// The first line of a record.

@@ -114,7 +114,7 @@ impl Tally {
         };
         *number += 1;
         match format {
-            Format::Json => list.push(problem.json()),
+            Format::Json => list.push(json!(problem.told())),
             Format::Table => {
                 let text = problem.render(terminal.look.error_color);
                 terminal.err(&text);

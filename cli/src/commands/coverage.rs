@@ -1,6 +1,6 @@
 //! `litmus coverage`: which rules of a model a suite tests.
 
-mod report;
+pub mod report;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

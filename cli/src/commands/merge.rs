@@ -1,9 +1,9 @@
 //! `litmus merge`: the outputs of all parts of a sharded command as the one that the whole command would have made.
 //!
-//! [`parts`] says whether the parts are those of one whole; each kind of output has a module that puts contents together.
+//! [`campaign::merge`] says whether the parts are those of one whole, and puts their items in order; each kind of output
+//! has a module that reads a part and writes the whole.
 
 mod coverage;
-mod parts;
 mod records;
 mod refinements;
 mod reports;
@@ -11,9 +11,15 @@ mod suites;
 
 use std::path::{Path, PathBuf};
 
+use campaign::merge::{self, Output, Refused, Whole};
+use campaign::sealed;
+use campaign::shard::ShardOf;
 use clap::Args;
+use executor::record;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
+use super::generate::part::{PART, SCHEMA as SUITE};
 use super::refine::record::SCHEMA as REFINE;
 use crate::exit::Exit;
 use crate::input;
@@ -40,20 +46,6 @@ pub struct Arguments {
     format: Option<Format>,
 }
 
-/// What cannot be merged, and why.
-#[derive(Debug)]
-pub struct Refused {
-    path: PathBuf,
-    code: &'static str,
-    message: String,
-}
-
-impl Refused {
-    fn new(path: &Path, code: &'static str, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), code, message: message.into() }
-    }
-}
-
 /// Merges.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     match merge(arguments, terminal) {
@@ -76,135 +68,119 @@ enum Failure {
     Other(output::Failure),
 }
 
+impl Failure {
+    fn usage(message: &str) -> Self {
+        Self::Other(output::Failure::Usage(message.to_owned()))
+    }
+}
+
 impl From<output::Failure> for Failure {
     fn from(failure: output::Failure) -> Self {
         Self::Other(failure)
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(vec![refused])
-    }
-}
-
-/// What a part's file holds.
-enum Content {
-    /// One JSON object.
-    Object(Json),
-    /// A record of `run`.
-    Record(Vec<u8>),
-    /// A record of `refine`.
-    Refinement(Vec<u8>),
-    /// A folder of `gen`.
-    Suite,
-}
-
-impl Content {
-    fn read(path: &Path) -> Result<Self, Refused> {
-        if path.is_dir() {
-            return Ok(Self::Suite);
-        }
-        let bytes =
-            input::bytes(path).map_err(|message| Refused::new(path, "unreadable-file", message))?;
-        let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let head = serde_json::from_slice::<Json>(first).unwrap_or_default();
-        match head["schema"].as_str() {
-            Some(executor::record::SCHEMA) => return Ok(Self::Record(bytes)),
-            Some(REFINE) => return Ok(Self::Refinement(bytes)),
-            _ => {}
-        }
-        match serde_json::from_slice::<Json>(&bytes) {
-            Ok(json @ Json::Object(_)) => Ok(Self::Object(json)),
-            _ => Err(Refused::new(
-                path,
-                "not-a-part",
-                "expected an output of a command with --shard, found none or one that was cut off; run this part again",
-            )),
-        }
-    }
-}
+/// Files and what is in them; of a folder, its journal.
+type Files = Vec<(PathBuf, Vec<u8>)>;
 
 fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let mut refused = Vec::new();
-    let mut contents = Vec::new();
-    for path in &arguments.parts {
-        match Content::read(path) {
-            Ok(content) => contents.push((path.clone(), content)),
+    let (files, schema) = read(&arguments.parts).map_err(Failure::Refused)?;
+    let place = || {
+        let message = "expected -o with the file or folder to be written";
+        arguments.output.as_deref().ok_or_else(|| Failure::usage(message))
+    };
+    let is_printed = ![record::SCHEMA, REFINE, SUITE].contains(&schema.as_str());
+    if !is_printed && arguments.format.is_some() {
+        return Err(Failure::usage("--format is for reports; records and suites are files"));
+    }
+    if is_printed && arguments.output.is_some() {
+        return Err(Failure::usage("-o is for records and suites; reports go to standard output"));
+    }
+    match (schema.as_str(), arguments.format) {
+        (SUITE, _) => suites::write(together(files, terminal)?, place()?, terminal),
+        (record::SCHEMA, _) => {
+            let first = arguments.parts.first().map_or(Path::new(""), PathBuf::as_path);
+            records::write(together(files, terminal)?, first, place()?, terminal)
+        }
+        (REFINE, _) => refinements::write(together(files, terminal)?, place()?, terminal),
+        ("litmus-allowed/1" | "litmus-run/1", format) => {
+            Ok(reports::print(together(files, terminal)?, format.unwrap_or_default(), terminal))
+        }
+        ("litmus-coverage/1", Some(Format::Table)) => Err(Failure::usage(
+            "coverage is put together as JSON; --format table is for allowed and run",
+        )),
+        ("litmus-coverage/1", _) => Ok(coverage::print(together(files, terminal)?, terminal)),
+        _ => {
+            let message =
+                "expected JSON of allowed, run or coverage, or a record, made with --shard";
+            let refused = |path| Refused::new(path, "not-a-part", message);
+            Err(Failure::Refused(
+                arguments.parts.iter().take(1).map(|path| refused(path)).collect(),
+            ))
+        }
+    }
+}
+
+/// Puts parts of one kind together, and says what was there twice.
+fn together<T: Output>(files: Files, terminal: &mut Terminal) -> Result<Whole<T>, Failure> {
+    let whole = merge::merge(files).map_err(Failure::Refused)?;
+    whole.notes.iter().for_each(|note| terminal.note(note));
+    Ok(whole)
+}
+
+/// What is in the files, and the format that all of them have.
+fn read(paths: &[PathBuf]) -> Result<(Files, String), Vec<Refused>> {
+    let (mut files, mut refused, mut schema) = (Files::new(), Vec::new(), None);
+    for path in paths {
+        match bytes(path).and_then(|bytes| Ok((schema_of(path, &bytes)?, bytes))) {
+            Ok((own, bytes)) if *schema.get_or_insert(own.clone()) == own => {
+                files.push((path.clone(), bytes));
+            }
+            Ok(_) => {
+                let message = "has another format than the first part";
+                refused.push(Refused::new(path, "other-whole", message));
+            }
             Err(one) => refused.push(one),
         }
     }
-    if !refused.is_empty() {
-        return Err(Failure::Refused(refused));
+    if refused.is_empty() { Ok((files, schema.unwrap_or_default())) } else { Err(refused) }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Refused> {
+    if path.is_dir() {
+        return input::bytes(&path.join(PART)).map_err(|error| {
+            let message = format!("expected a folder of `gen --shard`, with {PART}, which {error}");
+            Refused::new(path, "not-a-part", message)
+        });
     }
-    let output = || {
-        let message = "expected -o with the file or folder to be written";
-        arguments.output.clone().ok_or_else(|| output::Failure::Usage(message.to_owned()))
-    };
-    let is_printed = matches!(contents.first(), Some((_, Content::Object(_))));
-    if arguments.format.is_some() && !is_printed {
-        let message = "--format is for reports; records and suites are files";
-        return Err(output::Failure::Usage(message.to_owned()).into());
-    }
-    match contents.first() {
-        Some((_, Content::Suite)) => suites::merge(&arguments.parts, &output()?, terminal),
-        Some((_, Content::Record(_))) => records::merge(contents, &output()?, terminal),
-        Some((_, Content::Refinement(_))) => {
-            let read = |(path, content): (PathBuf, Content)| match content {
-                Content::Refinement(bytes) => refinements::read(&path, &bytes),
-                _ => Err(Refused::new(
-                    &path,
-                    "other-whole",
-                    "expected a record of `refine`, as the first part is",
-                )),
-            };
-            let parts = contents.into_iter().map(read).collect::<Result<_, _>>()?;
-            refinements::merge(parts, &output()?, terminal)
-        }
-        Some((_, Content::Object(_))) if arguments.output.is_some() => {
-            let message = "-o is for records and suites; reports go to standard output";
-            Err(output::Failure::Usage(message.to_owned()).into())
-        }
-        Some((path, Content::Object(json))) => match json["schema"].as_str() {
-            Some("litmus-allowed/1" | "litmus-run/1") => {
-                reports::merge(objects(contents)?, arguments.format.unwrap_or_default(), terminal)
-            }
-            Some("litmus-coverage/1") if arguments.format == Some(Format::Table) => {
-                let message =
-                    "coverage is put together as JSON; --format table is for allowed and run";
-                Err(output::Failure::Usage(message.to_owned()).into())
-            }
-            Some("litmus-coverage/1") => coverage::merge(objects(contents)?, terminal),
-            _ => {
-                let message =
-                    "expected JSON of allowed, run or coverage, or a record, made with --shard";
-                Err(Refused::new(path, "not-a-part", message).into())
-            }
-        },
-        None => Ok(Exit::Fine),
+    input::bytes(path).map_err(|message| Refused::new(path, "unreadable-file", message))
+}
+
+/// The format, which all outputs say first.
+fn schema_of(path: &Path, bytes: &[u8]) -> Result<String, Refused> {
+    let begin = bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(200);
+    let begin: Vec<u8> = begin.collect();
+    let schema = begin.strip_prefix(b"{\"schema\":\"").unwrap_or_default();
+    match schema.iter().position(|byte| *byte == b'"') {
+        Some(end) => Ok(String::from_utf8_lossy(&schema[..end]).into_owned()),
+        None => Err(cut_off(path)),
     }
 }
 
-/// The parts that are JSON objects, all with the schema of the first.
-fn objects(contents: Vec<(PathBuf, Content)>) -> Result<Vec<parts::Part<Json>>, Failure> {
-    let mut found = Vec::new();
-    let mut schema = None;
-    for (path, content) in contents {
-        let Content::Object(json) = content else {
-            return Err(
-                Refused::new(&path, "other-whole", "is no JSON, as the first part is").into()
-            );
-        };
-        let own = json["schema"].clone();
-        if *schema.get_or_insert(own.clone()) != own {
-            return Err(Refused::new(
-                &path,
-                "other-whole",
-                "has another schema than the first part",
-            )
-            .into());
-        }
-        found.push(parts::Part::of_json(path, json)?);
-    }
-    Ok(found)
+fn cut_off(path: &Path) -> Refused {
+    Refused::new(
+        path,
+        "not-a-part",
+        "expected an output of a command with --shard, found none or one that was cut off; run this part again",
+    )
+}
+
+/// A JSON object that says which part it is of, and is what was written.
+fn object<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<(ShardOf, T), Refused> {
+    let mut json: Json = serde_json::from_slice(bytes).map_err(|_| cut_off(path))?;
+    let is_sealed =
+        sealed::unseal(&mut json).map_err(|message| Refused::new(path, "changed-part", message))?;
+    let shard = json.as_object_mut().and_then(|fields| fields.shift_remove("shard"));
+    let shard = shard.filter(|_| is_sealed).and_then(|shard| serde_json::from_value(shard).ok());
+    shard.zip(serde_json::from_value(json).ok()).ok_or_else(|| Refused::not_a_part(path))
 }

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use executor::record::ShardOf;
+use campaign::sealed;
+use campaign::shard::ShardOf;
 use model::changes::{Change, Named};
 use model::coverage::Suite;
 use model::generate::pivot::Tried;
 use model::generate::search::{Bounds, Vocabulary};
 use model::generate::text::name;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::Status;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::sealed;
 use crate::table::{count, pad};
 use crate::terminal::{Terminal, Tint};
 
@@ -164,52 +165,125 @@ impl Report<'_> {
     }
 
     fn json(&self) -> Json {
-        let change = |(change, status): (&Change, &Status)| {
-            let mut json = json!({
-                "change": change.name,
-                "allows_more": change.allows_more,
-                "status": status.word(),
-            });
-            if let Some(part) = change.part() {
-                json["part"] = json!(part);
-            }
-            match status {
-                Status::Tested(test) => json["test"] = json!(test),
-                Status::Implied(reason) => json["reason"] = json!(reason),
-                Status::Searched(tried, why) => {
-                    json["tried"] = json!(tried.programs);
-                    json["undecided"] = json!(tried.undecided);
-                    if let Some(why) = why {
-                        json["reason"] = json!(why);
-                    }
-                }
-                Status::Unknown(why) => json["reason"] = json!(why),
-                Status::Impossible | Status::Hole | Status::Missing(_) | Status::Elsewhere => {}
-            }
-            if let Some(cell) = change.cell() {
-                let (row, column) = (&cell.row, &cell.column);
-                json["cell"] = json!({ "tables": cell.names(), "row": row, "column": column });
-            }
-            json
-        };
-        let tables: Vec<Json> = self.matrices().iter().map(Matrix::json).collect();
         let own = self.suite.changes.iter().zip(self.found);
         let own = own.filter(|(_, status)| !matches!(status, Status::Elsewhere));
-        let mut json = json!({
-            "schema": "litmus-coverage/1",
-            "model": self.suite.model.name,
-            "tests": self.suite.size(),
-            "counts": self.counts(),
-            "tables": tables,
-            "changes": own.map(change).collect::<Vec<_>>(),
-            "bounds": format!("{}", self.bounds),
-        });
-        if let Some((shard, exit)) = &self.shard {
-            json["exit"] = json!(exit.code());
-            json["shard"] = json!(shard);
-            sealed::seal(&mut json);
-        }
+        let counts = self.counts().into_iter().map(|(word, number)| (word.to_owned(), number));
+        let printed = Printed {
+            schema: "litmus-coverage/1".to_owned(),
+            model: self.suite.model.name.clone(),
+            tests: self.suite.size(),
+            counts: counts.collect(),
+            tables: self.matrices().iter().map(Matrix::table).collect(),
+            changes: own.map(|(change, status)| Rule::new(change, status)).collect(),
+            bounds: self.bounds.to_string(),
+        };
+        let Some((shard, exit)) = &self.shard else { return json!(printed) };
+        let mut json = json!(Ended { printed, exit: exit.code() });
+        json["shard"] = json!(shard);
+        sealed::seal(&mut json);
         json
+    }
+}
+
+/// A report, as JSON has it.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub struct Printed {
+    schema: String,
+    model: String,
+    tests: usize,
+    pub counts: BTreeMap<String, usize>,
+    tables: Vec<Table>,
+    pub changes: Vec<Rule>,
+    bounds: String,
+}
+
+/// A report of a part, and what it came to.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    #[serde(flatten)]
+    pub printed: Printed,
+    pub exit: u8,
+}
+
+/// A matrix; a cell that is of another part is empty.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Table {
+    tables: Vec<String>,
+    columns: Vec<String>,
+    rows: Vec<Row>,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Row {
+    row: String,
+    cells: Vec<Option<String>>,
+}
+
+/// What is known of a rule.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    change: String,
+    allows_more: bool,
+    status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    test: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tried: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    undecided: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cell: Option<Cell>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Cell {
+    tables: Vec<String>,
+    row: String,
+    column: String,
+}
+
+impl Printed {
+    /// All cells of all tables.
+    pub fn cells(&self) -> impl Iterator<Item = &Option<String>> {
+        self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells)
+    }
+
+    /// The same, to be filled.
+    pub fn cells_mut(&mut self) -> impl Iterator<Item = &mut Option<String>> {
+        self.tables.iter_mut().flat_map(|table| &mut table.rows).flat_map(|row| &mut row.cells)
+    }
+}
+
+impl Rule {
+    fn new(change: &Change, status: &Status) -> Self {
+        let (test, reason, tried) = match status {
+            Status::Tested(test) => (Some(test.clone()), None, None),
+            Status::Implied(why) | Status::Unknown(why) => (None, Some(why.clone()), None),
+            Status::Searched(tried, why) => (None, why.clone(), Some(tried)),
+            Status::Impossible | Status::Hole | Status::Missing(_) | Status::Elsewhere => {
+                (None, None, None)
+            }
+        };
+        let cell = change.cell().map(|cell| Cell {
+            tables: cell.names().into_iter().map(str::to_owned).collect(),
+            row: cell.row.clone(),
+            column: cell.column.clone(),
+        });
+        Self {
+            change: change.name.clone(),
+            allows_more: change.allows_more,
+            status: status.word().to_owned(),
+            part: change.part(),
+            test,
+            tried: tried.map(|tried| tried.programs),
+            undecided: tried.map(|tried| tried.undecided),
+            reason,
+            cell,
+        }
     }
 }
 
@@ -243,17 +317,19 @@ impl Matrix<'_> {
         text
     }
 
-    fn json(&self) -> Json {
+    fn table(&self) -> Table {
         let word = |place: (usize, usize)| {
             let status = self.cells.get(&place)?;
-            (!matches!(status, Status::Elsewhere)).then(|| status.word())
+            (!matches!(status, Status::Elsewhere)).then(|| status.word().to_owned())
         };
-        let row = |(row, name): (&usize, &&String)| {
-            let cells = self.columns.keys().map(|column| word((*row, *column)));
-            json!({ "row": name, "cells": cells.collect::<Vec<_>>() })
+        let row = |(row, name): (&usize, &&String)| Row {
+            row: (*name).clone(),
+            cells: self.columns.keys().map(|column| word((*row, *column))).collect(),
         };
-        let columns: Vec<&&String> = self.columns.values().collect();
-        let rows: Vec<Json> = self.rows.iter().map(row).collect();
-        json!({ "tables": self.names(), "columns": columns, "rows": rows })
+        Table {
+            tables: self.names().into_iter().map(str::to_owned).collect(),
+            columns: self.columns.values().map(|name| (*name).clone()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+        }
     }
 }

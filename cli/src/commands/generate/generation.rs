@@ -94,7 +94,7 @@ impl<'m> Generation<'m> {
         // What units cost is not known before they are made.
         let (names, costs): (Vec<String>, Vec<u64>) =
             (0..units).map(|unit| (unit.to_string(), 1)).unzip();
-        let output = match common.shard.items(&names, &costs, &origin.head().to_string()) {
+        let output = match common.shard.items(&names, &costs, &json!(origin.head()).to_string()) {
             Some(shard) => Output::Part(Box::new(Part::open(folder, &origin, &shard)?)),
             None => Output::Suite(Box::new(Suite::open(folder, &origin)?)),
         };

@@ -3,18 +3,60 @@
 use std::path::Path;
 
 use campaign::journal::Journal;
-use executor::record::ShardOf;
+use campaign::sealed;
+use campaign::shard::ShardOf;
 use model::generate::text::{Content, Words};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::journal;
-use super::suite::{Counts, Made, Origin, Unit, hold};
+use super::suite::{self, Counts, Made, Origin, Unit, hold};
 use crate::models::LoadedModel;
 use crate::output::Failure;
-use crate::sealed;
 
 /// The file's name in the part's folder.
 pub const PART: &str = "part.jsonl";
+
+/// The format of a part's file.
+pub const SCHEMA: &str = "litmus-suite-part/1";
+
+/// The first line of a part's file, but for which part it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    #[serde(flatten)]
+    pub suite: suite::Head,
+    /// The models that headers name.
+    pub models: Vec<String>,
+    /// What tests say of where they come from.
+    pub source: String,
+}
+
+/// Each other line: a unit, and its number among all.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    index: usize,
+    unit: String,
+    title: String,
+    tried: u64,
+    undecided: u64,
+    unlisted: u64,
+    made: Vec<MadeLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MadeLine {
+    test: TestLine,
+    twin: Option<TestLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TestLine {
+    key: String,
+    name: String,
+    dialect: Option<String>,
+    body: String,
+    verdicts: Vec<String>,
+}
 
 /// A part that is being made.
 pub struct Part<'m> {
@@ -34,10 +76,9 @@ impl<'m> Part<'m> {
     /// # Errors
     /// Why it cannot be used.
     pub fn open(folder: &Path, origin: &Origin<'m>, shard: &ShardOf) -> Result<Self, Failure> {
-        let mut head = origin.head();
-        head["schema"] = json!("litmus-suite-part/1");
-        head["models"] = json!(origin.models());
-        head["source"] = json!(origin.source());
+        let mut suite = origin.head();
+        SCHEMA.clone_into(&mut suite.schema);
+        let mut head = json!(Head { suite, models: origin.models(), source: origin.source() });
         head["shard"] = json!(shard);
         sealed::seal(&mut head);
         let (journal, lines) = journal::open(folder, PART, &head)?;
@@ -86,18 +127,23 @@ fn take(counts: &mut Counts, unit: &Unit) {
 }
 
 fn line(index: usize, unit: &Unit) -> Json {
-    let test = |content: &Content, verdicts: &[String]| {
-        let Content { key, name, dialect, body } = content;
-        json!({ "key": key, "name": name, "dialect": dialect, "body": body, "verdicts": verdicts })
+    let test = |(content, verdicts): (&Content, &Vec<String>)| {
+        let Content { key, name, dialect, body } = content.clone();
+        TestLine { key, name, dialect, body, verdicts: verdicts.clone() }
     };
-    let made = |made: &Made| {
-        let twin = made.twin.as_ref().map(|(content, verdicts)| test(content, verdicts));
-        json!({ "test": test(&made.content, &made.verdicts), "twin": twin })
+    let made = |made: &Made| MadeLine {
+        test: test((&made.content, &made.verdicts)),
+        twin: made.twin.as_ref().map(|(content, verdicts)| test((content, verdicts))),
     };
     let Unit { name, title, tried, undecided, unlisted, .. } = unit;
-    let mut line = json!({
-        "index": index, "unit": name, "title": title, "tried": tried, "undecided": undecided,
-        "unlisted": unlisted, "made": unit.made.iter().map(made).collect::<Vec<_>>(),
+    let mut line = json!(Line {
+        index,
+        unit: name.clone(),
+        title: title.clone(),
+        tried: *tried,
+        undecided: *undecided,
+        unlisted: *unlisted,
+        made: unit.made.iter().map(made).collect(),
     });
     sealed::seal(&mut line);
     line
@@ -113,36 +159,15 @@ pub fn read_line(line: &str) -> Result<(usize, Unit), String> {
     if !sealed::unseal(&mut json)? {
         return Err(wrong());
     }
-    let text = |json: &Json| json.as_str().map(str::to_owned).ok_or_else(wrong);
-    let test = |json: &Json| -> Result<(Content, Vec<String>), String> {
-        let content = Content {
-            key: text(&json["key"])?,
-            name: text(&json["name"])?,
-            dialect: json["dialect"].as_str().map(str::to_owned),
-            body: text(&json["body"])?,
-        };
-        let verdicts = json["verdicts"].as_array().ok_or_else(wrong)?;
-        Ok((content, verdicts.iter().map(text).collect::<Result<_, _>>()?))
+    let line: Line = serde_json::from_value(json).map_err(|_| wrong())?;
+    let test = |TestLine { key, name, dialect, body, verdicts }| {
+        (Content { key, name, dialect, body }, verdicts)
     };
-    let made = |json: &Json| -> Result<Made, String> {
-        let (content, verdicts) = test(&json["test"])?;
-        let twin = &json["twin"];
-        let twin = if twin.is_null() { None } else { Some(test(twin)?) };
-        Ok(Made { content, verdicts, twin })
+    let made = |MadeLine { test: one, twin }| {
+        let (content, verdicts) = test(one);
+        Made { content, verdicts, twin: twin.map(test) }
     };
-    let number = |name: &str| json[name].as_u64().ok_or_else(wrong);
-    let unit = Unit {
-        name: text(&json["unit"])?,
-        title: text(&json["title"])?,
-        made: json["made"]
-            .as_array()
-            .ok_or_else(wrong)?
-            .iter()
-            .map(made)
-            .collect::<Result<_, _>>()?,
-        tried: number("tried")?,
-        undecided: number("undecided")?,
-        unlisted: number("unlisted")?,
-    };
-    Ok((usize::try_from(number("index")?).map_err(|_| wrong())?, unit))
+    let Line { index, unit: name, title, tried, undecided, unlisted, made: all } = line;
+    let made = all.into_iter().map(made).collect();
+    Ok((index, Unit { name, title, made, tried, undecided, unlisted }))
 }

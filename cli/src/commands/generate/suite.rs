@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 use campaign::files;
 use campaign::journal::Journal;
+use executor::record::ModelIdentity;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::generate::distinguish::Undecided;
 use model::generate::text::{Content, Words};
 use model::verdict;
-use serde_json::{Value as Json, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::journal;
 use crate::models::{LoadedModel, in_headers};
@@ -21,10 +23,42 @@ use crate::ordered::Broken;
 use crate::output::Failure;
 
 /// The journal's name.
-pub const JOURNAL: &str = "suite.jsonl";
+const JOURNAL: &str = "suite.jsonl";
+
+/// The format of journals that this version writes and goes on with.
+pub const SCHEMA: &str = "litmus-suite/1";
+
+/// The first line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    pub schema: String,
+    version: String,
+    command: String,
+    model: ModelIdentity,
+    bounds: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    choices: Option<Json>,
+}
+
+/// Each other line: a unit that is done.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    unit: String,
+    tests: Vec<Named>,
+    tried: u64,
+    undecided: u64,
+    unlisted: u64,
+}
+
+/// A test of a unit: its name, and what it is but for names.
+#[derive(Serialize, Deserialize)]
+struct Named {
+    name: String,
+    key: String,
+}
 
 /// A test before it has a name, with what the engine says of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     /// The test.
     pub content: Content,
@@ -45,7 +79,7 @@ pub enum Tried {
 }
 
 /// What a unit came to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unit {
     /// What it is about.
     pub name: String,
@@ -100,18 +134,15 @@ pub struct Origin<'m> {
 
 impl Origin<'_> {
     /// The first line of the journal.
-    pub fn head(&self) -> Json {
-        let mut head = json!({
-            "schema": "litmus-suite/1",
-            "version": env!("CARGO_PKG_VERSION"),
-            "command": self.command,
-            "model": { "name": self.model.name(), "hash": self.model.identity.hash },
-            "bounds": self.bounds,
-        });
-        if let Some(choices) = &self.choices {
-            head["choices"] = choices.clone();
+    pub fn head(&self) -> Head {
+        Head {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: self.command.clone(),
+            model: self.model.identity.clone(),
+            bounds: self.bounds.clone(),
+            choices: self.choices.clone(),
         }
-        head
     }
 
     /// The model that headers name, as `--model` takes it.
@@ -172,7 +203,7 @@ impl<'m> Suite<'m> {
     /// As [`Self::open`].
     pub fn open_as(
         folder: &Path,
-        head: &Json,
+        head: &Head,
         models: Vec<String>,
         source: String,
         model: Option<&'m LoadedModel>,
@@ -196,25 +227,20 @@ impl<'m> Suite<'m> {
     }
 
     fn remember(&mut self, line: &str) -> Result<(), Failure> {
-        let wrong = || {
+        let line: Line = serde_json::from_str(line).map_err(|_| {
             let path = self.journal.path().display();
             Failure::Usage(format!("{path}: expected lines of a suite, found one that is none"))
-        };
-        let json: Json = serde_json::from_str(line).map_err(|_| wrong())?;
-        let tests = json["tests"].as_array().ok_or_else(wrong)?;
-        for test in tests {
-            let (Some(name), Some(key)) = (test["name"].as_str(), test["key"].as_str()) else {
-                return Err(wrong());
-            };
-            if self.names.insert(key.to_owned(), name.to_owned()).is_none() {
-                self.used.insert(name.to_owned());
+        })?;
+        for Named { name, key } in line.tests {
+            if self.names.insert(key, name.clone()).is_none() {
+                self.used.insert(name);
                 self.counts.files += 1;
             }
         }
         self.counts.units += 1;
-        self.counts.tried += json["tried"].as_u64().unwrap_or(0);
-        self.counts.undecided += json["undecided"].as_u64().unwrap_or(0);
-        self.counts.unlisted += json["unlisted"].as_u64().unwrap_or(0);
+        self.counts.tried += line.tried;
+        self.counts.undecided += line.undecided;
+        self.counts.unlisted += line.unlisted;
         Ok(())
     }
 
@@ -235,13 +261,9 @@ impl<'m> Suite<'m> {
             self.write(&made.content, &made.verdicts, unit, Vec::new(), twin, &mut tests)?;
         }
         self.counts.take(unit);
-        let line = json!({
-            "unit": unit.name,
-            "tests": tests,
-            "tried": unit.tried,
-            "undecided": unit.undecided,
-            "unlisted": unit.unlisted,
-        });
+        let Unit { name, tried, undecided, unlisted, .. } = unit;
+        let (tried, undecided, unlisted) = (*tried, *undecided, *unlisted);
+        let line = Line { unit: name.clone(), tests, tried, undecided, unlisted };
         journal::add(&mut self.journal, &line)
     }
 
@@ -253,11 +275,11 @@ impl<'m> Suite<'m> {
         unit: &Unit,
         comments: Vec<String>,
         twin: Option<String>,
-        tests: &mut Vec<Json>,
+        tests: &mut Vec<Named>,
     ) -> Result<String, Failure> {
         let key = content.key.clone();
         if let Some(name) = self.names.get(&key) {
-            tests.push(json!({ "name": name, "key": key }));
+            tests.push(Named { name: name.clone(), key });
             return Ok(name.clone());
         }
         let base = content.name.clone();
@@ -282,7 +304,7 @@ impl<'m> Suite<'m> {
         let path = self.folder.join(file);
         files::replace(&path, text.as_bytes())
             .map_err(|error| Failure::unwritable(&path, error))?;
-        tests.push(json!({ "name": name, "key": key }));
+        tests.push(Named { name: name.clone(), key: key.clone() });
         self.names.insert(key, name.clone());
         self.used.insert(name.clone());
         self.counts.files += 1;

@@ -1,51 +1,47 @@
 //! JSON of `coverage`: each rule is of one part.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 
-use serde_json::{Value as Json, json};
+use campaign::merge::{Output, Refused, Whole};
+use campaign::shard::ShardOf;
+use serde_json::json;
 
-use super::Failure;
-use super::parts::{self, Part};
+use crate::commands::coverage::report::{Ended, Rule};
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
-pub fn merge(found: Vec<Part<Json>>, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let parts = parts::whole(found, terminal)?;
-    let Some(mut merged) = parts.first().map(|part| part.content.clone()) else {
-        return Ok(Exit::Fine);
-    };
-    let mut exit = Exit::Fine;
-    let mut changes: BTreeMap<usize, Json> = BTreeMap::new();
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for part in &parts {
-        let own = part.content["changes"].as_array().into_iter().flatten();
-        let numbers = part.shard.items.iter().map(|(number, _)| *number);
-        changes.extend(numbers.zip(own.cloned()));
-        for (word, number) in part.content["counts"].as_object().into_iter().flatten() {
-            *counts.entry(word.clone()).or_default() += number.as_u64().unwrap_or(0);
-        }
-        exit.raise(Exit::of_code(part.content["exit"].as_u64().unwrap_or(0)));
-        overlay(&mut merged["tables"], &part.content["tables"]);
+impl Output for Ended {
+    type Item = Rule;
+
+    fn read(path: &Path, bytes: &[u8]) -> Result<(ShardOf, Self), Refused> {
+        super::object(path, bytes)
     }
-    merged["counts"] = json!(counts);
-    merged["changes"] = changes.into_values().collect();
-    if let Some(fields) = merged.as_object_mut() {
-        fields.shift_remove("exit");
+
+    fn take(&mut self, shard: &ShardOf) -> Vec<(usize, Rule)> {
+        shard.numbers().zip(self.printed.changes.drain(..)).collect()
     }
-    terminal.out(&format!("{merged}\n"));
-    Ok(exit)
 }
 
-/// Fills what is null in one with what another part has there.
-fn overlay(into: &mut Json, from: &Json) {
-    match (into, from) {
-        (Json::Array(into), Json::Array(from)) => {
-            into.iter_mut().zip(from).for_each(|(into, from)| overlay(into, from));
+pub fn print(whole: Whole<Ended>, terminal: &mut Terminal) -> Exit {
+    let mut exit = Exit::Fine;
+    let parts = whole.parts.into_iter().map(|part| part.content);
+    let merged = parts.inspect(|part| exit.raise(Exit::of_code(part.exit.into())));
+    let Some(Ended { mut printed, .. }) = merged.reduce(|mut whole, part| {
+        for (word, number) in &part.printed.counts {
+            *whole.printed.counts.entry(word.clone()).or_default() += number;
         }
-        (Json::Object(into), Json::Object(from)) => {
-            into.values_mut().zip(from.values()).for_each(|(into, from)| overlay(into, from));
-        }
-        (into, from) if into.is_null() => *into = from.clone(),
-        _ => {}
-    }
+        let cells = whole.printed.cells_mut();
+        // A cell is empty in all parts but the one whose it is.
+        cells.zip(part.printed.cells()).for_each(|(cell, other)| {
+            if cell.is_none() {
+                cell.clone_from(other);
+            }
+        });
+        whole
+    }) else {
+        return exit;
+    };
+    printed.changes = whole.items.into_iter().map(|(_, rule)| rule).collect();
+    terminal.out(&format!("{}\n", json!(printed)));
+    exit
 }

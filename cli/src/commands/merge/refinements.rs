@@ -4,42 +4,45 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use campaign::journal::{self, Contents};
+use campaign::merge::{Output, Refused, Whole};
+use campaign::shard::ShardOf;
 
-use super::parts::{self, Part};
-use super::{Failure, Refused};
+use super::Failure;
 use crate::commands::refine::record::{Came, Checked, Head, SCHEMA};
 use crate::exit::Exit;
 use crate::output;
 use crate::terminal::Terminal;
 
 /// A part of a check.
-pub fn read(path: &Path, bytes: &[u8]) -> Result<Part<Contents<Head, Checked>>, Refused> {
-    let mut content: Contents<Head, Checked> = Contents::parse(bytes, SCHEMA)
-        .map_err(|message| Refused::new(path, "changed-part", message))?;
-    let head = content.head.clone();
-    if let Some(wrong) = content.items.iter().find(|item| !head.has(item.client)) {
-        let message = format!("has a client {}, which is not in the part", wrong.client);
-        return Err(Refused::new(path, "not-a-part", message));
+#[derive(PartialEq)]
+pub struct Check(Contents<Head, Checked>);
+
+impl Output for Check {
+    type Item = Came;
+
+    fn read(path: &Path, bytes: &[u8]) -> Result<(ShardOf, Self), Refused> {
+        let mut content: Contents<Head, Checked> = Contents::parse(bytes, SCHEMA)
+            .map_err(|message| Refused::new(path, "changed-part", message))?;
+        if let Some(wrong) = content.items.iter().find(|item| !content.head.has(item.client)) {
+            let message = format!("has a client {}, which is not in the part", wrong.client);
+            return Err(Refused::new(path, "not-a-part", message));
+        }
+        let shard = content.head.shard.take().ok_or_else(|| Refused::not_a_part(path))?;
+        Ok((shard, Self(content)))
     }
-    let shard = content.head.shard.take();
-    let message = "expected an output of a command with --shard";
-    let shard = shard.ok_or_else(|| Refused::new(path, "not-a-part", message))?;
-    Ok(Part { path: path.to_owned(), shard, content })
+
+    fn take(&mut self, _: &ShardOf) -> Vec<(usize, Came)> {
+        self.0.items.drain(..).map(|Checked { client, came }| (client, came)).collect()
+    }
 }
 
-pub fn merge(
-    found: Vec<Part<Contents<Head, Checked>>>,
-    place: &Path,
-    terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
-    let parts = parts::whole(found, terminal)?;
-    let Some(head) = parts.first().map(|part| part.content.head.clone()) else {
+pub fn write(whole: Whole<Check>, place: &Path, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let Some(head) = whole.parts.first().map(|part| &part.content.0.head) else {
         return Ok(Exit::Fine);
     };
-    let items = parts.into_iter().flat_map(|part| part.content.items);
-    let known: BTreeMap<usize, Came> = items.map(|item| (item.client, item.came)).collect();
+    let known: BTreeMap<usize, Came> = whole.items.into_iter().collect();
     let items = known.iter().map(|(client, came)| Checked { client: *client, came: came.clone() });
-    journal::replace(place, &head, items)
+    journal::replace(place, head, items)
         .map_err(|error| output::Failure::unwritable(place, error))?;
     let path = place.display();
     terminal.note(&format!(

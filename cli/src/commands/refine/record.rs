@@ -4,7 +4,7 @@ use std::path::Path;
 
 use campaign::digest::fnv1a;
 use campaign::journal::{Journal, ReadError};
-use executor::record::ShardOf;
+use campaign::shard::ShardOf;
 use model::refine::{Answer, Bounds, Refinement};
 use serde::{Deserialize, Serialize};
 

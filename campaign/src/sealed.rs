@@ -1,8 +1,9 @@
 //! JSON objects that tell whether they are what was written, by a digest of their fields: a line that was lost or a word
 //! that was changed on the way is seen before anything is made of it.
 
-use executor::record::Digest;
 use serde_json::Value as Json;
+
+use crate::digest::Digest;
 
 /// The field of the digest, the last one.
 const FIELD: &str = "digest";
