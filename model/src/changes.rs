@@ -2,13 +2,24 @@
 //! what changes of it some verdict notices.
 
 mod cells;
+mod parts;
 mod possible;
+mod relations;
 
 use lang::cat::model::{
     Cell, Definition, DefinitionKind, Expr, Model, UNDEFINED_READS, UNDEFINED_WRITES,
 };
 
+use parts::Site;
+
+use crate::library::each;
+
 pub use cells::{CellOf, InTable};
+pub use possible::{Extent, Side};
+pub use relations::relations;
+
+/// More kinds of events than this are no description.
+const FEW: usize = 3;
 
 /// What a change is of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,6 +32,8 @@ pub enum Subject {
     Order(Named),
     /// An alternative of a union in an axiom or definition, by its name, from 1.
     Part(String, usize),
+    /// A relation, wherever the model's relations and axioms use it.
+    Relation(String),
 }
 
 /// A model with one thing changed.
@@ -32,6 +45,8 @@ pub struct Change {
     pub name: String,
     /// What was taken away, or for a cell that is ordered now, the pairs that it orders.
     lost: Expr,
+    /// Where it stands, if it is a part of something.
+    site: Option<Site>,
     /// The changed model.
     pub model: Model,
     /// Whether something was taken away from what is forbidden; otherwise something was added.
@@ -71,7 +86,29 @@ impl Change {
     /// Whether programs of the original model can have anything that it is about: not so for what is said of statements
     /// that the model does not define.
     pub fn is_possible(&self, original: &Model) -> bool {
-        possible::is_possible(original, &self.lost)
+        !self.extent(original).is_empty()
+    }
+
+    /// Which events of the original model's programs it relates.
+    pub fn extent(&self, original: &Model) -> Extent {
+        possible::extent(original, &self.lost)
+    }
+
+    /// Whether it is a part that is a name and nothing else, so that it stands for all of what is named.
+    pub fn is_of_a_name(&self) -> bool {
+        self.site.is_some() && matches!(self.lost, Expr::Defined(_) | Expr::Base(_))
+    }
+
+    /// Whether it is a part that is about a relation or an order which the other change leaves out as a whole.
+    pub fn is_part_of(&self, whole: &Self) -> bool {
+        let is_it = |part: &Expr| match (&whole.subject, part) {
+            (Subject::Order(order), Expr::Defined(id)) => id.definition == order.index,
+            (Subject::Relation(_), part) => *part == whole.lost,
+            _ => false,
+        };
+        let mut is_within = false;
+        each(&self.lost, &mut |part| is_within |= is_it(part));
+        is_within && matches!(self.subject, Subject::Part(..))
     }
 
     /// The cell, if it is of one.
@@ -82,36 +119,43 @@ impl Change {
         }
     }
 
-    /// Whether it is of the order of events all of which are CPUs'.
-    pub fn is_of_cpus(&self) -> bool {
-        let place = self.cell().and_then(|cell| cell.tables.first());
-        let sets = place.and_then(|place| place.sets(&self.model));
-        sets.is_some_and(|sets| sets.iter().all(|set| possible::is_of_cpus(&self.model, set)))
-    }
-
-    /// What it means that something is not kept, in the words of the model.
-    pub fn meaning(&self) -> String {
+    /// What it means that something of a model is not kept, in the model's words.
+    pub fn meaning(&self, original: &Model) -> String {
+        let event = |name: &str| original.says(name).unwrap_or_else(|| name.to_owned());
         let name = self.lost();
-        if let Some(cell) = self.cell() {
-            let event = |name: &String| self.model.says(name).unwrap_or_else(|| name.clone());
-            let (row, column) = (event(&cell.row), event(&cell.column));
-            return if row == column {
-                format!("{row} is not kept before a later one, in program order")
-            } else {
-                format!("{row} is not kept before {column} that follows in program order")
-            };
-        }
-        match (self.model.without(name), name.split_once(" of ")) {
-            (Some(said), _) => said.to_owned(),
-            (None, Some((part, whole))) => {
-                format!("a part of the model's {whole} ({part}) is not kept")
+        match &self.subject {
+            Subject::Cell(cell) if event(&cell.row) == event(&cell.column) => {
+                format!("{} is not kept before a later one, in program order", event(&cell.row))
             }
-            (None, None) => format!("the model's {name} is not kept"),
+            Subject::Cell(cell) => format!(
+                "{} is not kept before {} that follows in program order",
+                event(&cell.row),
+                event(&cell.column)
+            ),
+            _ if original.without(name).is_some() => {
+                original.without(name).unwrap_or(name).to_owned()
+            }
+            Subject::Relation(_) | Subject::Part(..) => {
+                let (what, extent) =
+                    (self.part().unwrap_or_else(|| name.to_owned()), self.extent(original));
+                if extent.from.len().max(extent.to.len()) > FEW {
+                    return format!("a part of what the model keeps is lost: {what}");
+                }
+                let events = |stamps: &[&str]| {
+                    stamps.iter().map(|stamp| event(stamp)).collect::<Vec<_>>().join(" or ")
+                };
+                format!(
+                    "{} is not kept before {} ({what})",
+                    events(&extent.from),
+                    events(&extent.to)
+                )
+            }
+            Subject::Axiom(_) | Subject::Order(_) => format!("the model's {name} is not kept"),
         }
     }
 
-    /// Does the same to another model, one that differs from the original by such changes of other things; whether
-    /// that can be done. Parts of unions cannot be dropped together.
+    /// Does the same to another model, one that differs from the original by what this function did for other changes;
+    /// whether that can be done.
     pub fn apply_to(&self, model: &mut Model) -> bool {
         if !self.allows_more {
             return false;
@@ -127,12 +171,16 @@ impl Change {
                 }
                 _ => false,
             },
+            // Places in the model stay as they are: what is dropped leaves nothing in its place.
             Subject::Axiom(name) => {
-                let count = model.axioms.len();
-                model.axioms.retain(|axiom| axiom.name != *name);
-                model.axioms.len() < count
+                let mut axioms = model.axioms.iter_mut().filter(|axiom| axiom.name == *name);
+                axioms.next().map(|axiom| axiom.body = Expr::Empty).is_some()
             }
-            Subject::Part(..) => false,
+            Subject::Part(..) => self.site.as_ref().is_some_and(|site| site.empty(model)),
+            Subject::Relation(_) => {
+                relations::empty(&self.lost, model);
+                true
+            }
         }
     }
 }
@@ -144,110 +192,51 @@ pub fn of(model: &Model) -> Vec<Change> {
         let mut mutant = model.clone();
         mutant.axioms.remove(index);
         changes.push(dropped(Subject::Axiom(axiom.name.clone()), axiom.body.clone(), mutant));
-        for (number, (body, part)) in without_part(&axiom.body).into_iter().enumerate() {
-            let mut mutant = model.clone();
-            mutant.axioms[index].body = body;
-            changes.push(dropped_part((number, part), &axiom.name, mutant));
+        changes.extend(parts::changes(model, &axiom.name, parts::Holder::Axiom(index)));
+    }
+    let bodies = |index: usize| match &model.definitions[index].kind {
+        DefinitionKind::Rec(bodies) => bodies.as_slice(),
+        _ => &[],
+    };
+    for index in 0..model.definitions.len() {
+        for (equation, body) in bodies(index).iter().enumerate() {
+            let holder = parts::Holder::Equation(index, equation);
+            changes.extend(parts::changes(model, &body.name, holder));
         }
     }
-    changes.extend(recursions(model));
     for (index, definition) in model.definitions.iter().enumerate() {
-        let (name, body) = match &definition.kind {
-            DefinitionKind::Let { name, body, .. } => (name, body),
-            DefinitionKind::Choice { name, total_on, .. } => (name, total_on),
-            // These have functions of their own.
-            DefinitionKind::Rec(_) | DefinitionKind::Table(_) => continue,
-        };
-        let replaced = |with: Expr| {
-            let mut mutant = model.clone();
-            match &mut mutant.definitions[index].kind {
-                DefinitionKind::Let { body, .. } => *body = with,
-                DefinitionKind::Choice { total_on, .. } => *total_on = with,
-                _ => {}
-            }
-            mutant
+        let (DefinitionKind::Let { name, body, .. }
+        | DefinitionKind::Choice { name, total_on: body, .. }) = &definition.kind
+        else {
+            // Equations come above, and tables have their cells.
+            continue;
         };
         // Without an order of writes there are no final values to speak of.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
             let order = Named { index, name: name.clone() };
-            changes.push(dropped(Subject::Order(order), body.clone(), replaced(Expr::Empty)));
+            let mut mutant = model.clone();
+            if let DefinitionKind::Choice { total_on, .. } = &mut mutant.definitions[index].kind {
+                *total_on = Expr::Empty;
+            }
+            changes.push(dropped(Subject::Order(order), body.clone(), mutant));
         }
-        for (number, (body, part)) in without_part(body).into_iter().enumerate() {
-            changes.push(dropped_part((number, part), name, replaced(body)));
-        }
+        changes.extend(parts::changes(model, name, parts::Holder::Definition(index)));
     }
     changes.extend(cells::changes(model));
-    changes
-}
-
-/// Each part of each equation of a recursive group left out.
-fn recursions(model: &Model) -> Vec<Change> {
-    let mut changes = Vec::new();
-    for (index, definition) in model.definitions.iter().enumerate() {
-        let DefinitionKind::Rec(bodies) = &definition.kind else { continue };
-        for (equation, body) in bodies.iter().enumerate() {
-            for (number, (without, part)) in without_part(&body.body).into_iter().enumerate() {
-                let mut mutant = model.clone();
-                if let DefinitionKind::Rec(bodies) = &mut mutant.definitions[index].kind {
-                    bodies[equation].body = without;
-                }
-                changes.push(dropped_part((number, part), &body.name, mutant));
-            }
-        }
-    }
     changes
 }
 
 fn dropped(subject: Subject, lost: Expr, model: Model) -> Change {
     let name = match &subject {
         Subject::Part(name, part) => format!("drop part {part} of {name}"),
-        Subject::Axiom(name) | Subject::Order(Named { name, .. }) => format!("drop {name}"),
+        Subject::Axiom(name) | Subject::Order(Named { name, .. }) | Subject::Relation(name) => {
+            format!("drop {name}")
+        }
         Subject::Cell(_) => String::new(),
     };
     // An undefined value stands for every value: fewer of them allow less.
     let of_undefined = [UNDEFINED_READS, UNDEFINED_WRITES];
     let allows_more =
         !matches!(&subject, Subject::Part(of, _) if of_undefined.contains(&of.as_str()));
-    Change { subject, name, lost, model, allows_more, about: Expr::Universe }
-}
-
-fn dropped_part((number, part): (usize, Expr), name: &str, model: Model) -> Change {
-    dropped(Subject::Part(name.to_owned(), number + 1), part, model)
-}
-
-/// The expression with one alternative of one union left out, and that alternative, for each in the order of the text, where
-/// this makes the whole smaller.
-fn without_part(body: &Expr) -> Vec<(Expr, Expr)> {
-    let rebuilt = |operand: &Expr, rebuild: &dyn Fn(Box<Expr>) -> Expr| -> Vec<(Expr, Expr)> {
-        let parts = without_part(operand).into_iter();
-        parts.map(|(operand, part)| (rebuild(Box::new(operand)), part)).collect()
-    };
-    let either = |left: &Expr, right: &Expr, rebuild: &dyn Fn(Box<Expr>, Box<Expr>) -> Expr| {
-        let mut all = rebuilt(left, &|left| rebuild(left, Box::new(right.clone())));
-        all.extend(rebuilt(right, &|right| rebuild(Box::new(left.clone()), right)));
-        all
-    };
-    match body {
-        Expr::Union(left, right) => {
-            let mut all = Vec::new();
-            // The left of `a | b | c` is a union itself, of which each part is left out.
-            if !matches!(**left, Expr::Union(..)) {
-                all.push(((**right).clone(), (**left).clone()));
-            }
-            all.extend(rebuilt(left, &|left| Expr::Union(left, right.clone())));
-            all.push(((**left).clone(), (**right).clone()));
-            all.extend(rebuilt(right, &|right| Expr::Union(left.clone(), right)));
-            all
-        }
-        Expr::Intersection(left, right) => either(left, right, &Expr::Intersection),
-        Expr::Product(left, right) => either(left, right, &Expr::Product),
-        Expr::Sequence(left, right) => either(left, right, &Expr::Sequence),
-        Expr::Difference(left, right) => {
-            rebuilt(left, &|left| Expr::Difference(left, right.clone()))
-        }
-        Expr::Identity(inner) => rebuilt(inner, &Expr::Identity),
-        Expr::Inverse(inner) => rebuilt(inner, &Expr::Inverse),
-        Expr::Plus(inner) => rebuilt(inner, &Expr::Plus),
-        _ => Vec::new(),
-    }
+    Change { subject, name, lost, site: None, model, allows_more, about: Expr::Universe }
 }

@@ -19,6 +19,7 @@ use lang::source::{Source, Span};
 
 use crate::models;
 use restrict::{Restriction, shifted};
+pub(crate) use restrict::{each, map, map_definition};
 
 /// The shipped libraries, by name: every file in `model/libraries`.
 pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
@@ -175,7 +176,7 @@ fn reachable(definitions: Vec<Definition>, axioms: &mut [Axiom]) -> Vec<Definiti
 pub fn mentions(model: &Model, bases: &[Base]) -> bool {
     let found = Cell::new(false);
     let look = |expr: &Expr| {
-        restrict::each(expr, &mut |part| {
+        each(expr, &mut |part| {
             if let Expr::Base(base) = part
                 && bases.contains(base)
             {

@@ -3,6 +3,7 @@
 
 mod common;
 mod comparing;
+mod faults;
 mod records;
 mod styles;
 

@@ -22,7 +22,7 @@ use super::data::{CellReport, Coverage, Diagnosis, Lost, TableReport, TableRow};
 use super::judging::{Judged, JudgedRecord, wanted};
 use super::statistics::rule_of_three;
 use super::tested::violations;
-use super::variants::lost;
+use super::variants::name_of;
 use crate::judge::Judgement;
 
 /// What a program says of a cell that it is about: which violations its loss would explain.
@@ -221,7 +221,7 @@ impl Drawing<'_> {
 /// The cells that the nearest variant does without.
 fn left_out(shapes: &[Shape<'_>], changes: &[Change], dropped: &[Lost]) -> Vec<Place> {
     let is_left_out = |change: &&Change| {
-        let name = lost(change).name;
+        let name = change.cell().map(name_of).unwrap_or_default();
         dropped.iter().any(|lost| lost.name == name)
     };
     changes.iter().filter(is_left_out).flat_map(|change| places(shapes, change)).collect()

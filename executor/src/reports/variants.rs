@@ -5,11 +5,13 @@
 //! that machines ran: with implementations for library calls. What no model explains is not looked at.
 
 pub mod search;
+mod tier;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use lang::cat::model::Model;
 use lang::outcome::Outcome;
-use model::changes::Change;
+use model::changes::{CellOf, Change, Subject};
 use rayon::prelude::*;
 
 use super::Request;
@@ -107,7 +109,7 @@ fn of_model(
             is_explained.then_some(alone)
         })
         .collect();
-    let lost = |index: &usize| lost(&search.candidates[*index]);
+    let lost = |index: &usize| lost(&search.candidates[*index], &judge.model);
     let mut explained = BTreeSet::new();
     for (case, loss) in cases.iter().zip(losses) {
         let Some(loss) = loss else { continue };
@@ -130,14 +132,19 @@ fn of_model(
     }
 }
 
-/// What a change takes away, as reports name it.
-pub fn lost(change: &Change) -> Lost {
-    // A cell of several tables: named by all of them.
-    let name = match change.cell() {
-        Some(cell) => format!("{}[{}, {}]", cell.names().join("+"), cell.row, cell.column),
-        None => change.lost().to_owned(),
+/// A cell as reports name it: by all tables that it is of.
+pub fn name_of(cell: &CellOf) -> String {
+    format!("{}[{}, {}]", cell.names().join("+"), cell.row, cell.column)
+}
+
+/// What a change takes away of a model, as reports name it.
+fn lost(change: &Change, model: &Model) -> Lost {
+    let name = match (&change.subject, change.part()) {
+        (Subject::Cell(cell), _) => name_of(cell),
+        (Subject::Part(of, _), Some(part)) => format!("{part} in {of}"),
+        _ => change.lost().to_owned(),
     };
-    Lost { meaning: change.meaning(), name }
+    Lost { meaning: change.meaning(model), name }
 }
 
 /// One box for models that lose the same. Outcomes are counted once for each program.

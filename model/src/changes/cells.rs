@@ -39,14 +39,6 @@ impl CellOf {
 }
 
 impl InTable {
-    /// The sets of its row and column.
-    pub(super) fn sets<'m>(&self, model: &'m Model) -> Option<[&'m Expr; 2]> {
-        let DefinitionKind::Table(table) = &model.definitions.get(self.table.index)?.kind else {
-            return None;
-        };
-        Some([&table.rows.get(self.row)?.1, &table.columns.get(self.column)?.1])
-    }
-
     /// Sets the cell in a model; whether it has one.
     pub(super) fn set(&self, model: &mut Model, cell: Cell) -> bool {
         let definition = model.definitions.get_mut(self.table.index);
@@ -179,5 +171,5 @@ fn flip(model: &Model, title: &str, of: &[&Found<'_>]) -> Change {
     let name = format!("{sign} {title}[{row}, {column}]");
     let tables = of.iter().map(|one| one.place.clone()).collect();
     let subject = Subject::Cell(CellOf { tables, row, column });
-    Change { subject, name, lost: about.clone(), model: mutant, allows_more, about }
+    Change { subject, name, lost: about.clone(), site: None, model: mutant, allows_more, about }
 }

@@ -38,6 +38,27 @@ const OPERATIONS: [Kinds; 4] = [
     RMW_READ | RMW_WRITE | RMW_RESULT,
     PUT_READ | FETCH_OP | COMPARE_SWAP | GET_WRITE,
 ];
+/// What no NIC takes part in: what CPUs do, a poll or wait included, and initial values.
+const OF_CPU: Kinds = INITIAL | READ | WRITE | CAS | FENCE | POLL | WAIT;
+/// The kinds that a stamp stands for.
+const STAMPS: [(Base, Kinds); 16] = [
+    (Base::InitialWrites, INITIAL),
+    (Base::CpuRead, READ),
+    (Base::CpuWrite, WRITE),
+    (Base::CpuRmw, CAS),
+    (Base::Fence, FENCE),
+    (Base::Wait, POLL | WAIT),
+    (Base::NicLocalRead, PUT_READ),
+    (Base::NicRemoteWrite, PUT_WRITE | RMW_WRITE),
+    (Base::NicAtomicRead, RMW_READ),
+    (Base::NicRemoteRead, GET_READ),
+    (Base::NicLocalWrite, GET_WRITE | RMW_RESULT),
+    (Base::RemoteFence, REMOTE_FENCE),
+    (Base::GlobalFence, GLOBAL_FENCE),
+    (Base::NicFetchOp, FETCH_OP),
+    (Base::NicCompareSwap, COMPARE_SWAP),
+    (Base::Flush, FLUSH),
+];
 const NIC: Kinds = OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[2] | OPERATIONS[3];
 const READS: Kinds = READ | CAS | PUT_READ | GET_READ | RMW_READ | FETCH_OP | COMPARE_SWAP;
 const WRITES: Kinds = INITIAL
@@ -71,20 +92,55 @@ fn of_call(call: &str) -> Kinds {
     }
 }
 
-/// Whether a program of the model can have anything in an expression of it.
-pub fn is_possible(model: &Model, expr: &Expr) -> bool {
+/// Which side takes part in what an expression relates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// A NIC does one of the two events, of all pairs.
+    Nic,
+    /// CPUs do both, of all pairs.
+    Cpu,
+    /// It relates pairs of the first and of the second kind.
+    Both,
+}
+
+/// Which events of a model's programs an expression has or relates, by their stamps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Which side does them.
+    pub side: Side,
+    /// Stamps of the events that are related to others; of a set, of those in it.
+    pub from: Vec<&'static str>,
+    /// Stamps of the events that they are related to.
+    pub to: Vec<&'static str>,
+}
+
+impl Extent {
+    /// Whether it is empty in every execution of every program.
+    pub fn is_empty(&self) -> bool {
+        self.from.is_empty()
+    }
+}
+
+/// What programs of the model can have in an expression of it.
+pub fn extent(model: &Model, expr: &Expr) -> Extent {
     let all = model.calls.iter().fold(INITIAL, |all, call| all | of_call(call));
     let mut kinds = OverKinds { model, all, known: Vec::new() };
     kinds.definitions();
-    !kinds.value(expr).is_empty()
-}
-
-/// Whether all events of a set are a CPU's.
-pub fn is_of_cpus(model: &Model, set: &Expr) -> bool {
-    const CPU: Kinds = READ | WRITE | CAS | FENCE | POLL | WAIT;
-    let mut kinds = OverKinds { model, all: (1 << COUNT) - 1, known: Vec::new() };
-    kinds.definitions();
-    kinds.value(set).domain() & !CPU == 0
+    let value = kinds.value(expr);
+    let with_nic =
+        |(kind, to): (usize, &Kinds)| if OF_CPU >> kind & 1 == 1 { to & !OF_CPU } else { *to };
+    let rows = || value.may.iter().enumerate();
+    let has_nic = rows().any(|row| with_nic(row) != 0);
+    let has_cpu = rows().any(|row| with_nic(row) != *row.1);
+    let side = match (has_nic, has_cpu) {
+        (true, true) => Side::Both,
+        (true, false) => Side::Nic,
+        _ => Side::Cpu,
+    };
+    let stamps = |of: Kinds| {
+        STAMPS.iter().filter(|(_, kinds)| kinds & of != 0).map(|(base, _)| base.name()).collect()
+    };
+    Extent { side, from: stamps(value.domain()), to: stamps(value.range()) }
 }
 
 /// A relation between kinds, by row; a set is the identity on it.
@@ -110,10 +166,6 @@ impl Value {
         let mut value = Self::empty();
         (0..COUNT).filter(|kind| from >> kind & 1 == 1).for_each(|kind| value.may[kind] = to);
         value
-    }
-
-    fn is_empty(&self) -> bool {
-        self.may == [0; COUNT]
     }
 
     fn domain(&self) -> Kinds {
@@ -259,26 +311,13 @@ impl OverKinds<'_> {
         let some = |kinds: Kinds| Value::set(kinds & self.all, 0);
         let pairs = |from: Kinds, to: Kinds| Value::product(from & self.all, to & self.all);
         let everything = Value::product(self.all, self.all);
+        if let Some((_, kinds)) = STAMPS.iter().find(|(stamp, _)| *stamp == base) {
+            return set(*kinds);
+        }
         match base {
             Base::Reads => set(READS),
             Base::Writes => set(WRITES),
             Base::Memory => set(READS | WRITES),
-            Base::InitialWrites => set(INITIAL),
-            Base::CpuRead => set(READ),
-            Base::CpuWrite => set(WRITE),
-            Base::CpuRmw => set(CAS),
-            Base::Fence => set(FENCE),
-            Base::Wait => set(POLL | WAIT),
-            Base::NicLocalRead => set(PUT_READ),
-            Base::NicRemoteWrite => set(PUT_WRITE | RMW_WRITE),
-            Base::NicAtomicRead => set(RMW_READ),
-            Base::NicRemoteRead => set(GET_READ),
-            Base::NicLocalWrite => set(GET_WRITE | RMW_RESULT),
-            Base::RemoteFence => set(REMOTE_FENCE),
-            Base::GlobalFence => set(GLOBAL_FENCE),
-            Base::NicFetchOp => set(FETCH_OP),
-            Base::NicCompareSwap => set(COMPARE_SWAP),
-            Base::Flush => set(FLUSH),
             Base::Atomic => some(READS | WRITES),
             Base::Loopback => some(NIC),
             Base::Identity => Value::set(self.all, 0),
@@ -298,9 +337,8 @@ impl OverKinds<'_> {
             }
             Base::SameId => pairs(NIC, WAIT),
             Base::PollsFrom => pairs(PUT_WRITE | GET_WRITE | RMW_RESULT, POLL),
-            Base::OtherThread | Base::SameObject | Base::Library(_) | Base::Method(..) => {
-                everything
-            }
+            // Stamps are above.
+            _ => everything,
         }
     }
 }

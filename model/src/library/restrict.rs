@@ -46,7 +46,7 @@ impl Restriction {
 }
 
 /// Rebuilds an expression; what `change` gives takes the place of a part.
-fn map(expr: &Expr, change: &impl Fn(&Expr) -> Option<Expr>) -> Expr {
+pub(crate) fn map(expr: &Expr, change: &impl Fn(&Expr) -> Option<Expr>) -> Expr {
     if let Some(changed) = change(expr) {
         return changed;
     }
@@ -69,7 +69,11 @@ fn map(expr: &Expr, change: &impl Fn(&Expr) -> Option<Expr>) -> Expr {
     }
 }
 
-fn map_definition(definition: &Definition, change: &impl Fn(&Expr) -> Expr) -> Definition {
+/// Rebuilds a definition, with each of its expressions changed.
+pub(crate) fn map_definition(
+    definition: &Definition,
+    change: &impl Fn(&Expr) -> Expr,
+) -> Definition {
     let kind = match &definition.kind {
         DefinitionKind::Let { name, ty, body } => {
             DefinitionKind::Let { name: name.clone(), ty: *ty, body: change(body) }

@@ -118,7 +118,9 @@ fn chosen(arguments: &Arguments, model: &LoadedModel) -> Result<Vec<Change>, Str
         let is_it = |change: &Change| {
             change.name == *rule
                 || match &change.subject {
-                    Subject::Axiom(name) | Subject::Part(name, _) => name == rule,
+                    Subject::Axiom(name) | Subject::Part(name, _) | Subject::Relation(name) => {
+                        name == rule
+                    }
                     Subject::Order(order) => order.name == *rule,
                     Subject::Cell(_) => false,
                 }

@@ -3,17 +3,18 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use lang::cat::model::{Axiom, AxiomKind, Model};
+use lang::cat::model::Model;
 use lang::outcome::Outcome;
 use lang::program::StmtKind;
 use model::allowed::Question;
-use model::changes::{self, Change, Subject};
+use model::changes::{self, Change};
 use model::smt::Found as Answer;
 use rayon::prelude::*;
 
 use super::super::Request;
 use super::super::evidence::concerned;
 use super::super::judging::{Judged, JudgedRecord, wanted};
+use super::tier::{Tier, cost};
 
 /// How many things may be left out together.
 const MOST: usize = 4;
@@ -42,7 +43,7 @@ pub struct Search<'a> {
     run: usize,
     model: &'a Model,
     pub candidates: Vec<Change>,
-    tiers: Vec<usize>,
+    tiers: Vec<Tier>,
     judged: &'a Judged,
     request: &'a Request<'a>,
     memory: Memory,
@@ -52,7 +53,7 @@ pub struct Search<'a> {
 #[derive(Default)]
 struct Memory {
     /// The candidates of a tier that explain it.
-    explains: Mutex<HashMap<(usize, usize), BTreeSet<usize>>>,
+    explains: Mutex<HashMap<(usize, Tier), BTreeSet<usize>>>,
     /// In how many tests a candidate allows more.
     extra: Mutex<HashMap<usize, usize>>,
 }
@@ -86,26 +87,6 @@ pub fn allows(
     matches!(session.find(&assumptions), Answer::Execution(_))
 }
 
-/// What is blamed first: 0 for orders that a NIC takes part in and rules that stand alone, 1 for orders of CPUs, 2 for
-/// parts of definitions, 3 for axioms about orders as a whole. A vendor's report is about a NIC, and the model's larger
-/// parts explain too much.
-fn tier(change: &Change, model: &Model) -> usize {
-    match &change.subject {
-        Subject::Order(_) => 0,
-        Subject::Cell(_) => usize::from(change.is_of_cpus()),
-        Subject::Part(..) => 2,
-        Subject::Axiom(name) => {
-            let is_rule = |axiom: &Axiom| axiom.name == *name && axiom.kind == AxiomKind::Empty;
-            if model.axioms.iter().any(is_rule) { 0 } else { 3 }
-        }
-    }
-}
-
-/// Of equals, the one with the least to say.
-fn cost(change: &Change) -> usize {
-    change.cell().map_or(3, |cell| cell.tables.len())
-}
-
 /// Whether no NIC takes part in a program.
 fn is_of_cpus(test: &JudgedRecord) -> bool {
     fn all(block: &[lang::program::Stmt]) -> bool {
@@ -135,9 +116,13 @@ impl<'a> Search<'a> {
         judged: &'a Judged,
         request: &'a Request<'a>,
     ) -> Self {
-        let candidates: Vec<Change> =
-            changes::of(model).into_iter().filter(|change| change.allows_more).collect();
-        let tiers = candidates.iter().map(|change| tier(change, model)).collect();
+        // Relations come first: of several that do together, the first are put back if the others are enough.
+        let candidates: Vec<Change> = changes::relations(model)
+            .into_iter()
+            .chain(changes::of(model))
+            .filter(|change| change.allows_more)
+            .collect();
+        let tiers = candidates.iter().map(|change| Tier::of(change, model)).collect();
         Self { name, run, model, candidates, tiers, judged, request, memory: Memory::default() }
     }
 
@@ -168,8 +153,10 @@ impl<'a> Search<'a> {
         }
         let some: Vec<&Case<'_>> = looked_at.iter().map(|index| &cases[*index]).collect();
         self.keep_needed(&mut answer.dropped, &some);
+        let others = answer.others.clone();
         let is_more = |other: &usize| {
             answer.dropped.iter().any(|own| self.has(*other, *own) || self.has(*own, *other))
+                || others.iter().any(|whole| whole != other && self.has(*whole, *other))
         };
         answer.others.retain(|other| !is_more(other));
         answer
@@ -199,30 +186,25 @@ impl<'a> Search<'a> {
         allows(model, case.test, case.outcome, self.request)
     }
 
-    /// The model without some candidates, of which one may be a part of a union.
+    /// The model without some candidates.
     pub fn without(&self, dropped: &[usize]) -> Model {
-        let is_single = |index: &usize| {
-            let subject = &self.candidates[*index].subject;
-            matches!(subject, Subject::Part(..))
-        };
-        let whole = dropped.iter().find(|index| is_single(index));
-        let mut variant =
-            whole.map_or_else(|| self.model.clone(), |index| self.candidates[*index].model.clone());
+        let mut variant = self.model.clone();
         for index in dropped {
             self.candidates[*index].apply_to(&mut variant);
         }
         variant
     }
 
-    /// What to drop, and what would have done as well: by orders of NICs if they are enough, else by those of CPUs too, and
-    /// by larger parts of the model only if no order explains anything.
+    /// What to drop, and what would have done as well: by orders of NICs if they are enough, or by fewer of their relations; else
+    /// by orders of CPUs too, and by larger parts of the model only if nothing else explains anything.
     fn explain(&self, cases: &[&Case<'_>]) -> Answered {
         let mut explains: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
-        for level in 0..4 {
+        let mut by_orders: Option<Answered> = None;
+        for tier in Tier::ALL {
             explains.par_iter_mut().zip(cases).for_each(|(explains, case)| {
-                explains.extend(self.of_tier(level, case));
+                explains.extend(self.of_tier(tier, case));
             });
-            if level > 1 && explains.iter().all(BTreeSet::is_empty) {
+            if !tier.is_small() && explains.iter().all(BTreeSet::is_empty) {
                 continue;
             }
             let mut answer = self.cover(&explains, cases);
@@ -230,28 +212,35 @@ impl<'a> Search<'a> {
                 let variant = self.without(&answer.dropped);
                 cases.par_iter().filter(|case| !self.allows(&variant, case)).copied().collect()
             };
-            let left = open(&answer);
-            if left.is_empty() {
-                return answer;
+            let mut left = open(&answer);
+            if let Some(orders) = by_orders.take() {
+                let is_shorter = left.is_empty() && answer.dropped.len() < orders.dropped.len();
+                return if is_shorter { answer } else { orders };
             }
             // Some need several orders gone at once.
-            if level < 2 {
-                let among = if answer.dropped.is_empty() { level } else { 0 };
+            if !left.is_empty() && tier.is_small() {
+                let among = if answer.dropped.is_empty() { tier } else { Tier::Nic };
                 let more = self.together(&left, among, &answer.dropped);
                 answer.dropped.extend(more.unwrap_or_default());
                 self.keep_once(&mut answer.dropped);
+                left = open(&answer);
             }
-            if !answer.dropped.is_empty() && (level > 0 || open(&answer).is_empty()) {
+            if left.is_empty() && tier == Tier::Nic && answer.dropped.len() > 1 {
+                by_orders = Some(answer);
+            } else if !answer.dropped.is_empty() && (tier >= Tier::Cpu || left.is_empty()) {
                 return answer;
             }
         }
         Answered::default()
     }
 
-    /// Whether leaving out one candidate leaves out another: the same, or a cell of fewer tables.
+    /// Whether leaving out one candidate leaves out another: the same, a cell of fewer tables, or a part that is nothing
+    /// without it.
     fn has(&self, index: usize, other: usize) -> bool {
-        let cell = |index: usize| self.candidates[index].cell();
-        let (Some(own), Some(other)) = (cell(index), cell(other)) else { return index == other };
+        let (whole, part) = (&self.candidates[index], &self.candidates[other]);
+        let (Some(own), Some(other)) = (whole.cell(), part.cell()) else {
+            return index == other || part.is_part_of(whole);
+        };
         let is_same = (&own.row, &own.column) == (&other.row, &other.column);
         is_same && other.names().iter().all(|name| own.names().contains(name))
     }
@@ -281,15 +270,15 @@ impl<'a> Search<'a> {
 
     /// The candidates of a tier each of which explains a case. Most are about events that the program does not have, and
     /// where all of a tier together are not enough, none is.
-    fn of_tier(&self, level: usize, case: &Case<'_>) -> BTreeSet<usize> {
-        let key = (case.found[0], level);
+    fn of_tier(&self, tier: Tier, case: &Case<'_>) -> BTreeSet<usize> {
+        let key = (case.found[0], tier);
         let lock = || self.memory.explains.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {
             return known.clone();
         }
         let all: Vec<usize> =
-            (0..self.tiers.len()).filter(|index| self.tiers[*index] == level).collect();
-        let enough = if level < 2 {
+            (0..self.tiers.len()).filter(|index| self.tiers[*index] == tier).collect();
+        let enough = if tier.is_small() {
             self.allows(&self.without(&all), case)
         } else {
             let mut anything = self.model.clone();
@@ -316,12 +305,12 @@ impl<'a> Search<'a> {
     /// From all of the tiers, one after the other is put back as long as all cases stay allowed; what cannot be put back is
     /// the answer, if it is short. Cases that not even all of the tiers together explain are left out. What is left out
     /// anyway is no part of the answer.
-    fn together(&self, cases: &[&Case<'_>], level: usize, anyway: &[usize]) -> Option<Vec<usize>> {
+    fn together(&self, cases: &[&Case<'_>], most: Tier, anyway: &[usize]) -> Option<Vec<usize>> {
         let is_cell_of_one = |index: &usize| {
             self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
         };
         let everything: Vec<usize> = (0..self.tiers.len())
-            .filter(|index| self.tiers[*index] <= level && is_cell_of_one(index))
+            .filter(|index| self.tiers[*index] <= most && is_cell_of_one(index))
             .collect();
         let with_more = |dropped: &[usize]| self.without(&[anyway, dropped].concat());
         let nothing = with_more(&everything);
@@ -392,7 +381,7 @@ impl<'a> Search<'a> {
                 of.map(|case| cases[*case]).collect()
             };
             let is_convincing = |index: usize| {
-                if self.tiers[index] == 0 || answer.dropped.is_empty() {
+                if self.tiers[index] < Tier::Cpu || answer.dropped.is_empty() {
                     return true;
                 }
                 let of = explained(index);

@@ -1,0 +1,131 @@
+//! Changes that leave out an alternative of a union.
+
+use lang::cat::model::{DefinitionKind, Expr, Model};
+
+use super::{Change, Subject, dropped};
+
+/// What has a body with unions.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Holder {
+    /// An axiom, by its place.
+    Axiom(usize),
+    /// A definition, by its place.
+    Definition(usize),
+    /// An equation of a recursive group, by both places.
+    Equation(usize, usize),
+}
+
+/// Where an alternative stands.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    holder: Holder,
+    /// The way down from the body: which operand, from 0.
+    path: Vec<usize>,
+}
+
+/// Each alternative of a body left out, in the order of the text, where this makes the whole smaller.
+pub(super) fn changes(model: &Model, name: &str, holder: Holder) -> Vec<Change> {
+    let mut paths = Vec::new();
+    if let Some(body) = holder.body(&mut model.clone()) {
+        alternatives(body, &mut Vec::new(), &mut paths);
+    }
+    let change = |(number, path): (usize, Vec<usize>)| {
+        let mut mutant = model.clone();
+        let lost = leave_out(holder.body(&mut mutant)?, &path)?;
+        let subject = Subject::Part(name.to_owned(), number + 1);
+        Some(Change { site: Some(Site { holder, path }), ..dropped(subject, lost, mutant) })
+    };
+    paths.into_iter().enumerate().filter_map(change).collect()
+}
+
+impl Holder {
+    fn body(self, model: &mut Model) -> Option<&mut Expr> {
+        match self {
+            Self::Axiom(index) => Some(&mut model.axioms.get_mut(index)?.body),
+            Self::Definition(index) => match &mut model.definitions.get_mut(index)?.kind {
+                DefinitionKind::Let { body, .. }
+                | DefinitionKind::Choice { total_on: body, .. } => Some(body),
+                _ => None,
+            },
+            Self::Equation(index, equation) => match &mut model.definitions.get_mut(index)?.kind {
+                DefinitionKind::Rec(bodies) => Some(&mut bodies.get_mut(equation)?.body),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Site {
+    /// Leaves nothing in the alternative's place; whether it is there.
+    pub(super) fn empty(&self, model: &mut Model) -> bool {
+        let part = self.holder.body(model).and_then(|body| at(body, &self.path));
+        part.map(|part| *part = Expr::Empty).is_some()
+    }
+}
+
+/// The ways to the alternatives of an expression.
+fn alternatives(expr: &Expr, path: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+    let mut below = |operand: &Expr, number: usize, is_alternative: bool| {
+        path.push(number);
+        if is_alternative {
+            found.push(path.clone());
+        }
+        alternatives(operand, path, found);
+        path.pop();
+    };
+    match expr {
+        Expr::Union(left, right) => {
+            // The left of `a | b | c` is a union itself, of which each part is left out.
+            below(left, 0, !matches!(**left, Expr::Union(..)));
+            below(right, 1, true);
+        }
+        Expr::Intersection(left, right)
+        | Expr::Product(left, right)
+        | Expr::Sequence(left, right) => {
+            below(left, 0, false);
+            below(right, 1, false);
+        }
+        Expr::Difference(inner, _)
+        | Expr::Identity(inner)
+        | Expr::Inverse(inner)
+        | Expr::Plus(inner) => below(inner, 0, false),
+        _ => {}
+    }
+}
+
+/// What a way leads to.
+fn at<'e>(expr: &'e mut Expr, path: &[usize]) -> Option<&'e mut Expr> {
+    let Some((first, rest)) = path.split_first() else { return Some(expr) };
+    let operand = match (expr, first) {
+        (
+            Expr::Union(left, _)
+            | Expr::Intersection(left, _)
+            | Expr::Product(left, _)
+            | Expr::Sequence(left, _)
+            | Expr::Difference(left, _)
+            | Expr::Identity(left)
+            | Expr::Inverse(left)
+            | Expr::Plus(left),
+            0,
+        ) => left,
+        (
+            Expr::Union(_, right)
+            | Expr::Intersection(_, right)
+            | Expr::Product(_, right)
+            | Expr::Sequence(_, right),
+            1,
+        ) => right,
+        _ => return None,
+    };
+    at(operand, rest)
+}
+
+/// Takes an alternative out of its union; what it was.
+fn leave_out(body: &mut Expr, path: &[usize]) -> Option<Expr> {
+    let (last, above) = path.split_last()?;
+    let union = at(body, above)?;
+    let Expr::Union(left, right) = std::mem::replace(union, Expr::Empty) else { return None };
+    let (kept, lost) = if *last == 0 { (right, left) } else { (left, right) };
+    *union = *kept;
+    Some(*lost)
+}
