@@ -66,7 +66,7 @@ impl Shard {
     }
 }
 
-/// Which part of a whole an output is.
+/// Which part of a whole an output is, as `--shard` splits it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShardOf {
