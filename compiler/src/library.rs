@@ -5,15 +5,18 @@
 //! [`inline()`] replaces calls by their implementations.
 
 mod bind;
+mod bound;
 mod inline;
 mod layout;
 
 use std::sync::Arc;
 
+use lang::library::notation::WORDS;
 use lang::library::{Library, Method, ParameterKind};
 use lang::program::{Call, Program, StmtKind};
 
 pub use bind::{Bound, Environment, pack};
+pub use bound::bound;
 pub use inline::{Depth, inline, wrong_bodies};
 pub use layout::{Prepared, observe, prepare};
 
@@ -38,10 +41,13 @@ pub struct Resolved<'a> {
 }
 
 impl Libraries {
-    /// The library that defines a class.
+    /// The library that defines a class; [`WORDS`] is that of locations of several words.
     pub fn of_class(&self, class: &str) -> Option<(usize, &Library)> {
         let all = self.all.iter().enumerate().rev();
-        let mut defining = all.filter(|(_, library)| library.classes.iter().any(|c| c == class));
+        let mut defining = all.filter(|(_, library)| match class {
+            WORDS => library.words.is_some(),
+            class => library.classes.iter().any(|known| known == class),
+        });
         defining.next().map(|(number, library)| (number, library.as_ref()))
     }
 
@@ -60,6 +66,13 @@ impl Libraries {
             });
             (!has_object).then_some(Resolved { number, library, method_number, method })
         })
+    }
+
+    /// The classes on whose objects there is a method, if there are any.
+    pub fn having(&self, method: &str) -> Option<String> {
+        let has = |library: &&Arc<Library>| library.method(method).is_some();
+        let classes = self.all.iter().filter(has).flat_map(|library| library.classes.clone());
+        classes.reduce(|all, class| format!("{all} or {class}"))
     }
 
     /// The numbers of the libraries whose methods a program calls, in order.

@@ -128,7 +128,7 @@ pub struct Register {
 pub struct Object {
     /// The name in the text.
     pub name: String,
-    /// The keyword of its declaration (`SVar`, `Barrier`, `WLock`, `SLock`, `NLock`, `Ring`, `SC`, `Mixed`).
+    /// The class that its declaration names, or [`crate::library::notation::WORDS`] for `x[2] = 0`.
     pub class: String,
     /// The node whose column declares it; `None` if it stands above all columns.
     pub node: Option<NodeId>,
@@ -294,8 +294,8 @@ pub enum PutSource {
 /// A library call. What its arguments mean is the library's matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The method in its one spelling (`Write`, `Read`, `Bcast`, `WaitSV`, `Bar`, `Submit`, `Receive`,
-    /// `Acq`, `Rel`, `CAS`, `FAA`, `TryRead`, `Put`, `Get`).
+    /// The method as the text calls it: by its name, or by the pattern of an assignment (see
+    /// [`crate::library::notation`]), which is a method of the object's library.
     pub method: String,
     /// The library object called, by name; `None` for `WaitSV(d)`. The target of a `Put` or `Get`.
     pub object: Option<String>,

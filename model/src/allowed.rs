@@ -8,8 +8,9 @@ use compiler::skeleton::{self, Guard, Misuse, Skeleton, calls::calls};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
+use lang::library::notation::shown;
 use lang::limits::{Limits, Reached};
-use lang::outcome::{Outcome, Value};
+use lang::outcome::{Observable, Observed, Outcome, Value};
 use lang::source::Span;
 
 use crate::bound::Loops;
@@ -98,9 +99,14 @@ impl<'a> Question<'a> {
             return Err(undefined);
         }
         let bound = loop_bound.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
+        let is_object = |one: &Observable| matches!(one.what, Observed::Copy(..));
         let (test, model, skeleton) = if libraries.used(&test.program).is_empty() {
+            let test = match test.observables.iter().any(is_object) {
+                true => Cow::Owned(prepare(test, libraries)?.test),
+                false => Cow::Borrowed(test),
+            };
             let skeleton = skeleton::build(&test.program, bound);
-            (Cow::Borrowed(test), Cow::Borrowed(model), skeleton)
+            (test, Cow::Borrowed(model), skeleton)
         } else {
             let prepared = prepare(test, libraries)?;
             let composed = crate::library::compose(model, libraries, &prepared.used)?;
@@ -294,7 +300,7 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     let mut library_calls = Vec::new();
     each_call(&test.program, &mut |_, call, span| {
         let is_defined = libraries.resolve(&test.program, call).is_some();
-        library_calls.push((call.method.clone(), span, is_defined));
+        library_calls.push((shown(&call.method), span, is_defined));
     });
     if let Some((call, span, _)) = library_calls.first()
         && let Some(lacking) = crate::library::lacking(model)

@@ -8,6 +8,7 @@ use clap::Args;
 use compiler::library::Libraries;
 use lang::diagnostic::Diagnostic;
 use lang::litmus;
+use lang::outcome::{Observable, Observed};
 use model::allowed::{Question, undefined_calls};
 use serde_json::json;
 
@@ -151,8 +152,10 @@ fn check(input: &Input, shipped: &Models, libraries: &Libraries) -> Vec<Problem>
                 let is_defined = undefined.is_empty();
                 diagnostics.extend(undefined);
                 // Rules of libraries are kept whatever the model, so one is enough to see.
-                if let (true, false, Some(model)) =
-                    (is_defined, libraries.used(&test.program).is_empty(), models.first())
+                let is_shown = |one: &Observable| matches!(one.what, Observed::Copy(..));
+                let has_objects = !libraries.used(&test.program).is_empty()
+                    || test.observables.iter().any(is_shown);
+                if let (true, true, Some(model)) = (is_defined, has_objects, models.first())
                     && let Err(errors) = Question::new(&test, model.model(), libraries, None)
                 {
                     diagnostics.extend(errors);

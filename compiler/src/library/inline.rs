@@ -40,7 +40,7 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
         return Ok(test.clone());
     }
     super::prepare(test, libraries)?;
-    let mut test = test.clone();
+    let mut test = super::bound(test, libraries)?;
     test.expectations = test.expectations.iter().filter_map(of_implementation).collect();
     for round in 0..=DEEPEST {
         let mut targets: BTreeSet<usize> = match depth {
@@ -80,7 +80,8 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
 /// What is wrong with the bodies of a library that a test calls: errors in the library's text.
 pub fn wrong_bodies(test: &Test, libraries: &Libraries, number: usize) -> Vec<Diagnostic> {
     let targets = [number].into();
-    let mut inliner = Inliner::new(test.clone(), libraries, &targets);
+    let test = super::bound(test, libraries).unwrap_or_else(|_| test.clone());
+    let mut inliner = Inliner::new(test, libraries, &targets);
     inliner.lay_out();
     if inliner.errors.is_empty() {
         inliner.threads();

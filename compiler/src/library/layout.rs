@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use lang::Test;
 use lang::diagnostic::{Diagnostic, nearest};
+use lang::library::notation::shown;
 use lang::library::{Library, Memory, Shape};
 use lang::outcome::Observed;
 use lang::program::{Location, LocationId, NodeId, Object, Origin, Program, ThreadId};
@@ -30,12 +31,12 @@ pub struct Prepared {
 /// # Errors
 /// A diagnostic for each call that no library defines, or that its thread must not make.
 pub fn prepare(test: &Test, libraries: &Libraries) -> Result<Prepared, Vec<Diagnostic>> {
+    let mut test = super::bound(test, libraries)?;
     let errors = wrong_calls(&test.program, libraries);
     if !errors.is_empty() {
         return Err(errors);
     }
     let used = libraries.used(&test.program);
-    let mut test = test.clone();
     let mut owners = vec![0; test.program.locations.len()];
     for index in 0..test.program.objects.len() {
         let class = test.program.objects[index].class.clone();
@@ -72,12 +73,16 @@ pub fn observe<'l>(
         let object = &test.program.objects[index];
         let shown = libraries.of_class(&object.class).and_then(|(_, library)| {
             let of_class = |memory: &&Memory| {
-                memory.class.as_ref() == Some(&object.class) && memory.object.is_none()
+                memory.class.as_ref() == Some(&object.class)
+                    && memory.object.is_none()
+                    && library.shows.as_ref() == Some(&memory.name)
             };
             let first = memory(library).iter().find(of_class)?;
             let base = base_name(&test.program, &library.name, Some(index), &first.name);
             let name = match first.shape {
                 Shape::EachNode => format!("{base}@{}", node.0),
+                // There is one, on the object's node.
+                _ if object.node.is_some_and(|home| home != node) => return None,
                 _ => base,
             };
             test.program.locations.iter().position(|location| location.name == name)
@@ -164,7 +169,7 @@ pub fn add(
 fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
     let mut errors: Vec<Diagnostic> = Vec::new();
     each_call(program, &mut |thread, call, span| {
-        let method = &call.method;
+        let method = &shown(&call.method);
         let object = call.object.as_ref();
         let object = object.and_then(|name| program.objects.iter().position(|o| o.name == *name));
         let Some(resolved) = libraries.resolve(program, call) else {
@@ -178,6 +183,14 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
                     let help = near.map(|near| format!("did you mean `{near}`?"));
                     let error = Diagnostic::error("unknown-class", span, message);
                     error.help(help.unwrap_or("--library FILE.lib reads a library".to_owned()))
+                }
+                (Some(class), Some(_)) if let Some(classes) = libraries.having(&call.method) => {
+                    let message = format!(
+                        "expected an object of class {classes}, found one of class {class}"
+                    );
+                    let error = Diagnostic::error("wrong-object-class", span, message);
+                    let declared = object.map(|object| program.objects[object].span);
+                    error.related(declared.unwrap_or(span), "it is declared here")
                 }
                 (_, Some((_, library))) => {
                     let message =

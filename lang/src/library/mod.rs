@@ -7,6 +7,7 @@
 
 mod check;
 mod lexer;
+pub mod notation;
 mod parser;
 pub mod syntax;
 mod walk;
@@ -38,6 +39,10 @@ pub struct Library {
     pub origin: Option<String>,
     /// The classes of its objects.
     pub classes: Vec<String>,
+    /// The class whose objects programs declare as `x[2] = 0`.
+    pub words: Option<String>,
+    /// The memory that conditions on its objects have: `shows copy`.
+    pub shows: Option<String>,
     /// The memory of its specification.
     pub memory: Vec<Memory>,
     /// Its methods in the order of the text.
@@ -54,13 +59,6 @@ pub struct Library {
     pub implementation: Option<Implementation>,
     /// Its text.
     pub source: Source,
-}
-
-impl Library {
-    /// A method by name, with its number.
-    pub fn method(&self, name: &str) -> Option<(usize, &Method)> {
-        self.methods.iter().enumerate().find(|(_, method)| method.name == name)
-    }
 }
 
 /// Reads and checks a library. `loader` finds the models that its consistency includes.

@@ -25,9 +25,10 @@ pub struct File {
 }
 
 /// The words that begin sections.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "source",
     "class",
+    "shows",
     "memory",
     "call",
     "requires",
@@ -69,6 +70,8 @@ impl Parser<'_> {
             title: None,
             origin: None,
             classes: Vec::new(),
+            words: None,
+            shows: None,
             memory: Vec::new(),
             methods: Vec::new(),
             rules: Vec::new(),
@@ -94,7 +97,17 @@ impl Parser<'_> {
                 }
                 "class" => {
                     self.advance();
-                    library.classes.push(self.name("the name of a class")?.0);
+                    let (class, _) = self.name("the name of a class")?;
+                    if self.word() == "of" {
+                        self.advance();
+                        self.keyword("words")?;
+                        library.words = Some(class.clone());
+                    }
+                    library.classes.push(class);
+                }
+                "shows" => {
+                    self.advance();
+                    library.shows = Some(self.name("the name of memory")?.0);
                 }
                 "memory" => library.memory.push(self.memory()?),
                 "call" => self.method(&mut library)?,
@@ -198,6 +211,7 @@ impl Parser<'_> {
         self.advance();
         let (name, place) = self.name("the name of a method")?;
         let parameters = self.parameters()?;
+        let written = self.written()?;
         let mut callers = None;
         if self.word() == "by" {
             self.advance();
@@ -232,10 +246,43 @@ impl Parser<'_> {
             }
             None => {
                 let span = case.span;
-                library.methods.push(Method { name, parameters, callers, cases: vec![case], span });
+                library.methods.push(Method {
+                    name,
+                    parameters,
+                    callers,
+                    written,
+                    cases: vec![case],
+                    span,
+                });
             }
         }
         Ok(())
+    }
+
+    /// `written x :=SV v`: all on the line.
+    fn written(&mut self) -> Parse<Option<String>> {
+        if self.word() != "written" {
+            return Ok(None);
+        }
+        self.advance();
+        let start = self.token().span;
+        let line = |span: Span| self.text[..span.start].matches('\n').count();
+        let first = line(start);
+        let mut end = start;
+        let mut next = self.next;
+        while let Some(token) = self.tokens.get(next) {
+            let text = &self.text[token.span.range()];
+            let is_over = token.kind == Kind::EndOfFile || line(token.span) != first;
+            if is_over || matches!(text, "{" | "by" | "returns" | "when" | "idle") {
+                break;
+            }
+            (end, next) = (token.span, next + 1);
+        }
+        if next == self.next {
+            return Err(self.expected("how programs write it, such as `x := v`"));
+        }
+        self.next = next;
+        Ok(Some(self.text[start.to(end).range()].to_owned()))
     }
 
     fn parameters(&mut self) -> Parse<Vec<Parameter>> {

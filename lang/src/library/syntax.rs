@@ -69,6 +69,8 @@ pub struct Method {
     pub parameters: Vec<Parameter>,
     /// The threads that may call it (`by x.writer`); all if `None`.
     pub callers: Option<Expr>,
+    /// How programs write it, if not as a call: `x :=SV v`.
+    pub written: Option<String>,
     /// What a call may be; one case is chosen freely among those that fit.
     pub cases: Vec<Case>,
     /// Its place.

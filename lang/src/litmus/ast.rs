@@ -301,10 +301,8 @@ pub enum Via {
     Plain,
     /// `^d`; `None` for `^_`.
     Id(Option<Name>),
-    /// `SV`
-    SharedVariable,
-    /// `SC`
-    SequentiallyConsistent,
+    /// `SV`, `SC`: a library's mark.
+    Library(String),
 }
 
 /// The right side of an assignment.

@@ -174,7 +174,6 @@ pub fn file(file: &File, source: &Source, sink: &mut Sink) -> Option<Test> {
         let thread = lower::thread(&mut checker, ThreadId(index));
         checker.program.threads.push(thread);
     }
-    libraries::participants(&mut checker);
     verdicts::verdicts(&mut checker, &mut test);
     warnings::warn(&mut checker);
     test.program = checker.program;

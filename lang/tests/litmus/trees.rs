@@ -116,8 +116,9 @@ fn statement() -> impl Strategy<Value = Statement> {
         Just(Via::Plain),
         name().prop_map(|name| Via::Id(Some(name))),
         Just(Via::Id(None)),
-        Just(Via::SharedVariable),
-        Just(Via::SequentiallyConsistent),
+        Just(Via::Library("SV".to_owned())),
+        Just(Via::Library("SC".to_owned())),
+        Just(Via::Library("MINE2".to_owned())),
     ];
     let value = prop_oneof![expr().prop_map(Value::Expr), call(true).prop_map(Value::Call)];
     let leaf = prop_oneof![

@@ -1,6 +1,6 @@
 //! Clients as litmus programs.
 
-use lang::library::Library;
+use lang::library::{Library, ParameterKind};
 use lang::outcome::Value;
 
 use super::clients::{Client, Op};
@@ -43,7 +43,7 @@ fn write(
     for (index, _) in client.objects.iter().enumerate() {
         if is_used(client, |op| matches!(op, Op::Call { objects, .. } if objects.contains(&index)))
         {
-            out.push_str(&format!("  {}\n", declaration(client, index)));
+            out.push_str(&format!("  {}\n", declaration(client, library, index)));
         }
     }
     let cell = |node: u32| {
@@ -86,30 +86,26 @@ fn touches(op: &Op, location: usize) -> bool {
     }
 }
 
-fn declaration(client: &Client, index: usize) -> String {
+fn declaration(client: &Client, library: &Library, index: usize) -> String {
     let object = &client.objects[index];
-    let name = OBJECTS[index.min(3)];
+    let (class, name) = (&object.class, OBJECTS[index.min(3)]);
     let home = object.home.map(|home| format!("@{home}")).unwrap_or_default();
     let initial = object.initial;
-    let taking_part = taking_part(client);
-    match object.class.as_str() {
-        "SVar" => format!("SVar {name} = {initial}"),
-        "SC" => format!("SC {name}{home} = {initial}"),
-        "Mixed" if initial > 0 => format!("{name}[2]{home} = ({initial}, {})", initial + 1),
-        "Mixed" => format!("{name}[2]{home} = 0"),
-        "Ring" => {
-            let (writer, size) = (object.writer.unwrap_or(0), object.size.unwrap_or(1));
-            format!("Ring {name}{} size {size}", participants(client, writer))
-        }
-        "Barrier" => format!("Barrier {name}{taking_part}"),
-        class => {
-            let size = object.size.map(|size| format!(" size {size}")).unwrap_or_default();
-            let threads = object.writer.map(|writer| participants(client, writer));
-            let threads = threads.unwrap_or(taking_part);
-            let initial = if initial > 0 { format!(" = {initial}") } else { String::new() };
-            format!("{class} {name}{home}{threads}{size}{initial}")
-        }
+    if library.words.as_ref() == Some(class) {
+        return match initial {
+            0 => format!("{name}[2]{home} = 0"),
+            _ => format!("{name}[2]{home} = ({initial}, {})", initial + 1),
+        };
     }
+    let size = object.size.map(|size| format!(" size {size}")).unwrap_or_default();
+    let threads = object.writer.map(|writer| participants(client, writer));
+    let asks = library.attributes().contains("threads") || !library.is_assigned();
+    let threads = threads.unwrap_or_else(|| if asks { taking_part(client) } else { String::new() });
+    let initial = match initial > 0 || library.is_assigned() {
+        true => format!(" = {initial}"),
+        false => String::new(),
+    };
+    format!("{class} {name}{home}{threads}{size}{initial}")
 }
 
 /// The threads of objects without a writer, where they are not those that call.
@@ -145,59 +141,52 @@ fn statement(client: &Client, library: &Library, node: u32, op: &Op, register: &
 }
 
 fn call(client: &Client, library: &Library, node: u32, op: &Op, register: &str) -> String {
-    let Op::Call { method, objects, locations, values, id, nodes } = op else {
+    let Op::Call { method, objects, locations, values, id, nodes: set } = op else {
         return String::new();
     };
     let method = &library.methods[*method];
-    let name = method.name.as_str();
-    let object = objects.first().map(|object| OBJECTS[(*object).min(3)]);
-    let class = objects.first().map(|object| client.objects[*object].class.as_str());
-    let value = |index: usize| values.get(index).copied().unwrap_or(0);
-    let location = |index: usize| {
-        let location = locations.get(index).copied().unwrap_or(0);
+    let place = |location: usize| {
         let home = client.homes.get(location).copied().unwrap_or(node);
         let far = if home == node { String::new() } else { format!("^{home}") };
         format!("{}{far}", LOCATIONS[location])
     };
-    match (class, object, name) {
-        (Some("SVar"), Some(x), "Write") => return format!("{x} :=SV {}", value(0)),
-        (Some("SVar"), Some(x), "Read") => return format!("{register} :=SV {x}"),
-        (Some("SC"), Some(x), "Write") => return format!("{x} :=SC {}", value(0)),
-        (Some("SC"), Some(x), "Read") => return format!("{register} :=SC {x}"),
-        (Some("SC"), Some(x), "CAS") => {
-            return format!("{register} := CASSC({x}, {}, {})", value(0), value(1));
-        }
-        (Some("SC"), Some(x), "FAA") => return format!("{register} := FAASC({x}, {})", value(0)),
-        (Some("Mixed"), Some(x), "Write") => return format!("{x} := ({}, {})", value(0), value(1)),
-        (Some("Mixed"), Some(x), "Put") => {
-            let source = objects.get(1).map_or("p", |object| OBJECTS[(*object).min(3)]);
-            return format!("~{x} :=^d {source}");
-        }
-        (Some("Mixed"), Some(x), "Get") => {
-            let source = objects.get(1).map_or("p", |object| OBJECTS[(*object).min(3)]);
-            return format!("{x} :=^d ~{source}");
-        }
-        (None, None, "Put" | "Get") => return format!("{} :=^d {}", location(0), location(1)),
-        (None, None, "RCAS") => {
-            let (z, x) = (location(0), location(1));
-            return format!("RCAS({z}, {x}, {}, {}, d)", value(0), value(1));
-        }
-        (None, None, "RFAA") => {
-            return format!("RFAA({}, {}, {}, d)", location(0), location(1), value(0));
-        }
-        _ => {}
-    }
-    let mut arguments: Vec<String> =
-        objects.iter().map(|object| OBJECTS[(*object).min(3)].to_owned()).collect();
-    arguments.extend(values.iter().map(u64::to_string));
-    if *id {
-        arguments.push("d".to_owned());
-    }
-    arguments.extend(nodes.iter().map(|nodes| {
+    let nodes = |nodes: &Vec<u32>| {
         let all: Vec<String> = nodes.iter().map(u32::to_string).collect();
         format!("{{{}}}", all.join(", "))
-    }));
+    };
+    let (mut objects, mut locations) = (objects.iter(), locations.iter());
+    let mut values = values.iter().map(u64::to_string);
+    // What is passed for each parameter, by its name.
+    let mut passed: Vec<(&str, String)> = Vec::new();
+    for parameter in &method.parameters {
+        let text = match parameter.kind {
+            ParameterKind::Object(_) => {
+                objects.next().map(|object| OBJECTS[(*object).min(3)].to_owned())
+            }
+            ParameterKind::Location => locations.next().map(|location| place(*location)),
+            ParameterKind::Value => values.next(),
+            ParameterKind::Values => match method.written {
+                Some(_) => Some(format!("({})", values.by_ref().collect::<Vec<_>>().join(", "))),
+                None => Some(values.by_ref().collect::<Vec<_>>().join(", ")),
+            },
+            ParameterKind::Id => id.then(|| "d".to_owned()),
+            ParameterKind::Nodes => set.as_ref().map(nodes),
+        };
+        passed.extend(text.map(|text| (parameter.name.as_str(), text)));
+    }
     let result = method.cases.iter().any(|case| case.returns.is_some());
-    let result = if result { format!("{register} := ") } else { String::new() };
-    format!("{result}{name}({})", arguments.join(", "))
+    let is_assigned = method.written.as_ref().is_some_and(|text| text.contains(":="));
+    let mut is_first = true;
+    let written = method.notation(|word| {
+        let known = passed.iter().find(|(name, _)| *name == word).map(|(_, text)| text.clone());
+        // What is assigned, and not passed, takes the result.
+        let is_result = std::mem::replace(&mut is_first, false) && result && is_assigned;
+        known.or_else(|| is_result.then(|| register.to_owned()))
+    });
+    let result = if result && !is_assigned { format!("{register} := ") } else { String::new() };
+    let written = written.unwrap_or_else(|| {
+        let passed: Vec<&str> = passed.iter().map(|(_, text)| text.as_str()).collect();
+        format!("{}({})", method.name, passed.join(", "))
+    });
+    format!("{result}{written}")
 }

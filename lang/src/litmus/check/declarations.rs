@@ -1,6 +1,7 @@
 //! Names declared above the rule.
 
 use crate::diagnostic::Diagnostic;
+use crate::library::notation::WORDS;
 use crate::program::{LARGEST_WORD, Location, NodeId, Object, Origin};
 
 use super::super::ast::{Cells, Declaration, DeclarationKind, Form, Name, Number};
@@ -126,7 +127,7 @@ fn object(
             object.initial = vec![value.value];
         }
         DeclarationKind::Mixed { size, initial } => {
-            "Mixed".clone_into(&mut object.class);
+            WORDS.clone_into(&mut object.class);
             object.node = Some(needs_node(checker, name, node)?);
             object.size = Some(size.value);
             for large in initial.iter().filter(|word| word.value >= LARGEST_WORD) {

@@ -1,6 +1,7 @@
 //! The statements of a thread, with names resolved and hidden reads made visible.
 
 use crate::Dialect;
+use crate::library::notation::of_class;
 use crate::limits;
 use crate::program::{self, Expr, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
 use crate::source::Span;
@@ -150,8 +151,8 @@ impl Lowerer<'_, '_> {
     }
 
     fn assign(&mut self, target: &Target, via: &Via, value: &Value, place: Place) -> Option<()> {
-        if matches!(via, Via::SharedVariable | Via::SequentiallyConsistent) {
-            return libraries::assign(self, target, via, value, place);
+        if let Via::Library(mark) = via {
+            return libraries::assign(self, target, mark, value, place);
         }
         let id = match via {
             Via::Id(Some(name)) => Some(name),
@@ -341,9 +342,9 @@ impl Lowerer<'_, '_> {
                 Some(register)
             }
             Meaning::Object(object) => {
-                let class = self.checker.program.objects[object].class.clone();
-                let message = format!("expected a value, found `{name}` of class {class}");
-                let help = libraries::reading(&class, name);
+                let class = of_class(&self.checker.program.objects[object].class);
+                let message = format!("expected a value, found `{name}` {class}");
+                let help = "a call of its library reads it into a register first";
                 self.fail("object-in-expression", access.place, message, help)
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::library::notation::{GET_WORDS, PUT_WORDS, WORDS, WRITE_WORDS};
 use crate::program::{Call, Expr, LARGEST_WORD, Program, RegisterId, StmtKind};
 
 use super::super::ast::{self, Access, ExprKind, Home, Name, Target};
@@ -14,8 +15,7 @@ pub fn of_registers(program: &Program) -> HashMap<RegisterId, u32> {
     let mut words: HashMap<RegisterId, Option<u32>> = HashMap::new();
     let size = |call: &Call| {
         let object = program.objects.iter().find(|one| Some(&one.name) == call.object.as_ref())?;
-        let is_read = call.method == "TryRead" && object.class == "Mixed";
-        is_read.then(|| u32::try_from(object.initial.len()).ok())?
+        (object.class == WORDS).then(|| u32::try_from(object.initial.len()).ok())?
     };
     // A copy may stand above what it copies, in a loop.
     for _ in 0..2 {
@@ -56,20 +56,17 @@ pub fn plain_write(
     let (class, home) = (object.class.clone(), object.node);
     let words = object.initial.len();
     let name = target.name.text.clone();
-    if class != "Mixed" {
+    if class != WORDS {
         let message = format!("expected a location or a register, found `{name}` of class {class}");
-        let help = match class.as_str() {
-            "SVar" => format!("write `{name} :=SV …`"),
-            "SC" => format!("write `{name} :=SC …`"),
-            _ => String::new(),
-        };
+        let help =
+            "calls of its library write it, some as `:=` with the library's mark: `x :=SV 1`";
         return lowerer.fail("wrong-object-class", target.place, message, help);
     }
     if let Some(home) = home.filter(|home| *home != lowerer.node) {
         return lowerer.remote_cpu_access(target, home);
     }
     let arguments = self::words(lowerer, expr, words)?;
-    lowerer.push(StmtKind::Call(Call { object: Some(name), arguments, ..empty("Write") }));
+    lowerer.push(StmtKind::Call(Call { object: Some(name), arguments, ..empty(WRITE_WORDS) }));
     Some(())
 }
 
@@ -113,7 +110,7 @@ pub fn put(
         return lowerer.fail("put-source-remote", expr.place, message, help);
     };
     let near = own_mixed(lowerer, source, "put-source-remote")?;
-    copy(lowerer, "Put", (target, far), (source, near), id)
+    copy(lowerer, PUT_WORDS, (target, far), (source, near), id)
 }
 
 /// `y := x^2` for an object x: a mixed-size get.
@@ -129,7 +126,7 @@ pub fn get(
         return lowerer.fail("not-a-location", source.place, message, "");
     };
     let near = own_mixed(lowerer, target, "get-target-remote")?;
-    copy(lowerer, "Get", (target, near), (source, far), id)
+    copy(lowerer, GET_WORDS, (target, near), (source, far), id)
 }
 
 fn copy(
@@ -146,7 +143,7 @@ fn copy(
             format!("expected {wanted} words, found the {found} of `{}`", source.0.name.text);
         return lowerer.fail("wrong-words", source.0.place, message, "");
     }
-    let far = if method == "Put" { target.1 } else { source.1 };
+    let far = if method == PUT_WORDS { target.1 } else { source.1 };
     let at = lowerer.checker.program.objects[far].node;
     let id = lowerer.id(id);
     let (target, source) = (target.0.name.text.clone(), source.0.name.text.clone());
@@ -159,7 +156,7 @@ fn copy(
 fn remote_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize> {
     let name = &access.name.text;
     let index = match lowerer.checker.meaning(&access.name)? {
-        Meaning::Object(index) if lowerer.checker.program.objects[index].class == "Mixed" => index,
+        Meaning::Object(index) if lowerer.checker.program.objects[index].class == WORDS => index,
         _ => {
             let message = format!("expected a location, found the object `{name}`");
             let help = "library objects are reached by their own calls";
@@ -178,8 +175,14 @@ fn remote_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize>
 
 /// A mixed-size location of the thread's own node.
 fn own_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access, code: &'static str) -> Option<usize> {
-    let index = object(lowerer, access, &["Mixed"])?;
+    let index = object(lowerer, access)?;
     let home = lowerer.checker.program.objects[index].node;
+    let class = &lowerer.checker.program.objects[index].class;
+    if class != WORDS {
+        let message = format!("expected a location of several words, found one of class {class}");
+        let help = format!("declare it above the rule as `{}[2] = 0`", access.name.text);
+        return lowerer.fail("wrong-object-class", access.place, message, help);
+    }
     if access.home == Home::Own && home == Some(lowerer.node) {
         return Some(index);
     }

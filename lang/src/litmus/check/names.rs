@@ -149,9 +149,7 @@ impl<'a> Collector<'a, '_> {
             {
                 Role::Fresh
             }
-            Value::Expr(_) if matches!(via, Via::SharedVariable | Via::SequentiallyConsistent) => {
-                Role::Register
-            }
+            Value::Expr(_) if matches!(via, Via::Library(_)) => Role::Register,
             Value::Expr(expr) if mentions_name(expr) => Role::Register,
             // A constant alone does not tell a register from a location that was not declared.
             Value::Expr(_) => return,

@@ -153,23 +153,14 @@ impl<'c, 'a> List<'c, 'a> {
             }
             Meaning::Object(index) => {
                 let object = &self.checker.program.objects[index];
-                match (object.class.as_str(), copy, object.node) {
-                    ("SVar", Some(node), _) | ("SC", None, Some(node)) => {
-                        Observed::Copy(index, node)
-                    }
-                    ("SVar", None, _) => {
-                        let message =
-                            format!("expected a node's copy of `{0}`, found `{0}`", name.text);
-                        let help = format!("write `{}@1` for node 1's copy", name.text);
-                        self.checker.error("not-observable", name.place, message, help);
-                        return None;
-                    }
-                    (class, ..) => {
-                        let message = format!("an object of class {class} has no value to show");
-                        self.checker.error("not-observable", name.place, message, String::new());
-                        return None;
-                    }
-                }
+                let Some(node) = copy.or(object.node) else {
+                    let message =
+                        format!("expected a node's copy of `{0}`, found `{0}`", name.text);
+                    let help = format!("write `{}@1` for node 1's copy", name.text);
+                    self.checker.error("not-observable", name.place, message, help);
+                    return None;
+                };
+                Observed::Copy(index, node)
             }
         };
         let shown = match (what, copy) {

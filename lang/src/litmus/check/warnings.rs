@@ -9,15 +9,6 @@ use crate::source::Span;
 
 use super::Checker;
 
-/// Calls a function for each library call in the statements.
-pub fn each_call(body: &[Stmt], visit: &mut impl FnMut(&Call)) {
-    each(body, &mut |stmt| {
-        if let StmtKind::Call(call) = &stmt.kind {
-            visit(call);
-        }
-    });
-}
-
 /// Calls a function for each statement, also those in blocks.
 pub fn each(body: &[Stmt], visit: &mut impl FnMut(&Stmt)) {
     for stmt in body {

@@ -129,6 +129,8 @@ fn location(
                 context.error("wrong-initial-values", place, message);
                 return None;
             }
+            // Their library may be any.
+            context.has_other_classes = true;
             DeclarationKind::Mixed { size, initial }
         }
         (None, None, [value]) => DeclarationKind::Location(*value),

@@ -140,8 +140,7 @@ fn arguments(
 
 fn via(mark: &str) -> Via {
     match mark {
-        "SV" => Via::SharedVariable,
-        "SC" => Via::SequentiallyConsistent,
+        "SV" | "SC" => Via::Library(mark.to_owned()),
         _ => Via::Plain,
     }
 }

@@ -272,12 +272,10 @@ fn via(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Via {
     let place = context.place(piece, &pair);
     let Some(part) = pair.into_inner().next() else { return Via::Plain };
     match (part.as_rule(), context.dialect) {
-        (Rule::library_assign, Dialect::Rdma)
-            if part.as_str().to_ascii_uppercase().contains("SV") =>
-        {
-            Via::SharedVariable
+        (Rule::library_assign, Dialect::Rdma) => {
+            let mark = part.into_inner().next();
+            Via::Library(mark.map(|mark| mark.as_str().to_ascii_uppercase()).unwrap_or_default())
         }
-        (Rule::library_assign, Dialect::Rdma) => Via::SequentiallyConsistent,
         (Rule::id_assign, Dialect::Rdma) => Via::Id(work_id(context, piece, part)),
         (Rule::plain_assign, Dialect::Rdma)
         | (Rule::plain_assign | Rule::equals, Dialect::CoreRma) => Via::Plain,

@@ -82,8 +82,8 @@ impl<'f> Finder<'f, '_> {
 
     fn assign(&mut self, target: &'f Target, via: &Via, value: &'f Value) {
         let by = match via {
-            Via::SharedVariable => By::Sv,
-            Via::SequentiallyConsistent => By::Sc,
+            Via::Library(mark) if mark == "SC" => By::Sc,
+            Via::Library(_) => By::Sv,
             Via::Plain | Via::Id(_) => By::Cpu,
         };
         let mut is_read = true;

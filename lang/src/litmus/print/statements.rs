@@ -90,8 +90,7 @@ impl Column {
             (Via::Plain, Dialect::Rdma) => ":=".to_owned(),
             (Via::Id(Some(id)), _) => format!(":=^{}", id.text),
             (Via::Id(None), _) => ":=^_".to_owned(),
-            (Via::SharedVariable, _) => ":=SV".to_owned(),
-            (Via::SequentiallyConsistent, _) => ":=SC".to_owned(),
+            (Via::Library(mark), _) => format!(":={mark}"),
         };
         let value = match value {
             Value::Expr(expr) => whole(expr),
