@@ -10,11 +10,13 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use executor::record::hash_text;
 use lang::Test;
+use model::changes::Change;
 use model::coverage::{IMPLIED, Implied, Suite, implied};
 use model::generate::distinguish::Undecided;
 use model::generate::draft::Draft;
 use model::generate::pivot::{Pivot, Tried};
 use model::generate::search::{Bounds, Known, Vocabulary};
+use serde_json::json;
 
 use super::compare::{BoundsOptions, bounds_of, load};
 use super::generate::{make, suite};
@@ -111,17 +113,18 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         .as_ref()
         .map_or_else(all, |shard| shard.items.iter().map(|(item, _)| *item).collect::<Vec<_>>());
     let bounds = bounds_of(&arguments.bounds);
-    let folder = arguments.output.as_ref().map(|folder| open(folder, &model, bounds)).transpose();
+    let open = |folder: &PathBuf| open(folder, &model, bounds, &tests);
+    let folder = arguments.output.as_ref().map(open).transpose();
     let mut folder = match folder {
         Ok(folder) => folder,
         Err(failure) => return failure.tell(terminal),
     };
     let mut found = statuses(arguments, &model, &suite, &implied, &own, (terminal, &mut exit));
     if arguments.missing {
-        search(&mut found, &model, &suite, (bounds, arguments), (terminal, &mut exit));
-        if let Some(folder) = &mut folder
-            && let Err(failure) = write(folder, &found, &model, &suite)
-        {
+        let folder = folder.as_mut();
+        let asked = (bounds, arguments);
+        let searched = search(&mut found, &model, &suite, asked, folder, (terminal, &mut exit));
+        if let Err(failure) = searched {
             return failure.tell(terminal);
         }
     }
@@ -203,19 +206,20 @@ fn why(broken: &Broken, exit: &mut Exit) -> String {
     }
 }
 
-/// Looks for tests that fill the holes.
+/// Looks for tests that fill the holes, and writes each as soon as it is found, if there is a folder.
 fn search(
     found: &mut [Status],
     model: &LoadedModel,
     suite: &Suite,
     (bounds, arguments): (Bounds, &Arguments),
+    mut folder: Option<&mut suite::Suite<'_>>,
     (terminal, exit): (&mut Terminal, &mut Exit),
-) {
+) -> Result<(), Failure> {
     let jobs = arguments.jobs.count();
     let is_hole = |at: &usize| matches!(found[*at], Status::Hole);
     let holes: Vec<usize> = (0..found.len()).filter(is_hole).collect();
     if holes.is_empty() {
-        return;
+        return Ok(());
     }
     let vocabulary = Vocabulary::of(&[model.model()]);
     let timeout = &arguments.timeout;
@@ -235,8 +239,15 @@ fn search(
     };
     let work = |hole: &usize| timeout.within(|| look(hole));
     terminal.begin_progress(holes.len());
+    let mut written = Ok(());
     let each = |hole: &usize, result| {
         terminal.progress().inc(1);
+        if let (Some(folder), Ok(Ok(Some((_, made))))) = (folder.as_mut(), &result) {
+            written = write(folder, made, &suite.changes[*hole], model);
+            if written.is_err() {
+                return ControlFlow::Break(());
+            }
+        }
         found[*hole] = match result {
             Ok(Ok(Some(made))) => Status::Missing(Box::new(made)),
             Ok(Ok(None)) => Status::Hole,
@@ -246,43 +257,39 @@ fn search(
         ControlFlow::Continue(())
     };
     map_in_order(&holes, jobs, &AtomicBool::new(false), work, each);
+    written
 }
 
-/// The folder for the tests that are missing: before they are looked for, which takes long.
+/// The folder for the tests that are missing: before they are looked for, which takes long. It is new, or the same command
+/// began it.
 fn open<'m>(
     folder: &Path,
     model: &'m LoadedModel,
     bounds: Bounds,
+    tests: &[Test],
 ) -> Result<suite::Suite<'m>, Failure> {
     let origin = suite::Origin {
         command: "coverage --missing".to_owned(),
-        choices: None,
+        choices: Some(json!({ "tests": tests_hash(tests) })),
         bounds: bounds.to_string(),
         model,
     };
-    let written = suite::Suite::open(folder, &origin)?;
-    if written.counts.units > 0 {
-        let folder = folder.display();
-        return Err(Failure::Usage(format!("{folder}: expected a new or empty folder")));
-    }
-    Ok(written)
+    suite::Suite::open(folder, &origin)
 }
 
 fn write(
-    written: &mut suite::Suite<'_>,
-    found: &[Status],
+    folder: &mut suite::Suite<'_>,
+    made: &suite::Made,
+    change: &Change,
     model: &LoadedModel,
-    suite: &Suite,
 ) -> Result<(), Failure> {
-    for (change, status) in suite.changes.iter().zip(found) {
-        let Status::Missing(made) = status else { continue };
-        let unit = suite::Unit {
-            name: change.name.clone(),
-            title: format!("{}: {}", model.name(), change.described()),
-            made: vec![made.1.clone()],
-            ..suite::Unit::default()
-        };
-        written.add(&unit)?;
+    if folder.has(&change.name) {
+        return Ok(());
     }
-    Ok(())
+    folder.add(&suite::Unit {
+        name: change.name.clone(),
+        title: format!("{}: {}", model.name(), change.described()),
+        made: vec![made.clone()],
+        ..suite::Unit::default()
+    })
 }

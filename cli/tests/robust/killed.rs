@@ -87,6 +87,14 @@ fn a_suite_whose_maker_is_killed_goes_on_to_the_same_bytes() {
 }
 
 #[test]
+fn no_test_that_was_found_missing_is_lost() {
+    let scratch = Scratch::new("killed-coverage");
+    scratch.write("MP.litmus", MP);
+    let missing = "coverage MP.litmus --model sc --missing --size 2 -j 1 -o {}";
+    goes_on(&scratch, missing, missing);
+}
+
+#[test]
 fn no_finished_test_of_a_killed_run_is_lost() {
     let scratch = Scratch::new("killed-run");
     scratch.tests(60);

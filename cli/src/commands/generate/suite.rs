@@ -165,6 +165,8 @@ pub struct Suite<'m> {
     names: BTreeMap<String, String>,
     /// All names in use.
     used: BTreeSet<String>,
+    /// The units that are done, by name.
+    done: BTreeSet<String>,
     /// The model that files are checked with once more, as they are read; those of a merged suite have been.
     model: Option<&'m LoadedModel>,
     /// What headers name.
@@ -215,6 +217,7 @@ impl<'m> Suite<'m> {
             journal,
             names: BTreeMap::new(),
             used: BTreeSet::new(),
+            done: BTreeSet::new(),
             model,
             models,
             source,
@@ -237,11 +240,17 @@ impl<'m> Suite<'m> {
                 self.counts.files += 1;
             }
         }
+        self.done.insert(line.unit);
         self.counts.units += 1;
         self.counts.tried += line.tried;
         self.counts.undecided += line.undecided;
         self.counts.unlisted += line.unlisted;
         Ok(())
+    }
+
+    /// Whether a unit of this name is done.
+    pub fn has(&self, unit: &str) -> bool {
+        self.done.contains(unit)
     }
 
     /// Writes what a unit came to.
