@@ -39,9 +39,7 @@ fn main() {
             black_box(load(text));
             true
         }),
-        row("event skeleton", &all, |(_, test)| {
-            compiler::skeleton::build(&test.program, 4).is_ok()
-        }),
+        row("event skeleton", &all, |(_, test)| skeleton::build(&test.program, 4).is_ok()),
     ];
     for solver in SolverKind::ALL {
         let what = format!("all outcomes: smt, {}", solver.name());

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use compiler::calls::calls;
 use compiler::library::{Libraries, each_call, prepare};
-use compiler::skeleton::{self, Guard, Misuse, Skeleton, calls::calls};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
@@ -12,6 +12,7 @@ use lang::library::notation::shown;
 use lang::limits::{Limits, Reached};
 use lang::outcome::{Observable, Observed, Outcome, Value};
 use lang::source::Span;
+use skeleton::{self, Guard, Misuse, Skeleton};
 
 use crate::bound::Loops;
 use crate::execution::Execution;
@@ -340,3 +341,6 @@ fn undefined_call(model: &Model, call: &str, span: Span) -> Diagnostic {
         _ => error.help(format!("it defines {}", model.calls.join(", "))),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Whether loops were unrolled often enough, and the proof without which nothing is forbidden.
 
-use compiler::skeleton::EventId;
 use lang::diagnostic::Diagnostic;
+use skeleton::EventId;
 
 use crate::allowed::{Allowed, Options, Question};
 use crate::smt::prefix::Shape;

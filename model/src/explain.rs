@@ -36,7 +36,7 @@ pub use steps::{Chain, EndWords, StepWords};
 pub use weak::{NotKept, TableCell, Weakness};
 
 /// An edge between events.
-type Edge = (compiler::skeleton::EventId, compiler::skeleton::EventId);
+type Edge = (skeleton::EventId, skeleton::EventId);
 
 /// Why an outcome is allowed or forbidden.
 #[derive(Clone, Debug)]

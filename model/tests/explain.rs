@@ -10,7 +10,6 @@ mod programs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use compiler::skeleton::EventId;
 use lang::Test;
 use lang::cat::model::{AxiomKind, Base, DefinitionId, DefinitionKind, Expr, Model};
 use lang::outcome::{Asked, Outcome};
@@ -19,6 +18,7 @@ use model::check::{self, Evaluator, Pairs, broken_axioms, well_formed};
 use model::explain::{Broken, Reason, Step, explain};
 use model::smt::Found;
 use programs::{Program, generate, load, looping, models, number, shrink};
+use skeleton::EventId;
 
 /// How many outcomes of a test are explained under each model.
 const OUTCOMES: u64 = 3;

@@ -339,7 +339,7 @@ impl<'l> Inliner<'l> {
         kind: &StmtKind,
         span: Span,
     ) -> Result<Option<Vec<Stmt>>, Refused> {
-        let Some(name) = crate::skeleton::calls::call_name(kind) else { return Ok(None) };
+        let Some(name) = crate::calls::call_name(kind) else { return Ok(None) };
         let implementing = self.targets.iter().find_map(|number| {
             let library = &self.libraries.all[*number];
             library.base.as_ref()?;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use compiler::skeleton::{EventId, Stamp};
+use skeleton::{EventId, Stamp};
 
 use super::words::Words;
 use super::{Explanation, Reason};

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use compiler::skeleton::EventId;
 use lang::cat::model::{
     AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, RecBody, Table,
     UNDEFINED_READS, UNDEFINED_WRITES,
 };
+use skeleton::EventId;
 
 use crate::allowed::Question;
 use crate::check::{Evaluator, Pairs, Value};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use compiler::skeleton::EventId;
 use lang::program::ThreadId;
 use lang::source::Source;
+use skeleton::EventId;
 
 use super::Explanation;
 use super::picture::{Kind, Link, pen};

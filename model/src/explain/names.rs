@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use compiler::skeleton::EventId;
 use lang::cat::model::{Base, Definition, DefinitionKind, Expr};
+use skeleton::EventId;
 
 use crate::allowed::Question;
 use crate::check::{Evaluator, Value};

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use compiler::skeleton::{EventId, Skeleton, Value, ValueId};
 use lang::cat::model::AxiomKind;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::{Asked, Observed};
+use skeleton::{EventId, Skeleton, Value, ValueId};
 
 use super::cycle::{Way, ways};
 use super::{Broken, Reason, check, found, unsound};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use compiler::skeleton::EventId;
 use lang::source::Source;
+use skeleton::EventId;
 
 use super::weak::Weakness;
 use super::words::Words;

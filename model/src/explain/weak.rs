@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use compiler::skeleton::EventId;
 use lang::cat::model::{AxiomKind, Cell, DefinitionId, DefinitionKind, Expr, Model, Table};
 use lang::cat::words::is_memory_order;
+use skeleton::EventId;
 
 use super::{Edge, Explanation, Reason, Step};
 use crate::allowed::Question;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use compiler::library::pack;
-use compiler::skeleton::{Event, EventId, Stamp};
 use lang::cat::model::Base;
 use lang::cat::words::{LOCATION, READS_BEFORE};
 use lang::outcome::Value;
 use lang::program::LocationId;
 use lang::source::Source;
+use skeleton::{Event, EventId, Stamp};
 
 use super::names::names;
 use super::{NotKept, Step, weak};

@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 
-use compiler::skeleton::{self, Event, Guard, Skeleton, Stamp};
 use lang::cat::model::{AxiomKind, Model};
 use lang::limits;
 use rustc_hash::FxBuildHasher;
+use skeleton::{self, Event, Guard, Skeleton, Stamp};
 
 use super::program::{Naming, program, step_span};
 use super::shape::{Completion, Shape, Side, Step};

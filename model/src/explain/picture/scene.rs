@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use compiler::skeleton::{Event, EventId, Stamp};
 use lang::program::{NodeId, ThreadId};
+use skeleton::{Event, EventId, Stamp};
 
 use super::super::words::Words;
 use super::super::{Edge, Step};

@@ -1,7 +1,7 @@
 //! The executions of a program that one application of a rule forbids, found by trying every choice.
 
-use compiler::skeleton::{Skeleton, Stamp};
 use lang::cat::model::AxiomKind;
+use skeleton::{Skeleton, Stamp};
 
 use super::program::{Program, Statement};
 use crate::relation::Relation;

@@ -3,12 +3,12 @@
 //! "We require that the hb cycle contains an edge induced by a rule in Figure 4 and that removing this edge renders hb
 //! acyclic. We call this edge a pivot." (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1.)
 
-use compiler::skeleton::{self, Stamp};
 use lang::cat::model::{
     Axiom, AxiomKind, Base, DefinitionId, DefinitionKind, Expr, Model, UNDEFINED_READS,
     UNDEFINED_WRITES,
 };
 use lang::source::Span;
+use skeleton::{self, Stamp};
 
 pub use super::executions::Instance;
 use super::executions::Search;

@@ -3,7 +3,6 @@
 //! As with [`super::super::shape`], the rest follows: locations begin with different values, local writes write different ones,
 //! every local read has a register of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1). All accesses are atomic.
 
-use compiler::skeleton::Stamp;
 use lang::outcome::{Observable, Observed};
 use lang::program::{
     Expr, Location, LocationId, NodeId, Origin, Program as Checked, Register, RegisterId, RmaKind,
@@ -11,6 +10,7 @@ use lang::program::{
 };
 use lang::source::Span;
 use lang::{Dialect, Test};
+use skeleton::Stamp;
 
 use crate::generate::program::{generated, pick};
 

@@ -1,0 +1,445 @@
+//! Symbolic execution of each thread into events, values and conditions.
+
+mod cas;
+mod rma;
+
+use lang::limits;
+use lang::program::{
+    BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId,
+    WorkId,
+};
+use lang::source::Span;
+use rustc_hash::FxHashMap;
+
+use super::{
+    Condition, Cut, Event, EventId, Guard, Operation, Origin, Point, Requirement, Skeleton, Stamp,
+    Value, ValueId, library::Users, spin,
+};
+use compiler::calls::call_name;
+use compiler::library::{Libraries, Prepared};
+
+/// A statement that has no events of its own: a library's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The statement's name.
+    pub call: String,
+    /// Its place.
+    pub span: Span,
+    /// Why, if it is not that there is no such statement.
+    pub reason: Option<String>,
+}
+
+/// The skeleton of a program whose loops are unrolled `loop_bound` times.
+///
+/// # Errors
+/// The first statement that is a library call.
+pub fn build(program: &Program, loop_bound: u32) -> Result<Skeleton, Unsupported> {
+    let owners = vec![0; program.locations.len()];
+    build_with(program, &owners, &Libraries::default(), &[], loop_bound)
+}
+
+/// The skeleton of a program over libraries.
+///
+/// # Errors
+/// The first statement that no library defines, or whose library's text does not fit it.
+pub fn build_prepared(
+    prepared: &Prepared,
+    libraries: &Libraries,
+    loop_bound: u32,
+) -> Result<Skeleton, Unsupported> {
+    let program = &prepared.test.program;
+    build_with(program, &prepared.owners, libraries, &prepared.used, loop_bound)
+}
+
+fn build_with(
+    program: &Program,
+    owners: &[usize],
+    libraries: &Libraries,
+    used: &[usize],
+    loop_bound: u32,
+) -> Result<Skeleton, Unsupported> {
+    let mut builder = Builder::new(program, libraries, used, loop_bound);
+    builder.initial_writes(program, owners);
+    for (index, thread) in program.threads.iter().enumerate() {
+        builder.thread = ThreadId(index);
+        builder.own_node = Some(thread.node);
+        builder.live = Guard::TRUE;
+        builder.block(&thread.body)?;
+        builder.thread_ends();
+    }
+    builder.program_ends();
+    builder.skeleton.registers = builder.registers;
+    Ok(builder.skeleton)
+}
+
+/// How often a loop is unrolled at most that certainly goes round.
+const LONGEST_LOOP: u32 = 64;
+
+/// Values of all registers at a point of a thread.
+type Registers = Vec<ValueId>;
+
+pub(super) struct Builder<'a> {
+    pub(super) program: &'a Program,
+    pub(super) libraries: &'a Libraries,
+    pub(super) used: &'a [usize],
+    /// How threads use objects whose libraries have rules.
+    pub(super) users: Users,
+    /// Whose events the statement at hand has.
+    pub(super) origin: Origin,
+    pub(super) skeleton: Skeleton,
+    /// The home node of each location.
+    homes: Vec<NodeId>,
+    pub(super) value_ids: FxHashMap<Value, ValueId>,
+    pub(super) condition_ids: FxHashMap<Condition, usize>,
+    pub(super) thread: ThreadId,
+    /// The node that the thread runs on.
+    own_node: Option<NodeId>,
+    /// When control is at the current point.
+    pub(super) live: Guard,
+    pub(super) registers: Registers,
+    /// For each loop that is being unrolled: where control left it, and with which registers.
+    exits: Vec<Vec<(Guard, Registers)>>,
+    pub(super) choices: usize,
+    operations: usize,
+}
+
+/// What the events of one operation share.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) operation: usize,
+    pub(super) node: Option<NodeId>,
+    pub(super) id: Option<WorkId>,
+    pub(super) span: Span,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        program: &'a Program,
+        libraries: &'a Libraries,
+        used: &'a [usize],
+        loop_bound: u32,
+    ) -> Self {
+        let mut builder = Self {
+            program,
+            libraries,
+            used,
+            users: Users::default(),
+            origin: Origin::BASE,
+            skeleton: Skeleton { loop_bound, ..Skeleton::default() },
+            homes: program.locations.iter().map(|location| location.node).collect(),
+            value_ids: FxHashMap::default(),
+            condition_ids: FxHashMap::default(),
+            thread: ThreadId(0),
+            own_node: None,
+            live: Guard::TRUE,
+            registers: Vec::new(),
+            exits: Vec::new(),
+            choices: 0,
+            operations: 0,
+        };
+        builder.condition(Condition::True);
+        let zero = builder.constant(0);
+        builder.registers = vec![zero; program.registers.len()];
+        builder
+    }
+
+    fn initial_writes(&mut self, program: &Program, owners: &[usize]) {
+        for (index, location) in program.locations.iter().enumerate() {
+            let written = Some(self.constant(location.initial));
+            let operation = self.next_operation();
+            self.skeleton.events.push(Event {
+                stamp: Stamp::Init,
+                thread: None,
+                location: Some(LocationId(index)),
+                written,
+                read: None,
+                node: None,
+                operation,
+                id: None,
+                atomic: true,
+                loopback: false,
+                guard: Guard::TRUE,
+                origin: Origin {
+                    libraries: 1 << owners.get(index).copied().unwrap_or(0).min(31),
+                    ..Origin::BASE
+                },
+                span: location.span,
+            });
+        }
+    }
+
+    fn next_operation(&mut self) -> usize {
+        self.operations += 1;
+        self.operations - 1
+    }
+
+    // Control.
+
+    fn block(&mut self, body: &[Stmt]) -> Result<(), Unsupported> {
+        for stmt in body {
+            // What no execution reaches has no events.
+            if self.live == Guard::FALSE {
+                break;
+            }
+            limits::look();
+            self.statement(stmt)?;
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, condition: &Expr, bodies: [&[Stmt]; 2]) -> Result<(), Unsupported> {
+        let value = self.expression(condition);
+        let taken = self.non_zero(value);
+        let (live, before) = (self.live, self.registers.clone());
+        self.live = self.and(live, taken);
+        self.block(bodies[0])?;
+        let (then_live, then_registers) =
+            (self.live, std::mem::replace(&mut self.registers, before));
+        self.live = self.and(live, !taken);
+        self.block(bodies[1])?;
+        let registers = std::mem::take(&mut self.registers);
+        self.registers = self.merge(then_live, &then_registers, &registers);
+        self.live = self.or(then_live, self.live);
+        Ok(())
+    }
+
+    fn merge(&mut self, guard: Guard, then: &Registers, otherwise: &Registers) -> Registers {
+        then.iter().zip(otherwise).map(|(a, b)| self.select(guard, *a, *b)).collect()
+    }
+
+    fn unroll(&mut self, body: &[Stmt]) -> Result<(), Unsupported> {
+        self.exits.push(Vec::new());
+        let forgets = spin::forgets(body);
+        let entered = self.live;
+        for round in 0..LONGEST_LOOP.max(self.skeleton.loop_bound) {
+            // A loop that goes round whatever is chosen has no bound to reach.
+            if round >= self.skeleton.loop_bound && self.live != entered {
+                break;
+            }
+            let first = self.skeleton.events.len();
+            self.block(body)?;
+            if forgets && spin::is_idle(&self.skeleton, first, self.live) {
+                // Executions that go round again show what those that do not show.
+                self.require(self.live, Guard::FALSE);
+                self.live = Guard::FALSE;
+            }
+        }
+        if self.live != Guard::FALSE {
+            let cut = Cut { guard: self.live, point: self.point() };
+            self.skeleton.exceeded.push(cut);
+        }
+        self.live = Guard::FALSE;
+        for (guard, registers) in self.exits.pop().unwrap_or_default() {
+            let current = std::mem::take(&mut self.registers);
+            self.registers = self.merge(guard, &registers, &current);
+            self.live = self.or(self.live, guard);
+        }
+        Ok(())
+    }
+
+    /// Where the thread at hand is.
+    pub(super) fn point(&self) -> Point {
+        Point { thread: Some(self.thread), events: self.skeleton.events.len() }
+    }
+
+    pub(super) fn require(&mut self, when: Guard, then: Guard) {
+        if when != Guard::FALSE && then != Guard::TRUE {
+            let point = self.point();
+            self.skeleton.requirements.push(Requirement { when, then, point });
+        }
+    }
+
+    // Statements.
+
+    fn statement(&mut self, stmt: &Stmt) -> Result<(), Unsupported> {
+        self.origin = self.base_origin(call_name(&stmt.kind));
+        match &stmt.kind {
+            StmtKind::Assign { register, value } => {
+                self.registers[register.0] = self.expression(value);
+            }
+            StmtKind::If { condition, then, otherwise } => {
+                self.branch(condition, [then, otherwise])?;
+            }
+            StmtKind::Loop(body) => self.unroll(body)?,
+            StmtKind::Break => {
+                let exit = (self.live, self.registers.clone());
+                if let Some(exits) = self.exits.last_mut() {
+                    exits.push(exit);
+                }
+                self.live = Guard::FALSE;
+            }
+            StmtKind::Assume(condition) => {
+                let value = self.expression(condition);
+                let holds = self.non_zero(value);
+                self.require(self.live, holds);
+            }
+            StmtKind::Rma(rma) => self.rma(rma, stmt.span),
+            StmtKind::GlobalFence(_) | StmtKind::Call(_) => {
+                return self.library_call(stmt);
+            }
+            StmtKind::Put { .. }
+            | StmtKind::Get { .. }
+            | StmtKind::Rcas { .. }
+            | StmtKind::Rfaa { .. } => self.nic_operation(stmt),
+            _ => self.cpu_operation(stmt),
+        }
+        Ok(())
+    }
+
+    pub(super) fn shape(&mut self, span: Span, node: Option<NodeId>, id: Option<WorkId>) -> Shape {
+        Shape { operation: self.next_operation(), node, id, span }
+    }
+
+    pub(super) fn event(
+        &mut self,
+        shape: Shape,
+        stamp: Stamp,
+        guard: Guard,
+        location: Option<LocationId>,
+        written: Option<ValueId>,
+    ) -> EventId {
+        limits::look();
+        let id = EventId(self.skeleton.events.len());
+        let read = stamp.reads().then(|| self.value(Value::Read(id)));
+        self.skeleton.events.push(Event {
+            stamp,
+            thread: Some(self.thread),
+            location,
+            written,
+            read,
+            node: shape.node,
+            operation: shape.operation,
+            id: shape.id,
+            atomic: true,
+            loopback: shape.node.is_some() && shape.node == self.own_node,
+            guard,
+            origin: self.origin,
+            span: shape.span,
+        });
+        id
+    }
+
+    fn read(&mut self, shape: Shape, stamp: Stamp, guard: Guard, at: LocationId) -> ValueId {
+        let event = self.event(shape, stamp, guard, Some(at), None);
+        self.value(Value::Read(event))
+    }
+
+    fn cpu_operation(&mut self, stmt: &Stmt) {
+        let live = self.live;
+        match &stmt.kind {
+            StmtKind::Read { register, location } => {
+                let shape = self.shape(stmt.span, None, None);
+                self.registers[register.0] = self.read(shape, Stamp::CpuRead, live, *location);
+            }
+            StmtKind::Write { location, value } => {
+                let value = self.expression(value);
+                let shape = self.shape(stmt.span, None, None);
+                self.event(shape, Stamp::CpuWrite, live, Some(*location), Some(value));
+            }
+            StmtKind::Cas { register, location, expected, desired } => {
+                let expected = self.expression(expected);
+                let desired = self.expression(desired);
+                let old = self.compare_and_swap(stmt.span, *location, expected, desired);
+                if let Some(register) = register {
+                    self.registers[register.0] = old;
+                }
+            }
+            StmtKind::Faa { register, location, addend } => {
+                let addend = self.expression(addend);
+                self.fetch_and(stmt, *register, *location, |build, old| {
+                    build.binary(BinaryOp::Add, old, addend)
+                });
+            }
+            StmtKind::Exchange { register, location, value } => {
+                let value = self.expression(value);
+                self.fetch_and(stmt, *register, *location, |_, _| value);
+            }
+            StmtKind::Fence => {
+                let shape = self.shape(stmt.span, None, None);
+                self.event(shape, Stamp::Fence, live, None, None);
+            }
+            StmtKind::Poll(node) => {
+                let shape = self.shape(stmt.span, Some(*node), None);
+                self.event(shape, Stamp::Wait, live, None, None);
+            }
+            StmtKind::Wait(id) => {
+                let shape = self.shape(stmt.span, None, Some(*id));
+                self.event(shape, Stamp::Wait, live, None, None);
+            }
+            StmtKind::RemoteFence(node) => {
+                let shape = self.shape(stmt.span, Some(*node), None);
+                self.event(shape, Stamp::RemoteFence, live, None, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// A CPU RMW that always writes: one event.
+    fn fetch_and(
+        &mut self,
+        stmt: &Stmt,
+        register: Option<RegisterId>,
+        location: LocationId,
+        new: impl FnOnce(&mut Self, ValueId) -> ValueId,
+    ) {
+        let shape = self.shape(stmt.span, None, None);
+        let event = self.event(shape, Stamp::CpuRmw, self.live, Some(location), None);
+        let old = self.value(Value::Read(event));
+        self.skeleton.events[event.0].written = Some(new(self, old));
+        if let Some(register) = register {
+            self.registers[register.0] = old;
+        }
+    }
+
+    fn nic_operation(&mut self, stmt: &Stmt) {
+        let live = self.live;
+        let completion = match &stmt.kind {
+            StmtKind::Put { target, source, id } => {
+                let node = Some(self.homes[target.0]);
+                let (location, known) = match source {
+                    PutSource::Location(location) => (Some(*location), None),
+                    PutSource::Value(value) => (None, Some(self.expression(value))),
+                };
+                let shape = self.shape(stmt.span, node, *id);
+                let read = self.event(shape, Stamp::NicLocalRead, live, location, None);
+                let value = match known {
+                    Some(value) => {
+                        self.skeleton.events[read.0].read = Some(value);
+                        value
+                    }
+                    None => self.value(Value::Read(read)),
+                };
+                self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(value))
+            }
+            StmtKind::Get { target, source, id } => {
+                let node = Some(self.homes[source.0]);
+                let shape = self.shape(stmt.span, node, *id);
+                let value = self.read(shape, Stamp::NicRemoteRead, live, *source);
+                self.event(shape, Stamp::NicLocalWrite, live, Some(*target), Some(value))
+            }
+            StmtKind::Rcas { result, target, expected, desired, id } => {
+                let expected = self.expression(expected);
+                let desired = self.expression(desired);
+                let shape = self.shape(stmt.span, Some(self.homes[target.0]), *id);
+                let old = self.read(shape, Stamp::NicAtomicRead, live, *target);
+                let equal = self.equal(old, expected);
+                let succeeds = self.and(live, equal);
+                self.event(shape, Stamp::NicRemoteWrite, succeeds, Some(*target), Some(desired));
+                self.event(shape, Stamp::NicLocalWrite, live, Some(*result), Some(old))
+            }
+            StmtKind::Rfaa { result, target, addend, id } => {
+                let addend = self.expression(addend);
+                let shape = self.shape(stmt.span, Some(self.homes[target.0]), *id);
+                let old = self.read(shape, Stamp::NicAtomicRead, live, *target);
+                let new = self.binary(BinaryOp::Add, old, addend);
+                self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(new));
+                self.event(shape, Stamp::NicLocalWrite, live, Some(*result), Some(old))
+            }
+            _ => return,
+        };
+        if let Some(node) = self.skeleton.event(completion).node {
+            let operation = Operation { thread: self.thread, node, completion, guard: live };
+            self.skeleton.operations.push(operation);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Whether executions end, and where threads wait that wait for ever.
+
+use lang::Test;
+
+use super::load::test;
+use super::random_programs::{Shape, program};
+use crate::progress::ends_with;
+use crate::{Effort, Ending, Limits, Variant, explore_to_ends, may_wait, why_nothing};
+
+/// By way to be stuck, the statements that threads wait at: `1: Poll(2)`.
+fn ways(test: &Test, text: &str, ending: &Ending) -> Vec<Vec<String>> {
+    let Ending::NotAlways(ways) = ending else { panic!("{ending:?}") };
+    assert_eq!(ways.iter().next().map(Vec::len), Some(test.program.threads.len()));
+    let place = |(thread, at): (usize, &Option<lang::source::Span>)| {
+        at.map(|at| format!("{}: {}", thread + 1, &text[at.range()]))
+    };
+    ways.iter().map(|way| way.iter().enumerate().filter_map(place).collect()).collect()
+}
+
+/// Declarations, statements, and the ways to be stuck.
+#[track_caller]
+fn check(declared: &str, body: &str, variant: Variant, expected: &[&[&str]]) {
+    let test = test(declared, body, "x");
+    let text = super::load::text(declared, body, "x");
+    let (found, ending) = explore_to_ends(&test, variant, Limits::default()).unwrap();
+    assert!(found.complete);
+    if expected.is_empty() {
+        assert_eq!(ending, Ending::Always, "{body}");
+    } else {
+        assert_eq!(ways(&test, &text, &ending), expected, "{body}");
+    }
+}
+
+#[test]
+fn where_threads_wait() {
+    const TSO: Variant = Variant::RdmaTso;
+    // Some executions end in all of these but where it says otherwise.
+    check(
+        "x = 0, z = 0 ||",
+        "a := x; if a = 0 { while z = 0 { skip } } || x^1 := 1",
+        TSO,
+        &[&["1: while z = 0 { skip }"]],
+    );
+    check("x = 0 || y = 0", "a := x; if a = 1 { Poll(2) } || x^1 := 1", TSO, &[&["1: Poll(2)"]]);
+    let posted = "a := x; if a = 1 { y^2 := 1 }; if a = 1 { Poll(2) } || x^1 := 1";
+    check("x = 0 || y = 0", posted, TSO, &[]);
+    check("x = 0", "while x = 0 { skip } | x := 1", TSO, &[]);
+    // A thread that waits at one of two places, and one that goes on without it.
+    let two = "a := x; if a = 0 { while z = 0 { skip } } else { loop { b := z; c := x; if b > c { break } } } \
+               || x^1 := 1; x^1 := 1";
+    check(
+        "x = 0, z = 0 ||",
+        two,
+        TSO,
+        &[&["1: while z = 0 { skip }"], &["1: loop { b := z; c := x; if b > c { break } }"]],
+    );
+    // Two locks that are taken in another order.
+    let lock = |name: &str, by: &str| {
+        format!("loop {{ {by} := CAS({name}, 0, 1); if {by} = 0 {{ break }} }}")
+    };
+    let [first, second] = [lock("x", "d"), lock("y", "c")];
+    let body = format!(
+        "{}; {second}; y := 0; x := 0 | {}; {first}; x := 0; y := 0",
+        lock("x", "a"),
+        lock("y", "b")
+    );
+    let stuck = [format!("1: {second}"), format!("2: {first}")];
+    check("x = 0, y = 0", &body, Variant::Tso, &[&[&stuck[0], &stuck[1]]]);
+    // No execution ends.
+    let both = "while x = 0 { skip } | while y = 0 { skip }";
+    let all = ["1: while x = 0 { skip }", "2: while y = 0 { skip }"];
+    check("x = 0, y = 0", both, Variant::Sc, &[&all]);
+}
+
+#[test]
+fn limits_leave_it_open() {
+    let test = test("x = 0 || y = 0", "while x < 2 { skip } || x^1 := 1; x^1 := 2", "x");
+    let limits = Limits { states: 1, ..Limits::default() };
+    let (found, ending) = explore_to_ends(&test, Variant::RdmaTso, limits).unwrap();
+    assert!(!found.complete && ending == Ending::Unknown);
+}
+
+#[test]
+fn reduction_changes_nothing() {
+    let shape = Shape {
+        nodes: 2,
+        threads: 2,
+        statements: (2, 4),
+        locations_per_node: 1,
+        variant: Variant::RdmaTso,
+        loops: true,
+    };
+    let (mut always, mut not_always) = (0, 0);
+    for variant in [Variant::RdmaTso, Variant::RdmaWait] {
+        for seed in 0..100 {
+            let test = program(seed, Shape { variant, ..shape });
+            let limits = Limits { states: 5_000, ..Limits::default() };
+            let none = (Effort::None, Effort::None);
+            let (plain, plainly) = ends_with(&test, variant, none, limits.clone()).unwrap();
+            let full = (Effort::Full, Effort::Eager);
+            let (_, reduced) = ends_with(&test, variant, full, limits).unwrap();
+            if !plain.complete {
+                continue;
+            }
+            assert_eq!(plainly, reduced, "{variant:?} {seed}");
+            match plainly {
+                Ending::Always => always += 1,
+                Ending::NotAlways(_) => {
+                    assert!(may_wait(&test.program), "{variant:?} {seed}");
+                    not_always += 1;
+                }
+                Ending::Unknown => panic!("{variant:?} {seed}"),
+            }
+        }
+    }
+    assert!(always > 100 && not_always > 20, "{always} {not_always}");
+}
+
+#[test]
+fn why_there_is_no_outcome() {
+    let rows = [
+        ("a := x", "the model allows no execution"),
+        ("a := x; assume(a = 1)", "the model allows no execution that meets its assumptions"),
+        (
+            "a := x; if a = 0 { assume(a = 1) }",
+            "the model allows no execution that meets its assumptions",
+        ),
+        ("while x = 0 { skip }", "no execution ends"),
+        ("Poll(1)", "no execution ends"),
+        ("loop { assume(x = 1) }", "no execution ends and meets its assumptions"),
+    ];
+    for (body, expected) in rows {
+        assert_eq!(why_nothing(&test("x = 0", body, "x").program), expected, "{body}");
+    }
+}

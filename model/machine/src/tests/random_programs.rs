@@ -1,0 +1,125 @@
+//! Random programs by seed.
+
+use lang::Test;
+
+use super::load::test;
+use crate::{Random, Variant};
+
+/// How large programs get.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub nodes: u32,
+    pub threads: u32,
+    /// Statements per thread, at least and at most.
+    pub statements: (u32, u32),
+    pub locations_per_node: u32,
+    pub variant: Variant,
+    /// Whether threads may spin.
+    pub loops: bool,
+}
+
+/// The program of a seed; it observes some of its locations and registers.
+pub fn program(seed: u64, shape: Shape) -> Test {
+    let mut random = Random::new(seed);
+    let names =
+        |node: u32| (0..shape.locations_per_node).map(move |index| format!("x{node}{index}"));
+    let columns: Vec<String> = (1..=shape.nodes)
+        .map(|node| names(node).map(|name| format!("{name} = 0")).collect::<Vec<_>>().join(", "))
+        .collect();
+    let mut observed: Vec<String> = (1..=shape.nodes).flat_map(names).collect();
+    let mut threads = String::new();
+    for thread in 0..shape.threads {
+        let node = if thread < shape.nodes { thread + 1 } else { random.below(shape.nodes) + 1 };
+        let (least, most) = shape.statements;
+        let count = least + random.below(most - least + 1);
+        let random = &mut random;
+        let mut writer = Writer { random, shape, node, thread, registers: 0, issued: vec![0; 9] };
+        let statements: Vec<String> = (0..count).map(|_| writer.statement()).collect();
+        observed.extend((0..writer.registers).map(|register| format!("r{thread}{register}")));
+        let (number, body) = (thread + 1, statements.join("; "));
+        threads.push_str(&format!("thread {number} @ {node} {{ {body} }}\n"));
+    }
+    let all = observed.len();
+    while observed.len() > 1 && observed.len() > all / 3 && random.below(4) > 0 {
+        observed.swap_remove(random.below(observed.len() as u32) as usize);
+    }
+    test(&columns.join(" || "), &threads, &observed.join(", "))
+}
+
+struct Writer<'a> {
+    random: &'a mut Random,
+    shape: Shape,
+    node: u32,
+    thread: u32,
+    registers: u32,
+    issued: Vec<u32>,
+}
+
+impl Writer<'_> {
+    fn location(&mut self, node: u32) -> String {
+        format!("x{node}{}", self.random.below(self.shape.locations_per_node))
+    }
+
+    fn local(&mut self) -> String {
+        self.location(self.node)
+    }
+
+    fn register(&mut self) -> String {
+        self.registers += 1;
+        format!("r{}{}", self.thread, self.registers - 1)
+    }
+
+    /// A node that operations go to: mostly another one.
+    fn remote(&mut self) -> u32 {
+        let node = self.random.below(self.shape.nodes) + 1;
+        if node == self.node && self.random.below(4) > 0 {
+            node % self.shape.nodes + 1
+        } else {
+            node
+        }
+    }
+
+    fn statement(&mut self) -> String {
+        let node = self.remote();
+        let (x, y, v) = (self.location(node), self.local(), self.random.below(2) + 1);
+        let x = format!("{x}^{node}");
+        let wait = self.waits();
+        let id = if wait { ["", "d", "e"][self.random.below(3) as usize] } else { "" };
+        let (assign, last) = match id {
+            "" => (":=".to_owned(), String::new()),
+            id => (format!(":=^{id}"), format!(", {id}")),
+        };
+        let kind = self.random.below(if self.shape.loops { 21 } else { 20 });
+        if (4..13).contains(&kind) {
+            self.issued[node as usize] += 1;
+        }
+        match kind {
+            0 | 1 => format!("{y} := {v}"),
+            2 | 3 => format!("{} := {y}", self.register()),
+            4..=6 => format!("{x} {assign} {y}"),
+            7 => format!("{x} {assign} {v}"),
+            8..=10 => format!("{y} {assign} {x}"),
+            11 => format!("RCAS({y}, {x}, {}, {v}{last})", self.random.below(2)),
+            12 => format!("RFAA({y}, {x}, {v}{last})"),
+            13 => format!("Rfence({node})"),
+            14 => "Mfence".to_owned(),
+            15 => format!("{} := CAS({y}, 0, {v})", self.register()),
+            20 => {
+                let register = self.register();
+                format!("loop {{ {register} := {y}; if {register} = {v} {{ break }} }}")
+            }
+            _ if wait => format!("Wait({})", ["d", "e"][self.random.below(2) as usize]),
+            _ => match self.issued.iter().position(|issued| *issued > 0) {
+                Some(node) => {
+                    self.issued[node] -= 1;
+                    format!("Poll({node})")
+                }
+                None => format!("{} := {y}", self.register()),
+            },
+        }
+    }
+
+    fn waits(&self) -> bool {
+        matches!(self.shape.variant, Variant::RdmaWait | Variant::RdmaWaitPolls)
+    }
+}

@@ -1,0 +1,97 @@
+//! Reductions lose no outcome and no blocked statement.
+
+use super::load::{outcome, outcomes, test};
+use super::random_programs::{Shape, program};
+use crate::{Effort, FaultSet, Limits, Variant, explore_with};
+
+const SMALL: Shape = Shape {
+    nodes: 2,
+    threads: 2,
+    statements: (1, 4),
+    locations_per_node: 1,
+    variant: Variant::RdmaTso,
+    loops: true,
+};
+
+/// Compares the efforts on the programs of some seeds; states without and with reduction.
+fn compare(shape: Shape, seeds: std::ops::Range<u64>) -> [u64; 4] {
+    let limits = Limits { states: 100_000, ..Limits::default() };
+    let mut states = [0; 4];
+    let mut compared = 0;
+    for seed in seeds {
+        let test = program(seed, shape);
+        let found = [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Full].map(|effort| {
+            explore_with(&test, shape.variant, FaultSet::NONE, effort, limits.clone()).unwrap()
+        });
+        if !found[0].complete {
+            continue;
+        }
+        compared += 1;
+        for reduced in &found[1..] {
+            assert!(reduced.complete, "seed {seed}: {:?}", reduced.reason);
+            assert_eq!(reduced.outcomes, found[0].outcomes, "seed {seed}: {:#?}", test.program);
+            assert_eq!(reduced.blocked, found[0].blocked, "seed {seed}");
+        }
+        for (sum, found) in states.iter_mut().zip(&found) {
+            *sum += found.states;
+        }
+    }
+    assert!(compared > 0, "every program was too large");
+    println!("{compared} programs, states {states:?}");
+    states
+}
+
+#[test]
+fn two_threads_on_two_nodes() {
+    compare(SMALL, 0..80);
+    compare(Shape { locations_per_node: 2, ..SMALL }, 0..80);
+}
+
+#[test]
+fn with_wait() {
+    let wait = Shape { variant: Variant::RdmaWait, ..SMALL };
+    compare(wait, 0..80);
+    compare(Shape { locations_per_node: 2, ..wait }, 1000..1080);
+    compare(Shape { variant: Variant::RdmaWaitPolls, ..wait }, 0..40);
+    compare(Shape { threads: 1, statements: (4, 8), ..wait }, 0..80);
+    compare(Shape { threads: 3, statements: (1, 3), ..wait }, 0..40);
+}
+
+#[test]
+fn under_sc() {
+    compare(Shape { variant: Variant::Sc, threads: 3, ..SMALL }, 0..80);
+}
+
+#[test]
+fn three_threads() {
+    let three = Shape { threads: 3, statements: (1, 3), ..SMALL };
+    compare(three, 0..40);
+    compare(Shape { nodes: 3, ..three }, 0..40);
+    compare(Shape { nodes: 1, locations_per_node: 2, ..three }, 0..40);
+}
+
+#[test]
+fn one_thread_with_many_operations() {
+    let one = Shape { threads: 1, nodes: 1, statements: (4, 7), locations_per_node: 2, ..SMALL };
+    compare(one, 0..40);
+    compare(Shape { nodes: 2, locations_per_node: 2, ..one }, 0..40);
+}
+
+/// Orders that a reduction which forgets something would lose, and random programs of this size seldom have.
+#[test]
+fn rare_orders() {
+    let check = |variant, declared: &str, body: &str, observed: &str, values: &[u64]| {
+        let found = outcomes(&test(declared, body, observed), variant);
+        assert!(found.contains(&outcome(values)), "{body}: {found:?}");
+    };
+    // The first RMW may be done, and the second wait for the lock, while x is still 0.
+    let body = "RFAA(_, x^3, 1) || RFAA(_, y^3, 1) || a := y; b := x";
+    check(Variant::RdmaTso, "|| || x, y = 0, 0", body, "a, b", &[1, 0]);
+    // The rfence leaves before c is written.
+    let body = "c := x^2; Rfence(2); RFAA(_, z^2, 1) || a := z; b := c^1";
+    check(Variant::RdmaTso, "|| x, z = 1, 0", body, "a, b", &[1, 0]);
+    // The Wait gets past the get before the put is written.
+    let body =
+        "c := w^2; z^2 :=^d 1; Wait(d); a := y || y^1 := 1; e :=^f v^1; Wait(f); b := z; w := 1";
+    check(Variant::RdmaWait, "y, v = 0, 0 || w, z = 0, 0", body, "a, b, c", &[0, 0, 1]);
+}

@@ -1,0 +1,100 @@
+//! The simulator shows outcomes of the explorer, the same ones for the same seed.
+
+use super::load::{faulty, outcome, outcomes, test};
+use super::random_programs::{Shape, program};
+use crate::{Fault, FaultSet, Histogram, Limits, Random, Simulator, Variant, explore};
+
+const SB: &str = "x^2 := 1; Poll(2); a := y || y^1 := 1; Poll(1); b := x";
+
+fn simulate(test: &lang::Test, variant: Variant, faults: FaultSet, iterations: u64) -> Histogram {
+    let mut simulator = Simulator::new(test, variant, faults).unwrap();
+    simulator.run(&mut Random::new(1), iterations)
+}
+
+fn total(histogram: &Histogram) -> u64 {
+    let outcomes: u64 = histogram.outcomes.values().sum();
+    outcomes + histogram.blocked + histogram.assume_failed + histogram.unfinished
+}
+
+#[test]
+fn weak_outcomes_are_common() {
+    let test = test("y = 0 || x = 0", SB, "a, b");
+    let histogram = simulate(&test, Variant::RdmaTso, FaultSet::NONE, 10_000);
+    assert_eq!(histogram.outcomes.len(), 4);
+    for (outcome, count) in &histogram.outcomes {
+        assert!(*count > 100, "{outcome:?}: {histogram:?}");
+    }
+}
+
+#[test]
+fn every_outcome_is_one_of_the_explorer() {
+    let shape = Shape {
+        nodes: 2,
+        threads: 2,
+        statements: (1, 4),
+        locations_per_node: 2,
+        variant: Variant::RdmaTso,
+        loops: false,
+    };
+    let (mut seen, mut all) = (0, 0);
+    for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc] {
+        for seed in 0..50 {
+            let test = program(seed, Shape { variant, ..shape });
+            let explored = explore(&test, variant, Limits::default()).unwrap();
+            let simulated = simulate(&test, variant, FaultSet::NONE, 1000);
+            assert_eq!(total(&simulated), 1000);
+            for outcome in simulated.outcomes.keys() {
+                assert!(explored.outcomes.contains(outcome), "{variant:?} {seed}: {outcome:?}");
+            }
+            assert!(simulated.blocked == 0 || !explored.blocked.is_empty(), "{variant:?} {seed}");
+            seen += simulated.outcomes.len();
+            all += explored.outcomes.len();
+        }
+    }
+    assert!(10 * seen > 9 * all, "only {seen} of {all} outcomes seen");
+}
+
+#[test]
+fn a_seed_determines_everything() {
+    let test = test("y = 0 || x = 0", SB, "a, b");
+    let run = |random: &mut Random| {
+        let mut simulator = Simulator::new(&test, Variant::RdmaTso, FaultSet::NONE).unwrap();
+        simulator.run(random, 1000)
+    };
+    assert_eq!(run(&mut Random::stream(7, 3)), run(&mut Random::stream(7, 3)));
+    assert_ne!(run(&mut Random::stream(7, 3)), run(&mut Random::stream(7, 4)));
+    // What earlier runs saw does not matter.
+    let mut simulator = Simulator::new(&test, Variant::RdmaTso, FaultSet::NONE).unwrap();
+    simulator.run(&mut Random::new(5), 10);
+    assert_eq!(simulator.run(&mut Random::stream(7, 3), 1000), run(&mut Random::stream(7, 3)));
+    // The generator is part of what records promise: its numbers never change.
+    assert_eq!(Random::new(1).bits(), 6_791_897_765_849_424_158);
+}
+
+#[test]
+fn faults_show() {
+    let test = test("|| x, y = 0, 0", "x^2 := 1; y^2 := 1 || a := y; b := x", "a, b");
+    let faults = FaultSet::NONE.with(Fault::PutsReordered);
+    let broken = simulate(&test, Variant::RdmaTso, faults, 1000);
+    assert!(broken.outcomes.contains_key(&outcome(&[1, 0])));
+    let explored = faulty(&test, Variant::RdmaTso, Fault::PutsReordered);
+    assert!(broken.outcomes.keys().all(|outcome| explored.contains(outcome)));
+    let correct = simulate(&test, Variant::RdmaTso, FaultSet::NONE, 1000);
+    assert!(!correct.outcomes.contains_key(&outcome(&[1, 0])));
+    assert!(correct.outcomes.keys().all(|seen| outcomes(&test, Variant::RdmaTso).contains(seen)));
+}
+
+#[test]
+fn runs_without_an_outcome_are_counted() {
+    let count = |body: &str| {
+        let test = test("x = 0 |", body, "x");
+        let histogram = simulate(&test, Variant::RdmaTso, FaultSet::NONE, 100);
+        (histogram.blocked, histogram.assume_failed, histogram.unfinished)
+    };
+    assert_eq!(count("Poll(1) |"), (100, 0, 0));
+    assert_eq!(count("a := x; assume(a = 1) |"), (0, 100, 0));
+    assert_eq!(count("loop { skip } |"), (0, 0, 100));
+    assert_eq!(count("loop { a := x } |"), (0, 0, 100));
+    assert_eq!(count("loop { x^1 := 1 } |"), (0, 0, 100));
+    assert_eq!(count("loop { a := x; if a = 1 { break } } | x := 1"), (0, 0, 0));
+}

@@ -1,0 +1,215 @@
+//! The skeleton as a formula: which events happen, which write each read takes, what values follow, and
+//! the free choices of the model's orders. The axioms are not in it; [`super::theory`] adds what they need.
+
+mod orders;
+mod polls;
+pub mod values;
+
+use lang::outcome::{Observable, Outcome, Value};
+use rustc_hash::FxHashMap;
+use skeleton::{EventId, Skeleton};
+
+use super::cnf::{Cnf, Lit};
+use super::plan::Plan;
+use super::solver::Assignment;
+use super::theory::{Facts, Literals};
+use crate::relation::Relation;
+use values::{Domain, Extra, Values};
+
+/// Why a program cannot be encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EncodeError {
+    /// Final values of memory are asked for, and the model has no order of writes named `mo` (or `co`).
+    NoModificationOrder,
+}
+
+/// The formula and what its variables mean.
+#[derive(Clone, Debug)]
+pub struct Encoding {
+    /// The formula.
+    pub cnf: Cnf,
+    /// For each observable: its possible final values.
+    pub observables: Vec<Domain>,
+    /// True iff some loop is left by the bound.
+    pub exceeded: Lit,
+    /// For each misuse of the skeleton, whether it happens.
+    pub misused: Vec<Lit>,
+    /// Whether any of them does.
+    pub any_misuse: Lit,
+    /// Polls that no operation can answer.
+    pub unanswered: Vec<EventId>,
+    /// Values and rf.
+    pub values: Values,
+    /// By event: the write leaves ⊤ in memory, if it comes last.
+    pub undefined_writes: Vec<Lit>,
+    executed: Vec<Lit>,
+    polls_from: FxHashMap<(usize, usize), Lit>,
+    choices: Vec<FxHashMap<(usize, usize), Lit>>,
+    size: usize,
+}
+
+impl Encoding {
+    /// Encodes a skeleton with the orders of a model; `extra` are values that domains must list, and `forced` pairs of each
+    /// order that are not to be chosen ([`super::plan::forced`]).
+    ///
+    /// # Errors
+    /// See [`EncodeError`].
+    pub fn new(
+        skeleton: &Skeleton,
+        plan: &Plan,
+        observables: &[Observable],
+        extra: &Extra,
+        forced: &[Relation],
+    ) -> Result<Self, EncodeError> {
+        let mut cnf = Cnf::default();
+        let values = Values::new(skeleton, extra, &plan.undefined_reads.at_most, &mut cnf);
+        let damaged = &plan.undefined_writes.at_most;
+        let undefined_writes = (0..skeleton.events.len())
+            .map(|id| if damaged.contains(id, id) { cnf.variable() } else { Lit::FALSE })
+            .collect();
+        let mut encoder =
+            Encoder { skeleton, cnf, values, undefined_writes, unanswered: Vec::new() };
+        for requirement in &skeleton.requirements {
+            let (when, then) =
+                (encoder.values.guard(requirement.when), encoder.values.guard(requirement.then));
+            encoder.cnf.implies(&[when], &[then]);
+        }
+        let polls_from = encoder.polls();
+        let choices = encoder.orders(plan, forced);
+        let executed: Vec<Lit> =
+            skeleton.events.iter().map(|event| encoder.values.guard(event.guard)).collect();
+        let exceeded: Vec<Lit> =
+            skeleton.exceeded.iter().map(|cut| encoder.values.guard(cut.guard)).collect();
+        let exceeded = encoder.cnf.or_all(&exceeded);
+        let order = modification_order(plan, &choices);
+        let misused: Vec<Lit> =
+            skeleton.misuses.iter().map(|misuse| encoder.values.guard(misuse.guard)).collect();
+        let any_misuse = encoder.cnf.or_all(&misused);
+        let observables = observables
+            .iter()
+            .map(|observable| encoder.observable(observable.what, order.as_ref(), &executed))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            cnf: encoder.cnf,
+            observables,
+            exceeded,
+            misused,
+            any_misuse,
+            unanswered: encoder.unanswered,
+            values: encoder.values,
+            undefined_writes: encoder.undefined_writes,
+            executed,
+            polls_from,
+            choices,
+            size: skeleton.events.len(),
+        })
+    }
+
+    /// The clause that excludes all executions whose outcome is a known one, where ⊤ in what is known stands for every value.
+    /// `None` if no execution shows it, so that there is nothing to exclude: some observable cannot have its value.
+    pub fn other_than(&self, known: &Outcome) -> Option<Vec<Lit>> {
+        let shown = self.observables.iter().zip(&known.0);
+        let shown = shown.filter(|(_, value)| **value != Value::Undefined);
+        let literals = shown.map(|(domain, value)| Some(!domain.showing(*value)?));
+        let literals: Option<Vec<Lit>> = literals.collect();
+        literals.map(|all| all.into_iter().filter(|literal| *literal != Lit::FALSE).collect())
+    }
+
+    /// The candidate that an assignment stands for.
+    pub fn facts(&self, is_true: impl Fn(Lit) -> bool) -> Facts {
+        let happens: Vec<bool> = self.executed.iter().map(|literal| is_true(*literal)).collect();
+        let pick = |pairs: &FxHashMap<(usize, usize), Lit>| {
+            let mut relation = Relation::empty(self.size);
+            for ((from, to), literal) in pairs {
+                if happens[*from] && happens[*to] && is_true(*literal) {
+                    relation.insert(*from, *to);
+                }
+            }
+            relation
+        };
+        Facts {
+            executed: Relation::from_fn(self.size, |a, b| a == b && happens[a]),
+            reads_from: pick(&self.values.reads_from),
+            polls_from: pick(&self.polls_from),
+            choices: self.choices.iter().map(pick).collect(),
+        }
+    }
+}
+
+/// The order of all writes of each location: that of the base, and those of libraries on their own memory.
+fn modification_order(
+    plan: &Plan,
+    choices: &[FxHashMap<(usize, usize), Lit>],
+) -> Option<FxHashMap<(usize, usize), Lit>> {
+    let orders = plan.choices.iter().zip(choices);
+    let mut orders = orders.filter(|(choice, _)| {
+        ["mo", "co"].contains(&choice.name.rsplit('.').next().unwrap_or(&choice.name))
+    });
+    let (_, first) = orders.next()?;
+    let mut all = first.clone();
+    orders.for_each(|(_, order)| all.extend(order));
+    Some(all)
+}
+
+/// An assignment of the encoding's variables, as the theory sees it.
+#[derive(Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The encoding.
+    pub encoding: &'a Encoding,
+    /// The assignment.
+    pub is_true: Assignment<'a>,
+}
+
+impl Candidate<'_> {
+    /// The clause that excludes this candidate and no other.
+    pub fn apart(&self) -> Vec<Lit> {
+        let encoding = self.encoding;
+        let maps = [&encoding.values.reads_from, &encoding.polls_from];
+        let chosen = maps.into_iter().chain(&encoding.choices);
+        let chosen = chosen.flat_map(|map| map.values().copied());
+        let all = encoding.executed.iter().copied().chain(chosen);
+        let damaged = encoding.undefined_writes.iter().copied();
+        let all = all.chain(encoding.values.undefined()).chain(damaged);
+        all.map(|literal| literal.negate_if((self.is_true)(literal))).collect()
+    }
+
+    /// The clause that excludes the executions with just this candidate's outcome.
+    pub fn other_outcome(&self) -> Vec<Lit> {
+        let mut clause = Vec::new();
+        for domain in &self.encoding.observables {
+            let literals = domain.literals();
+            match literals.iter().find(|literal| (self.is_true)(**literal)) {
+                Some(shown) => clause.push(!*shown),
+                None => clause.extend(literals),
+            }
+        }
+        clause.retain(|literal| *literal != Lit::FALSE);
+        clause
+    }
+}
+
+impl Literals for Candidate<'_> {
+    fn executed(&self, event: usize) -> Lit {
+        self.encoding.executed[event]
+    }
+
+    fn reads_from(&self, write: usize, read: usize) -> Lit {
+        self.encoding.values.reads_from.get(&(write, read)).copied().unwrap_or(Lit::FALSE)
+    }
+
+    fn polls_from(&self, completion: usize, poll: usize) -> Lit {
+        self.encoding.polls_from.get(&(completion, poll)).copied().unwrap_or(Lit::FALSE)
+    }
+
+    fn choice(&self, choice: usize, from: usize, to: usize) -> Lit {
+        self.encoding.choices[choice].get(&(from, to)).copied().unwrap_or(Lit::FALSE)
+    }
+}
+
+struct Encoder<'a> {
+    skeleton: &'a Skeleton,
+    cnf: Cnf,
+    values: Values,
+    undefined_writes: Vec<Lit>,
+    unanswered: Vec<EventId>,
+}

@@ -1,0 +1,461 @@
+//! Values: what each expression may be, which write each read takes, and what follows from both.
+//!
+//! Values travel along rf, and round a loop of it they may grow without end (`x := x + 1` in two threads),
+//! though no execution goes round. So domains are cut off at a size; where one is, a literal `other` stands
+//! for the values left out. If a consistent execution needs one, [`Values::missing`] says which, and the
+//! encoding is made again with it.
+//!
+//! A read that the model calls undefined gives ⊤, any value at all. What is computed from ⊤ is ⊤, and a condition on it may
+//! come out either way.
+
+mod missing;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lang::limits;
+use lang::outcome::Value as Shown;
+use rustc_hash::FxHashMap;
+use skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
+
+use super::super::cnf::{Cnf, Lit};
+use crate::relation::Relation;
+
+/// Where domains are cut off.
+const DOMAIN_LIMIT: usize = 48;
+
+/// The possible values of something, each with the literal that says so.
+#[derive(Clone, Debug, Default)]
+pub struct Domain {
+    /// The values, in order.
+    pub values: Vec<(u64, Lit)>,
+    /// It is none of them.
+    pub other: Option<Lit>,
+    /// It is ⊤.
+    pub undefined: Option<Lit>,
+}
+
+impl Domain {
+    /// The number that an assignment chooses, if it is one of those listed.
+    fn number(&self, is_true: impl Fn(Lit) -> bool) -> Option<u64> {
+        self.values.iter().find(|(_, literal)| is_true(*literal)).map(|(value, _)| *value)
+    }
+
+    /// The value that an assignment chooses, if it is one of those listed or ⊤.
+    pub fn chosen(&self, is_true: impl Fn(Lit) -> bool) -> Option<Shown> {
+        if self.undefined.is_some_and(&is_true) {
+            return Some(Shown::Undefined);
+        }
+        self.number(is_true).map(Shown::of_word)
+    }
+
+    /// The literal that says that it is this value, if it can be.
+    pub fn showing(&self, value: Shown) -> Option<Lit> {
+        match value.word() {
+            Some(word) => {
+                let found = self.values.iter().find(|(known, _)| *known == word);
+                found.map(|(_, literal)| *literal)
+            }
+            None => self.undefined,
+        }
+    }
+
+    /// All its literals; one at most is true.
+    pub fn literals(&self) -> Vec<Lit> {
+        let values = self.values.iter().map(|(_, literal)| *literal);
+        values.chain(self.other).chain(self.undefined).collect()
+    }
+
+    /// The literal for a value: its own, or `other`, or none.
+    fn literal(&self, value: u64) -> Lit {
+        let index = self.values.binary_search_by_key(&value, |(known, _)| *known);
+        index.map_or(self.other.unwrap_or(Lit::FALSE), |index| self.values[index].1)
+    }
+}
+
+/// Values that expressions have in some execution and that were not in their domains.
+pub type Extra = BTreeMap<ValueId, BTreeSet<u64>>;
+
+/// Domains, conditions and rf.
+#[derive(Clone, Debug)]
+pub struct Values {
+    /// By value.
+    pub domains: Vec<Domain>,
+    /// By condition.
+    conditions: Vec<Lit>,
+    /// By write and read.
+    pub reads_from: FxHashMap<(usize, usize), Lit>,
+    /// True if some value is none of those listed.
+    pub other: Lit,
+    /// By event: the read gives ⊤.
+    pub undefined_reads: Vec<Lit>,
+}
+
+impl Values {
+    /// Adds the clauses of a skeleton's values to a formula; `may_be_undefined` are the reads that may give ⊤, an identity.
+    pub fn new(
+        skeleton: &Skeleton,
+        extra: &Extra,
+        may_be_undefined: &Relation,
+        cnf: &mut Cnf,
+    ) -> Self {
+        let (possible, is_cut) = possible_values(skeleton, extra);
+        let may_be_undefined = |id: usize| may_be_undefined.contains(id, id);
+        let undefined = possibly_undefined(skeleton, may_be_undefined);
+        let mut values = Self {
+            domains: Vec::new(),
+            conditions: Vec::new(),
+            reads_from: FxHashMap::default(),
+            other: Lit::FALSE,
+            undefined_reads: Vec::new(),
+        };
+        for ((domain, is_cut), may_be_undefined) in possible.into_iter().zip(is_cut).zip(undefined)
+        {
+            let is_single = domain.len() == 1 && !is_cut && !may_be_undefined;
+            let mut literal = || if is_single { Lit::TRUE } else { cnf.variable() };
+            let domain = Domain {
+                values: domain.into_iter().map(|value| (value, literal())).collect(),
+                other: is_cut.then(&mut literal),
+                undefined: may_be_undefined.then(&mut literal),
+            };
+            cnf.at_most_one(&domain.literals());
+            values.domains.push(domain);
+        }
+        let others: Vec<Lit> = values.domains.iter().filter_map(|domain| domain.other).collect();
+        values.other = cnf.or_all(&others);
+        values.undefined_reads = skeleton
+            .event_ids()
+            .map(|id| if may_be_undefined(id.0) { cnf.variable() } else { Lit::FALSE })
+            .collect();
+        values.make_conditions(skeleton, cnf);
+        values.link_expressions(skeleton, cnf);
+        values.link_conditions(skeleton, cnf);
+        values.link_reads(skeleton, cnf);
+        values
+    }
+
+    /// The literal of a condition.
+    pub fn guard(&self, guard: Guard) -> Lit {
+        self.conditions[guard.condition].negate_if(guard.negated)
+    }
+
+    fn domain(&self, value: ValueId) -> &Domain {
+        &self.domains[value.0]
+    }
+
+    fn make_conditions(&mut self, skeleton: &Skeleton, cnf: &mut Cnf) {
+        for condition in &skeleton.conditions {
+            let literal = match condition {
+                Condition::True => Lit::TRUE,
+                Condition::And(left, right) => cnf.and(self.guard(*left), self.guard(*right)),
+                _ => cnf.variable(),
+            };
+            self.conditions.push(literal);
+        }
+    }
+
+    fn link_expressions(&self, skeleton: &Skeleton, cnf: &mut Cnf) {
+        for (index, value) in skeleton.values.iter().enumerate() {
+            let result = &self.domains[index];
+            match value {
+                Value::Constant(_) | Value::Read(_) => {}
+                Value::Binary(op, left, right) => {
+                    let (left, right) = (self.domain(*left), self.domain(*right));
+                    for (x, when_x) in &left.values {
+                        for (y, when_y) in &right.values {
+                            let literal = result.literal(op.apply(*x, *y));
+                            cnf.implies(&[*when_x, *when_y], &[literal]);
+                        }
+                    }
+                    let undefined: Vec<Lit> =
+                        left.undefined.into_iter().chain(right.undefined).collect();
+                    for other in left.other.iter().chain(&right.other) {
+                        let then = undefined.iter().copied().chain(result.other);
+                        cnf.implies(&[*other], &then.collect::<Vec<_>>());
+                    }
+                    for undefined in undefined {
+                        cnf.implies(&[undefined], &[result.undefined.unwrap_or(Lit::FALSE)]);
+                    }
+                }
+                Value::Select(guard, then, otherwise) => {
+                    let guard = self.guard(*guard);
+                    for (arm, when_arm) in [(then, guard), (otherwise, !guard)] {
+                        self.copy(cnf, &[when_arm], self.domain(*arm), result);
+                    }
+                }
+            }
+        }
+    }
+
+    /// If all of `when`, then `to` has the value of `from`.
+    fn copy(&self, cnf: &mut Cnf, when: &[Lit], from: &Domain, to: &Domain) {
+        let mut copy = |from: Lit, to: Lit| cnf.implies(&[when, &[from]].concat(), &[to]);
+        for (value, literal) in &from.values {
+            copy(*literal, to.literal(*value));
+        }
+        if let Some(other) = from.other {
+            copy(other, to.other.unwrap_or(Lit::FALSE));
+        }
+        if let Some(undefined) = from.undefined {
+            copy(undefined, to.undefined.unwrap_or(Lit::FALSE));
+        }
+    }
+
+    fn link_conditions(&self, skeleton: &Skeleton, cnf: &mut Cnf) {
+        for (index, condition) in skeleton.conditions.iter().enumerate() {
+            let holds = self.conditions[index];
+            match condition {
+                Condition::NonZero(value) => {
+                    for (value, when) in &self.domain(*value).values {
+                        cnf.implies(&[*when], &[holds.negate_if(*value == 0)]);
+                    }
+                }
+                Condition::Equal(left, right) => {
+                    for (x, when_x) in &self.domain(*left).values {
+                        for (y, when_y) in &self.domain(*right).values {
+                            cnf.implies(&[*when_x, *when_y], &[holds.negate_if(x != y)]);
+                        }
+                    }
+                }
+                Condition::True | Condition::Choice(_) | Condition::And(..) => {}
+            }
+        }
+    }
+
+    /// Every read that happens takes its value from one write that happens.
+    fn link_reads(&mut self, skeleton: &Skeleton, cnf: &mut Cnf) {
+        for read in skeleton.event_ids() {
+            let event = skeleton.event(read);
+            let (Some(value), true) = (event.read, event.location.is_some()) else { continue };
+            let happens = self.guard(event.guard);
+            let undefined = self.undefined_reads[read.0];
+            cnf.implies(&[undefined], &[happens]);
+            if undefined != Lit::FALSE {
+                cnf.implies(&[undefined], &[self.domain(value).undefined.unwrap_or(Lit::FALSE)]);
+            }
+            let writers: Vec<EventId> = writers(skeleton, read).collect();
+            let mut options = Vec::new();
+            for writer in &writers {
+                let write = skeleton.event(*writer);
+                let Some(written) = write.written else { continue };
+                let taken = if writers.len() == 1 { happens } else { cnf.variable() };
+                cnf.implies(&[taken], &[self.guard(write.guard)]);
+                cnf.implies(&[taken], &[happens]);
+                self.copy(cnf, &[taken, !undefined], self.domain(written), self.domain(value));
+                self.reads_from.insert((writer.0, read.0), taken);
+                options.push(taken);
+            }
+            cnf.implies(&[happens], &options);
+            cnf.at_most_one(&options);
+            // One that reads what is computed from it has a value too, though nothing else gives it one.
+            cnf.implies(&[happens], &self.domain(value).literals());
+            // A read that does not happen has some value, so that what is computed from it has one too.
+            if let Some((_, some)) = self.domain(value).values.first() {
+                cnf.implies(&[!happens], &[*some]);
+            }
+        }
+    }
+
+    /// The conditions that hang on ⊤ in an assignment, each with how it came out.
+    pub fn guesses(
+        &self,
+        skeleton: &Skeleton,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> Vec<(usize, bool)> {
+        let undefined = |id: &ValueId| self.domain(*id).undefined.is_some_and(is_true);
+        let hangs = |condition: &Condition| match condition {
+            Condition::NonZero(value) => undefined(value),
+            Condition::Equal(left, right) => undefined(left) || undefined(right),
+            Condition::True | Condition::Choice(_) | Condition::And(..) => false,
+        };
+        let conditions = skeleton.conditions.iter().enumerate();
+        let guessed = conditions.filter(|(_, condition)| hangs(condition));
+        guessed.map(|(index, _)| (index, is_true(self.conditions[index]))).collect()
+    }
+
+    /// The literals that distinguish assignments with ⊤ from others: which reads give it, and what is guessed of it.
+    pub fn undefined(&self) -> impl Iterator<Item = Lit> + use<'_> {
+        let reads = self.undefined_reads.iter().filter(|literal| **literal != Lit::FALSE);
+        let conditions = if self.undefined_reads.iter().all(|literal| *literal == Lit::FALSE) {
+            &[][..]
+        } else {
+            &self.conditions[..]
+        };
+        reads.chain(conditions).copied()
+    }
+
+    /// What an expression is computed from in an assignment, each with the choice that makes it so.
+    fn operands(
+        &self,
+        skeleton: &Skeleton,
+        id: ValueId,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> Vec<(ValueId, Lit)> {
+        match &skeleton.values[id.0] {
+            Value::Constant(_) => Vec::new(),
+            Value::Read(read) if is_true(self.undefined_reads[read.0]) => Vec::new(),
+            Value::Read(read) => {
+                let source = writers(skeleton, *read).find_map(|writer| {
+                    let taken = *self.reads_from.get(&(writer.0, read.0))?;
+                    let written = skeleton.event(writer).written?;
+                    is_true(taken).then_some((written, taken))
+                });
+                source.into_iter().collect()
+            }
+            Value::Binary(_, left, right) => vec![(*left, Lit::TRUE), (*right, Lit::TRUE)],
+            Value::Select(guard, then, otherwise) => {
+                let guard = self.guard(*guard);
+                vec![if is_true(guard) { (*then, guard) } else { (*otherwise, !guard) }]
+            }
+        }
+    }
+
+    /// What an expression hangs on: the same, and what decides between the arms of a choice.
+    fn hangs_on(
+        &self,
+        skeleton: &Skeleton,
+        id: ValueId,
+        is_true: &dyn Fn(Lit) -> bool,
+    ) -> Vec<(ValueId, Lit)> {
+        let mut all = self.operands(skeleton, id, is_true);
+        if let Value::Select(guard, ..) = &skeleton.values[id.0] {
+            all.extend(skeleton.values_behind(*guard).into_iter().map(|value| (value, Lit::TRUE)));
+        }
+        all
+    }
+
+    /// A circle of rf and computation, of which no part is ⊤, in which an assignment makes a value out of thin air, as the choices that
+    /// together make it; no execution has one, whatever the model.
+    pub fn circle(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Option<Vec<Lit>> {
+        let mut finished = vec![false; skeleton.values.len()];
+        let mut on_path = vec![false; skeleton.values.len()];
+        for start in 0..skeleton.values.len() {
+            // Each entry: an expression, the choice that led to it, and its operands still to follow.
+            let mut path = vec![(ValueId(start), Lit::TRUE, None)];
+            while let Some((id, _, rest)) = path.last_mut() {
+                let id = *id;
+                if rest.is_none() {
+                    if finished[id.0] {
+                        path.pop();
+                        continue;
+                    }
+                    on_path[id.0] = true;
+                }
+                let rest = rest.get_or_insert_with(|| self.hangs_on(skeleton, id, is_true));
+                match rest.pop() {
+                    Some((operand, choice)) if on_path[operand.0] => {
+                        let from = path.iter().position(|(known, ..)| *known == operand)?;
+                        let choices = path[from + 1..].iter().map(|(_, choice, _)| *choice);
+                        let reads = path[from..].iter().filter_map(|(id, ..)| {
+                            let Value::Read(read) = skeleton.values[id.0] else { return None };
+                            Some(!self.undefined_reads[read.0])
+                        });
+                        let mut circle: Vec<Lit> = choices.chain([choice]).chain(reads).collect();
+                        circle.retain(|literal| *literal != Lit::TRUE);
+                        return Some(circle);
+                    }
+                    Some((operand, choice)) => path.push((operand, choice, None)),
+                    None => {
+                        (finished[id.0], on_path[id.0]) = (true, false);
+                        path.pop();
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The writes that a read may take its value from: all of its location but itself.
+fn writers(skeleton: &Skeleton, read: EventId) -> impl Iterator<Item = EventId> + use<'_> {
+    let location = skeleton.event(read).location;
+    skeleton.event_ids().filter(move |write| {
+        let event = skeleton.event(*write);
+        *write != read && event.writes() && location.is_some() && event.location == location
+    })
+}
+
+/// Which expressions may be ⊤.
+fn possibly_undefined(skeleton: &Skeleton, read: impl Fn(usize) -> bool) -> Vec<bool> {
+    let mut undefined = vec![false; skeleton.values.len()];
+    loop {
+        let mut changed = false;
+        for (index, value) in skeleton.values.iter().enumerate() {
+            let is = |id: &ValueId| undefined[id.0];
+            let now = match value {
+                Value::Constant(_) => false,
+                Value::Read(event) => {
+                    let written = |writer| skeleton.event(writer).written.as_ref().is_some_and(is);
+                    read(event.0) || writers(skeleton, *event).any(written)
+                }
+                Value::Select(_, left, right) | Value::Binary(_, left, right) => {
+                    is(left) || is(right)
+                }
+            };
+            changed |= now != undefined[index];
+            undefined[index] = now;
+        }
+        if !changed {
+            return undefined;
+        }
+    }
+}
+
+type Possible = (Vec<BTreeSet<u64>>, Vec<bool>);
+
+/// Which values each expression may take, as far as the limit allows, and where it was cut off.
+fn possible_values(skeleton: &Skeleton, extra: &Extra) -> Possible {
+    let count = skeleton.values.len();
+    let mut domains: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); count];
+    for (id, values) in extra {
+        domains[id.0].extend(values);
+    }
+    let limits: Vec<usize> = domains.iter().map(|extra| DOMAIN_LIMIT + extra.len()).collect();
+    let mut is_cut = vec![false; count];
+    loop {
+        let mut changed = false;
+        for (index, value) in skeleton.values.iter().enumerate() {
+            limits::look();
+            let mut possible = BTreeSet::new();
+            let mut depends_on_cut = false;
+            let mut add = |id: &ValueId| {
+                possible.extend(&domains[id.0]);
+                depends_on_cut |= is_cut[id.0];
+            };
+            match value {
+                Value::Constant(constant) => {
+                    possible.insert(*constant);
+                }
+                Value::Read(event) => {
+                    let written = writers(skeleton, *event);
+                    written
+                        .filter_map(|writer| skeleton.event(writer).written.as_ref())
+                        .for_each(&mut add);
+                }
+                Value::Select(_, then, otherwise) => {
+                    [then, otherwise].into_iter().for_each(&mut add)
+                }
+                Value::Binary(op, left, right) => {
+                    depends_on_cut = is_cut[left.0] || is_cut[right.0];
+                    let is_same = left == right;
+                    let (left, right) = (&domains[left.0], &domains[right.0]);
+                    let pairs = left.iter().flat_map(|l| right.iter().map(move |r| (*l, *r)));
+                    let pairs = pairs.filter(|(left, right)| !is_same || left == right);
+                    possible.extend(pairs.map(|(left, right)| op.apply(left, right)));
+                }
+            }
+            let before = (domains[index].len(), is_cut[index]);
+            for value in possible {
+                if domains[index].len() < limits[index] || domains[index].contains(&value) {
+                    domains[index].insert(value);
+                } else {
+                    depends_on_cut = true;
+                }
+            }
+            is_cut[index] |= depends_on_cut;
+            changed |= before != (domains[index].len(), is_cut[index]);
+        }
+        if !changed {
+            return (domains, is_cut);
+        }
+    }
+}

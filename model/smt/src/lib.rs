@@ -1,0 +1,391 @@
+//! The engine `smt`: outcomes by satisfiability of the skeleton's formula modulo the model's axioms.
+//!
+//! Sound and complete up to the bound on loops: an outcome is reported iff some consistent execution
+//! shows it, and the enumeration ends only when the solver has proved that there is no other.
+
+pub mod batsat;
+pub mod cnf;
+mod consistent;
+pub mod encode;
+pub mod plan;
+pub mod prefix;
+pub mod relation;
+pub mod solver;
+pub mod theory;
+pub mod z3;
+
+use std::collections::BTreeSet;
+
+use lang::cat::model::{AxiomKind, Model};
+use lang::limits::{self, Limits, Reached};
+use lang::outcome::{Observable, Outcome, Value};
+use skeleton::{EventId, Skeleton};
+
+use crate::relation::Relation;
+use cnf::Lit;
+pub use consistent::Consistent;
+use encode::values::Extra;
+use encode::{Candidate, EncodeError, Encoding};
+use plan::{NodeIndex, Op, Plan};
+use skeleton::execution::Execution;
+use solver::{Answer, Solver, SolverKind};
+use theory::{Evaluation, Facts};
+
+/// What was asked and found on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Candidates that a solver came to and that were judged, and its proofs that there is none.
+    pub solves: u64,
+    /// Clauses learned from violated axioms.
+    pub lemmas: u64,
+}
+
+/// A test and a model put to a solver.
+pub struct Session<'a> {
+    skeleton: &'a Skeleton,
+    plan: &'a Plan,
+    encoding: Encoding,
+    solver: Box<dyn Solver>,
+    evaluation: Evaluation<'a>,
+    axioms: Vec<(AxiomKind, NodeIndex)>,
+    judges_undefined: bool,
+    solver_kind: (SolverKind, Limits),
+    shown: &'a [Observable],
+    /// Values that domains were found to lack.
+    extra: Extra,
+    /// Pairs of the model's orders that the axioms decide.
+    forced: Vec<Relation>,
+    /// The limits were reached before all values were known.
+    incomplete: bool,
+    /// The limit that was reached. What was being done then is not whole, so that nothing more is asked.
+    given_up: Option<Reached>,
+    /// What is asked for comes to the bound on loops.
+    is_beyond: bool,
+    /// What was asked and found so far.
+    pub statistics: Statistics,
+}
+
+/// One answer of a session.
+pub enum Found {
+    /// A consistent execution.
+    Execution(Box<Execution>),
+    /// There is none: proved.
+    Nothing,
+    /// The limits were reached.
+    Unknown,
+}
+
+impl Found {
+    /// What a search came to that took one execution at most.
+    pub fn of(answer: Answer, found: Option<Box<Execution>>) -> Self {
+        match (answer, found) {
+            (Answer::Satisfiable, Some(execution)) => Self::Execution(execution),
+            (Answer::Unsatisfiable, _) => Self::Nothing,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What follows after an execution was found.
+pub enum Next {
+    /// Nothing.
+    Stop,
+    /// One with another outcome.
+    OtherOutcome,
+    /// Another one.
+    OtherExecution,
+    /// One that meets these clauses too.
+    Without(Vec<Vec<Lit>>),
+}
+
+impl<'a> Session<'a> {
+    /// A session in which the axioms of the model hold for which `keep` says so, and what it says of ⊤ if `keep` says so of the number
+    /// after the last axiom's.
+    ///
+    /// # Errors
+    /// See [`EncodeError`].
+    pub fn new(
+        skeleton: &'a Skeleton,
+        model: &Model,
+        plan: &'a Plan,
+        observables: &'a [Observable],
+        solver: (SolverKind, &Limits),
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Self, EncodeError> {
+        Self::start((skeleton, plan, observables), model, solver, keep, false)
+    }
+
+    /// A session about executions of a skeleton of prefixes that come to the bound on loops.
+    ///
+    /// # Errors
+    /// See [`EncodeError`].
+    pub fn beyond_bound(
+        prefixes: &'a Skeleton,
+        model: &Model,
+        plan: &'a Plan,
+        solver: (SolverKind, &Limits),
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Self, EncodeError> {
+        Self::start((prefixes, plan, &[]), model, solver, keep, true)
+    }
+
+    fn start(
+        (skeleton, plan, observables): (&'a Skeleton, &'a Plan, &'a [Observable]),
+        model: &Model,
+        (kind, limits): (SolverKind, &Limits),
+        keep: impl Fn(usize) -> bool,
+        is_beyond: bool,
+    ) -> Result<Self, EncodeError> {
+        let mut axioms = partial_orders(plan);
+        for (index, axiom) in model.axioms.iter().enumerate() {
+            if keep(index) {
+                axioms.push((axiom.kind, plan.axioms[index]));
+            }
+        }
+        let judges_undefined = keep(model.axioms.len());
+        let evaluation = Evaluation::new(plan, Facts::all_events(plan));
+        let forced = plan::forced(plan, &evaluation, &axioms);
+        let extra = Extra::new();
+        let encoding = Encoding::new(skeleton, plan, observables, &extra, &forced)?;
+        let solver = start(&encoding, kind, limits);
+        let statistics = Statistics::default();
+        let mut session = Self {
+            skeleton,
+            plan,
+            encoding,
+            solver,
+            evaluation,
+            axioms,
+            judges_undefined,
+            solver_kind: (kind, limits.clone()),
+            shown: observables,
+            extra,
+            forced,
+            incomplete: false,
+            given_up: None,
+            is_beyond,
+            statistics,
+        };
+        session.complete_domains()?;
+        Ok(session)
+    }
+
+    /// How many clauses the formula has, before any is learned.
+    pub fn clauses(&self) -> usize {
+        self.encoding.cnf.clauses.len()
+    }
+
+    /// Makes the encoding again until its domains list every value that a consistent execution has, be it one that
+    /// misuses a library.
+    fn complete_domains(&mut self) -> Result<(), EncodeError> {
+        while self.encoding.values.other != Lit::FALSE {
+            let exceeded = self.encoding.exceeded.negate_if(!self.is_beyond);
+            let other = [exceeded, self.encoding.values.other];
+            let mut missing = Extra::new();
+            let answer = self.search(&other, &mut |at| {
+                let Candidate { encoding, is_true } = at.candidate;
+                missing = encoding.values.missing(at.skeleton, is_true);
+                if missing.is_empty() { vec![at.candidate.apart()] } else { Vec::new() }
+            });
+            match answer {
+                Answer::Satisfiable => {}
+                Answer::Unsatisfiable => break,
+                Answer::Unknown => {
+                    self.incomplete = true;
+                    break;
+                }
+            }
+            for (value, values) in missing {
+                self.extra.entry(value).or_default().extend(values);
+            }
+            self.encoding =
+                Encoding::new(self.skeleton, self.plan, self.shown, &self.extra, &self.forced)?;
+            self.solver = start(&self.encoding, self.solver_kind.0, &self.solver_kind.1);
+        }
+        Ok(())
+    }
+
+    /// Looks for a consistent execution in which the assumptions hold.
+    pub fn find(&mut self, assumptions: &[Lit]) -> Found {
+        let mut found = None;
+        let answer = self.each(assumptions, &mut |at| {
+            found = Some(Box::new(at.execution()));
+            Next::Stop
+        });
+        Found::of(answer, found)
+    }
+
+    /// The answer to a question about values that no domain lists.
+    pub fn nothing(&self) -> Found {
+        if self.incomplete { Found::Unknown } else { Found::Nothing }
+    }
+
+    /// Looks for consistent executions in which the assumptions hold, one after the other, as long as the caller goes on. What the
+    /// caller does not want again is excluded for good. Unsatisfiable if there are no others: proved.
+    pub fn each(
+        &mut self,
+        assumptions: &[Lit],
+        take: &mut dyn FnMut(&Consistent<'_>) -> Next,
+    ) -> Answer {
+        let mut assumptions = assumptions.to_vec();
+        assumptions.push(!self.encoding.values.other);
+        let answer = self.search(&assumptions, &mut |at| match take(at) {
+            Next::Stop => Vec::new(),
+            Next::OtherOutcome => vec![at.candidate.other_outcome()],
+            Next::OtherExecution => vec![at.candidate.apart()],
+            Next::Without(clauses) => clauses,
+        });
+        match answer {
+            Answer::Unsatisfiable if self.incomplete => Answer::Unknown,
+            answer => answer,
+        }
+    }
+
+    /// The same for executions whose values may not be listed; `take` gives clauses that exclude the one it is given, or none
+    /// to stop.
+    fn search(
+        &mut self,
+        assumptions: &[Lit],
+        take: &mut dyn FnMut(&Consistent<'_>) -> Vec<Vec<Lit>>,
+    ) -> Answer {
+        if self.given_up.is_some() {
+            return Answer::Unknown;
+        }
+        let statistics = &mut self.statistics;
+        let limits = &self.solver_kind.1;
+        // Solvers look at limits themselves, but to judge a candidate may take long.
+        let answer = limits.within(|| {
+            self.solver.solve(assumptions, &mut |is_true| {
+                statistics.solves += 1;
+                limits::look();
+                let candidate = Candidate { encoding: &self.encoding, is_true };
+                self.evaluation.update(candidate.encoding.facts(is_true));
+                let (plan, evaluation) = (self.plan, &self.evaluation);
+                let mut lemmas = evaluation.violations(&self.axioms, &candidate);
+                if self.judges_undefined {
+                    let values = &candidate.encoding.values;
+                    let reads = (&plan.undefined_reads, &values.undefined_reads);
+                    let writes = (&plan.undefined_writes, &candidate.encoding.undefined_writes);
+                    for (set, said) in [reads, writes] {
+                        lemmas.extend(evaluation.misjudged(set, said, is_true, &candidate));
+                    }
+                }
+                if lemmas.is_empty() {
+                    lemmas.extend(candidate.encoding.values.circle(self.skeleton, is_true));
+                }
+                if lemmas.is_empty() {
+                    let skeleton = self.skeleton;
+                    return take(&Consistent { skeleton, plan, candidate, evaluation });
+                }
+                statistics.lemmas += lemmas.len() as u64;
+                let negated = |lemma: Vec<Lit>| lemma.into_iter().map(|literal| !literal).collect();
+                lemmas.into_iter().map(negated).collect()
+            })
+        });
+        let answer = answer.unwrap_or_else(|reached| {
+            self.given_up = Some(reached);
+            Answer::Unknown
+        });
+        if answer == Answer::Unknown {
+            self.given_up = self.given_up.or_else(|| limits.reached());
+        }
+        self.statistics.solves += u64::from(answer != Answer::Satisfiable);
+        answer
+    }
+
+    /// The assumptions under which no library is misused, and no loop left by the bound, or some loop is where the
+    /// session is about that.
+    pub fn counted(&self) -> Vec<Lit> {
+        vec![self.encoding.exceeded.negate_if(!self.is_beyond), !self.encoding.any_misuse]
+    }
+
+    /// The misuses of the skeleton that some execution has, by their index. What limits hide is not among them.
+    pub fn misuses(&mut self) -> Vec<usize> {
+        let misusing = self.misusing().into_iter().enumerate();
+        let mut found = Vec::new();
+        for (index, assumptions) in misusing {
+            if let Found::Execution(_) = self.find(&assumptions) {
+                found.push(index);
+            }
+        }
+        found
+    }
+
+    /// For each misuse of the skeleton, the assumptions under which an execution has it within the bound on loops.
+    pub fn misusing(&self) -> Vec<[Lit; 2]> {
+        let literals = self.encoding.misused.iter();
+        literals.map(|literal| [*literal, !self.encoding.exceeded]).collect()
+    }
+
+    /// The values that an observable can have at most.
+    pub fn possible(&self, observable: usize) -> Vec<Value> {
+        let domain = &self.encoding.observables[observable];
+        let numbers = domain.values.iter().map(|(word, _)| Value::of_word(*word));
+        numbers.chain(domain.undefined.map(|_| Value::Undefined)).collect()
+    }
+
+    /// The assumptions under which the observables have these values; `None` if one cannot have its value.
+    pub fn showing(&self, values: &[(usize, Value)]) -> Option<Vec<Lit>> {
+        let literal =
+            |(index, wanted): &(usize, Value)| self.encoding.observables[*index].showing(*wanted);
+        values.iter().map(literal).collect()
+    }
+
+    /// Excludes all executions with this outcome, where ⊤ stands for every value.
+    pub fn block(&mut self, outcome: &Outcome) {
+        if let Some(clause) = self.encoding.other_than(outcome) {
+            self.solver.add_clause(&clause);
+        }
+    }
+
+    /// Why something is unknown.
+    pub fn why_unknown(&self) -> String {
+        self.given_up.map_or_else(|| "the solver gave up".to_owned(), |reached| reached.to_string())
+    }
+
+    /// Polls that no operation can answer, whatever happens.
+    pub fn unanswered(&self) -> &[EventId] {
+        &self.encoding.unanswered
+    }
+}
+
+fn start(encoding: &Encoding, kind: SolverKind, limits: &Limits) -> Box<dyn Solver> {
+    let mut solver = kind.start(limits);
+    solver.add(&encoding.cnf);
+    solver
+}
+
+/// The axioms that say that the model's orders are orders, where the encoding does not say it.
+fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
+    let mut axioms = Vec::new();
+    for (node, entry) in plan.nodes.iter().enumerate() {
+        let Op::Choice(choice) = entry.op else { continue };
+        let mut both_ways = plan.choices[choice].total_on.clone();
+        both_ways.unite(&both_ways.inverse());
+        let identity = Relation::identity(plan.size);
+        let mut reachable = both_ways.then(&both_ways);
+        reachable.subtract(&both_ways);
+        reachable.subtract(&identity);
+        // Where the order is total on whole classes, the clauses on triples exclude all cycles.
+        if !reachable.is_empty() {
+            axioms.push((AxiomKind::Acyclic, node));
+        }
+    }
+    axioms
+}
+
+/// The outcomes within the bound on loops that a session finds, and whether the solver proved that there is no other;
+/// `witness` is given an execution that shows it for each.
+pub fn enumerate(
+    session: &mut Session<'_>,
+    witness: &mut dyn FnMut(&Consistent<'_>),
+) -> (BTreeSet<Outcome>, Answer) {
+    let mut outcomes = BTreeSet::new();
+    let within = session.counted();
+    let answer = session.each(&within, &mut |at| {
+        outcomes.insert(at.outcome());
+        witness(at);
+        Next::OtherOutcome
+    });
+    (outcomes, answer)
+}

@@ -1,0 +1,440 @@
+//! A model laid out for one skeleton: every expression once, in an order in which operands come first.
+//!
+//! Sets are kept as identities, so that `[S]` is S itself and one set of operators serves both types.
+
+mod base;
+pub mod bounds;
+mod forced;
+
+use lang::cat::model::{
+    Base, Cell, DefinitionKind, Expr, Model, Table, Type, UNDEFINED_READS, UNDEFINED_WRITES,
+};
+use lang::limits;
+use rustc_hash::FxHashMap;
+use skeleton::Skeleton;
+
+use crate::relation::Relation;
+pub use base::stamp;
+pub use forced::forced;
+
+/// Index into [`Plan::nodes`].
+pub type NodeIndex = usize;
+
+/// An operator and its operands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A set or relation of the skeleton that is the same in every execution, but for which events happen.
+    Static(Base),
+    /// rf, chosen by the solver.
+    ReadsFrom,
+    /// pf, which follows from which operations happen.
+    PollsFrom,
+    /// An order of the model, by its number among the choices.
+    Choice(usize),
+    /// A name of a recursive group, by its number among all of them.
+    Recursive(usize),
+    /// Nothing.
+    Empty,
+    /// All events that happen.
+    Universe,
+    /// Any of them.
+    Union(Vec<NodeIndex>),
+    /// Both.
+    Intersection(NodeIndex, NodeIndex),
+    /// The first and not the second.
+    Difference(NodeIndex, NodeIndex),
+    /// Not the operand.
+    Complement(Type, NodeIndex),
+    /// Each event of one set to each of the other.
+    Product(NodeIndex, NodeIndex),
+    /// One after the other.
+    Sequence(NodeIndex, NodeIndex),
+    /// Backwards.
+    Inverse(NodeIndex),
+    /// Once or more often.
+    Plus(NodeIndex),
+    /// The set of what has a successor.
+    Domain(NodeIndex),
+    /// The set of what has a predecessor.
+    Range(NodeIndex),
+}
+
+impl Op {
+    /// The nodes that its value is computed from; a recursive name has none.
+    pub fn operands(&self) -> Vec<NodeIndex> {
+        match self {
+            Self::Union(all) => all.clone(),
+            Self::Intersection(a, b)
+            | Self::Difference(a, b)
+            | Self::Product(a, b)
+            | Self::Sequence(a, b) => vec![*a, *b],
+            Self::Complement(_, a)
+            | Self::Inverse(a)
+            | Self::Plus(a)
+            | Self::Domain(a)
+            | Self::Range(a) => vec![*a],
+            Self::Static(_)
+            | Self::ReadsFrom
+            | Self::PollsFrom
+            | Self::Choice(_)
+            | Self::Recursive(_)
+            | Self::Empty
+            | Self::Universe => Vec::new(),
+        }
+    }
+}
+
+/// One node of the plan.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it is.
+    pub op: Op,
+    /// It depends on no choice, only on which events happen.
+    pub is_static: bool,
+    /// A recursive name is in it.
+    pub is_recursive: bool,
+    /// Static, and its restriction to the events that happen is its value: computed once.
+    pub is_local: bool,
+    /// It is an order, or an axiom or ⊤ depends on it.
+    pub is_needed: bool,
+}
+
+/// A recursive group: nodes `first..last` are evaluated until the bodies are stable.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The first node of the group.
+    pub first: NodeIndex,
+    /// One past its last node.
+    pub last: NodeIndex,
+    /// For each name of the group: its [`Op::Recursive`] node and its body's node.
+    pub bodies: Vec<(NodeIndex, NodeIndex)>,
+    /// Its needed nodes that choices determine and no name is in: they are computed once.
+    pub fixed: Vec<NodeIndex>,
+    /// Those that a name is in, but for the names.
+    pub growing: Vec<NodeIndex>,
+}
+
+/// An existential order of the model.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Its name.
+    pub name: String,
+    /// Every two different events that this relates are ordered.
+    pub total_on: Relation,
+    /// Pairs that the order never reverses.
+    pub extends: Relation,
+}
+
+/// A set of events by which a model says where ⊤ is.
+#[derive(Clone, Debug)]
+pub struct Undefined {
+    /// Its node, if the model defines it.
+    pub node: Option<NodeIndex>,
+    /// The events that are in it in some execution, and perhaps others, as an identity.
+    pub at_most: Relation,
+}
+
+/// A model laid out for one skeleton.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Expressions, operands first.
+    pub nodes: Vec<Node>,
+    /// Recursive groups in the order of their nodes.
+    pub groups: Vec<Group>,
+    /// Existential orders.
+    pub choices: Vec<Choice>,
+    /// The node of each axiom's body, in the model's order.
+    pub axioms: Vec<NodeIndex>,
+    /// Reads that give ⊤.
+    pub undefined_reads: Undefined,
+    /// Writes that leave ⊤, if they come last.
+    pub undefined_writes: Undefined,
+    /// For each node, a static node that holds only where the node does, if there is a useful one.
+    pub under: Vec<Option<NodeIndex>>,
+    /// How many events there are.
+    pub size: usize,
+    /// The skeleton's base sets and relations as if all events happened.
+    bases: FxHashMap<Base, Relation>,
+}
+
+/// What a plan cannot be made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanError(pub String);
+
+impl Plan {
+    /// Lays a model out for a skeleton.
+    ///
+    /// # Errors
+    /// An order that is chosen over a relation which is itself chosen.
+    pub fn new(model: &Model, skeleton: &Skeleton) -> Result<Self, PlanError> {
+        let size = skeleton.events.len();
+        let plan = Self {
+            nodes: Vec::new(),
+            groups: Vec::new(),
+            choices: Vec::new(),
+            axioms: Vec::new(),
+            undefined_reads: Undefined { node: None, at_most: Relation::empty(size) },
+            undefined_writes: Undefined { node: None, at_most: Relation::empty(size) },
+            under: Vec::new(),
+            size,
+            bases: FxHashMap::default(),
+        };
+        let mut layout = Layout {
+            plan,
+            skeleton,
+            known: FxHashMap::default(),
+            definitions: Vec::new(),
+            recursive: 0,
+        };
+        for definition in &model.definitions {
+            let nodes = layout.definition(&definition.kind)?;
+            layout.definitions.push(nodes);
+        }
+        for axiom in &model.axioms {
+            let node = layout.expression(&axiom.body);
+            layout.plan.axioms.push(node);
+        }
+        layout.underapproximate();
+        let mut plan = layout.plan;
+        let named = |name| Some(layout.definitions[model.defined(name)?.definition][0]);
+        let undefined = |plan: &Plan, name| {
+            let node = named(name);
+            let none = || Relation::empty(size);
+            let at_most = node.map_or_else(none, |node| bounds::at_most(plan, skeleton, node));
+            Undefined { node, at_most }
+        };
+        plan.undefined_reads = undefined(&plan, UNDEFINED_READS);
+        plan.undefined_writes = undefined(&plan, UNDEFINED_WRITES);
+        plan.mark_needed();
+        Ok(plan)
+    }
+
+    /// Marks the orders, which are axioms of their own, and what the axioms and the sets of ⊤ depend on.
+    fn mark_needed(&mut self) {
+        let undefined = [self.undefined_reads.node, self.undefined_writes.node];
+        let mut needed = self.axioms.clone();
+        needed.extend(undefined.into_iter().flatten());
+        let is_order = |node: &NodeIndex| matches!(self.nodes[*node].op, Op::Choice(_));
+        needed.extend((0..self.nodes.len()).filter(is_order));
+        while let Some(node) = needed.pop() {
+            if std::mem::replace(&mut self.nodes[node].is_needed, true) {
+                continue;
+            }
+            match self.nodes[node].op {
+                Op::Recursive(_) => {
+                    let of_it = |group: &&Group| group.bodies.iter().any(|(name, _)| *name == node);
+                    let groups = self.groups.iter().filter(of_it);
+                    needed.extend(groups.flat_map(|group| &group.bodies).map(|(_, body)| *body));
+                }
+                ref op => needed.extend(op.operands()),
+            }
+        }
+        for group in &mut self.groups {
+            let nodes = &self.nodes;
+            let is_computed = |node: &NodeIndex| {
+                let is_name = matches!(nodes[*node].op, Op::Recursive(_));
+                nodes[*node].is_needed && !nodes[*node].is_static && !is_name
+            };
+            let computed = (group.first..group.last).filter(is_computed);
+            (group.growing, group.fixed) = computed.partition(|node| nodes[*node].is_recursive);
+        }
+    }
+
+    /// The body of a name of a recursive group.
+    pub fn body(&self, name: NodeIndex) -> Option<NodeIndex> {
+        let mut bodies = self.groups.iter().flat_map(|group| &group.bodies);
+        bodies.find(|(node, _)| *node == name).map(|(_, body)| *body)
+    }
+
+    /// A base set or relation as if all events happened.
+    pub fn base(&self, base: Base) -> &Relation {
+        &self.bases[&base]
+    }
+}
+
+struct Layout<'a> {
+    plan: Plan,
+    skeleton: &'a Skeleton,
+    known: FxHashMap<Op, NodeIndex>,
+    /// The nodes of each definition laid out so far; several for a recursive group.
+    definitions: Vec<Vec<NodeIndex>>,
+    recursive: usize,
+}
+
+impl Layout<'_> {
+    fn definition(&mut self, kind: &DefinitionKind) -> Result<Vec<NodeIndex>, PlanError> {
+        Ok(match kind {
+            DefinitionKind::Let { body, .. } => vec![self.expression(body)],
+            DefinitionKind::Table(table) => vec![self.table(table)],
+            DefinitionKind::Choice { name, total_on, extends } => {
+                let total_on = self.constant(name, total_on)?;
+                let extends = match extends {
+                    Some(extends) => self.constant(name, extends)?,
+                    None => Relation::empty(self.plan.size),
+                };
+                self.plan.choices.push(Choice { name: name.clone(), total_on, extends });
+                vec![self.node(Op::Choice(self.plan.choices.len() - 1))]
+            }
+            DefinitionKind::Rec(bodies) => {
+                let first = self.plan.nodes.len();
+                let mut names = Vec::new();
+                for _ in bodies {
+                    names.push(self.node(Op::Recursive(self.recursive)));
+                    self.recursive += 1;
+                }
+                self.definitions.push(names.clone());
+                // Shared nodes outside of the group would not be evaluated again with it.
+                let outside = std::mem::take(&mut self.known);
+                let body_nodes: Vec<NodeIndex> =
+                    bodies.iter().map(|body| self.expression(&body.body)).collect();
+                self.known = outside;
+                self.definitions.pop();
+                let bodies = names.iter().copied().zip(body_nodes).collect();
+                let last = self.plan.nodes.len();
+                self.plan.groups.push(Group { first, last, bodies, ..Group::default() });
+                names
+            }
+        })
+    }
+
+    /// The value of an expression that no choice occurs in, as if all events happened.
+    fn constant(&mut self, name: &str, expr: &Expr) -> Result<Relation, PlanError> {
+        let node = self.expression(expr);
+        if !self.plan.nodes[node].is_static {
+            return Err(PlanError(format!(
+                "the order `{name}` is chosen over a relation that is itself chosen"
+            )));
+        }
+        Ok(super::theory::Evaluation::constant(&self.plan, node))
+    }
+
+    fn node(&mut self, op: Op) -> NodeIndex {
+        if let Some(node) = self.known.get(&op) {
+            return *node;
+        }
+        limits::look();
+        let flags = |node: &NodeIndex| {
+            let node: &Node = &self.plan.nodes[*node];
+            (node.is_static, node.is_local)
+        };
+        let operands = op.operands();
+        let chosen = matches!(op, Op::ReadsFrom | Op::PollsFrom | Op::Choice(_) | Op::Recursive(_));
+        let is_static = !chosen && operands.iter().all(|node| flags(node).0);
+        let pairwise = !matches!(op, Op::Sequence(..) | Op::Plus(_) | Op::Domain(_) | Op::Range(_));
+        let is_local = is_static && pairwise && operands.iter().all(|node| flags(node).1);
+        let is_recursive = matches!(op, Op::Recursive(_))
+            || operands.iter().any(|operand| self.plan.nodes[*operand].is_recursive);
+        self.plan.nodes.push(Node {
+            op: op.clone(),
+            is_static,
+            is_recursive,
+            is_local,
+            is_needed: false,
+        });
+        self.known.insert(op, self.plan.nodes.len() - 1);
+        self.plan.nodes.len() - 1
+    }
+
+    fn expression(&mut self, expr: &Expr) -> NodeIndex {
+        let op = match expr {
+            Expr::Base(Base::ReadsFrom) => Op::ReadsFrom,
+            Expr::Base(Base::PollsFrom) => Op::PollsFrom,
+            Expr::Base(base) => return self.base(*base),
+            Expr::Defined(id) => return self.definitions[id.definition][id.body],
+            Expr::Empty => Op::Empty,
+            Expr::Universe => Op::Universe,
+            Expr::Union(..) => {
+                let mut operands = Vec::new();
+                self.union_operands(expr, &mut operands);
+                Op::Union(operands)
+            }
+            Expr::Intersection(a, b) => Op::Intersection(self.expression(a), self.expression(b)),
+            Expr::Difference(a, b) => Op::Difference(self.expression(a), self.expression(b)),
+            Expr::Complement(ty, a) => Op::Complement(*ty, self.expression(a)),
+            Expr::Product(a, b) => Op::Product(self.expression(a), self.expression(b)),
+            Expr::Identity(a) => return self.expression(a),
+            Expr::Sequence(a, b) => Op::Sequence(self.expression(a), self.expression(b)),
+            Expr::Inverse(a) => Op::Inverse(self.expression(a)),
+            Expr::Plus(a) => Op::Plus(self.expression(a)),
+            Expr::Star(a) => {
+                let inner = self.expression(a);
+                let plus = self.node(Op::Plus(inner));
+                Op::Union(vec![self.base(Base::Identity), plus])
+            }
+            Expr::Optional(a) => {
+                let inner = self.expression(a);
+                Op::Union(vec![self.base(Base::Identity), inner])
+            }
+            Expr::Domain(a) => Op::Domain(self.expression(a)),
+            Expr::Range(a) => Op::Range(self.expression(a)),
+        };
+        self.node(op)
+    }
+
+    /// Finds the part of each node that does not depend on choices.
+    fn underapproximate(&mut self) {
+        let count = self.plan.nodes.len();
+        let mut under: Vec<Option<NodeIndex>> = vec![None; count];
+        for node in 0..count {
+            let below = |node: &NodeIndex| under[*node];
+            under[node] = match self.plan.nodes[node].op.clone() {
+                _ if self.plan.nodes[node].is_static => Some(node),
+                Op::Union(all) => {
+                    let parts: Vec<NodeIndex> = all.iter().filter_map(below).collect();
+                    (!parts.is_empty()).then(|| self.node(Op::Union(parts)))
+                }
+                Op::Intersection(a, b) => {
+                    below(&a).zip(below(&b)).map(|(a, b)| self.node(Op::Intersection(a, b)))
+                }
+                Op::Sequence(a, b) => {
+                    below(&a).zip(below(&b)).map(|(a, b)| self.node(Op::Sequence(a, b)))
+                }
+                Op::Difference(a, b) if self.plan.nodes[b].is_static => {
+                    below(&a).map(|a| self.node(Op::Difference(a, b)))
+                }
+                Op::Inverse(a) => below(&a).map(|a| self.node(Op::Inverse(a))),
+                Op::Plus(a) => below(&a).map(|a| self.node(Op::Plus(a))),
+                _ => None,
+            };
+        }
+        under.extend((count..self.plan.nodes.len()).map(Some));
+        self.plan.under = under;
+    }
+
+    fn union_operands(&mut self, expr: &Expr, operands: &mut Vec<NodeIndex>) {
+        if let Expr::Union(a, b) = expr {
+            self.union_operands(a, operands);
+            self.union_operands(b, operands);
+        } else {
+            operands.push(self.expression(expr));
+        }
+    }
+
+    fn base(&mut self, base: Base) -> NodeIndex {
+        let skeleton = self.skeleton;
+        self.plan.bases.entry(base).or_insert_with(|| base::relation(skeleton, base));
+        self.node(Op::Static(base))
+    }
+
+    fn table(&mut self, table: &Table) -> NodeIndex {
+        let on = self.expression(&table.on);
+        let letters: Vec<NodeIndex> =
+            table.letters.iter().map(|(_, relation)| self.expression(relation)).collect();
+        let columns: Vec<NodeIndex> =
+            table.columns.iter().map(|(_, set)| self.expression(set)).collect();
+        let mut cells = Vec::new();
+        for (_, row, row_cells) in &table.rows {
+            let row = self.expression(row);
+            for (column, cell) in columns.iter().zip(row_cells) {
+                let restrict = match cell {
+                    Cell::Unordered => continue,
+                    Cell::Ordered => on,
+                    Cell::Where(letter) => self.node(Op::Intersection(on, letters[*letter])),
+                };
+                let kinds = self.node(Op::Product(row, *column));
+                cells.push(self.node(Op::Intersection(kinds, restrict)));
+            }
+        }
+        self.node(Op::Union(cells))
+    }
+}

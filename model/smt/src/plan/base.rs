@@ -1,0 +1,78 @@
+//! The sets and relations that models take from the skeleton.
+
+use lang::cat::model::Base;
+use skeleton::{Skeleton, Stamp};
+
+use crate::relation::Relation;
+
+/// The set of the events of one stamp; `None` for bases that are no stamp's.
+pub fn stamp(base: Base) -> Option<Stamp> {
+    Some(match base {
+        Base::InitialWrites => Stamp::Init,
+        Base::CpuRead => Stamp::CpuRead,
+        Base::CpuWrite => Stamp::CpuWrite,
+        Base::CpuRmw => Stamp::CpuRmw,
+        Base::Fence => Stamp::Fence,
+        Base::Wait => Stamp::Wait,
+        Base::NicLocalRead => Stamp::NicLocalRead,
+        Base::NicRemoteWrite => Stamp::NicRemoteWrite,
+        Base::NicAtomicRead => Stamp::NicAtomicRead,
+        Base::NicRemoteRead => Stamp::NicRemoteRead,
+        Base::NicLocalWrite => Stamp::NicLocalWrite,
+        Base::RemoteFence => Stamp::RemoteFence,
+        Base::GlobalFence => Stamp::GlobalFence,
+        Base::NicFetchOp => Stamp::NicFetchOp,
+        Base::NicCompareSwap => Stamp::NicCompareSwap,
+        Base::Flush => Stamp::Flush,
+        _ => return None,
+    })
+}
+
+/// A base set or relation as if all events happened; rf and pf are no such.
+pub fn relation(skeleton: &Skeleton, base: Base) -> Relation {
+    let events = &skeleton.events;
+    let size = events.len();
+    if let Some(stamp) = stamp(base) {
+        return Relation::from_fn(size, |a, b| a == b && events[a].stamp == stamp);
+    }
+    Relation::from_fn(size, |a, b| {
+        let (left, right) = (&events[a], &events[b]);
+        let same_thread = left.thread.is_some() && left.thread == right.thread;
+        match base {
+            Base::Reads => a == b && left.reads(),
+            Base::Writes => a == b && left.writes(),
+            Base::Memory => a == b && (left.reads() || left.writes()),
+            Base::Atomic => a == b && left.atomic && (left.reads() || left.writes()),
+            Base::Loopback => a == b && left.loopback,
+            Base::Library(number) => a == b && left.origin.libraries >> number & 1 == 1,
+            Base::Method(library, number) => {
+                a == b && left.origin.method == Some((library, number))
+            }
+            Base::SameObject => {
+                left.origin.object.is_some()
+                    && (left.origin.object, left.origin.libraries)
+                        == (right.origin.object, right.origin.libraries)
+            }
+            Base::Identity => a == b,
+            Base::ProgramOrder => same_thread && a < b,
+            Base::SameLocation => left.location.is_some() && left.location == right.location,
+            Base::SameThread => same_thread,
+            Base::OtherThread => !same_thread,
+            Base::Rmw => {
+                left.operation == right.operation
+                    && left.stamp == Stamp::NicAtomicRead
+                    && right.stamp == Stamp::NicRemoteWrite
+            }
+            Base::SameOperation => left.operation == right.operation,
+            Base::SameNode => left.node.is_some() && left.node == right.node,
+            Base::SameId => {
+                same_thread
+                    && left.id.is_some()
+                    && left.id == right.id
+                    && left.stamp != Stamp::Wait
+                    && right.stamp == Stamp::Wait
+            }
+            _ => false,
+        }
+    })
+}

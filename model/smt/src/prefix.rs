@@ -1,0 +1,349 @@
+//! What holds of prefixes of consistent executions ([`Skeleton::prefixes`]).
+//!
+//! A prefix is an execution without some of its events: what is left has its reads' writes and its polls'
+//! operations, and of each thread all that it does in turn up to where it stops. An axiom that holds of the whole
+//! holds of the prefix if its relation has no more edges there. [`Shape::grows`] says of which expressions that is
+//! known.
+//!
+//! That there is such a prefix at all, up to the first moment at which something happens, needs a model in which
+//! no event follows from what happens only because of it. [`Shape::causes`] says whether that is known.
+
+use std::collections::BTreeSet;
+
+use lang::cat::model::{AxiomKind, Base, Model, Type};
+use skeleton::{Event, Skeleton, Stamp, Value};
+
+use super::plan::{NodeIndex, Op, Plan, bounds};
+use super::theory::{Evaluation, Facts};
+use crate::relation::Relation;
+
+/// What is known of the nodes of a plan.
+pub struct Shape<'a> {
+    plan: &'a Plan,
+    skeleton: &'a Skeleton,
+    /// By node: what it relates at most.
+    at_most: Vec<Relation>,
+    /// By node: with more events, it relates no fewer of the same.
+    grows: Vec<bool>,
+    /// By node: the events of a prefix are related by it as in the whole.
+    is_stable: Vec<bool>,
+    is_set: Vec<bool>,
+    computed: Relation,
+}
+
+impl<'a> Shape<'a> {
+    /// Looks at the nodes of a plan.
+    pub fn new(plan: &'a Plan, skeleton: &'a Skeleton) -> Self {
+        let count = plan.nodes.len();
+        let at_most = bounds::up_to(plan, skeleton, count.saturating_sub(1));
+        let mut shape = Self {
+            plan,
+            skeleton,
+            at_most,
+            grows: vec![true; count],
+            is_stable: vec![false; count],
+            is_set: vec![false; count],
+            computed: computed(skeleton),
+        };
+        for node in 0..count {
+            shape.is_set[node] = shape.set(node);
+        }
+        // A recursive name grows if all of its group does, were it to grow.
+        loop {
+            for node in 0..count {
+                shape.grows[node] &= shape.growing(node);
+                shape.is_stable[node] = shape.stable(node);
+            }
+            let stuck =
+                |(name, body): &&(NodeIndex, NodeIndex)| shape.grows[*name] && !shape.grows[*body];
+            let bodies = plan.groups.iter().flat_map(|group| &group.bodies);
+            let shrinking: Vec<NodeIndex> = bodies.filter(stuck).map(|(name, _)| *name).collect();
+            if shrinking.is_empty() {
+                return shape;
+            }
+            shrinking.into_iter().for_each(|name| shape.grows[name] = false);
+        }
+    }
+
+    /// Whether a node relates no more events in a prefix than in the whole.
+    pub fn grows(&self, node: NodeIndex) -> bool {
+        self.grows[node]
+    }
+
+    fn set(&self, node: NodeIndex) -> bool {
+        match &self.plan.nodes[node].op {
+            Op::Static(base) => base.ty() == Type::Set || *base == Base::Identity,
+            Op::Universe | Op::Empty | Op::Complement(Type::Set, _) => true,
+            Op::Domain(_) | Op::Range(_) => true,
+            Op::Union(all) => all.iter().all(|operand| self.is_set[*operand]),
+            Op::Intersection(a, b) => self.is_set[*a] || self.is_set[*b],
+            Op::Difference(a, _) | Op::Inverse(a) | Op::Plus(a) => self.is_set[*a],
+            Op::Sequence(a, b) => self.is_set[*a] && self.is_set[*b],
+            _ => false,
+        }
+    }
+
+    fn growing(&self, node: NodeIndex) -> bool {
+        let op = &self.plan.nodes[node].op;
+        match op {
+            Op::Recursive(_) => self.grows[node],
+            Op::Difference(a, b) => self.grows[*a] && self.is_stable[*b],
+            Op::Complement(_, a) => self.is_stable[*a],
+            _ => op.operands().iter().all(|operand| self.grows[*operand]),
+        }
+    }
+
+    fn stable(&self, node: NodeIndex) -> bool {
+        let stable = |node: &NodeIndex| self.is_stable[*node];
+        let op = &self.plan.nodes[node].op;
+        match op {
+            Op::Recursive(_) | Op::Plus(_) => false,
+            Op::Difference(a, b) => stable(a) && self.grows[*b],
+            Op::Complement(_, a) => self.grows[*a],
+            Op::Sequence(a, b) => stable(a) && stable(b) && self.stays_between(*a, *b),
+            Op::Domain(a) => stable(a) && self.keeps_partners(*a, |from, to| (to, from)),
+            Op::Range(a) => {
+                let is_choice = matches!(self.plan.nodes[*a].op, Op::ReadsFrom | Op::PollsFrom);
+                stable(a) && (is_choice || self.keeps_partners(*a, |from, to| (from, to)))
+            }
+            _ => op.operands().iter().all(stable),
+        }
+    }
+
+    /// Whether events between two of a prefix, by one relation after the other, are of the prefix too.
+    fn stays_between(&self, a: NodeIndex, b: NodeIndex) -> bool {
+        let is = |node: NodeIndex, op: Op| self.plan.nodes[node].op == op;
+        let is_inverse = |node: NodeIndex| match self.plan.nodes[node].op {
+            Op::Inverse(inner) => is(inner, Op::ReadsFrom) || is(inner, Op::PollsFrom),
+            _ => false,
+        };
+        if self.is_set[a]
+            || self.is_set[b]
+            || is_inverse(a)
+            || is(b, Op::ReadsFrom)
+            || is(b, Op::PollsFrom)
+        {
+            return true;
+        }
+        let (first, second) = (&self.at_most[a], &self.at_most[b]);
+        first.pairs().all(|(from, middle)| {
+            let mut ends = second.successors(middle);
+            self.comes_with(middle, from) || ends.all(|to| self.comes_with(middle, to))
+        })
+    }
+
+    /// Whether the event that makes another one part of a domain or range is always of the prefix too.
+    fn keeps_partners(&self, of: NodeIndex, order: fn(usize, usize) -> (usize, usize)) -> bool {
+        self.at_most[of].pairs().all(|(from, to)| {
+            let (partner, event) = order(from, to);
+            self.comes_with(partner, event)
+        })
+    }
+
+    /// Whether every prefix that has an event has this one too, if it happens.
+    fn comes_with(&self, partner: usize, event: usize) -> bool {
+        let (one, other) = (&self.skeleton.events[partner], &self.skeleton.events[event]);
+        let in_turn = one.stamp.is_in_turn() && one.thread == other.thread && partner <= event;
+        let is_source = self.computed.contains(partner, event);
+        partner == event || one.thread.is_none() || in_turn || is_source
+    }
+
+    /// Whether in every consistent execution events can be put in an order in which each comes after those without
+    /// which it would not happen: its thread's earlier reads and polls, what it is computed from, and what it reads
+    /// or answers for. If so, the pairs of which every prefix that has the second event has the first, if it happens.
+    pub fn causes(&self, model: &Model) -> Option<Relation> {
+        let values = Evaluation::new(self.plan, Facts::all_events(self.plan));
+        let orders: Vec<Order> = model
+            .axioms
+            .iter()
+            .zip(&self.plan.axioms)
+            .filter(|(axiom, node)| match axiom.kind {
+                AxiomKind::Acyclic => true,
+                AxiomKind::Irreflexive => self.is_transitive(**node),
+                AxiomKind::Empty => false,
+            })
+            .map(|(_, node)| self.order(*node, &values))
+            .collect();
+        let suffices = |order: &Order, turns| self.suffices(order, &orders, &self.needed(turns));
+        // An axiom that orders all that a thread does in turn is an order of time: prefixes end somewhere in it.
+        if let Some(order) = orders.iter().find(|order| suffices(order, Turns::All)) {
+            return Some(order.fixed.clone());
+        }
+        let is_causal = orders.iter().any(|order| suffices(order, Turns::ToWrites));
+        is_causal.then(|| Relation::empty(self.plan.size))
+    }
+
+    fn is_transitive(&self, node: NodeIndex) -> bool {
+        let is_plus = |node: NodeIndex| matches!(self.plan.nodes[node].op, Op::Plus(_));
+        is_plus(node) || self.plan.body(node).is_some_and(is_plus)
+    }
+
+    fn suffices(&self, order: &Order, all: &[Order], needed: &Relation) -> bool {
+        let holds = |needed: &Relation, order: &Relation| {
+            let mut missing = needed.clone();
+            missing.subtract(order);
+            missing.is_empty()
+        };
+        let reads = bounds::reads_from(self.skeleton);
+        let reads = reads.pairs().all(|(write, read)| {
+            let (w, r) = (&self.skeleton.events[write], &self.skeleton.events[read]);
+            let own = w.thread == r.thread && w.stamp.is_in_turn() && r.stamp.is_in_turn();
+            w.thread.is_none()
+                || order.reads_from.contains(write, read)
+                || own && write < read
+                || own
+                    && all.iter().any(|other| {
+                        other.reads_from.contains(write, read) && other.fixed.contains(read, write)
+                    })
+        });
+        let polls = order.polls_from
+            || self.polls().iter().all(|(from, poll)| order.fixed.contains(*from, *poll));
+        reads && polls && holds(needed, &order.fixed)
+    }
+
+    /// The writes that a poll may answer for, each with the poll. What a wait by id answers for may come later.
+    fn polls(&self) -> Vec<(usize, usize)> {
+        let events = || self.skeleton.events.iter().enumerate();
+        let polls = events().filter(|(_, e)| e.stamp == Stamp::Wait && e.node.is_some());
+        let answered = |(poll, entry): (usize, &'a Event)| {
+            let same = move |e: &Event| (e.thread, e.node) == (entry.thread, entry.node);
+            let from = events().take(poll).filter(move |(_, e)| same(e) && e.writes());
+            from.map(move |(from, _)| (from, poll))
+        };
+        polls.flat_map(answered).collect()
+    }
+
+    /// What must come first without which another event would not happen, but for rf and pf.
+    fn needed(&self, turns: Turns) -> Relation {
+        let events = &self.skeleton.events;
+        let mut needed = Relation::from_fn(events.len(), |a, b| {
+            let (one, other) = (&events[a], &events[b]);
+            let is_asked = match turns {
+                Turns::All => true,
+                Turns::ToWrites => (one.reads() || one.stamp == Stamp::Wait) && other.writes(),
+            };
+            let is_later = a < b && one.thread.is_some() && one.thread == other.thread;
+            is_later && one.stamp.is_in_turn() && is_asked
+        });
+        needed.unite(&self.computed);
+        needed
+    }
+
+    /// The events that a relation relates to one that happens whenever they do.
+    fn with_partners(&self, relation: &Relation) -> Relation {
+        let guard = |event: usize| self.skeleton.events[event].guard;
+        let mut certain = Relation::empty(self.plan.size);
+        for (event, partner) in relation.pairs() {
+            if self.skeleton.implies(guard(event), guard(partner)) {
+                certain.insert(event, event);
+            }
+        }
+        certain
+    }
+
+    /// What an axiom's relation certainly relates.
+    fn order(&self, axiom: NodeIndex, values: &Evaluation<'_>) -> Order {
+        let size = self.plan.size;
+        let empty = || Relation::empty(size);
+        let mut order = Order { fixed: empty(), reads_from: empty(), polls_from: false };
+        let (mut open, mut seen) = (vec![axiom], BTreeSet::new());
+        while let Some(node) = open.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match &self.plan.nodes[node].op {
+                Op::Plus(inner) => open.push(*inner),
+                Op::Union(all) => open.extend(all),
+                Op::Recursive(_) => open.extend(self.plan.body(node)),
+                Op::PollsFrom => order.polls_from = true,
+                _ => {
+                    order.fixed.unite(&self.kept(node, values, false));
+                    order.reads_from.unite(&self.kept(node, values, true));
+                }
+            }
+        }
+        order
+    }
+
+    /// The pairs that a node relates whenever both events happen, and, with `reads`, rf does.
+    fn kept(&self, node: NodeIndex, values: &Evaluation<'_>, reads: bool) -> Relation {
+        let kept = |node: &NodeIndex| self.kept(*node, values, reads);
+        match &self.plan.nodes[node].op {
+            _ if self.plan.nodes[node].is_local => values.value(node).clone(),
+            Op::ReadsFrom if reads => bounds::reads_from(self.skeleton),
+            Op::Union(all) => {
+                let mut union = Relation::empty(self.plan.size);
+                all.iter().for_each(|operand| union.unite(&kept(operand)));
+                union
+            }
+            Op::Difference(a, b) => {
+                let mut left = kept(a);
+                left.subtract(&self.at_most[*b]);
+                left
+            }
+            Op::Intersection(a, b) => {
+                let mut both = kept(a);
+                both.intersect(&kept(b));
+                both
+            }
+            Op::Complement(ty, inner) => {
+                let all = |a, b| *ty == Type::Relation || a == b;
+                let mut left = Relation::from_fn(self.plan.size, all);
+                left.subtract(&self.at_most[*inner]);
+                left
+            }
+            Op::Product(a, b) => {
+                let (from, to) = (kept(a), kept(b));
+                Relation::from_fn(self.plan.size, |x, y| from.contains(x, x) && to.contains(y, y))
+            }
+            Op::Domain(inner) => self.with_partners(&self.kept(*inner, values, false)),
+            Op::Range(inner) => self.with_partners(&self.kept(*inner, values, false).inverse()),
+            // Nothing stands between that might not happen.
+            Op::Sequence(a, b) if self.is_set[*a] || self.is_set[*b] => kept(a).then(&kept(b)),
+            _ => Relation::empty(self.plan.size),
+        }
+    }
+}
+
+/// From the reads of an operation, by the NIC, to the writes that are computed from them or happen because of them.
+fn computed(skeleton: &Skeleton) -> Relation {
+    let mut computed = Relation::empty(skeleton.events.len());
+    for (event, entry) in skeleton.events.iter().enumerate() {
+        let mut open: Vec<_> = entry.written.into_iter().collect();
+        open.extend(skeleton.values_behind(entry.guard));
+        let mut seen = BTreeSet::new();
+        while let Some(value) = open.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            match &skeleton.values[value.0] {
+                Value::Constant(_) => {}
+                Value::Read(read) if read.0 != event => computed.insert(read.0, event),
+                Value::Read(_) => {}
+                Value::Binary(_, left, right) => open.extend([*left, *right]),
+                Value::Select(guard, then, otherwise) => {
+                    open.extend([*then, *otherwise]);
+                    open.extend(skeleton.values_behind(*guard));
+                }
+            }
+        }
+    }
+    computed
+}
+
+/// Which pairs of a thread's events are asked for.
+#[derive(Clone, Copy)]
+enum Turns {
+    /// What it does in turn before all that is later.
+    All,
+    /// What it reads and waits for before the writes that are later.
+    ToWrites,
+}
+
+/// What an axiom orders whatever is chosen.
+struct Order {
+    fixed: Relation,
+    /// The pairs that are ordered if the one reads from the other.
+    reads_from: Relation,
+    polls_from: bool,
+}

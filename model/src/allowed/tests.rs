@@ -1,0 +1,158 @@
+//! What is excluded is what is known, and nothing else.
+
+use std::collections::BTreeSet;
+
+use lang::Test;
+use lang::outcome::{Outcome, Value};
+use lang::source::Source;
+
+use crate::allowed::{Options, Question};
+use crate::smt::Next;
+
+const ONE_READ: &str = "litmus t\nmodel sc\n\n  x = 0  |\n  ------\n  x := 1 | a := x\n";
+
+/// The first of several writes that conflict: ⊤ in all that is shown.
+const CONFLICT: &str = "litmus t\ndialect corerma\nmodel corerma\n
+  X = 0     || Y = 1\n  ----------------\n  put(Y^2, X) || a = Y.n\n";
+
+/// What a program still shows under a model when some outcomes are known.
+fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>> {
+    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    let loaded = crate::models::load_shipped(model).expect("it is shipped").expect("it loads");
+    let libraries = crate::library::shipped();
+    let question = Question::new(&test, &loaded.model, libraries, None).expect("it fits");
+    let mut session = question.session(&Options::default(), |_| true).expect("it is encoded");
+    known.iter().for_each(|outcome| session.block(&Outcome(outcome.clone())));
+    let within = session.counted();
+    let mut found = BTreeSet::new();
+    session.each(&within, &mut |at| {
+        assert!(found.insert(at.outcome().0), "an outcome is found twice");
+        Next::OtherOutcome
+    });
+    found
+}
+
+fn numbers(values: &[u64]) -> Vec<Value> {
+    values.iter().map(|value| Value::Int(*value)).collect()
+}
+
+/// Observables are `a` and `x`.
+#[test]
+fn what_is_known_is_excluded() {
+    let all = beside(ONE_READ, "sc", &[]);
+    assert_eq!(all, BTreeSet::from([numbers(&[0, 1]), numbers(&[1, 1])]));
+    let rest = beside(ONE_READ, "sc", &[numbers(&[0, 1])]);
+    assert_eq!(rest, BTreeSet::from([numbers(&[1, 1])]));
+}
+
+/// Known of another program, or of another model: nothing here shows it.
+#[test]
+fn what_cannot_be_shown_excludes_nothing() {
+    for known in [numbers(&[5, 1]), numbers(&[0, 7]), numbers(&[5, 7])] {
+        assert_eq!(beside(ONE_READ, "sc", &[known]).len(), 2);
+    }
+    let failed = vec![Value::Bottom, Value::Int(1)];
+    assert_eq!(beside(ONE_READ, "sc", &[failed]).len(), 2);
+}
+
+/// ⊤ in what is known stands for every value, also where nothing can be ⊤.
+#[test]
+fn any_value_excludes_all_values() {
+    let rest = beside(ONE_READ, "sc", &[vec![Value::Undefined, Value::Int(1)]]);
+    assert!(rest.is_empty(), "{rest:?}");
+    let rest = beside(ONE_READ, "sc", &[vec![Value::Undefined, Value::Int(7)]]);
+    assert_eq!(rest.len(), 2);
+}
+
+/// A number that is known does not exclude ⊤, and ⊤ is one outcome beside others.
+#[test]
+fn a_number_does_not_exclude_any_value() {
+    let all = beside(CONFLICT, "corerma", &[]);
+    let undefined = all.iter().find(|outcome| outcome.contains(&Value::Undefined));
+    let undefined = undefined.unwrap_or_else(|| panic!("no conflict: {all:?}"));
+    let number = |value: &Value| match value {
+        Value::Undefined => Value::Int(0),
+        known => *known,
+    };
+    let known = undefined.iter().map(number).collect();
+    let rest = beside(CONFLICT, "corerma", &[known]);
+    assert!(rest.contains(undefined), "{rest:?}");
+    assert!(!beside(CONFLICT, "corerma", std::slice::from_ref(undefined)).contains(undefined));
+}
+
+/// How many outcomes a program of one thread has under a model of one more order.
+fn outcomes_with(order: &str) -> usize {
+    let text = "litmus t\nmodel own\n\n  x = 0\n  ---\n  x := 1\n  a := x\n";
+    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    let model = format!(
+        "calls Write Read\nexists mo total on W * W & loc extends IW * (W \\ IW) & loc\n\
+         let rb = (rf^-1; mo) \\ id\n{order}\nacyclic po | rf | mo | rb as happens-before\n"
+    );
+    let loaded = lang::cat::load(&Source::new("own.cat", model), &|_, _| None);
+    let model = loaded.expect("the model is right").model;
+    let libraries = crate::library::shipped();
+    let question = Question::new(&test, &model, libraries, None).expect("it fits");
+    let allowed = question.allowed(&Options::default()).expect("it is decided");
+    assert!(allowed.complete);
+    allowed.outcomes.len()
+}
+
+/// An order that would have to go both ways is no order.
+#[test]
+fn an_order_against_itself_cannot_be_chosen() {
+    assert_eq!(outcomes_with(""), 1);
+    assert_eq!(outcomes_with("exists o total on po extends po"), 1);
+    assert_eq!(outcomes_with("exists o total on po extends po^-1"), 1);
+    assert_eq!(outcomes_with("exists o total on po extends po | po^-1"), 0);
+    // Of what is not ordered, nothing is asked.
+    assert_eq!(outcomes_with("exists o total on po & ext extends po | po^-1"), 1);
+}
+
+/// One thread's writes to one location: their order follows, and the formula has no variable for it.
+#[test]
+fn what_axioms_decide_is_not_chosen() {
+    for model in ["sc", "tso", "rdma-tso", "rdma-tso-rmw", "rdma-wait-rmw"] {
+        let clauses = |writes: usize| {
+            let rows: String = (1..=writes).map(|number| format!("  x := {number}\n")).collect();
+            let text =
+                format!("litmus t\nmodel {model}\n\n  x = 0\n  ---\n{rows}\n  x = {writes} ✓\n");
+            let (test, errors) = lang::litmus::load(&Source::new("t", text));
+            let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+            let loaded = crate::models::load_shipped(model).expect("shipped").expect("it loads");
+            let libraries = crate::library::shipped();
+            let question = Question::new(&test, &loaded.model, libraries, None).expect("it fits");
+            let found = question.allowed(&Options::default()).expect("it is encoded");
+            assert!(found.complete && found.outcomes.len() == 1, "{model}: {:?}", found.outcomes);
+            let session = question.session(&Options::default(), |_| true).expect("it is encoded");
+            session.clauses()
+        };
+        assert!(clauses(40) <= 8 * clauses(10), "{model}: {} and {}", clauses(10), clauses(40));
+    }
+}
+
+/// An event that does not happen orders no others, though the order extends a relation that has it between them.
+#[test]
+fn what_does_not_happen_orders_nothing() {
+    let text = "litmus t\nmodel own\n\n  x = 0, y = 0\n         |\n  ---\n  x := 1 | y := 1\n  a := y |\n  \
+        if a = 1 { b := FAA(x, 1) } |\n  x := 3 |\n\n  (a, x) = (0, 1) ✓\n";
+    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
+    let model = "calls Write Read FAA\nexists mo total on W * W & loc extends IW * (W \\ IW) & loc \
+        | (aCW * aCAS | aCAS * aCW) & po & loc\nacyclic rf as one\n";
+    let loaded = lang::cat::load(&Source::new("own.cat", model), &|_, _| None);
+    let model = loaded.expect("the model is right").model;
+    let libraries = crate::library::shipped();
+    let question = Question::new(&test, &model, libraries, None).expect("it fits");
+    let allowed = question.allowed(&Options::default()).expect("it is decided");
+    let index = |name: &str| test.observables.iter().position(|known| known.name == name);
+    let (a, x) = (index("a").expect("shown"), index("x").expect("shown"));
+    let of = |read: u64| -> BTreeSet<Value> {
+        let outcomes = allowed.outcomes.iter().filter(|outcome| outcome.0[a] == Value::Int(read));
+        outcomes.map(|outcome| outcome.0[x]).collect()
+    };
+    assert!(allowed.complete);
+    assert_eq!(of(0), BTreeSet::from([Value::Int(1), Value::Int(3)]));
+    assert_eq!(of(1), BTreeSet::from([Value::Int(3)]), "the one between happens");
+}
