@@ -182,5 +182,20 @@ fn renamed_copies_of_libraries_do_the_same() {
         }
     }
     assert!(compared > 60, "{compared}");
+    let bounds = ["--threads", "2", "--calls", "1", "--plain", "0", "--size", "2"];
+    for name in ["sv", "bal", "wlock", "sc", "msw"] {
+        let copy = folder.join(format!("{name}.lib")).display().to_string();
+        let shipped = printed(&[&["refine", name], &bounds[..]].concat(), &folder);
+        let other = printed(&[&["refine", &copy], &bounds[..], &options].concat(), &folder);
+        // How fast it was comes next.
+        let told = |text: &str| text.split(" clients up to symmetry").next().map(str::to_owned);
+        assert_eq!(told(&shipped), told(&other.replace(".lib:", ":")), "refine {name}");
+    }
+    let explain = ["explain", "--model", "rdma-wait-rmw", "--outcome", "a = 1, b = 0"];
+    let own = "litmus-suite/libraries/SC+MP.litmus";
+    let copy = folder.join("SC+MP.litmus").display().to_string();
+    let shipped = printed(&[&explain[..], &[own]].concat(), &folder);
+    assert!(shipped.starts_with("Some(0) forbidden"), "{shipped}");
+    assert_eq!(shipped, printed(&[&explain[..], &[&copy], &options].concat(), &folder));
     std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
