@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
 use campaign::files;
-use executor::record::{LibraryText, hash_text, value_from_json, value_to_json};
+use evidence::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
 use model::allowed::Allowed;

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::shell::quote;
 use clap::Args;
 use compiler::library::{Depth, Libraries, inline};
-use executor::record::{LibraryText, hash_text};
-use executor::reports::quote;
+use evidence::record::{LibraryText, hash_text};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::library::{LARGEST_FILE, Library};

@@ -24,6 +24,7 @@ mod problem;
 mod report;
 mod select;
 mod shard;
+mod shell;
 mod table;
 mod terminal;
 

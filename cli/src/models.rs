@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use executor::record::{ModelIdentity, fnv1a};
-use executor::reports::quote;
+use crate::shell::quote;
+use evidence::record::{ModelIdentity, fnv1a};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::cat::{self, LARGEST_FILE, Loaded};

@@ -6,8 +6,8 @@
 mod cards;
 mod text;
 
-use executor::reports::data::Report;
-use executor::reports::percent;
+use evidence::reports::data::Report;
+use evidence::reports::percent;
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, context};
 use serde::Serialize;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use campaign::shard::{Shard, ShardOf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
-use executor::record::{LibraryText, hash_text};
+use evidence::record::{LibraryText, hash_text};
 use lang::litmus::MAX_BYTES;
 
 use crate::input::{self, Input, load_test};

@@ -8,7 +8,7 @@ use lang::source::Source;
 
 /// The crates, and which of the others each may use. The engines stand apart, so that their agreement means something:
 /// `machine` cannot see the skeleton, and neither `machine`, `smt` nor `checker` can see another of the three.
-const CRATES: [(&str, &[&str]); 11] = [
+const CRATES: [(&str, &[&str]); 12] = [
     ("lang", &[]),
     ("campaign", &[]),
     ("compiler", &["lang"]),
@@ -17,9 +17,10 @@ const CRATES: [(&str, &[&str]); 11] = [
     ("checker", &["lang", "skeleton"]),
     ("smt", &["lang", "skeleton"]),
     ("model", &["lang", "compiler", "skeleton", "machine", "checker", "smt"]),
-    ("executor", &["lang", "campaign", "compiler", "skeleton", "model"]),
+    ("evidence", &["lang", "campaign", "compiler", "model"]),
+    ("executor", &["lang", "compiler", "model", "evidence"]),
     ("nic", &[]),
-    ("cli", &["lang", "campaign", "compiler", "skeleton", "model", "executor"]),
+    ("cli", &["lang", "campaign", "compiler", "skeleton", "model", "evidence", "executor"]),
 ];
 /// The folders that they are in.
 const FOLDERS: [&str; 7] = ["lang", "campaign", "compiler", "model", "executor", "nic", "cli"];

@@ -6,9 +6,9 @@ use compiler::library::Libraries;
 use lang::Test;
 use serde_json::{Map, Value};
 
-use crate::nodes::NodeInfo;
-use crate::observation::Observations;
-use crate::record::{ModelIdentity, Status, TestRecord, hash_text, states};
+use evidence::observation::Observations;
+use evidence::record::NodeInfo;
+use evidence::record::{ModelIdentity, Status, TestRecord, hash_text, states};
 
 /// A test to be run.
 #[derive(Clone, Copy, Debug)]

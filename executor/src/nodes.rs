@@ -16,7 +16,7 @@ mod session;
 
 pub use agent::{Agent, AgentEvent, AgentOptions, OpenDevice};
 pub use backend::Verbs;
-pub use cluster::{Cluster, ClusterOptions, NodeInfo};
+pub use cluster::{Cluster, ClusterOptions};
 pub use handshake::Secret;
 pub use launch::{Launch, LaunchError};
 pub use protocol::{DEFAULT_PORT, Selection};

@@ -4,7 +4,6 @@
 //! nodes, agents and rounds are tested without a NIC. Nothing here can make memory unsafe: regions are made of
 //! atomic words, and requests that leave them are refused.
 
-mod device;
 #[cfg(test)]
 pub mod memory;
 pub mod verbs;
@@ -16,7 +15,9 @@ use std::sync::atomic::AtomicU64;
 
 use serde::{Deserialize, Serialize};
 
-pub use device::{AtomicCapability, DeviceInfo, Gid, GidKind, LinkLayer, PciAtomics, PortInfo};
+pub use evidence::device::{
+    AtomicCapability, DeviceInfo, Gid, GidKind, LinkLayer, PciAtomics, PortInfo,
+};
 
 /// An opened device and one of its ports.
 pub trait Device: Send + Sync {

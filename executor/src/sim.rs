@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::backend::{Backend, Control, Job, Refusal};
-use crate::observation::Observations;
-use crate::record::fnv1a;
+use evidence::observation::Observations;
+use evidence::record::fnv1a;
 
 /// How many runs share a generator. Each chunk's seed depends on its number only, so counts do not depend on how
 /// many workers there are.
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
     use crate::backend::measure;
-    use crate::record::Status;
+    use evidence::record::Status;
 
     const PROGRAM: &str = "\
 litmus MP

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use evidence::record::iso8601;
 use executor::nodes::{Agent, AgentEvent, AgentOptions, DEFAULT_PORT, Limits, Secret};
-use executor::record::iso8601;
 
 use crate::exit::Exit;
 use crate::terminal::Terminal;

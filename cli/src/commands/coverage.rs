@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use executor::record::hash_text;
+use evidence::record::hash_text;
 use lang::Test;
 use model::changes::Change;
 use model::coverage::{IMPLIED, Implied, Suite, implied};

@@ -1,7 +1,7 @@
 //! `litmus devices`.
 
 use clap::Args;
-use executor::nodes::NodeInfo;
+use evidence::record::NodeInfo;
 use executor::rdma::{AtomicCapability, DeviceInfo, Gid, LinkLayer, PciAtomics, PortInfo, verbs};
 use lang::diagnostic::nearest;
 use serde_json::{Value as Json, json};

@@ -15,7 +15,7 @@ use campaign::merge::{self, Output, Refused, Whole};
 use campaign::sealed;
 use campaign::shard::ShardOf;
 use clap::Args;
-use executor::record;
+use evidence::record;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use executor::record::End;
-use executor::reports::{self, Source as Recorded, data};
+use evidence::record::End;
+use evidence::reports::{self, Source as Recorded, data};
 use serde_json::json;
 
 use crate::engine::Request;

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
-use executor::record::Status;
-use executor::reports::{self, data};
+use evidence::record::Status;
+use evidence::reports::{self, data};
 use executor::sim::Sim;
 use serde_json::json;
 

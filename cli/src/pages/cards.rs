@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use executor::reports::data::{Finding, Report, ResultReport, TestReport};
+use evidence::reports::data::{Finding, Report, ResultReport, TestReport};
 use serde::Serialize;
 
 /// How many programs of a cause are listed before their cards, and how many outcomes of each.
@@ -39,7 +39,7 @@ struct ListedProgram {
 
 /// Causes, each with programs, their outcomes and rates.
 pub fn listing(report: &Report) -> Vec<Listing> {
-    let of_cause = |(number, cause): (usize, &executor::reports::data::Cause)| {
+    let of_cause = |(number, cause): (usize, &evidence::reports::data::Cause)| {
         let row = |program: &usize| {
             let findings: Vec<&Finding> = report
                 .findings

@@ -11,7 +11,7 @@ use super::handshake::{self, Secret};
 use super::protocol::{Answer, Ask, Selection, receive, send};
 use super::session::{Limits, Prepared, Trouble};
 use crate::rdma::{Device, RdmaError};
-use crate::record::Host;
+use evidence::record::Host;
 
 /// How many may be in the handshake at once.
 const MOST_GUESTS: usize = 64;

@@ -8,14 +8,16 @@ use compiler::plan::Plan;
 use lang::program::NodeId;
 use serde_json::{Map, Value as Json};
 
-use super::cluster::{Cluster, NodeInfo, Trouble};
+use evidence::record::NodeInfo;
+
+use super::cluster::{Cluster, Trouble};
 use super::collect;
 use super::protocol::{Answer, Ask, Program, Seen, Wiring, plan_hash};
 use crate::backend::{Backend, Control, Job, Refusal};
-use crate::observation::Observations;
 use crate::rdma::{AtomicCapability, RdmaErrorKind};
-use crate::record::fnv1a;
 use crate::rounds::Parameters;
+use evidence::observation::Observations;
+use evidence::record::fnv1a;
 
 /// Real RDMA.
 pub struct Verbs {

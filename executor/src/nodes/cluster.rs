@@ -3,14 +3,12 @@
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use super::handshake::Secret;
 use super::launch::{Launch, Launched};
 use super::link::{Event, Link, SILENCE};
 use super::protocol::{Answer, Ask, Selection};
-use crate::rdma::{DeviceInfo, RdmaErrorKind};
-use crate::record::Host;
+use crate::rdma::RdmaErrorKind;
+use evidence::record::NodeInfo;
 
 /// How long after it was lost a machine is first tried again; each time that it is not there, twice as long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -30,18 +28,6 @@ pub struct ClusterOptions {
     pub secret: Secret,
     /// The device, on each.
     pub selection: Selection,
-}
-
-/// A machine and its device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NodeInfo {
-    /// As the command line names it.
-    pub name: String,
-    /// The machine.
-    pub host: Host,
-    /// The device.
-    pub device: DeviceInfo,
 }
 
 /// All machines.

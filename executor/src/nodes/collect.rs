@@ -4,8 +4,8 @@ use compiler::plan::Plan;
 use lang::outcome::{Outcome, Value};
 
 use super::protocol::Seen;
-use crate::observation::{Observations, Occurrence};
 use crate::rounds::Ending;
+use evidence::observation::{Observations, Occurrence};
 
 /// The observations of a batch of `count` instances, the first `wanted` of which count.
 ///

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::rdma::verbs::Selection;
 use crate::rdma::{Address, DeviceInfo, RdmaErrorKind, RegionKey};
-use crate::record::Host;
 use crate::rounds::Parameters;
+use evidence::record::Host;
 
 /// The port that agents listen on if nobody says; perftest's.
 pub const DEFAULT_PORT: u16 = 18515;
@@ -131,7 +131,7 @@ pub(super) fn entry<K: PartialEq, V: Copy>(list: &[(K, V)], key: &K) -> Result<V
 
 /// What two versions of litmus must agree on to run a program together.
 pub(super) fn plan_hash(plan: &compiler::plan::Plan) -> u64 {
-    crate::record::fnv1a(&[&format!("{plan:?}")])
+    evidence::record::fnv1a(&[&format!("{plan:?}")])
 }
 
 /// Writes a message: its length in 4 bytes, little-endian, and then itself in postcard's format.

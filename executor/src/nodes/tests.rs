@@ -13,8 +13,8 @@ use lang::source::Source;
 use super::*;
 use crate::backend::{Backend, Control, Job, Refusal, measure};
 use crate::rdma::memory::MemoryDevice;
-use crate::record::Status;
 use crate::rounds::Parameters;
+use evidence::record::Status;
 
 type Log = Arc<Mutex<Vec<AgentEvent>>>;
 
@@ -65,7 +65,7 @@ fn run(
     verbs: &Verbs,
     text: &str,
     iterations: u64,
-) -> Result<crate::observation::Observations, Refusal> {
+) -> Result<evidence::observation::Observations, Refusal> {
     let test = load(text);
     let libraries = model::library::shipped();
     let job = job(&test, text, libraries, iterations);
@@ -178,7 +178,7 @@ fn an_agent_that_dies_fails_one_test_and_the_rest_go_on() {
         let (mut stream, _) = listener.accept().unwrap();
         handshake::accept(&mut stream, &secret()).unwrap();
         let _: protocol::Ask = protocol::receive(&mut stream).unwrap();
-        let host = crate::record::Host::here();
+        let host = evidence::record::Host::here();
         let info = Box::new(crate::rdma::Device::info(&MemoryDevice::default()).clone());
         protocol::send(&mut stream, &protocol::Answer::Described(info, host)).unwrap();
         let _: protocol::Ask = protocol::receive(&mut stream).unwrap();

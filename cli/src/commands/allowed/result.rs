@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use executor::record::{state_to_json, value_to_json};
+use evidence::record::{state_to_json, value_to_json};
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::{Observable, Outcome, Value};

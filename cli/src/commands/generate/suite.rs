@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use campaign::files;
 use campaign::journal::Journal;
-use executor::record::ModelIdentity;
+use evidence::record::ModelIdentity;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::generate::distinguish::Undecided;

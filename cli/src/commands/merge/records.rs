@@ -5,7 +5,7 @@ use std::path::Path;
 
 use campaign::merge::{Output, Part, Refused, Whole};
 use campaign::shard::ShardOf;
-use executor::record::{End, Record, Status, TestRecord, write_whole};
+use evidence::record::{End, Record, Status, TestRecord, write_whole};
 
 use super::Failure;
 use crate::exit::Exit;

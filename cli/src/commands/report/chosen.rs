@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use executor::record::{ModelIdentity, TestRecord};
-use executor::reports::Source as Recorded;
+use evidence::record::{ModelIdentity, TestRecord};
+use evidence::reports::Source as Recorded;
 use lang::litmus;
 use lang::source::Source;
 

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use executor::record::hash_text;
-use executor::reports::data::{Finding, Report, ResultReport, RunReport, TestReport};
+use evidence::record::hash_text;
+use evidence::reports::data::{Finding, Report, ResultReport, RunReport, TestReport};
 use serde::Serialize;
 
 /// What the template is filled with.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use campaign::files;
-use executor::reports::{self, Judge, Source as Recorded, data};
+use evidence::reports::{self, Judge, Source as Recorded, data};
 
 use super::junit;
 use crate::commands::run::runner::allowed;
@@ -14,6 +14,7 @@ use crate::models::{LoadedModel, Models};
 use crate::output::{self, Failure};
 use crate::pages::Pages;
 use crate::report::Report;
+use crate::shell::CommandLine;
 
 /// How to make a report.
 pub struct Making<'a> {
@@ -49,6 +50,7 @@ impl Making<'_> {
                     allowed(test, model, &Request { libraries: Some(libraries), ..self.request })
                 },
                 options: &|| self.request.options(),
+                shell: &CommandLine,
                 tool: env!("CARGO_PKG_VERSION").to_owned(),
                 examined: if self.is_thorough { usize::MAX } else { reports::Request::EXAMINED },
                 mutant_runs: self.mutants,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use executor::record::{ModelIdentity, Record};
-use executor::reports::{self, Source as Recorded, logs};
+use evidence::record::{ModelIdentity, Record};
+use evidence::reports::{self, Source as Recorded, logs};
 
 use super::Arguments;
 use crate::input;

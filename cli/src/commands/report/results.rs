@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use executor::record::{Record, Status, TestRecord};
-use executor::reports::judging::asking::ModelSays;
-use executor::reports::{self, logs};
+use evidence::record::{Record, Status, TestRecord};
+use evidence::reports::judging::asking::ModelSays;
+use evidence::reports::{self, logs};
 use lang::litmus;
 use lang::source::Source;
 

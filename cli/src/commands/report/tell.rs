@@ -3,9 +3,11 @@
 
 use std::path::Path;
 
-use executor::reports::compare::ComparedCell;
-use executor::reports::data::{Finding, Report};
-use executor::reports::{counted, percent, quote};
+use evidence::reports::compare::ComparedCell;
+use evidence::reports::data::{Finding, Report};
+use evidence::reports::{counted, percent};
+
+use crate::shell::quote;
 
 use crate::table;
 use crate::terminal::{Look, Tint};
@@ -145,7 +147,7 @@ fn violations(made: &Report, look: Look) -> String {
 
 fn smallest(finding: &Finding, look: Look) -> String {
     let Finding { test, outcome, count, finished, models, .. } = finding;
-    let on = executor::reports::judging::name_on(test, &finding.machine);
+    let on = evidence::reports::judging::name_on(test, &finding.machine);
     let models = models.join(", ");
     let mut text = look.fit(&format!(
         "smallest: {on}: {outcome}, {count} of {finished} runs, forbidden by {models}"

@@ -5,11 +5,11 @@ use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::shell::quote;
 use campaign::shard::ShardOf;
+use evidence::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
 use executor::backend::Backend;
 use executor::nodes::Verbs;
-use executor::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
-use executor::reports::quote;
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::nearest;
 

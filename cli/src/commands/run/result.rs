@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use executor::judge::{JudgedOutcome, JudgedTest, Judgement, judge};
-use executor::observation::Observations;
-use executor::record::{self, TestRecord, value_to_json};
-use executor::reports::data::Forbids;
-use executor::reports::judging::asking::ModelSays;
-use executor::reports::quote;
+use crate::shell::quote;
+use evidence::judge::{JudgedOutcome, JudgedTest, Judgement, judge};
+use evidence::observation::Observations;
+use evidence::record::{self, TestRecord, value_to_json};
+use evidence::reports::data::Forbids;
+use evidence::reports::judging::asking::ModelSays;
 use lang::Test;
 use lang::outcome::{Observable, Outcome};
 use lang::source::Source;

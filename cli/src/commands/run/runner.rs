@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use evidence::observation::Observations;
+use evidence::record::{ModelIdentity, Status, TestRecord, hash_text};
+use evidence::reports::judging::asking::ModelSays;
+use evidence::reports::logs;
 use executor::backend::{Backend, Control, Job, measure};
-use executor::observation::Observations;
-use executor::record::{ModelIdentity, Status, TestRecord, hash_text};
-use executor::reports::judging::asking::ModelSays;
-use executor::reports::logs;
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;

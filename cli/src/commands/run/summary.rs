@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use executor::judge::Judgement;
-use executor::reports::data::{Forbids, Verdict};
-use executor::reports::judging::outcome_text;
+use evidence::judge::Judgement;
+use evidence::reports::data::{Forbids, Verdict};
+use evidence::reports::judging::outcome_text;
 use lang::Test;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Source;

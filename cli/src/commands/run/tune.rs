@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use compiler::library::Libraries;
+use evidence::judge::{AllowedSet, Judgement, judge};
+use evidence::observation::Observations;
 use executor::backend::{Backend, Control, Job, Refusal};
-use executor::judge::{AllowedSet, Judgement, judge};
 use executor::nodes::Verbs;
-use executor::observation::Observations;
 use executor::rounds::Parameters;
 use executor::tune::{Score, Trial, best, search};
 use lang::Test;
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             return report.finish(&[], Some(["", "", ""]));
         }
     };
-    let is_judgeable = executor::record::unjudgeable(&verbs.nodes()).is_none();
+    let is_judgeable = evidence::record::unjudgeable(&verbs.nodes()).is_none();
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let targets = targets(arguments, &models, &request, is_judgeable, &mut report);
     let most = arguments.verbs.trials();

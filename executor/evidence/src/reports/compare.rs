@@ -14,7 +14,7 @@ pub const FALSE_DISCOVERIES: f64 = 0.05;
 
 /// Records side by side: the others are compared with the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The keys of the records.
     pub keys: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Comparison {
 
 /// An outcome that differs between records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedRow {
     /// The test.
     pub test: String,
@@ -63,7 +63,7 @@ pub struct ComparedRow {
 
 /// What one record has of an outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedCell {
     /// How often it was seen.
     pub count: u64,

@@ -7,7 +7,6 @@ use model::allowed::{Allowed, Question};
 use model::explain::{EndWords, Reason, StepWords, explain};
 use rayon::prelude::*;
 
-use super::commands::{command, quote};
 use super::compare::{KnownViolation, identity};
 use super::data::{CycleEnd, CycleStep, Finding, Nature};
 use super::judging::asking::is_impossible;
@@ -51,7 +50,7 @@ pub fn findings(
             }
         }
         for (outcome, forbidding) in outcomes {
-            let mut finding = finding(sources, index, test, outcome, &forbidding);
+            let mut finding = finding((sources, request), index, test, outcome, &forbidding);
             finding.is_known = known.contains(&identity(test, finding.outcome.clone()));
             found.push(Found { finding, test: index, by: forbidding, outcome: outcome.clone() });
         }
@@ -128,7 +127,7 @@ fn explain_first(judged: &Judged, found: &mut [Found], request: &Request<'_>) {
 }
 
 fn finding(
-    sources: &[Source],
+    (sources, request): (&[Source], &Request<'_>),
     index: usize,
     test: &JudgedRecord,
     outcome: &Outcome,
@@ -141,19 +140,14 @@ fn finding(
         forbidding.iter().map(|by| test.by[*by].judge.identity.name.clone()).collect();
     let argument = &test.by[forbidding[0]].judge.argument;
     let compact = outcome_text(&test.test, outcome).replace(", ", ",");
-    let explain = format!(
-        "litmus explain {} --model {} --outcome {}",
-        quote(&test.program.file),
-        quote(argument),
-        quote(&compact)
-    );
+    let (file, shell) = (&test.program.file, request.shell);
     Finding {
         index,
         run: report.run,
         program: report.program,
         test: report.name.clone(),
         machine: report.machine.clone(),
-        file: test.program.file.clone(),
+        file: file.clone(),
         models,
         outcome: outcome_text(&test.test, outcome),
         state: state_to_json(&test.test, &outcome.0),
@@ -171,12 +165,8 @@ fn finding(
         end: None,
         lost: Vec::new(),
         picture: None,
-        explain,
-        reproduce: command(
-            &sources[report.run].record.header,
-            &[&test.program.file],
-            Some(argument),
-        ),
+        explain: shell.explain(file, argument, &compact),
+        reproduce: shell.run(&sources[report.run].record.header, file, argument),
         smallest: None,
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramReport {
     /// Its name.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct ProgramReport {
 
 /// Whether a program can show a violation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Forbids {
     /// A model allows all outcomes that executions of the program give.
@@ -43,7 +43,7 @@ pub enum Forbids {
 
 /// A program on a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestReport {
     /// The number of the record.
     pub run: usize,
@@ -81,7 +81,7 @@ pub struct TestReport {
 
 /// What models say of a test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultReport {
     /// The models.
     pub models: Vec<String>,
@@ -95,7 +95,7 @@ pub struct ResultReport {
 
 /// An outcome in a histogram.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// `a=1, b=0`.
     pub outcome: String,
@@ -118,7 +118,7 @@ pub struct Row {
 
 /// A test's twin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Twin {
     /// Its name.
     pub name: String,

@@ -1,18 +1,39 @@
-//! Commands that do again what a record did.
+//! Commands in the words of a shell: those that do again what a record did.
 
 use std::collections::BTreeSet;
 
+use evidence::record::{Header, NodeInfo};
+use evidence::reports::{Shell, Source};
+use executor::rounds::Parameters;
 use serde_json::Value as Json;
-
-use super::Source;
-use crate::nodes::NodeInfo;
-use crate::record::Header;
 
 /// How many files or folders a command names.
 const NAMED: usize = 16;
 
+/// Words commands as this command line takes them.
+pub struct CommandLine;
+
+impl Shell for CommandLine {
+    fn again(&self, source: &Source) -> String {
+        again(source)
+    }
+
+    fn parameters(&self, header: &Header) -> String {
+        if header.backend == "verbs" { flags(header).join(" ") } else { String::new() }
+    }
+
+    fn run(&self, header: &Header, file: &str, model: &str) -> String {
+        command(header, &[file], Some(model))
+    }
+
+    fn explain(&self, file: &str, model: &str, outcome: &str) -> String {
+        let [file, model, outcome] = [file, model, outcome].map(quote);
+        format!("litmus explain {file} --model {model} --outcome {outcome}")
+    }
+}
+
 /// The command that does the same run again: the one that was recorded, or else one made of what is known.
-pub fn again(source: &Source) -> String {
+fn again(source: &Source) -> String {
     let header = &source.record.header;
     if header.is_log() {
         return "not known: a log does not say how it was made".to_owned();
@@ -105,14 +126,9 @@ fn nodes(header: &Header) -> Option<String> {
     is_remote.then(|| format!("--nodes {}", quote(&names.join(","))))
 }
 
-/// The parameters as options of the command line.
-pub fn changed_parameters(header: &Header) -> String {
-    if header.backend == "verbs" { flags(header).join(" ") } else { String::new() }
-}
-
 /// Options that set the parameters, where they are not the default ones.
 fn flags(header: &Header) -> Vec<String> {
-    let default = crate::rounds::Parameters::default().json();
+    let default = Parameters::default().json();
     let options = [
         ("instances", "--instances"),
         ("rounds", "--rounds"),
@@ -149,7 +165,7 @@ fn flags(header: &Header) -> Vec<String> {
 }
 
 /// The command that runs some tests as a record's were.
-pub fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
+fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
     let mut words = vec!["litmus run".to_owned()];
     words.extend(paths.iter().map(|path| quote(path)));
     if !header.is_log() {

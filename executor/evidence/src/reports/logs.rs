@@ -258,3 +258,23 @@ fn value_of(text: &str) -> Json {
         (None, _) => Json::Null,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{is_log, parse};
+
+    #[test]
+    fn logs_of_litmus7_are_read() {
+        let text = "Test SB Allowed\nHistogram (2 states)\n1784  *>0:EAX=0; 1:EAX=0;\n998216:>0:EAX=1; 1:EAX=1; [x]=1;\nOk\n\n\
+                Witnesses\nPositive: 1784, Negative: 998216\nCondition exists (0:EAX=0) is validated\n\
+                Hash=2d53e83cd627ba17ab11c875525e078b\nObservation SB Sometimes 1784 998216\nTime SB 0.55\n";
+        assert!(is_log(text.as_bytes()));
+        let tests = parse(text).expect("it is a log");
+        assert_eq!((tests[0].states.len(), tests[0].states[1].1), (2, 998_216));
+        assert_eq!(tests[0].states[1].0[2], ("x".to_owned(), "1".to_owned()));
+        let herd = "Test SB Allowed\nStates 1\n0:EAX=0; 1:EAX=1;\nOk\n";
+        assert_eq!(parse(herd).expect("it is a log")[0].states[0].1, 1);
+        assert_eq!(parse("Test SB Allowed\nHistogram (2 states)\n1 :>x=1;\n").unwrap_err().0, 3);
+        assert!(parse("Test SB Allowed\nHistogram (many states)\n").is_err());
+    }
+}

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// A model's tables of orders, drawn as one, with the evidence of a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TableReport {
     /// The number of the record.
     pub run: usize,
@@ -24,7 +24,7 @@ pub struct TableReport {
 
 /// A row of a table of orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TableRow {
     /// The earlier event.
     pub name: String,
@@ -34,7 +34,7 @@ pub struct TableRow {
 
 /// A cell of a table of orders, and the evidence for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellReport {
     /// `✓`, `·` or a letter, in each table.
     pub text: Vec<String>,
@@ -55,7 +55,7 @@ pub struct CellReport {
 
 /// What a record's tests are about: whether they could notice, and not how likely a machine's timing lets them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// Cells of the order tables whose loss some test would show.
     pub cells_tested: usize,
@@ -67,7 +67,7 @@ pub struct Coverage {
 
 /// An allowed outcome that was never seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unseen {
     /// The number of the test.
     pub index: usize,
@@ -89,7 +89,7 @@ pub struct Unseen {
 
 /// A mutation score.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mutants {
     /// How often each test was run on each mutant.
     pub iterations: u64,
@@ -107,7 +107,7 @@ pub struct Mutants {
 
 /// A broken simulator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mutant {
     /// The fault's name.
     pub name: String,

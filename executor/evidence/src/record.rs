@@ -15,13 +15,12 @@ use serde_json::{Map, Value as Json};
 use lang::Test;
 use lang::outcome::{Outcome, Value};
 
-use crate::nodes::NodeInfo;
 use crate::observation::{Observations, Occurrence};
 
 pub use campaign::digest::{Digest, fnv1a, hash_text};
 pub use campaign::shard::ShardOf;
 pub use file::{End, ReadError, Record};
-pub use host::{Host, iso8601};
+pub use host::{Host, NodeInfo, iso8601};
 pub use writer::{RecordWriter, write_whole};
 
 /// The format of records that this version writes and reads.
@@ -29,7 +28,7 @@ pub const SCHEMA: &str = "litmus-record/1";
 
 /// A model's name and text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelIdentity {
     /// Its name.
     pub name: String,
@@ -39,7 +38,7 @@ pub struct ModelIdentity {
 
 /// A library of a file, so that programs that use it can be judged again without the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LibraryText {
     /// The file, as `--library` named it.
     pub path: String,
@@ -50,8 +49,8 @@ pub struct LibraryText {
 }
 
 /// The first line of a record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -164,7 +163,7 @@ impl Header {
 
 /// How far a test got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// All iterations were done.
@@ -179,7 +178,7 @@ pub enum Status {
 
 /// A state and how often it was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateCount {
     /// The value of each observable by its name; `⊥` is null.
     pub state: Map<String, Json>,
@@ -192,7 +191,7 @@ pub struct StateCount {
 
 /// A line of a record: one test on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestRecord {
     /// The test's name.
     pub test: String,

@@ -7,7 +7,7 @@ use crate::observation::Occurrence;
 
 /// A forbidden outcome that was seen: of one program on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The number of the test.
     pub index: usize,
@@ -65,7 +65,7 @@ pub struct Finding {
 
 /// What kind of violation it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Nature {
     /// Another model would allow it: the machine is weaker than this one.
@@ -79,7 +79,7 @@ pub enum Nature {
 
 /// A rate and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// Seen, divided by runs.
     pub rate: f64,
@@ -91,7 +91,7 @@ pub struct Rate {
 
 /// A step of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CycleStep {
     /// The event that it starts from.
     pub event: String,
@@ -107,7 +107,7 @@ pub struct CycleStep {
 
 /// The event at which the steps end: where they began, if they are a cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CycleEnd {
     /// The event.
     pub event: String,
@@ -121,7 +121,7 @@ pub struct CycleEnd {
 
 /// An order of a model that a machine does not keep.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lost {
     /// As the model writes it: `oppo[nrW, nrW]`.
     pub name: String,
@@ -131,7 +131,7 @@ pub struct Lost {
 
 /// The nearest models that would allow what a record shows. Models that lose the same orders share one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// The number of the record.
     pub run: usize,
@@ -153,7 +153,7 @@ pub struct Diagnosis {
 
 /// A model, and what is left out of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Without {
     /// The model.
     pub model: String,
@@ -167,7 +167,7 @@ pub struct Without {
 
 /// What violations of a record have in common.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     /// The number of the record.
     pub run: usize,

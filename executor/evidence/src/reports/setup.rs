@@ -3,16 +3,16 @@
 use serde_json::Value as Json;
 
 use super::data::{Coverage, Group, RunReport, Setting, Tested, Verdict};
-use super::{Source, commands, setting};
-use crate::nodes::NodeInfo;
-use crate::record::{Header, Host};
+use super::{Shell, Source, setting};
+use crate::record::{Header, Host, NodeInfo};
 
 /// The records, in their order, without what they come to; those before `first` are the baseline.
-pub fn runs(sources: &[Source], first: usize) -> Vec<RunReport> {
-    sources.iter().enumerate().map(|(index, source)| run(source, index, first)).collect()
+pub fn runs(sources: &[Source], first: usize, shell: &dyn Shell) -> Vec<RunReport> {
+    let run = |(index, source)| run(source, index, first, shell);
+    sources.iter().enumerate().map(run).collect()
 }
 
-fn run(source: &Source, index: usize, first: usize) -> RunReport {
+fn run(source: &Source, index: usize, first: usize, shell: &dyn Shell) -> RunReport {
     let header = &source.record.header;
     let is_baseline = index < first;
     RunReport {
@@ -22,14 +22,14 @@ fn run(source: &Source, index: usize, first: usize) -> RunReport {
         subject: subject(header),
         is_simulated: header.backend == "sim",
         started: header.started.clone(),
-        command: commands::again(source),
+        command: shell.again(source),
         verdict: Verdict::default(),
         tested: Tested::default(),
         machines: Vec::new(),
         coverage: Coverage::default(),
         unseen: Vec::new(),
         cannot_tell: Vec::new(),
-        summary: summary(header),
+        summary: summary(header, shell),
         configuration: configuration(header),
     }
 }
@@ -117,7 +117,7 @@ fn surroundings(node: &NodeInfo) -> String {
 }
 
 /// What stands at the head of a report.
-fn summary(header: &Header) -> Vec<Setting> {
+fn summary(header: &Header, shell: &dyn Shell) -> Vec<Setting> {
     let mut summary = Vec::new();
     for node in &header.nodes {
         let firmware = match node.device.firmware.as_str() {
@@ -144,7 +144,7 @@ fn summary(header: &Header) -> Vec<Setting> {
     if !header.faults.is_empty() {
         summary.push(setting("deliberate faults", header.faults.join(", ")));
     }
-    let changed = commands::changed_parameters(header);
+    let changed = shell.parameters(header);
     if !changed.is_empty() {
         summary.push(setting("parameters", changed));
     }

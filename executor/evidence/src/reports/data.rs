@@ -24,7 +24,7 @@ pub const SCHEMA: &str = "litmus-report/2";
 
 /// A conformance report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// `litmus-report/2`.
     pub schema: String,
@@ -60,7 +60,7 @@ pub struct Report {
 
 /// A model that judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelReport {
     /// Its name.
     pub name: String,
@@ -76,7 +76,7 @@ pub struct ModelReport {
 
 /// A test that was not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// The number of the record.
     pub run: usize,
@@ -94,7 +94,7 @@ pub struct Skipped {
 
 /// A test that broke, or a line of a record that is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Broken {
     /// The number of the record.
     pub run: usize,

@@ -24,7 +24,7 @@ pub struct Observations {
 
 /// Where in a run an outcome was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Occurrence {
     /// The batch, from 0.
     pub batch: u64,

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::DeviceInfo;
+
 /// What is worth knowing of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// The CPU's model.
     #[serde(default)]
@@ -51,6 +53,18 @@ fn hugepages(memory: &str, transparent: &str) -> Option<String> {
         Some((chosen, _)) => format!("{plain}; transparent ones: {chosen}"),
         None => plain,
     })
+}
+
+/// A machine and its device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NodeInfo {
+    /// As the command line names it.
+    pub name: String,
+    /// The machine.
+    pub host: Host,
+    /// The device.
+    pub device: DeviceInfo,
 }
 
 impl Host {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A device, one of its ports, and what of it bears on ordering and atomicity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceInfo {
     /// Its name: `mlx5_0`, `rxe0`.
     pub name: String,
@@ -104,7 +104,7 @@ impl DeviceInfo {
 
 /// What atomics are atomic with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AtomicCapability {
     /// There are none.
@@ -118,7 +118,7 @@ pub enum AtomicCapability {
 
 /// Sizes in bytes of atomic operations over PCIe, as a bit mask: 4, 8, 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PciAtomics {
     /// Fetch-and-add.
     pub fetch_add: u32,
@@ -130,7 +130,7 @@ pub struct PciAtomics {
 
 /// A port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortInfo {
     /// From 1.
     pub number: u8,
@@ -160,7 +160,7 @@ impl PortInfo {
 
 /// What a port is connected by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkLayer {
     /// Not said.
@@ -175,7 +175,7 @@ pub enum LinkLayer {
 
 /// An entry of a port's table of GIDs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gid {
     /// Its index, as in `-x`.
     pub index: u32,
@@ -187,7 +187,7 @@ pub struct Gid {
 
 /// What a GID is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum GidKind {
     /// InfiniBand.
     #[serde(rename = "IB")]

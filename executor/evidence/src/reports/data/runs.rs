@@ -7,7 +7,7 @@ use super::{Coverage, Unseen};
 
 /// A record: who ran what on what, and what it comes to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunReport {
     /// What tables call it: `A`, `B`, …, or `base` for a baseline.
     pub key: String,
@@ -43,7 +43,7 @@ pub struct RunReport {
 
 /// The verdict in one line, and the numbers behind it. All but `tests` and `runs` count programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// `violation`, `known` (violations that the baseline has too, and no other), `inconclusive`, `conforms`,
     /// `nothing-forbidden` (nothing that was run could have been a violation) or `nothing-tested`.
@@ -88,7 +88,7 @@ pub struct Verdict {
 
 /// A machine of a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineReport {
     /// Its name.
     pub machine: String,
@@ -98,7 +98,7 @@ pub struct MachineReport {
 
 /// What was tested, and what it was able to show. A test is a program on a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tested {
     /// Programs with at least one finished run.
     pub programs: usize,
@@ -125,7 +125,7 @@ pub struct Tested {
 /// How rare a forbidden outcome must be to have been missed, with 95 % confidence: over the tests that forbid something
 /// and showed nothing of it. `docs/reports.md` has the formulas.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// How many tests these are.
     pub tests: usize,
@@ -156,7 +156,7 @@ impl Bounds {
 
 /// Settings that belong together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// What they are about.
     pub name: String,
@@ -166,7 +166,7 @@ pub struct Group {
 
 /// Something with a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// What.
     pub name: String,

@@ -6,7 +6,6 @@
 //! records, models and version give the same report.
 
 mod causes;
-mod commands;
 pub mod compare;
 pub mod data;
 mod evidence;
@@ -18,8 +17,6 @@ mod setup;
 mod silence;
 pub mod statistics;
 mod tested;
-#[cfg(test)]
-mod tests;
 mod variants;
 mod verdict;
 
@@ -33,8 +30,7 @@ use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use model::allowed::Options;
 
-use crate::record::{End, ModelIdentity, Record, Status, TestRecord};
-pub use commands::quote;
+use crate::record::{End, Header, ModelIdentity, Record, Status, TestRecord};
 use data::{
     Coverage, Finding, Report, RunReport, SCHEMA, Setting, Skipped, TableReport, Tested, Verdict,
 };
@@ -71,6 +67,21 @@ pub struct Source {
 pub type Ask<'a> =
     dyn Fn(&Test, &Model, &'static Libraries) -> Result<ModelSays, Vec<Diagnostic>> + Sync + 'a;
 
+/// Commands in the words of a shell, for readers who want to do something again. Who has the command line words them.
+pub trait Shell: Sync {
+    /// What makes a whole record again.
+    fn again(&self, source: &Source) -> String;
+
+    /// The parameters of a record's runs, as options, where they are not the default ones.
+    fn parameters(&self, header: &Header) -> String;
+
+    /// What runs a test again, judged by a model.
+    fn run(&self, header: &Header, file: &str, model: &str) -> String;
+
+    /// What explains an outcome: `a=1,b=0`.
+    fn explain(&self, file: &str, model: &str, outcome: &str) -> String;
+}
+
 /// How to report.
 pub struct Request<'a> {
     /// The models that judge; those that each test was judged by when it was recorded, if there are none.
@@ -81,6 +92,8 @@ pub struct Request<'a> {
     pub ask: &'a Ask<'a>,
     /// How to ask other questions, anew for each.
     pub options: &'a (dyn Fn() -> Options + Sync),
+    /// How commands are worded.
+    pub shell: &'a dyn Shell,
     /// The version of litmus.
     pub tool: String,
     /// How many pairs of program and model are examined for evidence; the smallest programs first.
@@ -113,7 +126,7 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
     let known = judging::Known::new(request);
     let baseline = judging::judge_all(sources, 0..first, &known);
     let mut judged = judging::judge_all(sources, first..sources.len(), &known);
-    let mut runs = setup::runs(sources, first);
+    let mut runs = setup::runs(sources, first, request.shell);
     let keys = runs.iter().map(|run| run.key.clone()).collect();
     let compared = (sources.len() > 1)
         .then(|| compare::compare(keys, baseline.tests.iter().chain(&judged.tests)));
