@@ -1,8 +1,8 @@
-//! C programs: a plan as one file of C that runs the test through libibverbs, and nothing else.
+//! Generates C: a plan as one C file that runs the test through libibverbs and needs nothing else.
 //!
-//! The fixed parts are C text: `statements.c`, what a thread can do; `setup.c`, devices and connections;
-//! `rounds.c`, many instances and their histogram. Between them stands what belongs to the test: its words, its queue
-//! pairs, one function per thread, and what a model allows.
+//! The fixed parts are C texts: `statements.c` has what a thread can do; `setup.c` devices and connections;
+//! `rounds.c` many instances and their histogram. The generated parts are specific to the test: its words,
+//! its queue pairs, one function per thread, and what a model allows.
 
 mod claims;
 mod expression;
@@ -20,24 +20,24 @@ use crate::plan::{Place, Plan, Role};
 
 use names::{Names, comment, quote, string};
 
-/// The first words of every file that [`generate`] makes.
+/// The first words of every file from [`generate`].
 pub const MARK: &str = "/* made by litmus";
 
-/// What a model says of the outcomes, for the program to judge what it sees.
+/// A model's verdict on outcomes, so that the C program can judge what it sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdicts {
-    /// The model's name.
+    /// The name of the model.
     pub model: String,
-    /// The outcomes that it allows, over all observables of the test.
+    /// The outcomes that the model allows, over all observables of the test.
     pub allowed: BTreeSet<Outcome>,
-    /// Why there may be more, if there may: then nothing is judged.
+    /// The reason, if there may be more outcomes. Then the program judges nothing.
     pub incomplete: Option<String>,
 }
 
-/// The TCP port of node 1, if none is given: the usual one of RDMA tools, 18515, and the node's number.
+/// The default TCP port of node 1: 18515, the usual port of RDMA tools, plus the node's number.
 const TCP_PORT: u32 = 18516;
 
-/// The program. It is deterministic, and builds without warnings.
+/// Generates the program. The text is deterministic and compiles without warnings.
 pub fn generate(plan: &Plan, test: &Test, source: &Source, verdicts: Option<&Verdicts>) -> String {
     let generator = Generator { plan, test, source, names: Names::new(plan) };
     let mut out = generator.head();
@@ -65,7 +65,7 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// The opening comment, and how large everything is.
+    /// The opening comment, and the constants for all sizes.
     fn head(&self) -> String {
         let (plan, name) = (self.plan, comment(&self.test.name));
         let mut out = format!("{MARK} {} of the test {name} */\n/*\n", env!("CARGO_PKG_VERSION"));
@@ -106,7 +106,7 @@ impl Generator<'_> {
         out
     }
 
-    /// The words of every node, and what they hold at first.
+    /// The words of every node, and their initial values.
     fn words(&self) -> String {
         let mut out = String::new();
         let mut initial = String::new();
@@ -167,7 +167,7 @@ impl Generator<'_> {
         out
     }
 
-    /// What the fixed parts look up: threads and observables.
+    /// The tables that the fixed parts use: threads and observables.
     fn tables(&self) -> String {
         let mut out = String::from(
             "static const struct { int node; enum status (*run)(struct thread *); } threads[THREADS] = {\n",
@@ -192,12 +192,12 @@ impl Generator<'_> {
     }
 }
 
-/// A decimal number as C writes it, whatever its size.
+/// A decimal number as a C constant, whatever its size.
 fn constant(decimal: &str) -> String {
     if decimal.len() < 10 { decimal.to_owned() } else { format!("UINT64_C({decimal})") }
 }
 
-/// FNV-1a, by which nodes see that they run the same program.
+/// FNV-1a. Nodes compare this hash to check that they run the same program.
 fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)

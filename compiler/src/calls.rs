@@ -1,10 +1,10 @@
-//! Which statements a program uses, so that a model that does not define one can say so.
+//! Lists the statements that a program uses, so that a model can report those that it does not define.
 
 use lang::program::{Program, Stmt, StmtKind};
 use lang::source::Span;
 
-/// The name under which models speak of a statement (`lang::cat::model::CALLS`, or a library's method);
-/// `None` for statements that have no events.
+/// The name of a statement in models (`lang::cat::model::CALLS`, or a library's method). `None` for
+/// statements without events.
 pub fn call_name(kind: &StmtKind) -> Option<&str> {
     Some(match kind {
         StmtKind::Read { .. } => "Read",
@@ -30,7 +30,7 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
     })
 }
 
-/// The first statement of each name that the program uses, in the order of the text.
+/// The first statement of each kind that the program uses, in the order of the text.
 pub fn calls(program: &Program) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
     for thread in &program.threads {

@@ -1,8 +1,8 @@
 //! Thread code: a checked program as flat lists of instructions, for interpreters.
 //!
-//! Structured statements have become jumps, expressions are [`Operand`]s that evaluate without recursion,
-//! and every RDMA operation names its queue pair. An instruction is one step of its thread in the
-//! sense of [RMW §D.1]; what hardware makes of it later is the machine's matter.
+//! Structured statements become jumps. Expressions become [`Operand`]s, which evaluate without recursion.
+//! Every RDMA operation names its queue pair. An instruction is one step of its thread in the sense of [RMW
+//! §D.1]; the machine decides what happens to it later.
 
 mod lower;
 mod operand;
@@ -22,29 +22,30 @@ pub struct QueuePairId(pub usize);
 /// The code of a whole program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// One per thread of the program, in its order.
+    /// The code of each thread, in the program's order.
     pub threads: Vec<ThreadCode>,
-    /// The queue pairs that some instruction names, ordered by thread, then node.
+    /// The queue pairs that instructions use, ordered by thread, then node.
     pub queue_pairs: Vec<QueuePair>,
 }
 
-/// The connection of a thread to a node, which may be the thread's own.
+/// The connection of a thread to a node. The node may be the thread's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueuePair {
     /// The thread that issues operations.
     pub thread: ThreadId,
-    /// The node that they go to.
+    /// The target node of the operations.
     pub node: NodeId,
 }
 
 /// The code of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadCode {
-    /// The node it runs on.
+    /// The node that the thread runs on.
     pub node: NodeId,
-    /// It starts at the first and ends by reaching the length of this list, the greatest jump target.
+    /// The instructions. Execution starts at the first. It ends at the index after the last, which is also
+    /// the largest jump target.
     pub instructions: Vec<Instruction>,
-    /// Per instruction, the statement that it comes from.
+    /// For each instruction, the statement that it comes from.
     pub spans: Vec<Span>,
     /// The thread's part of [`Code::queue_pairs`].
     pub queue_pairs: Range<usize>,
@@ -54,7 +55,7 @@ pub struct ThreadCode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum Instruction {
-    /// A register takes a value.
+    /// Assigns a value to a register.
     Assign { register: RegisterId, value: Operand },
     /// CPU read.
     Read { register: RegisterId, location: LocationId },
@@ -68,21 +69,21 @@ pub enum Instruction {
     Exchange { register: Option<RegisterId>, location: LocationId, value: Operand },
     /// `Mfence`.
     Fence,
-    /// An RDMA operation or remote fence is issued.
+    /// Issues an RDMA operation or remote fence.
     Issue { queue_pair: QueuePairId, operation: Operation, id: Option<WorkId> },
-    /// Wait for the oldest operation of the queue pair that is not polled yet.
+    /// Waits for the oldest operation of the queue pair that is not polled yet.
     Poll(QueuePairId),
-    /// Wait for all earlier operations with that id, on any queue pair of the thread.
+    /// Waits for all earlier operations with this id, on every queue pair of the thread.
     Wait(WorkId),
-    /// Go on at that instruction.
+    /// Continues at this instruction.
     Jump(usize),
-    /// Go on at that instruction if the value is 0, else at the next.
+    /// Continues at this instruction if the value is 0, else at the next one.
     JumpIfZero { condition: Operand, target: usize },
-    /// Executions in which the value is 0 do not count.
+    /// The execution does not count if the value is 0.
     Assume(Operand),
 }
 
-/// What a queue pair is asked to do.
+/// The operations of a queue pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum Operation {
@@ -96,38 +97,38 @@ pub enum Operation {
     Rcas { result: LocationId, target: LocationId, expected: Operand, desired: Operand },
     /// Remote fetch-and-add.
     Rfaa { result: LocationId, target: LocationId, addend: Operand },
-    /// Remote fence; it is never polled.
+    /// Remote fence. It is never polled.
     Fence,
 }
 
-/// Why a program has no code.
+/// The reason why a program has no code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompileError {
-    /// A statement that thread code has no instruction for.
+    /// There is no instruction for a statement.
     Unsupported {
-        /// The statement.
+        /// The place of the statement.
         span: Span,
-        /// What it is, as programs write it: `GFence`, `Bcast`.
+        /// The statement's name in programs: `GFence`, `Bcast`.
         statement: String,
     },
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
     TooDeep(Span),
-    /// Faults of queues were asked for, and the machine has none.
+    /// Faults of queues were requested, and the machine has no queues.
     Faults,
-    /// The program refers to something that it does not have; the checker lets no such program pass.
+    /// The program refers to something that does not exist. The checker accepts no such program.
     Malformed {
-        /// The statement.
+        /// The place of the statement.
         span: Span,
-        /// What it refers to.
+        /// What does not exist.
         what: &'static str,
     },
 }
 
-/// How deep `if` and `loop` may be nested.
+/// The deepest nesting of `if` and `loop`.
 pub const MAX_NESTING: usize = 256;
 
 impl CompileError {
-    /// The error as it is shown to users.
+    /// The diagnostic for users.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::Unsupported { span, statement } => Diagnostic::error(
@@ -156,11 +157,11 @@ impl CompileError {
     }
 }
 
-/// Translates a program.
+/// Compiles a program.
 ///
 /// # Errors
-/// Library calls, `GFence` and statements of the coreRMA dialect have no instructions; a program that
-/// the checker did not make may be malformed.
+/// Fails for library calls, `GFence` and coreRMA statements, which have no instructions. Fails for a
+/// malformed program, which the checker never produces.
 pub fn compile(program: &Program) -> Result<Code, CompileError> {
     lower::compile(program)
 }

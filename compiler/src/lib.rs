@@ -1,8 +1,8 @@
-//! From checked programs to what engines and machines work on.
+//! Compiles checked programs to what engines and machines work on.
 //!
-//! The crate `skeleton` gives the events that executions may have, for declarative models; [`code`] gives flat
-//! code per thread, for simulated machines; [`plan`] adds what real ones need. The same text gives the same bytes: nothing here depends on time, hashing
-//! order or environment.
+//! The crate `skeleton` has the events that executions may have, for declarative models. [`code`] has flat code for
+//! each thread, for simulated machines. [`plan`] adds what real machines need. The same text gives the same
+//! bytes: nothing here depends on time, hash order or the environment.
 
 pub mod c;
 pub mod calls;

@@ -1,8 +1,8 @@
-//! Programs over libraries: whose call each is, where objects have their memory, and what names in a
-//! library's text stand for.
+//! Programs that use libraries: which library defines each call, where objects have their memory, and what
+//! the names in a library's text stand for.
 //!
-//! [`Prepared`] is a test with the memory of its objects added to its locations, which `skeleton` lays out as events;
-//! [`inline()`] replaces calls by their implementations.
+//! [`Prepared`] is a test with its objects' memory added to its locations; `skeleton` translates it to
+//! events. [`inline()`] replaces calls by their implementations.
 
 mod bind;
 mod bound;
@@ -20,28 +20,28 @@ pub use bound::bound;
 pub use inline::{Depth, inline, wrong_bodies};
 pub use layout::{Prepared, observe, prepare};
 
-/// The libraries that programs may use. Of two that define one class, the later counts.
+/// The libraries that programs may use. If two define the same class, the later one applies.
 #[derive(Clone, Debug, Default)]
 pub struct Libraries {
-    /// In order; a library's number is its index.
+    /// The libraries in order. The number of a library is its index.
     pub all: Vec<Arc<Library>>,
 }
 
 /// A method of a library.
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved<'a> {
-    /// The library's number.
+    /// The number of the library.
     pub number: usize,
     /// The library.
     pub library: &'a Library,
-    /// The method's number in it.
+    /// The index of the method in the library.
     pub method_number: usize,
     /// The method.
     pub method: &'a Method,
 }
 
 impl Libraries {
-    /// The library that defines a class; [`WORDS`] is that of locations of several words.
+    /// The library that defines a class, with its number; [`WORDS`] is that of locations of several words.
     pub fn of_class(&self, class: &str) -> Option<(usize, &Library)> {
         let all = self.all.iter().enumerate().rev();
         let mut defining = all.filter(|(_, library)| match class {
@@ -51,7 +51,7 @@ impl Libraries {
         defining.next().map(|(number, library)| (number, library.as_ref()))
     }
 
-    /// The method that a call calls.
+    /// The method that a call refers to.
     pub fn resolve(&self, program: &Program, call: &Call) -> Option<Resolved<'_>> {
         if let Some(name) = &call.object {
             let object = program.objects.iter().find(|object| object.name == *name)?;
@@ -75,7 +75,7 @@ impl Libraries {
         classes.reduce(|all, class| format!("{all} or {class}"))
     }
 
-    /// The numbers of the libraries whose methods a program calls, in order.
+    /// The numbers of the libraries whose methods a program calls, in increasing order.
     pub fn used(&self, program: &Program) -> Vec<usize> {
         let mut used = Vec::new();
         each_call(program, &mut |_, call, _| {
@@ -87,7 +87,7 @@ impl Libraries {
     }
 }
 
-/// The library call that a statement is, if it is one.
+/// The statement as a library call, if it is one.
 pub fn as_call(kind: &StmtKind) -> Option<Call> {
     match kind {
         StmtKind::Call(call) => Some(call.clone()),
@@ -105,7 +105,7 @@ pub fn as_call(kind: &StmtKind) -> Option<Call> {
     }
 }
 
-/// Visits all library calls of a program with their threads.
+/// Visits all library calls of a program, with the calling thread.
 pub fn each_call(
     program: &Program,
     visit: &mut impl FnMut(lang::program::ThreadId, &Call, lang::source::Span),

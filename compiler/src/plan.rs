@@ -1,10 +1,10 @@
 //! Work plans: what each node, queue pair and thread does when a program runs on real RDMA.
 //!
-//! A plan is [`code`] with places: every location is a word in its node's memory, every RDMA
-//! operation a work request from a word to a word. One *instance* is one run of the program; backends run many,
-//! each on words of its own. The mapping is that of design.md §6: put = RDMA WRITE, get = RDMA READ,
-//! RCAS and RFAA = atomics, `Rfence` = a fence flag on the next request, `GFence` = a READ from each node and a wait
-//! for it ([MOWGLI §3.2]). Statements of coreRMA become these first: see `expand`.
+//! A plan is [`code`] with places. Every location is a word in its node's memory, and every RDMA operation is
+//! a work request from a word to a word. One *instance* is one run of the program; backends run many, each on
+//! its own words. The mapping is: put = RDMA WRITE, get = RDMA READ, RCAS and RFAA = atomics, `Rfence` = a
+//! fence flag on the next request, `GFence` = a READ from each node and a wait for it [MOWGLI §3.2]. coreRMA
+//! statements are first translated to these; see `expand`.
 
 mod expand;
 mod text;
@@ -18,53 +18,55 @@ use lang::source::{Source, Span};
 
 use crate::code::{self, Code, CompileError, Instruction, Operand, Operation, QueuePairId};
 
-/// How many words a value that is computed in a loop has. When they have all been used, the next put waits until the
-/// NIC is done with the oldest: a source that is overwritten too early would look like a weak outcome.
+/// How many words hold, in turn, a value that is computed in a loop and put. When all have been used, the
+/// next put waits until the NIC is done with the oldest: a source that is overwritten too early would look
+/// like a weak outcome.
 pub const LOOP_COPIES: usize = 4;
 
-/// A program made ready for machines.
+/// A program, ready to run on real machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The program, with `GFence` and statements of coreRMA replaced by what implements them, and a thread on every node.
+    /// The program. `GFence` and coreRMA statements are replaced by what implements them, and every node has
+    /// a thread.
     pub program: Program,
-    /// What the threads do.
+    /// The instructions of the threads.
     pub code: Code,
-    /// One per node of the program, in order.
+    /// One plan for each node of the program, in order.
     pub nodes: Vec<NodePlan>,
     /// Every statement that posts a work request, in the order of the text.
     pub requests: Vec<Request>,
-    /// Per thread and instruction, the request that it posts.
+    /// For each thread and instruction, the index of the request that it posts.
     pub request_of: Vec<Vec<Option<usize>>>,
-    /// The word of each location, in its node's memory.
+    /// For each location, the index of its word in its node's memory.
     pub word_of: Vec<usize>,
-    /// One per observable of the test, in order.
+    /// For each observable of the test, where its value is found.
     pub observed: Vec<Place>,
 }
 
 /// A node's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePlan {
-    /// Which node.
+    /// The number of the node.
     pub node: NodeId,
-    /// The words of one instance.
+    /// The words that one instance uses.
     pub words: Vec<Word>,
 }
 
 /// A word of 8 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// What it is for.
+    /// The purpose of the word.
     pub role: Role,
-    /// What it holds when an instance starts.
+    /// The value when an instance starts.
     pub initial: u64,
 }
 
-/// What a word is for.
+/// The purpose of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A location of the program.
     Location(LocationId),
-    /// The value that a request puts; nobody writes it while it is needed.
+    /// The value that a request puts. Nothing writes it while the request needs it.
     Source {
         /// Index into [`Plan::requests`].
         request: usize,
@@ -76,23 +78,23 @@ pub enum Role {
 pub struct Request {
     /// The queue pair that it goes to.
     pub queue_pair: QueuePairId,
-    /// What it does.
+    /// The kind of request.
     pub kind: RequestKind,
-    /// The word of the thread's node that it reads or writes.
+    /// The index of the word on the thread's node that it reads or writes.
     pub local: usize,
-    /// The word of the queue pair's node that it reads or writes.
+    /// The index of the word on the queue pair's node that it reads or writes.
     pub remote: usize,
-    /// A value that the CPU stores in the local word before it posts.
+    /// The value that the CPU stores in the local word before it posts the request.
     pub store: Option<Operand>,
-    /// How many words from `local` on take turns in that.
+    /// How many words, from `local` on, take turns as the local word.
     pub copies: usize,
-    /// Its work id.
+    /// The work id, if any.
     pub id: Option<WorkId>,
-    /// The statement.
+    /// The statement that posts the request.
     pub span: Span,
 }
 
-/// What a work request does.
+/// The kinds of work requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum RequestKind {
@@ -111,12 +113,12 @@ pub enum RequestKind {
 pub enum Place {
     /// In a register of a thread.
     Register(ThreadId, RegisterId),
-    /// In a word of a node, when all is quiet.
+    /// In a word of a node, after all threads and operations are done.
     Word(NodeId, usize),
 }
 
 impl Plan {
-    /// The plan of a test.
+    /// Makes the plan of a test.
     ///
     /// # Errors
     /// As [`code::compile`].
@@ -151,24 +153,24 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan as people read it; statements are quoted from the source.
+    /// Prints the plan for people. Statements are quoted from the source.
     pub fn describe<'a>(&'a self, test: &'a Test, source: &'a Source) -> impl fmt::Display + 'a {
         text::Description { plan: self, test, source }
     }
 
-    /// A node's words.
+    /// The words of a node.
     pub fn words(&self, node: NodeId) -> &[Word] {
         self.nodes.get(node.0 as usize - 1).map_or(&[], |plan| &plan.words)
     }
 
-    /// The nodes that a program with this plan needs atomics of the NIC for.
+    /// Whether the plan needs atomics of the NIC.
     pub fn has_atomics(&self) -> bool {
         let atomic =
             |request: &Request| !matches!(request.kind, RequestKind::Write | RequestKind::Read);
         self.requests.iter().any(atomic)
     }
 
-    /// The node that a queue pair's thread is on, and the one that it leads to.
+    /// The node of a queue pair's thread, and the node that the queue pair leads to.
     pub fn ends(&self, queue_pair: QueuePairId) -> (NodeId, NodeId) {
         let pair = self.code.queue_pairs[queue_pair.0];
         (self.code.threads[pair.thread.0].node, pair.node)
@@ -199,7 +201,7 @@ impl Plan {
         self.request_of.push(request_of);
     }
 
-    /// `None` for a fence, which is a flag of the next request.
+    /// The request for an operation. `None` for a fence, which becomes a flag of the next request.
     fn request(
         &mut self,
         index: usize,
@@ -265,7 +267,7 @@ impl Plan {
     }
 }
 
-/// Which instructions may be done more than once: those that a jump goes back over.
+/// For each instruction, whether it may execute more than once: whether a jump goes back over it.
 fn in_loops(instructions: &[Instruction]) -> Vec<bool> {
     let mut looping = vec![false; instructions.len()];
     for (at, instruction) in instructions.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What runs tests: the simulator, and machines.
+//! The interface of backends, which run tests: the simulator and real machines.
 
 use std::sync::atomic::AtomicBool;
 
@@ -15,37 +15,37 @@ use evidence::record::{ModelIdentity, Status, TestRecord, hash_text, states};
 pub struct Job<'a> {
     /// The test.
     pub test: &'a Test,
-    /// The file it is from, as messages name it.
+    /// The name of the test's file, for messages.
     pub file: &'a str,
     /// The file's text.
     pub program: &'a str,
-    /// The libraries by whose implementations its calls have been replaced.
+    /// The libraries whose implementations have replaced the test's calls.
     pub libraries: &'a Libraries,
-    /// The machine whose behavior is asked for, by the name that models give it (`machine rdma-tso`).
+    /// The machine whose behavior is requested, by its name in models (`machine rdma-tso`).
     pub machine: &'a str,
-    /// How many runs, at least; backends may do whole rounds only.
+    /// The least number of runs. Backends may run only whole rounds, so there may be more.
     pub iterations: u64,
-    /// What all random choices derive from, with the program and the machine.
+    /// The seed of all random choices, together with the program and the machine.
     pub seed: u64,
 }
 
-/// How a backend's work on a job can be watched and stopped.
+/// How to watch and stop a backend's work on a job.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
-    /// When this is set, the backend returns what it has.
+    /// If this is set, the backend returns what it has.
     pub stop: &'a AtomicBool,
-    /// Told how many runs have been done since it was told last.
+    /// Called with the number of runs since the last call.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
-/// Why there are no observations.
+/// The reason why there are no observations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The backend cannot run such a test. Nothing is wrong.
+    /// The backend cannot run this kind of test. This is not an error.
     Skip(String),
-    /// It tried, and something broke.
+    /// The backend tried, and failed.
     Error(String),
-    /// Something broke on the way; this was seen before.
+    /// The backend failed during the run. The observations until then are kept.
     Broken(String, Box<Observations>),
 }
 
@@ -54,11 +54,11 @@ pub trait Backend: Sync {
     /// The name on the command line and in records.
     fn name(&self) -> &'static str;
 
-    /// The deliberate faults that are switched on, by name.
+    /// The names of the deliberate faults that are switched on.
     fn faults(&self) -> Vec<String>;
 
-    /// All else that observations depend on, for the record's header. Two runs with the same parameters, seed
-    /// and iterations can be put together.
+    /// Everything else that observations depend on, for the record's header. Two runs with the same
+    /// parameters, seed and iterations can be merged.
     fn parameters(&self) -> Map<String, Value>;
 
     /// The machines that take part, if there are any.
@@ -73,7 +73,7 @@ pub trait Backend: Sync {
     fn run(&self, job: &Job<'_>, control: Control<'_>) -> Result<Observations, Refusal>;
 }
 
-/// Runs a job, and puts what came of it into a line of a record. `models` is who it will be judged by.
+/// Runs a job, and makes a line of a record from the result. `models` are the models that will judge it.
 pub fn measure(
     backend: &dyn Backend,
     job: &Job<'_>,

@@ -1,8 +1,10 @@
-//! The backend `verbs`: an agent on each machine, and a coordinator that wires them up, runs, and collects.
+//! The backend `verbs`: an agent on each machine, and a coordinator that connects the agents, runs the tests,
+//! and collects the observations.
 //!
-//! The coordinator sends every agent the program and where its nodes are (`protocol`); each agent makes the plan itself,
-//! registers memory and queue pairs (`session`), and tells how they are reached; the coordinator passes that on.
-//! Then batches run ([`crate::rounds`]), and what each machine saw is put together (`collect`).
+//! The coordinator sends every agent the program and the placement of its nodes (`protocol`). Each agent
+//! makes the plan itself, registers memory and queue pairs (`session`), and reports how to reach them. The
+//! coordinator passes this on to the other agents. Then batches run ([`crate::rounds`]), and the observations
+//! of all machines are merged (`collect`).
 
 mod agent;
 mod backend;

@@ -1,8 +1,8 @@
-//! What running tests needs of RDMA, and nothing more: words that a NIC can reach, and queue pairs.
+//! The part of RDMA that running tests needs, and nothing more: words that a NIC can access, and queue pairs.
 //!
-//! `verbs` is the real thing, by libibverbs. What is above this module does not know which one it works on, so
-//! nodes, agents and rounds are tested without a NIC. Nothing here can make memory unsafe: regions are made of
-//! atomic words, and requests that leave them are refused.
+//! `verbs` implements it with libibverbs. The modules above do not know which implementation they use, so
+//! nodes, agents and rounds are tested without a NIC. Nothing here can make memory unsafe: regions consist of
+//! atomic words, and requests outside them are refused.
 
 #[cfg(test)]
 pub mod memory;
@@ -21,20 +21,20 @@ pub use evidence::device::{
 
 /// An opened device and one of its ports.
 pub trait Device: Send + Sync {
-    /// What it is and can do.
+    /// The description of the device.
     fn info(&self) -> &DeviceInfo;
 
-    /// Makes words that the NIC may read and write, all 0, on whole cache lines.
+    /// Registers words that the NIC may read and write, all 0, on whole cache lines.
     ///
     /// # Errors
-    /// What the device says; often a limit on locked memory.
+    /// Returns the device's error; often a limit on locked memory.
     fn register(&self, words: usize, relaxed_ordering: bool) -> Result<Arc<dyn Region>, RdmaError>;
 
-    /// Makes one end of a connection, with a completion queue of its own. Requests read and write the region
-    /// locally.
+    /// Creates one end of a connection, with a completion queue of its own. Its requests use the region as
+    /// their local memory.
     ///
     /// # Errors
-    /// What the device says.
+    /// Returns the device's error.
     fn endpoint(
         &self,
         region: &Arc<dyn Region>,
@@ -42,85 +42,85 @@ pub trait Device: Send + Sync {
     ) -> Result<Box<dyn Endpoint>, RdmaError>;
 }
 
-/// Registered words. (`Any`, so that a device can tell its own regions from others.)
+/// Registered memory. (`Any` lets a device recognize its own regions.)
 pub trait Region: Any + Send + Sync {
-    /// The words.
+    /// The words of the region.
     fn words(&self) -> &[AtomicU64];
 
-    /// How a peer names the first word.
+    /// What a peer needs to access the region.
     fn key(&self) -> RegionKey;
 
-    /// Drives the cache line of a word out of the CPU's caches, if this CPU can.
+    /// Flushes the cache line of a word from the CPU's caches, if this CPU supports it.
     fn flush(&self, word: usize);
 }
 
 /// One end of a reliable connection.
 pub trait Endpoint: Send {
-    /// What the other end must know.
+    /// What the other end needs to connect.
     fn address(&self) -> Address;
 
-    /// Connects to the other end, which may be this end itself. Must happen once, before any request.
+    /// Connects to the other end, which may be this end itself. Call it once, before any request.
     ///
     /// # Errors
-    /// What the device says.
+    /// Returns the device's error.
     fn connect(&mut self, peer: &Address) -> Result<(), RdmaError>;
 
-    /// Hands a request to the NIC. No more than [`Settings::depth`] may be under way.
+    /// Posts a request to the NIC. At most [`Settings::depth`] requests may be in flight.
     ///
     /// # Errors
-    /// What the device says, or that the request leaves the local region.
+    /// Returns the device's error, or that the request leaves the local region.
     fn post(&mut self, request: &Request) -> Result<(), RdmaError>;
 
-    /// How many requests have completed since the last call; they complete in the order in which they were posted.
-    /// Does not wait.
+    /// The number of requests that have completed since the last call. Requests complete in the order in
+    /// which they were posted. Does not wait.
     ///
     /// # Errors
-    /// A request that failed.
+    /// Fails if a request failed.
     fn poll(&mut self) -> Result<usize, RdmaError>;
 }
 
-/// How a peer names the first word of a region.
+/// What a peer needs to access a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionKey {
-    /// Its address in the peer's terms.
+    /// The address of the first word, in the owner's address space.
     pub address: u64,
     /// The remote key.
     pub key: u32,
-    /// How many words there are.
+    /// The number of words.
     pub words: u64,
 }
 
-/// What one end must know of the other.
+/// What one end needs to know about the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
-    /// Queue pair number.
+    /// The queue pair number.
     pub queue_pair: u32,
-    /// First packet sequence number.
+    /// The first packet sequence number.
     pub sequence: u32,
-    /// Local identifier of the port, on InfiniBand.
+    /// The local identifier (LID) of the port, on InfiniBand.
     pub lid: u16,
-    /// Global identifier of the port.
+    /// The global identifier (GID) of the port.
     pub gid: [u8; 16],
-    /// Active MTU in bytes; both ends use the smaller one.
+    /// The active MTU in bytes. Both ends use the smaller one.
     pub mtu: u32,
     /// How many reads and atomics of the peer it can serve at once.
     pub responder_reads: u8,
 }
 
-/// How an endpoint is set up.
+/// The settings of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many requests may be under way.
+    /// The most requests in flight.
     pub depth: u32,
-    /// How many reads and atomics may be under way; `None` for as many as both devices can.
+    /// The most reads and atomics in flight. `None`: as many as both devices support.
     pub outstanding_reads: Option<u8>,
-    /// Whether it must be able to take data inline.
+    /// Whether it must accept inline data.
     pub inline: bool,
-    /// Exponent of the time until an unacknowledged packet is sent again: 4.096 µs · 2^this.
+    /// The time until an unacknowledged packet is sent again is 4.096 µs · 2^timeout.
     pub timeout: u8,
-    /// How often a packet is sent again.
+    /// How often a packet is sent again before the connection fails.
     pub retries: u8,
-    /// How often a request is tried again if the other end is not ready; 7 is forever.
+    /// How often a request is tried again if the other end is not ready. 7 means forever.
     pub rnr_retries: u8,
 }
 
@@ -140,22 +140,22 @@ impl Default for Settings {
 /// A work request on whole words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What it does.
+    /// The kind of request.
     pub kind: RequestKind,
     /// The first local word, as an index into the endpoint's region.
     pub local: usize,
-    /// How many words a write or a read moves; atomics move one.
+    /// The number of words that a write or a read moves. Atomics move one.
     pub words: u32,
-    /// The remote word's address, and the key of its region.
+    /// The address of the remote word, and the key of its region.
     pub remote: (u64, u32),
-    /// Whether it waits for all earlier reads and atomics of its queue pair (`IBV_SEND_FENCE`).
+    /// Whether the request waits for all earlier reads and atomics of its queue pair (`IBV_SEND_FENCE`).
     pub fence: bool,
-    /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`); writes only.
+    /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`). For writes only.
     pub inline: bool,
 }
 
 impl Request {
-    /// Whether it is a remote read-modify-write of one word.
+    /// Whether the request is a remote read-modify-write of one word.
     pub fn is_atomic(&self) -> bool {
         match self.kind {
             RequestKind::Write | RequestKind::Read => false,
@@ -164,7 +164,7 @@ impl Request {
     }
 }
 
-/// What a request does.
+/// The kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum RequestKind {
@@ -172,36 +172,36 @@ pub enum RequestKind {
     Write,
     /// RDMA READ into the local words.
     Read,
-    /// The old value goes to the local word.
+    /// Compare-and-swap. The old value goes to the local word.
     CompareAndSwap { expected: u64, desired: u64 },
-    /// The old value goes to the local word.
+    /// Fetch-and-add. The old value goes to the local word.
     FetchAndAdd { addend: u64 },
 }
 
-/// What went wrong, as far as a user can act on it.
+/// An error that a user can act on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RdmaError {
-    /// What kind of trouble it is.
+    /// The kind of error.
     pub kind: RdmaErrorKind,
-    /// The whole story: the call, the device, the object, and what the system said.
+    /// The full message: the call, the device, the object, and the system's error.
     pub message: String,
 }
 
-/// What kind of trouble an [`RdmaError`] is.
+/// The kinds of [`RdmaError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RdmaErrorKind {
-    /// libibverbs is not there.
+    /// libibverbs is missing.
     NoLibrary,
-    /// There is no device, or none of that name, or its port is down.
+    /// There is no device, or none with this name, or its port is down.
     NoDevice,
-    /// The device cannot do what is asked.
+    /// The device does not support the request.
     Unsupported,
     /// A call or a request failed.
     Failed,
 }
 
 impl RdmaError {
-    /// An error of that kind.
+    /// An error of this kind.
     pub fn new(kind: RdmaErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }

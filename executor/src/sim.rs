@@ -1,4 +1,4 @@
-//! The backend `sim`: the operational machine under a seeded scheduler, with faults on demand.
+//! The backend `sim`: the operational machine under a seeded scheduler, with optional faults.
 
 use std::sync::atomic::Ordering;
 
@@ -11,8 +11,8 @@ use crate::backend::{Backend, Control, Job, Refusal};
 use evidence::observation::Observations;
 use evidence::record::fnv1a;
 
-/// How many runs share a generator. Each chunk's seed depends on its number only, so counts do not depend on how
-/// many workers there are.
+/// How many runs share a random generator. The seed of a chunk of runs depends only on its number, so counts
+/// do not depend on the number of workers.
 pub const CHUNK: u64 = 1000;
 
 /// The simulator.
@@ -25,7 +25,7 @@ impl Sim {
     /// A simulator with these faults, by name; none for the correct machine.
     ///
     /// # Errors
-    /// A name that is none of [`Sim::faults_known`].
+    /// Fails if a name is not in [`Sim::faults_known`].
     pub fn new(faults: &[String]) -> Result<Self, UnknownFault> {
         let find = |name: &String| Fault::from_name(name).ok_or_else(|| UnknownFault(name.clone()));
         let mut faults = faults.iter().map(find).collect::<Result<Vec<_>, _>>()?;
@@ -40,7 +40,7 @@ impl Sim {
     }
 }
 
-/// A name that no fault has.
+/// The error for a name that is not the name of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFault(pub String);
 
@@ -69,7 +69,8 @@ impl Backend for Sim {
             .map_err(|error| Refusal::Skip(error.diagnostic().message))?;
         let seed = job.seed ^ fnv1a(&[job.program, job.machine]);
         let chunks = job.iterations.div_ceil(CHUNK);
-        // Those of the caller hold for all workers. A chunk that they end counts for nothing, as one that had not begun.
+        // The limits of the calling thread apply to all workers. A chunk that a limit cuts off does not
+        // count, like one that never began.
         let limits = limits::current();
         let run_chunk = |simulator: &mut Simulator, chunk: u64| {
             let iterations = CHUNK.min(job.iterations - chunk * CHUNK);

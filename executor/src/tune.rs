@@ -1,12 +1,13 @@
-//! The search for parameters under which weak outcomes show.
+//! Searches for parameters under which weak outcomes show.
 //!
-//! A climb: from the best of some starting points, one parameter is moved by one step of its ladder at a time, and
-//! what is better stays, until no step is. Measurements are noisy, so the whole list of trials is the result, not
-//! only its best.
+//! The search is a hill climb. It begins at the best of some starting points. Each step moves one parameter
+//! by one step of its ladder, and keeps the change if the score is better. The search ends when no step is
+//! better. Measurements are noisy, so the result is the list of all trials, not only the best one.
 
 use crate::rounds::{Parameters, Preset};
 
-/// What a set of parameters brought. In the order of worth: what was not seen cannot be had by being faster.
+/// The score of a set of parameters. The number of kinds decides first: speed does not make up for an outcome
+/// that was not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Score {
     /// How many different weak outcomes were seen, over all tests.
@@ -15,12 +16,12 @@ pub struct Score {
     pub per_second: f64,
 }
 
-/// Parameters that were tried.
+/// A trial: parameters, and their score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// The parameters.
     pub parameters: Parameters,
-    /// What they brought.
+    /// The score that was measured.
     pub score: Score,
 }
 
@@ -36,7 +37,7 @@ const KNOBS: [Knob; 6] = [
         ladder: &[1, 4, 16, 64, 256, 1024],
         get: |parameters| parameters.instances,
         set: |parameters, value| {
-            // As many instances in a batch as before.
+            // Keeps about the same number of instances in a batch.
             let batch = parameters.batch();
             parameters.instances = value;
             let rounds = (batch / u64::from(value)).clamp(1, 4096);
@@ -70,8 +71,8 @@ const KNOBS: [Knob; 6] = [
     },
 ];
 
-/// Searches from `start` and from the presets, with at most `most` trials. `measure` gives `None` to end the search.
-/// The trials are in the order in which they were made.
+/// Searches from `start` and from the presets, with at most `most` trials. `measure` returns `None` to end
+/// the search. Returns the trials in the order in which they were made.
 pub fn search(
     start: &Parameters,
     most: usize,
@@ -95,7 +96,7 @@ pub fn search(
 
 /// The best of some trials.
 pub fn best(trials: &[Trial]) -> Option<&Trial> {
-    // The first of equals: starting points are simpler than what was made of them.
+    // Of equal trials, the first wins: starting points are simpler than parameters derived from them.
     let better = |best: &&Trial, trial: &&Trial| trial.score > best.score;
     trials.iter().reduce(|best, trial| if better(&best, &trial) { trial } else { best })
 }
@@ -104,12 +105,12 @@ struct Search<'a> {
     most: usize,
     measure: &'a mut dyn FnMut(&Parameters) -> Option<Score>,
     trials: Vec<Trial>,
-    /// Index into `trials`.
+    /// The index of the best trial in `trials`.
     best: usize,
 }
 
 impl Search<'_> {
-    /// Whether it is better than all before; `None` if the search is over.
+    /// Measures parameters. Returns whether they are better than all before, or `None` if the search is over.
     fn try_one(&mut self, parameters: Parameters) -> Option<bool> {
         if self.trials.iter().any(|trial| trial.parameters == parameters) {
             return Some(false);

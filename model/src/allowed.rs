@@ -1,4 +1,4 @@
-//! The allowed outcomes of a test under a model, by the engine `smt`, and what follows for its verdicts.
+//! The allowed outcomes of a test under a model, by the engine `smt`, and the verdicts that follow.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,46 +21,47 @@ use crate::smt::plan::Plan;
 use crate::smt::solver::{Answer, SolverKind};
 use crate::smt::{Consistent, Session, Statistics, enumerate};
 
-/// How often loops are unrolled where the test does not say.
+/// The default number of times that loops are unrolled, if the test gives none.
 pub const DEFAULT_LOOP_BOUND: u32 = 4;
 
-/// How to ask.
+/// The settings of a question.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Which solver.
+    /// The solver to use.
     pub solver: SolverKind,
-    /// When to give up.
+    /// The limits of time and memory.
     pub limits: Limits,
-    /// The bound on loops; the test's own, or [`DEFAULT_LOOP_BOUND`], if `None`.
+    /// The bound on loops. `None`: the test's own bound, or [`DEFAULT_LOOP_BOUND`].
     pub loop_bound: Option<u32>,
 }
 
-/// What an engine found.
+/// The result of an engine.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
-    /// Outcomes over all observables of the test.
+    /// The outcomes, over all observables of the test.
     pub outcomes: BTreeSet<Outcome>,
-    /// Whether there are no others.
+    /// Whether the outcomes are complete: there are no others.
     pub complete: bool,
-    /// Why not, if not.
+    /// The reason, if they are not complete.
     pub reason: Option<String>,
-    /// Because a loop may exceed its bound; longer bounds, or another engine, may tell.
+    /// The outcomes are not complete because a loop may exceed its bound. A larger bound, or another engine,
+    /// may decide.
     pub is_beyond_bound: bool,
-    /// Statements that wait for ever, where there is no outcome because of them.
+    /// Statements that wait forever, if this is why there is no outcome.
     pub blocked: Vec<Span>,
-    /// How the program is not well formed: executions that misuse a library, which do not count.
+    /// Why the program is not well formed: executions that misuse a library. These executions do not count.
     pub misuses: Vec<Diagnostic>,
-    /// What the solver did.
+    /// Counters of the solver.
     pub statistics: Statistics,
 }
 
 impl Allowed {
-    /// Whether it is known that no execution ends, so that nothing is allowed.
+    /// Whether it is known that no execution ends, so that there are no outcomes at all.
     pub fn is_endless(&self) -> bool {
         self.complete && self.outcomes.is_empty()
     }
 
-    /// The outcomes over what the test shows: sorted, without repetition.
+    /// The outcomes over the observables that the test shows, sorted, without repetition.
     pub fn shown(&self, test: &Test) -> Vec<Vec<Value>> {
         let mut shown: Vec<Vec<Value>> =
             self.outcomes.iter().map(|outcome| outcome.0[..test.shown].to_vec()).collect();
@@ -70,21 +71,21 @@ impl Allowed {
     }
 }
 
-/// A test and a model that fit each other, ready for questions.
+/// A test and a model that fit each other, ready to be asked about.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// The test; the memory of library objects follows its own locations.
+    /// The test. Its own locations come first, then the memory of library objects.
     pub test: Cow<'a, Test>,
     /// The model, composed with the libraries that the test uses.
     pub model: Cow<'a, Model>,
     /// The test's events.
     pub skeleton: Skeleton,
-    /// The model laid out for them.
+    /// The model laid out for the test's events.
     pub plan: Plan,
 }
 
 impl<'a> Question<'a> {
-    /// Fits a model to a test.
+    /// Combines a test and a model.
     ///
     /// # Errors
     /// A diagnostic in the test's text for each statement that the model does not define, or a
@@ -132,7 +133,7 @@ impl<'a> Question<'a> {
         Ok(Self { test, model, skeleton, plan })
     }
 
-    /// The same within limits; the diagnostic's code is [`LIMIT`] if one was reached.
+    /// Like [`Question::new`], within limits. If a limit is reached, the diagnostic's code is [`LIMIT`].
     ///
     /// # Errors
     /// As [`Question::new`].
@@ -147,8 +148,8 @@ impl<'a> Question<'a> {
         made.unwrap_or_else(|reached| Err(vec![limit_reached(reached)]))
     }
 
-    /// A solver session in which the axioms hold that `keep` picks by their index; the index after the last one stands for
-    /// what the model says of ⊤.
+    /// A solver session with the axioms that `keep` picks by their index. The index after the last axiom
+    /// stands for what the model says about ⊤.
     ///
     /// # Errors
     /// A diagnostic if the test cannot be encoded.
@@ -165,7 +166,7 @@ impl<'a> Question<'a> {
         self.made(made)
     }
 
-    /// A session, unless it could not be made.
+    /// Unwraps a session, or reports why it could not be made.
     pub(crate) fn made<'s>(
         &self,
         session: Result<Result<Session<'s>, EncodeError>, Reached>,
@@ -190,7 +191,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// How the program is not well formed, where that hangs on values.
+    /// The misuses of libraries that some executions have and others do not.
     ///
     /// # Errors
     /// As [`Question::session`].
@@ -202,7 +203,7 @@ impl<'a> Question<'a> {
         Ok(found.into_iter().map(|index| self.misuse(index)).collect())
     }
 
-    /// What is wrong with executions that have the skeleton's misuse of this index.
+    /// The warning about the skeleton's misuse with this index.
     pub fn misuse(&self, index: usize) -> Diagnostic {
         misuse_warning(&self.skeleton.misuses[index])
     }
@@ -215,7 +216,7 @@ impl<'a> Question<'a> {
         self.allowed_by(options, &mut |_| {})
     }
 
-    /// The same, and an execution that shows it for each of them, in any order.
+    /// All allowed outcomes, with one execution for each, in any order.
     ///
     /// # Errors
     /// As [`Question::session`].
@@ -234,7 +235,7 @@ impl<'a> Question<'a> {
         witness: &mut dyn FnMut(&Consistent<'_>),
     ) -> Result<Allowed, Vec<Diagnostic>> {
         let mut session = self.session(options, |_| true)?;
-        // Asked first: blocking outcomes would hide them.
+        // Misuses are asked first: clauses that block outcomes would hide them.
         let misuses = session.misuses();
         let (outcomes, answer) = enumerate(&mut session, witness);
         let mut is_beyond_bound = false;
@@ -267,10 +268,10 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The code of what a limit kept from being answered: nothing is wrong, and something unknown.
+/// The code of a diagnostic for a limit that was reached. Nothing is wrong, but the answer is unknown.
 pub const LIMIT: &str = "limit-reached";
 
-/// The same as a diagnostic.
+/// The diagnostic for a limit that was reached.
 pub fn limit_reached(reached: Reached) -> Diagnostic {
     Diagnostic::error(LIMIT, Span::default(), reached.to_string())
 }
@@ -279,7 +280,7 @@ pub fn limit_reached(reached: Reached) -> Diagnostic {
 pub const MISUSES: [&str; 5] =
     ["already-held", "not-held", "never-released", "unequal-calls", "word-too-large"];
 
-/// What is wrong with a misuse that happens whatever the program does.
+/// The error for a misuse that happens in every execution.
 fn misuse_error(misuse: &Misuse) -> Diagnostic {
     let error = Diagnostic::error(misuse.code, misuse.span, misuse.message.as_str());
     match misuse.related {
@@ -288,7 +289,7 @@ fn misuse_error(misuse: &Misuse) -> Diagnostic {
     }
 }
 
-/// The same where it hangs on values.
+/// The warning for a misuse that happens in some executions only.
 fn misuse_warning(misuse: &Misuse) -> Diagnostic {
     let error = misuse_error(misuse);
     let message = format!("the program is not well formed: {}", error.message);
@@ -296,7 +297,8 @@ fn misuse_warning(misuse: &Misuse) -> Diagnostic {
     Diagnostic { severity: lang::diagnostic::Severity::Warning, message, ..error }.help(help)
 }
 
-/// A diagnostic for each kind of statement that the test uses and neither the model nor a library defines.
+/// A diagnostic for each kind of statement that the test uses and that neither the model nor a library
+/// defines.
 pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec<Diagnostic> {
     let mut library_calls = Vec::new();
     each_call(&test.program, &mut |_, call, span| {

@@ -1,4 +1,4 @@
-//! Executions whose outcomes meet a condition.
+//! Finds executions whose outcomes meet a condition.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,14 @@ use crate::smt::cnf::Lit;
 use crate::smt::solver::Answer;
 use crate::smt::{Consistent, Found, Next, Session};
 
-/// The most combinations of values that a condition is asked with; beyond, outcomes are looked at one by one.
+/// The most combinations of values that are asked one by one. With more, outcomes are examined one by one
+/// instead.
 const MOST_CASES: usize = 64;
 
 /// Values of some observables, by their index.
 pub type Case = Vec<(usize, Value)>;
 
-/// What the observables of a condition may show for it to hold; `None` if that is too much.
+/// The combinations of values for which a condition holds. `None` if there are more than `MOST_CASES`.
 pub fn cases(session: &Session<'_>, condition: &Condition) -> Option<Vec<Case>> {
     let named = named(condition);
     let last = named.last().map_or(0, |last| last + 1);
@@ -38,7 +39,7 @@ pub fn cases(session: &Session<'_>, condition: &Condition) -> Option<Vec<Case>> 
     Some(combinations)
 }
 
-/// An execution of one of the cases under assumptions, if there is one.
+/// An execution that shows one of the cases under assumptions, if there is one.
 pub fn of_cases(session: &mut Session<'_>, cases: &[Case], assumptions: &[Lit]) -> Found {
     let mut found = None;
     let answer = each_of(session, cases, assumptions, &mut |at| {
@@ -48,8 +49,8 @@ pub fn of_cases(session: &mut Session<'_>, cases: &[Case], assumptions: &[Lit]) 
     Found::of(answer, found)
 }
 
-/// Looks for consistent executions under assumptions whose outcomes meet a condition, one after the other, as long as
-/// the caller goes on. Unsatisfiable if there are no others: proved.
+/// Looks for consistent executions under assumptions whose outcomes meet a condition, one after another,
+/// until the caller stops. The answer is `Unsatisfiable` if the solver proved that there are no others.
 pub fn each(
     session: &mut Session<'_>,
     condition: &Condition,
@@ -62,7 +63,7 @@ pub fn each(
             let outcome = at.outcome();
             match condition.holds(&outcome) {
                 true => take(at),
-                // To exclude an outcome with ⊤ is to exclude it with any value.
+                // Excluding an outcome with ⊤ would exclude it with every value.
                 false if outcome.0.contains(&Value::Undefined) => Next::OtherExecution,
                 false => Next::OtherOutcome,
             }
@@ -70,7 +71,7 @@ pub fn each(
     }
 }
 
-/// One execution under assumptions whose outcome meets a condition, if there is one.
+/// An execution under assumptions whose outcome meets a condition, if there is one.
 pub fn one(session: &mut Session<'_>, condition: &Condition, assumptions: &[Lit]) -> Found {
     let mut found = None;
     let answer = each(session, condition, assumptions, &mut |at| {
@@ -86,7 +87,7 @@ fn each_of(
     assumptions: &[Lit],
     take: &mut dyn FnMut(&Consistent<'_>) -> Next,
 ) -> Answer {
-    // Values that are not known yet could make more cases.
+    // Values that are not known yet could add cases.
     let mut answer = match session.nothing() {
         Found::Unknown => Answer::Unknown,
         _ => Answer::Unsatisfiable,

@@ -1,4 +1,4 @@
-//! Whether loops were unrolled often enough, and the proof without which nothing is forbidden.
+//! Decides whether loops were unrolled often enough. `forbidden` needs this proof.
 
 use lang::diagnostic::Diagnostic;
 use skeleton::EventId;
@@ -7,32 +7,33 @@ use crate::allowed::{Allowed, Options, Question};
 use crate::smt::prefix::Shape;
 use crate::smt::{Found, Session};
 
-/// Proof that no execution was left out: no bound and no limit was hit. Only this module makes one, from the
-/// solver's answer that no execution comes to the bound, or from outcomes that are complete.
+/// Proof that no execution was left out: no bound and no limit was reached. Only this module creates it,
+/// either because the solver proved that no execution reaches the bound, or because the outcomes are
+/// complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Complete(());
 
-/// Whether an execution comes to the bound on loops.
+/// Whether an execution reaches the bound on loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loops {
-    /// None does: proved.
+    /// No execution does; this is proved.
     Within(Complete),
-    /// One may.
+    /// Some execution may.
     Beyond,
-    /// It is not known, and why: a limit was reached.
+    /// Unknown, because a limit was reached. The text says which.
     Unknown(String),
 }
 
 impl Allowed {
-    /// The proof that there are no other outcomes, if there are none.
+    /// The proof that there are no other outcomes, if they are complete.
     pub fn proof(&self) -> Option<Complete> {
         self.complete.then_some(Complete(()))
     }
 }
 
 impl Question<'_> {
-    /// Whether a consistent execution comes to the bound on loops. This is asked of prefixes of executions: one that
-    /// goes on past the bound has no end in the skeleton.
+    /// Whether a consistent execution reaches the bound on loops. The question is about prefixes of
+    /// executions, because an execution that continues past the bound has no end in the skeleton.
     ///
     /// # Errors
     /// As [`Question::session`].
@@ -69,7 +70,7 @@ impl Question<'_> {
         })
     }
 
-    /// What is said where a loop may go on past the bound.
+    /// The message for a loop that may continue past the bound.
     pub fn beyond_bound(&self) -> String {
         format!("a loop can run more than {} times", self.skeleton.loop_bound)
     }

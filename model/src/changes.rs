@@ -1,5 +1,5 @@
-//! The changes of a model: one axiom, table cell, order, or part of a union at a time. What a suite tests is
-//! what changes of it some verdict notices.
+//! The changes of a model: one axiom, table cell, order, or part of a union at a time. A suite tests those
+//! parts of a model whose change makes some verdict wrong.
 
 mod cells;
 mod parts;
@@ -18,64 +18,66 @@ pub use cells::{CellOf, InTable};
 pub use possible::{Extent, Side};
 pub use relations::relations;
 
-/// More kinds of events than this are no description.
+/// An expression over more kinds of events than this is not described by listing them.
 const FEW: usize = 3;
 
-/// What a change is of.
+/// What a change affects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
-    /// A cell of one table, or of several.
+    /// A cell of one table, or of several tables that share it.
     Cell(CellOf),
-    /// An axiom, by name.
+    /// An axiom, by its name.
     Axiom(String),
-    /// A chosen order, as an index into [`Model::definitions`].
+    /// A chosen order, by its index in [`Model::definitions`].
     Order(Named),
-    /// An alternative of a union in an axiom or definition, by its name, from 1.
+    /// An alternative of a union in an axiom or definition: the name of the axiom or definition, and the
+    /// number of the alternative, from 1.
     Part(String, usize),
-    /// A relation, wherever the model's relations and axioms use it.
+    /// A relation, everywhere that the model's relations and axioms use it.
     Relation(String),
 }
 
 /// A model with one thing changed.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What it is of.
+    /// What the change affects.
     pub subject: Subject,
-    /// What was done, as in `drop oppo[nlR, narR]`.
+    /// The change in words: `drop oppo[nlR, narR]`.
     pub name: String,
-    /// What was taken away, or for a cell that is ordered now, the pairs that it orders.
+    /// What was removed. For a cell that becomes ordered: the pairs that it now orders.
     lost: Expr,
-    /// Where it stands, if it is a part of something.
+    /// The place of what was removed, if it is a part of something.
     site: Option<Site>,
     /// The changed model.
     pub model: Model,
-    /// Whether something was taken away from what is forbidden; otherwise something was added.
+    /// Whether the change allows more: something was removed from what the model forbids. Otherwise it allows
+    /// less.
     pub allows_more: bool,
-    /// Where this is empty for every set of choices, the change changes nothing; an expression without choices.
+    /// An expression without choices. If it is empty for a test, the change has no effect on the test.
     pub about: Expr,
 }
 
-/// Something of a model, by its place and its name.
+/// A part of a model, by its position and its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Named {
-    /// Where it stands, from 0.
+    /// The position in its list, from 0.
     pub index: usize,
-    /// What it is called.
+    /// The name in the model's text.
     pub name: String,
 }
 
 impl Change {
-    /// What is lost, without the verb: `oppo[nrW, nrW]`.
+    /// What is lost, without the verb `drop`: `oppo[nrW, nrW]`.
     pub fn lost(&self) -> &str {
         self.name.strip_prefix("drop ").unwrap_or(&self.name)
     }
 
-    /// The part of a union that was left out, as the model's text has it, if it is of one.
+    /// The alternative of a union that was removed, in the model's notation. `None` for other changes.
     pub fn part(&self) -> Option<String> {
         matches!(self.subject, Subject::Part(..)).then(|| self.model.text_of(&self.lost))
     }
 
-    /// What was done, with the text of a part: `drop part 3 of ib (pf)`.
+    /// The change in words, with the text of a part: `drop part 3 of ib (pf)`.
     pub fn described(&self) -> String {
         match self.part() {
             Some(part) => format!("{} ({part})", self.name),
@@ -83,23 +85,23 @@ impl Change {
         }
     }
 
-    /// Whether programs of the original model can have anything that it is about: not so for what is said of statements
-    /// that the model does not define.
+    /// Whether a program of the original model can contain anything that the change affects. This is false
+    /// for statements that the model does not define.
     pub fn is_possible(&self, original: &Model) -> bool {
         !self.extent(original).is_empty()
     }
 
-    /// Which events of the original model's programs it relates.
+    /// The events of the original model's programs that the lost expression relates.
     pub fn extent(&self, original: &Model) -> Extent {
         possible::extent(original, &self.lost)
     }
 
-    /// Whether it is a part that is a name and nothing else, so that it stands for all of what is named.
+    /// Whether the removed part is only a name, so that it stands for everything that the name defines.
     pub fn is_of_a_name(&self) -> bool {
         self.site.is_some() && matches!(self.lost, Expr::Defined(_) | Expr::Base(_))
     }
 
-    /// Whether it is a part that is about a relation or an order which the other change leaves out as a whole.
+    /// Whether the removed part uses a relation or an order that the other change removes as a whole.
     pub fn is_part_of(&self, whole: &Self) -> bool {
         let is_it = |part: &Expr| match (&whole.subject, part) {
             (Subject::Order(order), Expr::Defined(id)) => id.definition == order.index,
@@ -111,7 +113,7 @@ impl Change {
         is_within && matches!(self.subject, Subject::Part(..))
     }
 
-    /// The cell, if it is of one.
+    /// The cell, if the change affects one.
     pub fn cell(&self) -> Option<&CellOf> {
         match &self.subject {
             Subject::Cell(cell) => Some(cell),
@@ -119,7 +121,7 @@ impl Change {
         }
     }
 
-    /// What it means that something of a model is not kept, in the model's words.
+    /// What the loss means, in the words of the model.
     pub fn meaning(&self, original: &Model) -> String {
         let event = |name: &str| original.says(name).unwrap_or_else(|| name.to_owned());
         let name = self.lost();
@@ -154,8 +156,8 @@ impl Change {
         }
     }
 
-    /// Does the same to another model, one that differs from the original by what this function did for other changes;
-    /// whether that can be done.
+    /// Applies the same change to another model, which may differ from the original by such changes of other
+    /// parts. Returns whether this is possible.
     pub fn apply_to(&self, model: &mut Model) -> bool {
         if !self.allows_more {
             return false;
@@ -171,7 +173,7 @@ impl Change {
                 }
                 _ => false,
             },
-            // Places in the model stay as they are: what is dropped leaves nothing in its place.
+            // Indices in the model must not change, so what is dropped becomes empty.
             Subject::Axiom(name) => {
                 let mut axioms = model.axioms.iter_mut().filter(|axiom| axiom.name == *name);
                 axioms.next().map(|axiom| axiom.body = Expr::Empty).is_some()
@@ -185,7 +187,7 @@ impl Change {
     }
 }
 
-/// Every change of a model.
+/// All changes of a model.
 pub fn of(model: &Model) -> Vec<Change> {
     let mut changes = Vec::new();
     for (index, axiom) in model.axioms.iter().enumerate() {
@@ -208,10 +210,10 @@ pub fn of(model: &Model) -> Vec<Change> {
         let (DefinitionKind::Let { name, body, .. }
         | DefinitionKind::Choice { name, total_on: body, .. }) = &definition.kind
         else {
-            // Equations come above, and tables have their cells.
+            // The code above handles equations, and tables have changes of their cells.
             continue;
         };
-        // Without an order of writes there are no final values to speak of.
+        // Without an order of writes, memory would have no final values.
         if matches!(definition.kind, DefinitionKind::Choice { .. }) && name != "mo" {
             let order = Named { index, name: name.clone() };
             let mut mutant = model.clone();
@@ -234,7 +236,7 @@ fn dropped(subject: Subject, lost: Expr, model: Model) -> Change {
         }
         Subject::Cell(_) => String::new(),
     };
-    // An undefined value stands for every value: fewer of them allow less.
+    // An undefined value stands for every value, so fewer undefined values allow less.
     let of_undefined = [UNDEFINED_READS, UNDEFINED_WRITES];
     let allows_more =
         !matches!(&subject, Subject::Part(of, _) if of_undefined.contains(&of.as_str()));

@@ -1,4 +1,4 @@
-//! What a suite tests: which changes of a model make some verdict of it wrong.
+//! Finds what a suite tests: the changes of a model that make some of its verdicts wrong.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -16,33 +16,34 @@ use crate::smt::solver::Answer;
 use crate::smt::theory::{Evaluation, Facts};
 use crate::verdict;
 
-/// What no test can notice of the shipped models, and why.
+/// The list of changes to shipped models that no test can notice, with the reasons.
 pub const IMPLIED: &str = include_str!("../../litmus-suite/implied.md");
 
-/// A model, its changes, and the tests that speak of it.
+/// A model, its changes, and the tests that have verdicts about it.
 pub struct Suite {
     /// The model.
     pub model: Model,
-    /// Its changes, see [`changes::of`].
+    /// The changes of the model; see [`changes::of`].
     pub changes: Vec<Change>,
-    /// The smallest first.
+    /// The tests, smallest first.
     cases: Vec<Case>,
     is_own: bool,
 }
 
-/// A test under a model.
+/// A test of the suite.
 struct Case {
     tests: Arc<Vec<Test>>,
     test: usize,
-    /// What the unchanged model allows.
+    /// What the unchanged model allows, when computed. `None` if the engine has no answer.
     allowed: OnceLock<Option<Allowed>>,
-    /// For each change, whether the test has events that it is about.
+    /// For each change, whether the test has events that the change affects.
     concerned: OnceLock<Vec<bool>>,
 }
 
 impl Suite {
-    /// The suite of those tests of which some verdict speaks of the model; of a model that the user gives as a
-    /// file (`is_own`), all of whose statements the model defines.
+    /// The suite for a model: the tests with a verdict about the model. Tests with statements that the model
+    /// does not define are left out. `is_own` says that the user gives the model as a file; then verdicts
+    /// that name no model apply too.
     pub fn new(model: Model, tests: &Arc<Vec<Test>>, is_own: bool) -> Self {
         let speaks = |test: &Test| {
             undefined_calls(test, &model, crate::library::shipped()).is_empty()
@@ -67,15 +68,15 @@ impl Suite {
         Self { changes: changes::of(&model), model, cases, is_own }
     }
 
-    /// How many tests speak of the model.
+    /// The number of tests with a verdict about the model.
     pub fn size(&self) -> usize {
         self.cases.len()
     }
 
-    /// The name of the first of the smallest tests of which some verdict does not hold after the change.
+    /// The name of the first test, smallest first, in which the change makes a verdict wrong.
     ///
     /// # Errors
-    /// A limit kept some test from saying, and no other notices.
+    /// Fails if a limit was reached in some test, and no other test notices the change.
     pub fn noticed(&self, change: usize) -> Result<Option<String>, Undecided> {
         let mut undecided = None;
         for case in 0..self.cases.len() {
@@ -91,7 +92,7 @@ impl Suite {
         undecided.map_or(Ok(None), Err)
     }
 
-    /// The names of all tests that are known to notice, the smallest first.
+    /// The names of all tests that are known to notice a change, smallest first.
     pub fn all_that_notice(&self, change: usize) -> Vec<String> {
         let noticing = (0..self.cases.len()).filter(|case| self.notices(*case, change) == Ok(true));
         noticing.map(|case| self.cases[case].test().name.clone()).collect()
@@ -111,7 +112,7 @@ impl Case {
         &self.tests[self.test]
     }
 
-    /// Whether anything is in the relation that the change is about, were all events to happen.
+    /// Whether the relation that the change affects has any pair when all events happen.
     fn is_concerned(&self, suite: &Suite, change: usize) -> bool {
         let concerned = self.concerned.get_or_init(|| {
             let mut model = suite.model.clone();
@@ -123,7 +124,7 @@ impl Case {
                 span: Span::default(),
             };
             model.axioms = suite.changes.iter().map(about).collect();
-            // Where this cannot be told, every change is tried.
+            // If this cannot be determined, every change is tried.
             let Ok(question) = Question::new(self.test(), &model, crate::library::shipped(), None)
             else {
                 return vec![true; suite.changes.len()];
@@ -147,7 +148,7 @@ impl Case {
             Ok(changed) => changed,
             Err(why) => return unless_limit(why),
         };
-        // What a change takes from a model may also be what made values undefined.
+        // A change that removes something can also remove the reason why values were undefined.
         if !change.allows_more || model.has_undefined_values() {
             return match changed.allowed(&options) {
                 Ok(allowed) if fails(&allowed) => Ok(true),
@@ -182,7 +183,8 @@ impl Case {
     }
 }
 
-/// Whether all outcomes are known, but for those of longer loops: a verdict that is unknown because of them is not wrong.
+/// Checks that all outcomes are known, except for those of longer loops: a verdict that is unknown because of
+/// these is not wrong.
 fn whole(allowed: &Allowed) -> Result<(), Undecided> {
     if allowed.complete || allowed.is_beyond_bound {
         return Ok(());
@@ -190,20 +192,22 @@ fn whole(allowed: &Allowed) -> Result<(), Undecided> {
     Err(Undecided(allowed.reason.clone().unwrap_or_default()))
 }
 
-/// A test of which an engine cannot say anything does not notice a change; one that was cut off by a limit may.
+/// If the engine has no answer for a test, the test does not notice the change. But if a limit was reached,
+/// it is undecided.
 fn unless_limit(why: Vec<Diagnostic>) -> Result<bool, Undecided> {
     let limit = why.into_iter().find(|found| found.code == LIMIT);
     limit.map_or(Ok(false), |found| Err(Undecided(found.message)))
 }
 
-/// Changes of models that nothing can notice, each with the reason: by the names of model and change.
+/// Changes of models that nothing can notice, by the names of model and change, with the reason.
 pub type Implied = BTreeMap<(String, String), String>;
 
-/// The rows `| models | changes | reason |` of a list of what is implied: each model with each change.
-/// Both columns quote what they name; rows that quote nothing are heads. A reason names an argument of the text.
+/// Reads a table with the columns `| models | changes | reason |`: the reason applies to each of the models
+/// with each of the changes. The first two columns quote names; rows without quotes are headings. A reason
+/// names an argument in the text around the table.
 ///
 /// # Errors
-/// What is wrong with the list.
+/// Reports what is wrong with the list.
 pub fn implied(text: &str) -> Result<Implied, String> {
     let quoted = |cell: &str| -> Vec<String> {
         cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()

@@ -1,8 +1,8 @@
-//! Tests made by machine: programs on which a model's rules show.
+//! Generates tests: programs that show the effect of a model's rules.
 //!
-//! [`shape`] is what is enumerated, up to symmetry ([`canonical`]). Candidates are cycles ([`cycles`]) of threads
-//! that a model orders from one end to the other ([`segments`], found by [`orders`]); [`every`] enumerates
-//! without such aim. [`distinguish`] asks the engine whether two models differ on one.
+//! [`shape`] defines what is enumerated, up to symmetry ([`canonical`]). Candidates are cycles ([`cycles`])
+//! of threads whose ends a model orders ([`segments`], found by [`orders`]). [`every`] enumerates all
+//! programs instead. [`distinguish`] asks the engine whether two models differ on a program.
 
 pub mod canonical;
 pub mod cycles;

@@ -1,4 +1,4 @@
-//! Verdicts: what a set of allowed outcomes says of the claims in a test.
+//! Verdicts: what a set of allowed outcomes means for the claims in a test.
 
 use lang::Test;
 use lang::diagnostic::Diagnostic;
@@ -9,29 +9,29 @@ use crate::asked::{cases, of_cases};
 use crate::bound::{Complete, Loops};
 use crate::smt::Found;
 
-/// What the engine says of a claim.
+/// The result for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Some allowed outcome satisfies the condition.
+    /// Some allowed outcome meets the condition.
     Allowed,
-    /// No allowed outcome does, and the engine proved that it knows all of them.
+    /// No allowed outcome meets the condition, and it is proved that no outcome is missing.
     Forbidden,
-    /// Every allowed outcome satisfies the condition (of a `forall`).
+    /// Every allowed outcome meets the condition (for `forall`).
     Always,
-    /// Some allowed outcome does not (of a `forall`).
+    /// Some allowed outcome does not meet the condition (for `forall`).
     NotAlways,
-    /// The allowed outcomes are the ones listed.
+    /// The allowed outcomes are exactly the listed ones.
     Exactly,
-    /// The allowed outcomes are not the ones listed.
+    /// The allowed outcomes are not exactly the listed ones.
     Differs,
-    /// What is claimed of all outcomes holds only because no execution ends, so that there are none.
+    /// A claim about all outcomes holds only because no execution ends, so there are no outcomes.
     Vacuous,
-    /// A bound or limit was hit before it was known.
+    /// A bound or limit was reached before there was an answer.
     Unknown,
 }
 
 impl Verdict {
-    /// The word for it.
+    /// The word for the verdict, in output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Allowed => "allowed",
@@ -46,32 +46,32 @@ impl Verdict {
     }
 }
 
-/// A claim, and what became of it.
+/// A claim with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The condition as the text prints it.
+    /// The condition as in the test's text.
     pub condition: String,
-    /// What the text claims.
+    /// The verdict that the test claims.
     pub expected: Verdict,
-    /// What the engine says.
+    /// The verdict that the engine found.
     pub verdict: Verdict,
-    /// What is seen of it, if the text only asks.
+    /// How many outcomes meet the condition, if the test only asks and claims nothing.
     pub seen: Option<Seen>,
 }
 
 /// How many outcomes meet the condition of a question, and how many do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Those that meet it.
+    /// Outcomes that meet the condition.
     pub positive: usize,
-    /// Those that do not.
+    /// Outcomes that do not meet it.
     pub negative: usize,
-    /// Whether there are no others.
+    /// Whether all outcomes are counted.
     pub complete: bool,
 }
 
 impl Seen {
-    /// herd's word for it; `None` if outcomes that are not known could make it another.
+    /// herd's word for the result. `None` if outcomes that are not known could change it.
     pub fn word(self) -> Option<&'static str> {
         match (self.positive, self.negative) {
             (1.., 1..) => Some("Sometimes"),
@@ -83,19 +83,21 @@ impl Seen {
 }
 
 impl Checked {
-    /// Whether the claim holds, and a question is answered; `None` if that is unknown, or nothing shows it.
+    /// Whether the claim holds; a question holds if it is answered. `None` if the result is unknown or
+    /// vacuous.
     pub fn holds(&self) -> Option<bool> {
         self.is_so().map(|is_so| is_so || self.seen.is_some())
     }
 
-    /// Whether what is claimed or asked is so; `None` if that is unknown, or nothing shows it.
+    /// Whether the claimed or asked verdict is the one found. `None` if the result is unknown or vacuous.
     pub fn is_so(&self) -> Option<bool> {
         let is_open = matches!(self.verdict, Verdict::Unknown | Verdict::Vacuous);
         (!is_open).then_some(self.verdict == self.expected)
     }
 
-    /// The same where it is known that no execution ends. Then a claim about all outcomes is true of none: most often the
-    /// program has a mistake. `exactly {}` claims just that, and questions are answered as herd does.
+    /// Adjusts the result if it is known that no execution ends. Then a claim about all outcomes is vacuous;
+    /// most often the program has a mistake. `exactly {}` claims just that, so it holds. Questions are
+    /// answered as herd answers them.
     fn of_endless(self) -> Self {
         let holds = self.verdict == self.expected && self.seen.is_none();
         match self.verdict {
@@ -106,15 +108,15 @@ impl Checked {
         }
     }
 
-    /// herd's answer to a question: `Ok` if what it asks is so.
+    /// herd's answer to a question: `Ok` if the asked verdict is the one found.
     pub fn answer(&self) -> Option<&'static str> {
         self.seen?;
         self.is_so().map(|is_so| if is_so { "Ok" } else { "No" })
     }
 }
 
-/// Whether a verdict line of a test speaks of a model. With a model that the user gives as a file
-/// (`is_own`), lines that name no model speak of it too: that is what the user asks.
+/// Whether a verdict line of a test applies to a model. If the user gives the model as a file (`is_own`),
+/// lines that name no model apply to it too, because that is what the user asks.
 pub fn applies(test: &Test, expectation: &Expectation, model: &str, is_own: bool) -> bool {
     match &expectation.model {
         Some(named) => named == model,
@@ -122,7 +124,7 @@ pub fn applies(test: &Test, expectation: &Expectation, model: &str, is_own: bool
     }
 }
 
-/// Whether a claim of a test that speaks of a model excludes an outcome.
+/// Whether a claim of a test that applies to a model excludes an outcome.
 pub fn excludes(test: &Test, model: &str, is_own: bool, outcome: &Outcome) -> bool {
     let mut claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
     claims.any(|expectation| match &expectation.claim {
@@ -139,7 +141,7 @@ pub fn excludes(test: &Test, model: &str, is_own: bool, outcome: &Outcome) -> bo
     })
 }
 
-/// Checks the claims of a test that speak of a model.
+/// Checks the claims of a test that apply to a model.
 pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<Checked> {
     let claims = test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
     let checked = claims.map(|expectation| check_one(expectation, allowed));
@@ -149,25 +151,26 @@ pub fn check(test: &Test, model: &str, is_own: bool, allowed: &Allowed) -> Vec<C
     }
 }
 
-/// What the verdicts of a test came to.
+/// The results of all verdict lines of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// What is said of each.
+    /// The result of each line.
     pub checked: Vec<Checked>,
     /// Whether it is known that no execution ends, so that every ✗ holds.
     pub is_endless: bool,
 }
 
 impl Answered {
-    /// The answers that outcomes give.
+    /// The results that follow from a set of outcomes.
     pub fn of(test: &Test, (model, is_own): (&str, bool), allowed: &Allowed) -> Self {
         let checked = check(test, model, is_own, allowed);
         Self { checked, is_endless: allowed.is_endless() }
     }
 }
 
-/// Checks the claims of a test that speak of a model, one question to the solver after the other, without all
-/// outcomes. A claim that lists outcomes, and a question, need all of them: then they are found as ever.
+/// Checks the claims of a test that apply to a model with one solver question for each claim, without finding
+/// all outcomes. Claims that list outcomes, and questions, need all outcomes. If there are any, all outcomes
+/// are found first.
 ///
 /// # Errors
 /// As [`Question::session`].
@@ -185,7 +188,7 @@ pub fn ask(
         return by_outcomes(question, (model, is_own), options);
     }
     let mut session = question.session(options, |_| true)?;
-    // Asked only where it matters.
+    // Loops are checked only if a verdict needs it.
     let mut loops = None;
     let mut checked = Vec::new();
     for expectation in claims() {
@@ -215,7 +218,7 @@ pub fn ask(
         let condition = expectation.text.clone();
         checked.push(Checked { condition, expected, verdict, seen: None });
     }
-    // Something that is allowed is an execution that ends, and without a proof about loops nothing is forbidden.
+    // An allowed outcome proves that some execution ends. Without a proof about loops, nothing is forbidden.
     let is_vacuous =
         |checked: &Checked| matches!(checked.verdict, Verdict::Forbidden | Verdict::Always);
     let is_endless = !checked.is_empty() && checked.iter().all(is_vacuous) && {
@@ -236,8 +239,8 @@ fn by_outcomes(
     Ok(Answered::of(&question.test, (model, is_own), &question.allowed(options)?))
 }
 
-/// What a claim is about, for people who ask why: the outcomes, and whether it expects them to be allowed. Of a claim that
-/// lists outcomes, first those that it does not list.
+/// For `explain`: the outcomes that a claim is about, and whether it expects them to be allowed. For a claim
+/// that lists outcomes, the outcomes that it does not list come first.
 pub fn asked(expectation: &Expectation, observables: &[Observable]) -> Vec<(Asked, bool)> {
     let of = |condition: Condition, text: &str| Asked { condition, text: text.to_owned() };
     match &expectation.claim {
@@ -264,15 +267,15 @@ pub fn asked(expectation: &Expectation, observables: &[Observable]) -> Vec<(Aske
     }
 }
 
-/// A condition without the word that asks.
+/// The condition without the keyword in front (`exists`, `forall`, `~`).
 fn bare(text: &str) -> &str {
     let text = text.trim_start_matches(['~', '¬']).trim_start();
     let words = ["exists", "forall"];
     words.iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim()
 }
 
-/// What a claim expects, and the condition of which an outcome is looked for that meets it, or fails it; a list of
-/// outcomes asks for all.
+/// The verdict that a claim expects, the condition, and whether the search is for an outcome that meets it
+/// (else one that does not). `None` for a list of outcomes: it needs all outcomes.
 fn looked_for(claim: &Claim) -> (Verdict, Option<(&Condition, bool)>) {
     match claim {
         Claim::Allowed(condition) => (Verdict::Allowed, Some((condition, true))),
@@ -282,16 +285,17 @@ fn looked_for(claim: &Claim) -> (Verdict, Option<(&Condition, bool)>) {
     }
 }
 
-/// What became of a search for an outcome.
+/// The result of the search for an outcome.
 #[derive(Clone, Copy)]
 enum Search {
     Found,
-    /// There is none, and nothing was left out.
+    /// There is none, and the proof says that nothing was left out.
     Nothing(Complete),
     Unknown,
 }
 
-/// What follows from a search for an outcome that meets a condition (`wanted`), or fails it.
+/// The verdict that follows from the search for an outcome that meets a condition (`wanted`), or does not
+/// meet it.
 fn answer(wanted: bool, found: Search) -> Verdict {
     match (found, wanted) {
         (Search::Found, true) => Verdict::Allowed,
@@ -322,7 +326,7 @@ fn check_one(expectation: &Expectation, allowed: &Allowed) -> Checked {
     Checked { condition: expectation.text.clone(), expected, verdict, seen }
 }
 
-/// How often the condition of a question is met.
+/// Counts how many outcomes meet the condition of a question.
 fn seen(expectation: &Expectation, allowed: &Allowed) -> Option<Seen> {
     let (Claim::Allowed(condition) | Claim::Forbidden(condition) | Claim::Always(condition)) =
         &expectation.claim

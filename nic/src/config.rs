@@ -1,11 +1,11 @@
-//! What the environment says: how many devices, how weak, which fault.
+//! The settings in the environment: the number of devices, how weak they are, and the fault.
 
 use crate::fault::Fault;
 
 /// How weak the NIC is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// In order, without delay.
+    /// Everything in order, without delays.
     Calm,
     /// Rules in random order, some delayed.
     Default,
@@ -13,21 +13,21 @@ pub enum Preset {
     Storm,
 }
 
-/// How the scheduler chooses.
+/// The parameters of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
-    /// The preset that the others came from.
+    /// The preset that the other values come from.
     pub preset: Preset,
-    /// How many rules of a hundred are delayed.
+    /// How many of 100 rules are delayed.
     pub percent: u32,
     /// The longest delay, in nanoseconds.
     pub most: u64,
-    /// What is broken.
+    /// The rule that is broken, if any.
     pub fault: Option<Fault>,
 }
 
 impl Knobs {
-    /// Those of a preset.
+    /// The parameters of a preset.
     pub fn new(preset: Preset) -> Self {
         let (percent, most) = match preset {
             Preset::Calm => (0, 0),
@@ -37,65 +37,65 @@ impl Knobs {
         Self { preset, percent, most, fault: None }
     }
 
-    /// Whether this is broken.
+    /// Whether the NIC has this fault.
     pub fn has(&self, fault: Fault) -> bool {
         self.fault == Some(fault)
     }
 }
 
-/// What the environment says.
+/// The settings in the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How many devices there are.
+    /// The number of devices.
     pub devices: u16,
-    /// How many ports each has.
+    /// The number of ports of each device.
     pub ports: u16,
-    /// Whether ports are Ethernet's, addressed by GID only.
+    /// Whether the ports are Ethernet ports, which are addressed only by GID.
     pub ethernet: bool,
-    /// Which processes can meet: those of one network.
+    /// The name of the network. Only processes of the same network can connect.
     pub network: String,
-    /// A folder for sockets; else they have names without files.
+    /// The folder for sockets. `None`: sockets have abstract names, without files.
     pub folder: Option<String>,
-    /// Where counts go, a file for each process.
+    /// The folder for counts, with one file for each process.
     pub counts: Option<String>,
-    /// Where steps go, a file for each process.
+    /// The folder for traces, with one file for each process.
     pub trace: Option<String>,
-    /// Where the random numbers begin; from the clock if not said.
+    /// The seed of the random numbers. `None`: it comes from the clock.
     pub seed: Option<u64>,
-    /// How weak.
+    /// The parameters of the scheduler.
     pub knobs: Knobs,
 }
 
-/// The variables that are read.
+/// The names of the environment variables.
 pub mod variable {
-    /// Number of devices.
+    /// The number of devices.
     pub const DEVICES: &str = "LITMUS_NIC_DEVICES";
-    /// Number of ports of each.
+    /// The number of ports of each device.
     pub const PORTS: &str = "LITMUS_NIC_PORTS";
-    /// `infiniband` or `ethernet`.
+    /// The link layer: `infiniband` or `ethernet`.
     pub const LINK: &str = "LITMUS_NIC_LINK";
-    /// Name of the network.
+    /// The name of the network.
     pub const NETWORK: &str = "LITMUS_NIC_NETWORK";
-    /// Folder for sockets.
+    /// The folder for sockets.
     pub const FOLDER: &str = "LITMUS_NIC_FOLDER";
-    /// Folder for counts.
+    /// The folder for counts.
     pub const COUNTS: &str = "LITMUS_NIC_COUNTS";
-    /// Folder for traces.
+    /// The folder for traces.
     pub const TRACE: &str = "LITMUS_NIC_TRACE";
-    /// Seed.
+    /// The seed of the random numbers.
     pub const SEED: &str = "LITMUS_NIC_SEED";
-    /// Preset.
+    /// The name of the preset.
     pub const PRESET: &str = "LITMUS_NIC_PRESET";
-    /// Rules of a hundred that are delayed.
+    /// How many of 100 rules are delayed.
     pub const PERCENT: &str = "LITMUS_NIC_DELAY_PERCENT";
-    /// Longest delay in nanoseconds.
+    /// The longest delay in nanoseconds.
     pub const MOST: &str = "LITMUS_NIC_DELAY";
-    /// Fault.
+    /// The name of the fault.
     pub const FAULT: &str = "LITMUS_NIC_FAULT";
 }
 
 impl Config {
-    /// Reads variables. What cannot be understood counts as not said: a library has nobody to tell.
+    /// Reads the variables. A value that is not valid is ignored, because a library has no way to report it.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name| get(name).and_then(|text| text.trim().parse::<u64>().ok());
         let small = |name, most: u64| number(name).unwrap_or(1).clamp(1, most) as u16;

@@ -1,31 +1,31 @@
-//! The devices and their ports: names and addresses. A port has a number in the network, from 0: all ports of the
-//! first device, then those of the second, and so on.
+//! The devices and their ports: names and addresses. All ports are numbered in the network, from 0: first all
+//! ports of the first device, then those of the second, and so on.
 
 use crate::config::Config;
 
-/// What limits there are; `ibv_query_device` says them.
+/// The limits that `ibv_query_device` reports.
 pub mod limit {
-    /// Requests in a queue.
+    /// The most requests in a queue.
     pub const REQUESTS: u32 = 16_384;
-    /// Pieces of a request.
+    /// The most pieces of a request.
     pub const PIECES: u32 = 32;
-    /// Bytes of a request that are copied when it is posted.
+    /// The most bytes of an inline request.
     pub const INLINE: u32 = 1024;
-    /// Entries of a completion queue.
+    /// The most entries of a completion queue.
     pub const COMPLETIONS: u32 = 4_194_303;
-    /// Reads and atomics under way on a queue pair.
+    /// The most reads and atomics in flight on a queue pair.
     pub const FETCHES: u8 = 16;
-    /// Bytes of a message.
+    /// The most bytes of a message.
     pub const MESSAGE: u32 = 1 << 30;
-    /// Queue pairs of a process.
+    /// The most queue pairs of a process.
     pub const QUEUE_PAIRS: u32 = (1 << crate::transport::INDEX_BITS) - 1;
-    /// Entries of a port's table of GIDs.
+    /// The number of entries in a port's GID table.
     pub const GIDS: u32 = 1;
 }
 
-/// The prefix of the network's GIDs: link-local, as that of a network without a subnet manager.
+/// The prefix of all GIDs in the network: link-local, as in a network without a subnet manager.
 const PREFIX: [u8; 8] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0];
-/// The first bytes of a GUID: locally administered, so nobody's.
+/// The first bytes of a GUID. It is locally administered, so no vendor uses it.
 const VENDOR: [u8; 5] = [0x02, 0x6c, 0x69, 0x74, 0x6d];
 
 /// The name of a device.
@@ -33,7 +33,7 @@ pub fn name(device: u16) -> String {
     format!("litmus{device}")
 }
 
-/// The GUID of a device, as its bytes are sent.
+/// The GUID of a device, in network byte order.
 pub fn guid(device: u16) -> [u8; 8] {
     let mut guid = [0; 8];
     guid[..5].copy_from_slice(&VENDOR);
@@ -41,7 +41,7 @@ pub fn guid(device: u16) -> [u8; 8] {
     guid
 }
 
-/// The number in the network of a port of a device, which counts from 1.
+/// The number in the network of a device's port; ports of a device count from 1.
 pub fn port_number(config: &Config, device: u16, port: u32) -> Option<u16> {
     let port = u16::try_from(port).ok().filter(|port| (1..=config.ports).contains(port))?;
     Some(device * config.ports + port - 1)
@@ -61,7 +61,7 @@ pub fn lid(config: &Config, number: u16) -> u16 {
     if config.ethernet { 0 } else { number + 1 }
 }
 
-/// The port that an address names.
+/// The number of the port with an address.
 pub fn find(config: &Config, to_gid: Option<&[u8; 16]>, to_lid: u16) -> Option<u16> {
     let mut numbers = 0..config.devices * config.ports;
     match to_gid {

@@ -1,9 +1,9 @@
-//! The NIC of a process: its queue pairs, and the scheduler that chooses which rule is applied next.
+//! The NIC of a process: its queue pairs, and the scheduler that chooses the next rule.
 //!
-//! The rules are those of the operational semantics of RDMA^TSO_RMW, with its names: each queue pair has `pipe`, `wbR`
-//! and `wbL`, each device A(n). `requester` has the rules of the near end, `responder` those of the far end. At each
-//! turn the scheduler picks a queue pair by chance, and one of the rules that may be applied to it. A rule that has
-//! just become possible may be delayed, by chance too.
+//! The rules and their names are those of the operational semantics of RDMA^TSO_RMW: each queue pair has
+//! `pipe`, `wbR` and `wbL`, and each device has A(n). `requester` has the rules of the near end, `responder`
+//! those of the far end. At each turn, the scheduler picks a random queue pair, and one of the rules that may
+//! be applied to it. A rule that has just become possible may be delayed at random.
 
 pub mod life;
 pub mod link;
@@ -24,23 +24,23 @@ use crate::wire::Message;
 use node::Node;
 use pair::Pair;
 
-/// So many requests of a queue pair are in `pipe` at once; the others wait where they were posted.
+/// The most requests of a queue pair that are in `pipe` at once. Others wait in the send queue.
 const PIPE: usize = 256;
 
-/// A rule, and what of the queue pair it is applied to.
+/// A rule, and the entry of the queue pair that it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Rule 1.
     Rfence,
     /// Rule 2 for an entry of `pipe`.
     Source(usize),
-    /// What was read goes to the peer.
+    /// The next request in `pipe` is sent to the peer.
     Send,
     /// Rules 5 and 7 for an entry of `pipe`.
     Answer(usize),
     /// Rule 8 for an entry of `wbL`.
     Land(usize),
-    /// A notice at the head of `wbL` is shown.
+    /// A notice at the head of `wbL` becomes visible to the program.
     Notice(usize),
     /// Rules 3, 6 and 9 to 12 for a request that arrived.
     Remote(usize),
@@ -48,7 +48,7 @@ enum Step {
     Visible(usize),
 }
 
-/// The rules that may be applied now, and the time at which others may.
+/// The rules that may be applied now, and the earliest time at which another one may.
 struct Steps {
     ready: Vec<Step>,
     now: u64,
@@ -71,21 +71,21 @@ impl Steps {
 
 /// The NIC of a process.
 pub struct Engine {
-    /// What all queue pairs share.
+    /// The state that all queue pairs share.
     pub node: Node,
     pairs: HashMap<u32, Pair>,
     active: Vec<u32>,
     turn: usize,
 }
 
-/// What a round of the scheduler has come to.
+/// The result of a round of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// Rules were applied.
+    /// Some rules were applied.
     Busy,
-    /// None could be; some can be at this time.
+    /// No rule could be applied. The next one may be at this time.
     Until(u64),
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Idle,
 }
 
@@ -95,23 +95,23 @@ impl Engine {
         Self { node, pairs: HashMap::new(), active: Vec::new(), turn: 0 }
     }
 
-    /// Adds a queue pair.
+    /// Adds a queue pair to the NIC.
     pub fn add(&mut self, pair: Pair) {
         self.pairs.insert(pair.number, pair);
     }
 
-    /// A queue pair, for a change; it is looked at afterwards.
+    /// A queue pair, to change it. The scheduler examines it afterwards.
     pub fn pair(&mut self, number: u32) -> Option<(&mut Pair, &mut Node)> {
         self.wake(number);
         Some((self.pairs.get_mut(&number)?, &mut self.node))
     }
 
-    /// Looks at a queue pair, without a change.
+    /// A queue pair, to read its state.
     pub fn look(&self, number: u32) -> Option<&Pair> {
         self.pairs.get(&number)
     }
 
-    /// Removes a queue pair; false if there is none.
+    /// Removes a queue pair. Returns false if there is none.
     pub fn remove(&mut self, number: u32) -> bool {
         let Some(mut pair) = self.pairs.remove(&number) else { return false };
         life::reset(&mut pair, &mut self.node);
@@ -119,7 +119,7 @@ impl Engine {
         true
     }
 
-    /// Removes a region; false if there is none.
+    /// Removes a memory region. Returns false if there is none.
     pub fn remove_region(&mut self, key: u32) -> bool {
         for pair in self.pairs.values_mut() {
             life::settle_region(pair, &mut self.node, key);
@@ -127,7 +127,7 @@ impl Engine {
         self.node.keys.remove(key)
     }
 
-    /// A program has posted something, or something has arrived.
+    /// Makes the scheduler examine a queue pair: the program has posted something, or a message has arrived.
     pub fn wake(&mut self, number: u32) {
         if let Some(pair) = self.pairs.get_mut(&number)
             && !pair.active
@@ -137,7 +137,7 @@ impl Engine {
         }
     }
 
-    /// Takes a message.
+    /// Delivers a message to its queue pair.
     pub fn receive(&mut self, message: Message) {
         let to = message.to;
         match self.pairs.get_mut(&to) {
@@ -147,7 +147,7 @@ impl Engine {
         self.wake(to);
     }
 
-    /// The process of these queue pairs is gone.
+    /// Handles the end of the process that has these queue pairs.
     pub fn lose(&mut self, gone: impl Fn(u32) -> bool) {
         let lost = self.pairs.values_mut().filter(|pair| gone(pair.path.peer));
         lost.for_each(|pair| link::lose(pair, &self.node));
@@ -158,7 +158,7 @@ impl Engine {
         self.node.now = now;
         let (mut applied, mut next) = (0, None::<u64>);
         let mut steps = Steps { ready: Vec::new(), now, next: None };
-        // Looked at without a rule that could be applied, one queue pair after the other.
+        // How many queue pairs in a row had no rule that could be applied.
         let mut without = 0;
         while applied < most && without < self.active.len() {
             let calm = self.node.knobs.preset == Preset::Calm;
@@ -187,7 +187,7 @@ impl Engine {
             } else if pair.is_idle() {
                 pair.active = false;
                 self.active.swap_remove(self.turn);
-                // Another has its place now: the tour begins again.
+                // Another queue pair has this index now, so the count starts again.
                 without = 0;
             }
         }
@@ -199,7 +199,7 @@ impl Engine {
     }
 }
 
-/// Takes what was posted, and collects the rules that may be applied.
+/// Takes posted requests, and collects the rules that may be applied.
 fn enabled(pair: &mut Pair, node: &mut Node, steps: &mut Steps) {
     match pair.state {
         State::ReadyToSend => {

@@ -1,11 +1,11 @@
-//! NICs that are broken: one rule of the semantics each.
+//! Broken NICs: each fault breaks one rule of the semantics.
 
-/// What is broken. Those of the simulator have the simulator's names.
+/// The faults. A fault that the simulator also has, has the simulator's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Rule 3: a remote write may overtake earlier ones.
     PutsReordered,
-    /// Rule 2: a put's local read may overtake puts not yet read.
+    /// Rule 2: a put's local read may overtake puts that have not read yet.
     PutReadsReordered,
     /// Rule 3: a remote write may overtake remote RMWs.
     PutOvertakesRmw,
@@ -17,7 +17,7 @@ pub enum Fault {
     RemoteBufferNotFifo,
     /// Rule 8: any write of `wbL` may be next.
     LocalBufferNotFifo,
-    /// Rule 6: needs no empty `wbR`, may overtake remote writes.
+    /// Rule 6: does not need an empty `wbR`, and may overtake remote writes.
     GetsDoNotFlush,
     /// Rule 2: ignores pending writes in `wbL`.
     ReadOvertakesLocalWrite,
@@ -27,19 +27,20 @@ pub enum Fault {
     RfenceIgnored,
     /// Rules 9 to 11: ignore A(n).
     RmwNotExclusive,
-    /// Rules 9 to 11: need no empty `wbR`, may overtake remote writes.
+    /// Rules 9 to 11: do not need an empty `wbR`, and may overtake remote writes.
     RmwDoesNotFlush,
     /// Rule 9: an RCAS that fails writes what it would have written.
     FailedCasWrites,
-    /// Rules 10 and 11: an RMW is done twice, as if its acknowledgement had been lost.
+    /// Rules 10 and 11: an RMW is performed twice, as if its acknowledgement had been lost.
     RmwTwice,
-    /// Rule 2: a put's source is read, and written, again before it completes, as if it had been sent again.
+    /// Rule 2: a put's source is read and written again before the put completes, as if the put had been sent
+    /// again.
     SourceReadAgain,
     /// Rule 4: the last word of a write is written before the others.
     TagBeforeData,
 }
 
-/// Names and descriptions, in the order of [`Fault::ALL`], a line each. `litmus nic` reads them too.
+/// Names and descriptions, one line each, in the order of [`Fault::ALL`]. `litmus nic` reads this file too.
 const TEXT: &str = include_str!("../faults.txt");
 
 impl Fault {
@@ -64,7 +65,7 @@ impl Fault {
         Self::TagBeforeData,
     ];
 
-    /// The fault of a name.
+    /// The fault with this name.
     pub fn named(name: &str) -> Option<Self> {
         let names = TEXT.lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name);
         Self::ALL.into_iter().zip(names).find(|(_, known)| *known == name).map(|(fault, _)| fault)
@@ -81,7 +82,7 @@ mod tests {
         for (line, fault) in TEXT.lines().zip(Fault::ALL) {
             let (name, _) = line.split_once(": ").expect("a name and a description");
             assert_eq!(Fault::named(name), Some(fault));
-            // As the variant, but for capitals and hyphens.
+            // The name is the variant's name, except for capitals and hyphens.
             assert_eq!(name.replace('-', ""), format!("{fault:?}").to_lowercase());
         }
         assert_eq!(Fault::named("none"), None);

@@ -1,7 +1,8 @@
-//! The wall: everything that C or the system must be asked for, and all that is `unsafe` in this crate.
+//! The boundary to C and the operating system. All `unsafe` code of this crate is here.
 //!
-//! `abi` has the structures that are shared with programs, `symbols` the names under which they find functions, and
-//! the other modules these functions. `host` is this process: its memory, its threads, and what it waits on.
+//! `abi` has the structures that are shared with programs. `symbols` has the names under which programs find
+//! the functions, and the other modules have the functions. `host` is this process: its memory, its threads,
+//! and the descriptors that it waits on.
 
 #![allow(unsafe_code, reason = "C and the system are reached here and nowhere else")]
 

@@ -1,34 +1,35 @@
-//! Memory regions by their keys, and what an access needs.
+//! Memory regions by their keys, and the checks of accesses.
 
 use crate::request::{Remote, Sge, access};
 
-/// A registered region.
+/// A registered memory region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its protection domain.
+    /// The number of its protection domain.
     pub domain: u32,
-    /// The first address as requests name it.
+    /// The first address, as requests name it.
     pub start: u64,
     /// The first address in this process.
     pub host: u64,
-    /// How many bytes.
+    /// The length in bytes.
     pub length: u64,
-    /// `ibv_access_flags`.
+    /// The access rights, as in `ibv_access_flags`.
     pub access: u32,
 }
 
-/// All regions of a process. A key is a place in the table and a tag; the tag changes when the place is used again.
+/// All regions of a process. A key consists of an index into the table and a tag. The tag changes when the
+/// index is reused.
 #[derive(Debug, Default)]
 pub struct Keys {
     places: Vec<(u8, Option<Region>)>,
     free: Vec<usize>,
 }
 
-/// The most regions: a key has 24 bits for the place.
+/// The most regions. A key has 24 bits for the index.
 const PLACES: usize = 1 << 24;
 
 impl Keys {
-    /// Registers a region; `None` if there are too many.
+    /// Registers a region, and returns its key. `None` if there are too many regions.
     pub fn insert(&mut self, region: Region) -> Option<u32> {
         let place = match self.free.pop() {
             Some(place) => place,
@@ -50,7 +51,7 @@ impl Keys {
         region.as_ref().filter(|_| u32::from(*tag) == key & 0xff)
     }
 
-    /// Changes the region of a key; false if there is none.
+    /// Changes the region of a key. Returns false if there is none.
     pub fn replace(&mut self, key: u32, region: Region) -> bool {
         let known = self.get(key).is_some();
         if known && let Some(entry) = self.places.get_mut((key >> 8) as usize - 1) {
@@ -59,7 +60,7 @@ impl Keys {
         known
     }
 
-    /// Forgets a region; false if there is none.
+    /// Removes a region. Returns false if there is none.
     pub fn remove(&mut self, key: u32) -> bool {
         let known = self.get(key).is_some();
         if known {
@@ -83,7 +84,7 @@ impl Keys {
         allowed.then(|| region.host.wrapping_add(offset))
     }
 
-    /// The address in this process of a local piece; `None` if the key does not fit.
+    /// The address in this process of a local piece. `None` if the key is not valid for this access.
     pub fn local(&self, domain: u32, sge: &Sge, writes: bool) -> Option<u64> {
         let needs = if writes { access::LOCAL_WRITE } else { 0 };
         self.find(domain, sge.key, sge.address, u64::from(sge.length), needs)
@@ -95,7 +96,8 @@ impl Keys {
         sges.iter().all(fits)
     }
 
-    /// The address in this process of what a peer names; `None` if the key does not fit.
+    /// The address in this process of memory that a peer names. `None` if the key is not valid for this
+    /// access.
     pub fn remote(&self, domain: u32, remote: Remote, length: u64, needs: u32) -> Option<u64> {
         self.find(domain, remote.key, remote.address, length, needs)
     }

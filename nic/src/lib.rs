@@ -1,8 +1,8 @@
 //! A NIC in software, for any program of libibverbs: as weak as the models allow, and broken on request.
 //!
-//! A program that is started with this library preloaded finds devices here, instead of the system's. `engine` is
-//! what the NIC does, in the words of the operational semantics; `nic` is its thread; `transport` how processes
-//! meet; `ffi` the wall between all this and C.
+//! A program that is started with this library preloaded finds these devices instead of the system's.
+//! `engine` implements the NIC, in the terms of the operational semantics. `nic` is its thread. `transport`
+//! connects processes. `ffi` is the boundary to C.
 
 mod config;
 mod counts;

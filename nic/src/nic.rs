@@ -1,4 +1,4 @@
-//! The NIC of this process: started when a device is opened first, and its thread.
+//! The NIC of this process and its thread. The NIC starts when the first device is opened.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -17,37 +17,38 @@ use crate::random::Random;
 use crate::trace::Trace;
 use crate::transport::{INDEX_BITS, Transport, place_of};
 
-/// Rules that are applied before others get at the engine.
+/// How many rules are applied before another thread can lock the engine.
 const BATCH: usize = 64;
-/// After so many rounds without work, a thread that helps sleeps.
+/// After this many rounds without work, a thread that helps goes to sleep.
 const PATIENCE: u32 = 30;
 
 thread_local! {
-    /// How often in a row this thread has helped, and there was nothing to do.
+    /// How many times in a row this thread has helped and found nothing to do.
     static IN_VAIN: Cell<u32> = const { Cell::new(0) };
 }
 
-/// An asynchronous event: `ibv_event_type`, and the object that it is about.
+/// An asynchronous event: its type, and the object that it concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsyncEvent {
-    /// The type.
+    /// The type, as in `ibv_event_type`.
     pub code: i32,
     /// The address of the program's object.
     pub object: usize,
 }
 
-/// Who hears of a queue pair's events, and the program's objects that events may name.
+/// The receiver of a queue pair's events, and the program's objects that events may name.
 #[derive(Clone)]
 pub struct Owner {
-    /// The context's channel.
+    /// The context's channel for asynchronous events.
     pub channel: Arc<Channel<AsyncEvent>>,
-    /// The queue pair, its completion queues for send and receive, its shared receive queue.
+    /// The addresses of the queue pair, its completion queues for send and receive, and its shared receive
+    /// queue.
     pub objects: [usize; 4],
 }
 
 /// The NIC of this process.
 pub struct Nic {
-    /// Its place in the network.
+    /// The place of the process in the network.
     pub place: u16,
     core: Mutex<Core>,
     start: Instant,
@@ -55,24 +56,24 @@ pub struct Nic {
     rung: Mutex<Vec<u32>>,
     asleep: AtomicBool,
     bell: Bell,
-    /// Whom to tell events of which queue pair.
+    /// For each queue pair number, the receiver of its events.
     pub owners: Mutex<HashMap<u32, Owner>>,
     numbers: AtomicUsize,
 }
 
-/// What is worked on by one thread at a time.
+/// The state that one thread at a time works on.
 struct Core {
     engine: Engine,
     transport: Transport,
 }
 
-/// What the environment says, read once.
+/// The settings from the environment. They are read once.
 pub fn config() -> &'static Config {
     static CONFIG: OnceLock<Config> = OnceLock::new();
     CONFIG.get_or_init(|| Config::read(|name| std::env::var(name).ok()))
 }
 
-/// The NIC, which is started with the first call; `None` if it cannot be.
+/// The NIC. The first call starts it. `None` if it cannot be started.
 pub fn nic() -> Option<&'static Nic> {
     static NIC: OnceLock<Option<&'static Nic>> = OnceLock::new();
     *NIC.get_or_init(start)
@@ -118,7 +119,7 @@ fn start() -> Option<&'static Nic> {
 }
 
 impl Nic {
-    /// Does something with the engine, for a program's call.
+    /// Calls `act` with the engine, for a call of the program.
     pub fn with<T>(&self, act: impl FnOnce(&mut Engine) -> T) -> T {
         self.callers.fetch_add(1, Ordering::SeqCst);
         let result = act(&mut lock(&self.core).engine);
@@ -127,7 +128,7 @@ impl Nic {
         result
     }
 
-    /// Tells the NIC that something was posted.
+    /// Tells the NIC that requests were posted to a queue pair.
     pub fn ring(&self, queue_pair: u32) {
         lock(&self.rung).push(queue_pair);
         self.wake();
@@ -140,7 +141,7 @@ impl Nic {
         }
     }
 
-    /// A number for a new queue pair; `None` if all are taken.
+    /// A number for a new queue pair. `None` if all numbers are taken.
     pub fn number(&self, engine: &Engine) -> Option<u32> {
         let most = 1 << INDEX_BITS;
         (0..most).find_map(|_| {
@@ -152,14 +153,14 @@ impl Nic {
 }
 
 impl Nic {
-    /// Nanoseconds since the start.
+    /// The time since the start, in nanoseconds.
     fn now(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// Lends the calling thread to the NIC, which may not have a core of its own. A thread that finds nothing many
-    /// times in a row sleeps for a moment: others may need the core, and who sleeps gets it back soon when there is
-    /// something, unlike who yields.
+    /// Lets the calling thread work for the NIC, whose own thread may not have a core. A thread that finds no
+    /// work many times in a row sleeps for a moment, because others may need the core. After a sleep, unlike
+    /// after a yield, it gets the core back soon.
     pub fn help(&self) {
         const MOMENT: u64 = 100_000;
         let Ok(mut core) = self.core.try_lock() else { return };
@@ -179,7 +180,7 @@ impl Nic {
         }
     }
 
-    /// Hears what there is, applies rules, says what follows.
+    /// Receives messages, applies rules, and sends messages.
     fn round(&self, core: &mut Core) -> (Round, Vec<(u32, Event)>) {
         let Core { engine, transport } = core;
         let (heard, gone) = transport.exchange();
@@ -205,13 +206,13 @@ impl Nic {
         }
         transport.flush();
         engine.node.trace.flush();
-        // What was written is visible to all before this thread, which may be the program's, reads it.
+        // Makes all writes visible before this thread reads them. It may be a thread of the program.
         fence(Ordering::SeqCst);
         let events = std::mem::take(&mut engine.node.events);
         (if some { Round::Busy } else { round }, events)
     }
 
-    /// Sleeps until something comes, at most that long.
+    /// Sleeps until there is work, but at most this long.
     fn sleep(&self, nanoseconds: u64) {
         const LONGEST: u64 = 100_000_000;
         self.asleep.store(true, Ordering::SeqCst);
@@ -241,7 +242,7 @@ impl Nic {
     }
 }
 
-/// The thread of the NIC.
+/// The main loop of the NIC's thread.
 fn run(nic: &'static Nic) {
     let mut report = Report::default();
     loop {
@@ -261,7 +262,7 @@ fn run(nic: &'static Nic) {
     }
 }
 
-/// The counts that were written last, and when.
+/// The counts that were written last, and the time of that.
 #[derive(Default)]
 struct Report {
     counts: Counts,
@@ -269,7 +270,7 @@ struct Report {
 }
 
 impl Report {
-    /// Writes what was done into the folder for counts, if it has changed. Each process has a file.
+    /// Writes the counts into the folder for counts, if they have changed. Each process has its own file.
     fn write(&mut self, nic: &Nic, now: u64, quiet: bool) {
         let pause = if quiet { 20_000_000 } else { 500_000_000 };
         if now < self.time + pause {

@@ -1,4 +1,4 @@
-//! The queues between a program and its NIC: completions, receive requests, send requests, and who is woken.
+//! The queues between a program and its NIC: completions, receive requests, send requests, and events.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::ffi::Bell;
 use crate::request::{Completion, ReceiveRequest, SendRequest, Status};
 
-/// Locks, whatever has happened to another thread: each use leaves what it guards whole.
+/// Locks a mutex even if another thread has panicked: every use leaves the guarded data valid.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who is told of events, one at a time: a completion channel, or a context's asynchronous events.
+/// A queue of events: for a completion channel, or for a context's asynchronous events.
 pub struct Channel<T> {
-    /// What programs wait on.
+    /// The counter that programs wait on.
     pub bell: Bell,
     waiting: Mutex<VecDeque<T>>,
 }
@@ -25,24 +25,24 @@ impl<T> Channel<T> {
         Self { bell, waiting: Mutex::new(VecDeque::new()) }
     }
 
-    /// Tells an event.
+    /// Adds an event.
     pub fn tell(&self, event: T) {
         lock(&self.waiting).push_back(event);
         self.bell.ring();
     }
 
-    /// The next event. The bell has been heard once for it.
+    /// The next event. The caller has read the bell once for it.
     pub fn next(&self) -> Option<T> {
         lock(&self.waiting).pop_front()
     }
 
-    /// Forgets events.
+    /// Removes events.
     pub fn forget(&self, gone: impl Fn(&T) -> bool) {
         lock(&self.waiting).retain(|event| !gone(event));
     }
 }
 
-/// What the next completion rings for.
+/// The completions that ring for the next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     No,
@@ -61,12 +61,12 @@ pub struct CompletionQueue {
     count: AtomicUsize,
     capacity: AtomicUsize,
     overrun: AtomicBool,
-    /// Where events go, and the program's object that they name.
+    /// The channel for events, and the address of the program's object that they name.
     channel: Option<(std::sync::Arc<Channel<usize>>, usize)>,
 }
 
 impl CompletionQueue {
-    /// An empty queue.
+    /// An empty completion queue.
     pub fn new(capacity: usize, channel: Option<(std::sync::Arc<Channel<usize>>, usize)>) -> Self {
         Self {
             entries: Mutex::new(Entries { list: VecDeque::new(), armed: Armed::No }),
@@ -77,7 +77,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Adds a completion; false if the queue overran just now.
+    /// Adds a completion. Returns false the first time that the queue overruns.
     pub fn push(&self, completion: Completion) -> bool {
         let mut entries = lock(&self.entries);
         if entries.list.len() >= self.capacity.load(Ordering::Relaxed) {
@@ -99,7 +99,7 @@ impl CompletionQueue {
         true
     }
 
-    /// Takes at most `most` completions.
+    /// Takes at most `most` completions, and passes each to `each`.
     pub fn poll(&self, most: usize, mut each: impl FnMut(usize, Completion)) -> usize {
         if self.count.load(Ordering::Acquire) == 0 {
             return 0;
@@ -113,7 +113,7 @@ impl CompletionQueue {
         taken
     }
 
-    /// Asks for an event at the next completion, or at the next that is solicited or failed.
+    /// Requests an event for the next completion, or only for the next that is solicited or failed.
     pub fn arm(&self, solicited_only: bool) {
         let mut entries = lock(&self.entries);
         let wanted = if solicited_only { Armed::Solicited } else { Armed::Any };
@@ -122,7 +122,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Changes how many completions there may be; false if there are more.
+    /// Changes the capacity. Returns false if there are more completions than that.
     pub fn resize(&self, capacity: usize) -> bool {
         let fits = lock(&self.entries).list.len() <= capacity;
         if fits {
@@ -131,7 +131,7 @@ impl CompletionQueue {
         fits
     }
 
-    /// Forgets the completions of a queue pair that is no more.
+    /// Removes the completions of a queue pair that is destroyed.
     pub fn forget(&self, queue_pair: u32) {
         let mut entries = lock(&self.entries);
         entries.list.retain(|completion| completion.queue_pair != queue_pair);
@@ -139,16 +139,16 @@ impl CompletionQueue {
     }
 }
 
-/// Receive requests: of one queue pair, or shared.
+/// Receive requests of one queue pair, or shared ones.
 pub struct Receives {
     requests: Mutex<VecDeque<ReceiveRequest>>,
-    /// The most requests.
+    /// The most requests in the queue.
     pub capacity: usize,
     /// The most pieces of a request.
     pub pieces: u32,
-    /// A shared queue tells when it has fewer requests than this; 0 for never.
+    /// A shared queue reports when it has fewer requests than this; 0 means never.
     pub limit: AtomicU32,
-    /// Whether several queue pairs take from it.
+    /// Whether several queue pairs take requests from the queue.
     pub shared: bool,
 }
 
@@ -159,7 +159,7 @@ impl Receives {
         Self { requests: Mutex::new(VecDeque::new()), capacity, pieces, limit, shared }
     }
 
-    /// Adds a request; false if there is no room.
+    /// Adds a request. Returns false if the queue is full.
     pub fn post(&self, request: ReceiveRequest) -> bool {
         let mut requests = lock(&self.requests);
         let fits = requests.len() < self.capacity;
@@ -169,7 +169,7 @@ impl Receives {
         fits
     }
 
-    /// The oldest request, and whether the limit was passed with it.
+    /// Takes the oldest request. Also returns whether the number of requests has just fallen below the limit.
     pub fn take(&self) -> Option<(ReceiveRequest, bool)> {
         let mut requests = lock(&self.requests);
         let request = requests.pop_front()?;
@@ -181,21 +181,21 @@ impl Receives {
         Some((request, passed))
     }
 
-    /// Whether there is none.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         lock(&self.requests).is_empty()
     }
 
-    /// Takes all.
+    /// Takes all requests.
     pub fn take_all(&self) -> VecDeque<ReceiveRequest> {
         std::mem::take(&mut *lock(&self.requests))
     }
 }
 
-/// Send requests that were posted and are not yet seen by the NIC.
+/// Send requests that were posted, and that the NIC has not taken yet.
 pub struct Sends {
     posted: Mutex<VecDeque<SendRequest>>,
-    /// Requests that have not completed.
+    /// The number of requests that have not completed.
     used: AtomicUsize,
     capacity: usize,
 }
@@ -206,7 +206,7 @@ impl Sends {
         Self { posted: Mutex::new(VecDeque::new()), used: AtomicUsize::new(0), capacity }
     }
 
-    /// Adds requests, all or none; false if there is no room.
+    /// Adds all requests, or none if there is not enough room; then returns false.
     pub fn post(&self, requests: Vec<SendRequest>) -> bool {
         let mut posted = lock(&self.posted);
         if self.used.load(Ordering::Relaxed) + requests.len() > self.capacity {
@@ -217,19 +217,19 @@ impl Sends {
         true
     }
 
-    /// Takes what was posted.
+    /// Takes at most `most` posted requests.
     pub fn take(&self, most: usize) -> Vec<SendRequest> {
         let mut posted = lock(&self.posted);
         let taken = most.min(posted.len());
         posted.drain(..taken).collect()
     }
 
-    /// A request has completed.
+    /// Frees the place of a request that has completed.
     pub fn release(&self) {
         self.used.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Forgets all.
+    /// Removes all requests.
     pub fn clear(&self) {
         lock(&self.posted).clear();
         self.used.store(0, Ordering::Relaxed);

@@ -21,12 +21,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`; 0 if `limit` is 0.
+    /// A number below `limit`, or 0 if `limit` is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// True in `percent` of 100 cases.
+    /// True in `percent` of 100 cases, on average.
     pub fn percent(&mut self, percent: u32) -> bool {
         percent > 0 && self.below(100) < u64::from(percent)
     }

@@ -1,6 +1,6 @@
 //! Work requests and completions, as the engine sees them.
 
-/// What remote accesses a memory region or a queue pair allows: the bits of `ibv_access_flags`.
+/// The access rights of a memory region or a queue pair: the bits of `ibv_access_flags`.
 pub mod access {
     /// The NIC may write on behalf of its own program.
     pub const LOCAL_WRITE: u32 = 1;
@@ -10,30 +10,30 @@ pub mod access {
     pub const REMOTE_READ: u32 = 1 << 2;
     /// Peers may do atomic operations.
     pub const REMOTE_ATOMIC: u32 = 1 << 3;
-    /// Remote addresses begin at 0.
+    /// The first remote address of the region is 0.
     pub const ZERO_BASED: u32 = 1 << 5;
 }
 
 /// A piece of local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sge {
-    /// Its first byte.
+    /// The address of the first byte.
     pub address: u64,
-    /// How many bytes it has.
+    /// The length in bytes.
     pub length: u32,
-    /// The local key of its region.
+    /// The local key of the region.
     pub key: u32,
 }
 
-/// How many bytes the pieces have together.
+/// The total length of the pieces in bytes.
 pub fn total(sges: &[Sge]) -> u64 {
     sges.iter().map(|sge| u64::from(sge.length)).sum()
 }
 
-/// Where the bytes of a request are.
+/// The local data of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// In registered memory: sources of a write or send, targets of a read or atomic.
+    /// In registered memory: the source of a write or send, or the target of a read or atomic.
     Memory(Vec<Sge>),
     /// Copied when the request was posted (`IBV_SEND_INLINE`).
     Inline(Vec<u8>),
@@ -42,52 +42,52 @@ pub enum Payload {
 /// A piece of remote memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Remote {
-    /// Its first byte, in the peer's terms.
+    /// The address of the first byte, in the peer's addresses.
     pub address: u64,
-    /// The remote key of its region.
+    /// The remote key of the region.
     pub key: u32,
 }
 
-/// What a request does.
+/// The kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// SEND, perhaps with immediate data.
+    /// SEND, with optional immediate data.
     Send {
-        /// In the bytes' own order.
+        /// The immediate data, in network byte order as the program gave it.
         immediate: Option<u32>,
     },
-    /// RDMA WRITE, perhaps with immediate data.
+    /// RDMA WRITE, with optional immediate data.
     Write {
-        /// Where to.
+        /// The memory to write to.
         remote: Remote,
-        /// In the bytes' own order.
+        /// The immediate data, in network byte order as the program gave it.
         immediate: Option<u32>,
     },
     /// RDMA READ.
     Read {
-        /// Where from.
+        /// The memory to read.
         remote: Remote,
     },
     /// ATOMIC CMP_AND_SWP.
     CompareAndSwap {
-        /// Which word.
+        /// The word to change.
         remote: Remote,
-        /// What it must hold.
+        /// The value that the word is compared with.
         compare: u64,
-        /// What it gets.
+        /// The value that replaces it if they are equal.
         swap: u64,
     },
     /// ATOMIC FETCH_AND_ADD.
     FetchAndAdd {
-        /// Which word.
+        /// The word to change.
         remote: Remote,
-        /// What is added.
+        /// The number to add.
         add: u64,
     },
 }
 
 impl Operation {
-    /// The `ibv_wc_opcode` of its completion.
+    /// The `ibv_wc_opcode` of the completion.
     pub fn completion_code(&self) -> i32 {
         match self {
             Self::Send { .. } => 0,
@@ -98,12 +98,12 @@ impl Operation {
         }
     }
 
-    /// Whether its bytes come from the peer.
+    /// Whether the operation brings bytes from the peer.
     pub fn fetches(&self) -> bool {
         matches!(self, Self::Read { .. } | Self::CompareAndSwap { .. } | Self::FetchAndAdd { .. })
     }
 
-    /// Whether it is a remote read-modify-write.
+    /// Whether the operation is a remote read-modify-write.
     pub fn is_atomic(&self) -> bool {
         matches!(self, Self::CompareAndSwap { .. } | Self::FetchAndAdd { .. })
     }
@@ -112,48 +112,48 @@ impl Operation {
 /// A request on a send queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendRequest {
-    /// The program's name for it.
+    /// The program's id for the request.
     pub id: u64,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// Its local bytes.
+    /// The local data.
     pub payload: Payload,
-    /// `IBV_SEND_FENCE`.
+    /// Whether it waits for all earlier reads and atomics (`IBV_SEND_FENCE`).
     pub fence: bool,
-    /// Whether its completion is shown to the program.
+    /// Whether the program gets its completion.
     pub signaled: bool,
-    /// `IBV_SEND_SOLICITED`.
+    /// Whether it wakes a receiver that waits for solicited events (`IBV_SEND_SOLICITED`).
     pub solicited: bool,
 }
 
 /// A request on a receive queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiveRequest {
-    /// The program's name for it.
+    /// The program's id for the request.
     pub id: u64,
-    /// Where a message goes.
+    /// The pieces of memory for the message.
     pub sges: Vec<Sge>,
 }
 
-/// How a request ended: `ibv_wc_status`, as far as it is used here.
+/// The result of a request: the values of `ibv_wc_status` that are used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Status {
-    /// It was done.
+    /// The request succeeded.
     Success = 0,
-    /// A message is longer than its buffer or than a message may be.
+    /// A message is longer than its buffer, or than the longest message.
     LocalLength = 1,
-    /// The queue pair cannot do this.
+    /// The queue pair cannot do this operation.
     LocalOperation = 2,
-    /// A local key, or what it allows, does not fit.
+    /// A local key is not valid for this access.
     LocalProtection = 4,
-    /// The queue pair was in error before.
+    /// The queue pair was in the error state already.
     Flushed = 5,
-    /// The peer cannot do this.
+    /// The peer cannot do this operation.
     RemoteInvalidRequest = 9,
-    /// A remote key, or what it allows, does not fit.
+    /// A remote key is not valid for this access.
     RemoteAccess = 10,
-    /// The peer failed while it did this.
+    /// The peer failed during the operation.
     RemoteOperation = 11,
     /// The peer did not answer.
     RetryExceeded = 12,
@@ -175,7 +175,7 @@ impl Status {
         Self::ReceiverNotReadyExceeded,
     ];
 
-    /// The status of a number, if there is one.
+    /// The status with this number, if there is one.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|status| *status as u8 == code)
     }
@@ -189,18 +189,18 @@ pub const RECEIVED_WITH_WRITE: i32 = RECEIVED + 1;
 /// An entry of a completion queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The request's name.
+    /// The program's id for the request.
     pub id: u64,
-    /// How it ended.
+    /// The result of the request.
     pub status: Status,
-    /// `ibv_wc_opcode`.
+    /// The operation, as in `ibv_wc_opcode`.
     pub opcode: i32,
-    /// How many bytes were received or fetched.
+    /// The number of bytes received or read.
     pub bytes: u32,
-    /// Immediate data that came with it.
+    /// The immediate data that came with it.
     pub immediate: Option<u32>,
-    /// The queue pair of the request.
+    /// The number of the request's queue pair.
     pub queue_pair: u32,
-    /// Whether it wakes those who wait for solicited completions only.
+    /// Whether it wakes threads that wait only for solicited completions.
     pub solicited: bool,
 }

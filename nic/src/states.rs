@@ -1,10 +1,10 @@
-//! The states of a queue pair, and which attributes lead from one to the next (InfiniBand, "modify queue pair").
+//! The states of a queue pair, and the attributes for each change of state (InfiniBand, "modify queue pair").
 
-/// A state: the numbers of `ibv_qp_state`.
+/// A state, with its number in `ibv_qp_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum State {
-    /// As made.
+    /// The initial state.
     Reset = 0,
     /// Receive requests may be posted.
     Init = 1,
@@ -12,14 +12,14 @@ pub enum State {
     ReadyToReceive = 2,
     /// Messages are sent, too.
     ReadyToSend = 3,
-    /// What was begun is finished, nothing is begun.
+    /// Requests that have begun are finished; no new ones begin.
     SendQueueDrained = 4,
-    /// Everything is flushed.
+    /// All requests are flushed.
     Error = 6,
 }
 
 impl State {
-    /// The state of a number.
+    /// The state with this number.
     pub fn from_code(code: i32) -> Option<Self> {
         use State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
         [Reset, Init, ReadyToReceive, ReadyToSend, SendQueueDrained, Error]
@@ -27,55 +27,55 @@ impl State {
             .find(|state| *state as i32 == code)
     }
 
-    /// Whether requests of peers are served.
+    /// Whether the state accepts requests of peers.
     pub fn receives(self) -> bool {
         matches!(self, Self::ReadyToReceive | Self::ReadyToSend | Self::SendQueueDrained)
     }
 }
 
-/// Bits of `ibv_qp_attr_mask`.
+/// The bits of `ibv_qp_attr_mask`.
 pub mod attribute {
-    /// The state to go to.
+    /// The new state.
     pub const STATE: u32 = 1;
-    /// The state that it is assumed to be in.
+    /// The state that the program assumes.
     pub const CURRENT_STATE: u32 = 1 << 1;
-    /// Whether draining is told.
+    /// Whether to report that the send queue has drained.
     pub const DRAIN_NOTIFY: u32 = 1 << 2;
-    /// What peers may do.
+    /// The access rights of peers.
     pub const ACCESS: u32 = 1 << 3;
-    /// Partition key index.
+    /// The index of the partition key.
     pub const PKEY_INDEX: u32 = 1 << 4;
-    /// Port.
+    /// The port.
     pub const PORT: u32 = 1 << 5;
-    /// Address of the peer.
+    /// The address of the peer.
     pub const ADDRESS: u32 = 1 << 7;
-    /// Path MTU.
+    /// The path MTU.
     pub const PATH_MTU: u32 = 1 << 8;
-    /// Timeout.
+    /// The timeout.
     pub const TIMEOUT: u32 = 1 << 9;
-    /// Retries.
+    /// The number of retries.
     pub const RETRIES: u32 = 1 << 10;
-    /// Retries if the receiver is not ready.
+    /// The number of retries if the receiver is not ready.
     pub const RNR_RETRIES: u32 = 1 << 11;
-    /// Sequence number of the peer.
+    /// The sequence number of the peer.
     pub const RECEIVE_SEQUENCE: u32 = 1 << 12;
-    /// Reads and atomics under way.
+    /// The most reads and atomics in flight.
     pub const MOST_FETCHES: u32 = 1 << 13;
-    /// Alternate path.
+    /// The alternate path.
     pub const ALTERNATE: u32 = 1 << 14;
-    /// Time that a sender waits if there is no receive request.
+    /// How long a sender waits if there is no receive request.
     pub const RNR_TIMER: u32 = 1 << 15;
-    /// Own sequence number.
+    /// The own sequence number.
     pub const SEND_SEQUENCE: u32 = 1 << 16;
-    /// Reads and atomics of the peer.
+    /// The most reads and atomics of the peer that are served at once.
     pub const MOST_SERVED: u32 = 1 << 17;
-    /// Path migration.
+    /// The state of path migration.
     pub const MIGRATION: u32 = 1 << 18;
     /// The peer's queue pair.
     pub const DESTINATION: u32 = 1 << 20;
 }
 
-/// Whether a change of state with these attributes is one that the specification has for reliable connections.
+/// Whether the specification permits this change of state with these attributes, for reliable connections.
 pub fn may_change(from: State, to: State, mask: u32) -> bool {
     use State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
     use attribute::*;

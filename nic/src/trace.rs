@@ -1,4 +1,4 @@
-//! What the NIC does, step by step: a line of JSON for each rule that is applied to a request.
+//! Traces what the NIC does: one line of JSON for each step of a request.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,83 +10,85 @@ use serde::Serialize;
 use crate::engine::pair::pieces;
 use crate::request::{Operation, Payload, SendRequest, Status};
 
-/// A request, by the queue pair that issued it. Its peer names it in the same way.
+/// The name of a request: the queue pair that issued it, the session, and the number. The peer uses the same
+/// name.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Name {
-    /// The requester's queue pair.
+    /// The number of the requester's queue pair.
     pub queue_pair: u32,
-    /// The queue pair's life: another one begins with each reset.
+    /// The session of the queue pair. Each reset begins a new session.
     pub session: u32,
-    /// The request's number in the session.
+    /// The number of the request in the session.
     pub request: u64,
 }
 
-/// What happened to a request.
+/// A step of a request.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum Step {
-    /// It was taken from where the program had posted it, into `pipe`.
+    /// The NIC took it from the send queue into `pipe`.
     Issued {
-        /// `write`, `send`, `read`, `compare-and-swap` or `fetch-and-add`.
+        /// The operation: `write`, `send`, `read`, `compare-and-swap` or `fetch-and-add`.
         operation: &'static str,
-        /// The program's name for it.
+        /// The program's id for the request.
         id: u64,
-        /// Where its remote memory begins.
+        /// The first address of its remote memory.
         remote: Option<u64>,
-        /// Its pieces of local memory, by address and length.
+        /// The pieces of its local memory: addresses and lengths.
         local: Vec<(u64, u32)>,
-        /// How many bytes it moves.
+        /// The number of bytes that it moves.
         length: u64,
-        /// Whether it waits for the reads and atomics before it.
+        /// Whether it waits for all earlier reads and atomics.
         fence: bool,
-        /// Whether the program sees its completion.
+        /// Whether the program gets its completion.
         signaled: bool,
     },
-    /// Rule 2: its source was read.
+    /// Rule 2: the NIC read its source.
     SourceRead {
-        /// Its first bytes, as a number.
+        /// The first bytes of the source, as a number.
         value: u64,
-        /// Whether requests of the same queue pair that were issued before it are not done.
+        /// Whether earlier requests of the same queue pair are not done yet.
         early: bool,
     },
-    /// It has come to the node of its remote memory.
+    /// It has arrived at the node of its remote memory.
     Arrived,
-    /// Rules 3, 6 and 9 to 12: it was done there. A write is pending then, and not visible.
+    /// Rules 3, 6 and 9 to 12: it was done at the remote node. The effect of a write is still pending, and
+    /// not visible.
     Done {
-        /// What a read or atomic has read.
+        /// The value that a read or atomic has read.
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<u64>,
-        /// Whether requests of the same queue pair that were issued before it are not done.
+        /// Whether earlier requests of the same queue pair are not done yet.
         early: bool,
     },
-    /// Rules 4 and 13: what it writes is in remote memory.
+    /// Rules 4 and 13: its write is in remote memory.
     Visible {
-        /// Where it begins.
+        /// The first address.
         address: u64,
-        /// How many bytes.
+        /// The number of bytes.
         length: u64,
-        /// The first of them, as a number.
+        /// The first bytes, as a number.
         value: u64,
     },
     /// Rules 5 and 7: it leaves `pipe`.
     Answered,
-    /// Rule 8: what it has read is in local memory.
+    /// Rule 8: the value that it has read is in local memory.
     Landed {
-        /// Where it begins.
+        /// The first address.
         address: u64,
-        /// How many bytes.
+        /// The number of bytes.
         length: u64,
-        /// The first of them, as a number.
+        /// The first bytes, as a number.
         value: u64,
     },
     /// Its completion can be polled, if it is signaled.
     Completed {
-        /// `ibv_wc_status`.
+        /// The status, as in `ibv_wc_status`.
         status: u8,
     },
 }
 
-/// Where the steps go: nowhere, or into a file.
+/// The destination of the steps: none, or a file.
 #[derive(Default)]
 pub struct Trace {
     to: Option<To>,
@@ -95,15 +97,15 @@ pub struct Trace {
 struct To {
     file: File,
     lines: Vec<u8>,
-    /// Nanoseconds since 1970 at the NIC's time 0.
+    /// The time of the NIC's time 0, in nanoseconds since 1970.
     start: u64,
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
-    /// Nanoseconds since 1970.
+    /// The time in nanoseconds since 1970.
     time: u64,
-    /// Where it happened.
+    /// The id of the process in which the step happened.
     process: u32,
     #[serde(flatten)]
     name: Name,
@@ -112,7 +114,7 @@ struct Line<'a> {
 }
 
 impl Trace {
-    /// A trace into a file of this process in a folder; none if the file cannot be made.
+    /// A trace into the file of this process in a folder. Without a folder or a file, nothing is traced.
     pub fn new(folder: Option<&str>) -> Self {
         let open = |folder| {
             let path = Path::new(folder).join(format!("{}.jsonl", std::process::id()));
@@ -123,7 +125,7 @@ impl Trace {
         Self { to: folder.and_then(open) }
     }
 
-    /// Notes a step at a time of the NIC; what it was is made only if somebody wants it.
+    /// Records a step at a time of the NIC. `step` is called only if there is a trace.
     pub fn note(&mut self, now: u64, name: Name, step: impl FnOnce() -> Step) {
         let Some(to) = &mut self.to else { return };
         let (time, process) = (to.start + now, std::process::id());
@@ -133,7 +135,8 @@ impl Trace {
         }
     }
 
-    /// Writes what was noted: a process may end at any time. A file that cannot be written is given up.
+    /// Writes the recorded steps to the file, because a process may end at any time. If the file cannot be
+    /// written, the trace ends.
     pub fn flush(&mut self) {
         let Some(to) = &mut self.to else { return };
         if !to.lines.is_empty() && to.file.write_all(&to.lines).is_err() {
@@ -145,7 +148,7 @@ impl Trace {
 }
 
 impl Step {
-    /// That a request was issued.
+    /// The step "a request was issued".
     pub fn issued(request: &SendRequest) -> Self {
         let (operation, remote) = match request.operation {
             Operation::Send { .. } => ("send", None),
@@ -170,13 +173,13 @@ impl Step {
         }
     }
 
-    /// That a request has ended.
+    /// The step "a request has completed".
     pub fn completed(status: Status) -> Self {
         Self::Completed { status: status as u8 }
     }
 }
 
-/// The first bytes as a number, as a CPU of this machine would read it.
+/// The first bytes as a number, as a CPU of this machine would read them.
 pub fn value(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     let length = bytes.len().min(8);

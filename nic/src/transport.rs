@@ -1,7 +1,8 @@
-//! How the NICs of a machine meet: each process has a local socket, named after its place in the network.
+//! Connects the NICs of a machine: each process has a local socket, named after its place in the network.
 //!
-//! A queue pair's number has the place of its process in its upper bits, so a number says where to connect to. Only
-//! processes of one user meet. A process that ends closes its sockets, and its peers see that.
+//! The upper bits of a queue pair's number are the place of its process, so the number says which socket to
+//! connect to. Only processes of the same user can connect. When a process ends, its sockets close, and its
+//! peers notice.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -14,23 +15,23 @@ use crate::config::Config;
 use crate::ffi::{same_user, wait};
 use crate::wire::Message;
 
-/// Bits of a queue pair's number that count within a process.
+/// The low bits of a queue pair's number, which count within a process.
 pub const INDEX_BITS: u32 = 14;
-/// The most processes.
+/// The most processes in a network.
 const PLACES: u16 = (1 << (24 - INDEX_BITS)) - 1;
-/// So many bytes are read at once.
+/// The most bytes that are read at once.
 const CHUNK: usize = 1 << 18;
-/// What a connection begins with, before the place of who connects.
+/// The first bytes of a connection. The place of the connecting process follows.
 const GREETING: [u8; 6] = *b"litmus";
 
-/// The place in the network of the process that has a queue pair.
+/// The place in the network of the process that has this queue pair.
 pub fn place_of(queue_pair: u32) -> u16 {
     ((queue_pair & 0xff_ffff) >> INDEX_BITS) as u16
 }
 
 /// The sockets of a process.
 pub struct Transport {
-    /// Its place in the network.
+    /// The place of the process in the network.
     pub place: u16,
     names: Names,
     listener: UnixListener,
@@ -39,10 +40,10 @@ pub struct Transport {
     buffer: Vec<u8>,
 }
 
-/// A connection. Messages go from who connected to who listens.
+/// A connection. Messages go only from the connecting process to the listening one.
 struct Stream {
     socket: UnixStream,
-    /// The place of the other end, once it is known.
+    /// The place of the other process, once it is known.
     place: Option<u16>,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -50,7 +51,7 @@ struct Stream {
     broken: bool,
 }
 
-/// How sockets are named.
+/// The parts of the sockets' names.
 struct Names {
     network: String,
     folder: Option<String>,
@@ -66,10 +67,10 @@ impl Names {
 }
 
 impl Transport {
-    /// Takes a free place in the network.
+    /// Takes a free place in the network, and listens there.
     ///
     /// # Errors
-    /// There is none, or sockets cannot be made.
+    /// Fails if no place is free, or if sockets cannot be made.
     pub fn new(config: &Config) -> io::Result<Self> {
         let names = Names { network: config.network.clone(), folder: config.folder.clone() };
         let first = (std::process::id() % u32::from(PLACES)) as u16;
@@ -80,7 +81,7 @@ impl Transport {
                 && UnixStream::connect(path)
                     .is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused)
             {
-                // Left by a process that has ended.
+                // A process that has ended left this socket.
                 let _ = std::fs::remove_file(path);
             }
             match UnixListener::bind_addr(&address) {
@@ -97,7 +98,7 @@ impl Transport {
         Err(ErrorKind::AddrInUse.into())
     }
 
-    /// What to wait for: descriptors, and whether they have something to write.
+    /// The descriptors to wait for, each with whether there is something to write.
     pub fn fds(&self) -> Vec<(RawFd, bool)> {
         let stream = |stream: &'_ Stream| stream.written < stream.output.len();
         let mut fds = vec![(self.listener.as_raw_fd(), false)];
@@ -106,7 +107,7 @@ impl Transport {
         fds
     }
 
-    /// Puts a message on its way. One to a place where nobody is gets lost.
+    /// Queues a message for sending. If no process is at the place, the message is lost.
     pub fn send(&mut self, message: &Message) {
         let place = place_of(message.to);
         if !self.outgoing.contains_key(&place) {
@@ -129,13 +130,12 @@ impl Transport {
         Ok(Stream { place: Some(place), output, ..Stream::new(socket) })
     }
 
-    /// Writes what can be written, and reads what has come. Gives the messages, and the places whose processes
-    /// are gone.
+    /// Writes and reads as much as possible. Returns the messages, and the places whose processes are gone.
     pub fn exchange(&mut self) -> (Vec<Message>, Vec<u16>) {
         let mut ready = wait(&self.fds(), Some(0)).into_iter();
         let knocks = ready.next().unwrap_or(false);
         for stream in self.outgoing.values_mut().filter(|_| ready.next().unwrap_or(false)) {
-            // Nothing comes this way but the end.
+            // An outgoing connection receives nothing but its end.
             stream.fill(&mut self.buffer);
             stream.input.clear();
         }
@@ -163,7 +163,7 @@ impl Transport {
         (messages, gone)
     }
 
-    /// Writes what can be written.
+    /// Writes as much as possible.
     pub fn flush(&mut self) {
         self.outgoing.values_mut().for_each(Stream::flush);
     }
@@ -196,7 +196,7 @@ impl Stream {
     }
 
     fn fill(&mut self, buffer: &mut [u8]) {
-        // One stream does not keep the others waiting.
+        // The number of reads is limited, so that one stream does not block the others.
         for _ in 0..16 {
             match self.socket.read(buffer) {
                 Ok(0) => self.broken = true,
@@ -225,7 +225,7 @@ impl Stream {
         }
         while !self.broken {
             match Message::read(&self.input[at..]) {
-                // Only the process of a place speaks for its queue pairs.
+                // Messages count only if they come from queue pairs of the process at this place.
                 Ok(Some((message, length))) => {
                     at += length;
                     if Some(place_of(message.from)) == self.place {

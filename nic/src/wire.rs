@@ -1,115 +1,115 @@
-//! What NICs say to each other, and its bytes.
+//! The messages between NICs, and their encoding as bytes.
 //!
-//! A message goes from one queue pair to another, within a session: what an earlier life of a queue pair sent is
-//! not taken for the present one's.
+//! A message goes from one queue pair to another, within a session. The session number ensures that a message
+//! from before a reset is not mistaken for a current one.
 
 use crate::request::{Remote, Status};
 
 /// A message between two queue pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The queue pair that it is for.
+    /// The queue pair that receives it.
     pub to: u32,
     /// The queue pair that sent it.
     pub from: u32,
-    /// The session of the requester.
+    /// The session number of the requester.
     pub session: u32,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Requester: are you connected to me, at this device and port of yours?
+    /// From the requester: are you connected to me, at this device and port of yours?
     Hello {
-        /// The number of the port in the network.
+        /// The number of the responder's port in the network.
         port: u16,
     },
-    /// Responder: yes.
+    /// From the responder: yes.
     Welcome,
-    /// Responder: no, or no more.
+    /// From the responder: no, or no longer.
     Absent,
-    /// Requester: a request, by its number in the session.
+    /// From the requester: a request.
     Request {
-        /// Its number.
+        /// The number of the request in the session.
         number: u64,
-        /// What to do.
+        /// The operation.
         request: Request,
     },
-    /// Responder: it was done, with these bytes for a read or atomic.
+    /// From the responder: the request was performed.
     Done {
         /// The number of the request.
         number: u64,
-        /// What was read.
+        /// The bytes that a read or atomic has read.
         bytes: Vec<u8>,
     },
-    /// Responder: it failed.
+    /// From the responder: the request failed.
     Failed {
         /// The number of the request.
         number: u64,
-        /// Why.
+        /// The reason.
         status: Status,
     },
 }
 
-/// What a responder is asked to do.
+/// The operation of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// RDMA WRITE.
     Write {
-        /// Where to.
+        /// The memory to write to.
         remote: Remote,
-        /// What.
+        /// The bytes to write.
         bytes: Vec<u8>,
-        /// What uses up a receive request, if anything.
+        /// Immediate data. If present, the write consumes a receive request.
         immediate: Option<u32>,
-        /// Whether the receiver wants to be woken.
+        /// Whether the receiver asked to be woken by it.
         solicited: bool,
-        /// How often it is tried again if there is no receive request; 7 for ever.
+        /// How often it is tried again if there is no receive request; 7 means forever.
         retries: u8,
     },
     /// SEND.
     Send {
-        /// What.
+        /// The bytes to send.
         bytes: Vec<u8>,
         /// Immediate data.
         immediate: Option<u32>,
-        /// Whether the receiver wants to be woken.
+        /// Whether the receiver asked to be woken by it.
         solicited: bool,
-        /// How often it is tried again if there is no receive request; 7 for ever.
+        /// How often it is tried again if there is no receive request; 7 means forever.
         retries: u8,
     },
     /// RDMA READ.
     Read {
-        /// Where from.
+        /// The memory to read.
         remote: Remote,
-        /// How many bytes.
+        /// The number of bytes.
         length: u32,
     },
     /// ATOMIC CMP_AND_SWP.
     CompareAndSwap {
-        /// Which word.
+        /// The word to change.
         remote: Remote,
-        /// What it must hold.
+        /// The value that the word is compared with.
         compare: u64,
-        /// What it gets.
+        /// The value that replaces it if they are equal.
         swap: u64,
     },
     /// ATOMIC FETCH_AND_ADD.
     FetchAndAdd {
-        /// Which word.
+        /// The word to change.
         remote: Remote,
-        /// What is added.
+        /// The number to add.
         add: u64,
     },
 }
 
-/// The longest message that is read: a request of the most bytes, and its head.
+/// The longest message that is accepted: a request with the most data, and its header.
 const LONGEST: usize = (1 << 30) + 128;
 
 impl Message {
-    /// Appends its bytes, with their number before them.
+    /// Appends the message as bytes, after their number.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend([0; 4]);
@@ -121,10 +121,10 @@ impl Message {
         out[start..start + 4].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// The first message of the bytes, and how many bytes it takes; `None` if there are too few.
+    /// The first message in the bytes, and its length in bytes. `None` if the message is not complete.
     ///
     /// # Errors
-    /// The bytes are no message.
+    /// The bytes are not a message.
     pub fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, Garbled> {
         let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
@@ -143,7 +143,7 @@ impl Message {
     }
 }
 
-/// Bytes that are no message.
+/// The error for bytes that are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Garbled;
 

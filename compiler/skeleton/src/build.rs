@@ -18,30 +18,31 @@ use super::{
 use compiler::calls::call_name;
 use compiler::library::{Libraries, Prepared};
 
-/// A statement that has no events of its own: a library's.
+/// A statement that cannot be translated: a call that no library defines, or that a library's text does not
+/// fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The statement's name.
+    /// The name of the statement.
     pub call: String,
-    /// Its place.
+    /// The place of the statement.
     pub span: Span,
-    /// Why, if it is not that there is no such statement.
+    /// The reason, unless the statement is simply not defined.
     pub reason: Option<String>,
 }
 
-/// The skeleton of a program whose loops are unrolled `loop_bound` times.
+/// Builds the skeleton of a program, with loops unrolled `loop_bound` times.
 ///
 /// # Errors
-/// The first statement that is a library call.
+/// Fails at the first library call.
 pub fn build(program: &Program, loop_bound: u32) -> Result<Skeleton, Unsupported> {
     let owners = vec![0; program.locations.len()];
     build_with(program, &owners, &Libraries::default(), &[], loop_bound)
 }
 
-/// The skeleton of a program over libraries.
+/// Builds the skeleton of a program that uses libraries.
 ///
 /// # Errors
-/// The first statement that no library defines, or whose library's text does not fit it.
+/// Fails at the first statement that no library defines, or that its library's text does not fit.
 pub fn build_prepared(
     prepared: &Prepared,
     libraries: &Libraries,
@@ -72,7 +73,7 @@ fn build_with(
     Ok(builder.skeleton)
 }
 
-/// How often a loop is unrolled at most that certainly goes round.
+/// The most times that a loop is unrolled if it certainly continues.
 const LONGEST_LOOP: u32 = 64;
 
 /// Values of all registers at a point of a thread.
@@ -82,9 +83,9 @@ pub(super) struct Builder<'a> {
     pub(super) program: &'a Program,
     pub(super) libraries: &'a Libraries,
     pub(super) used: &'a [usize],
-    /// How threads use objects whose libraries have rules.
+    /// How threads use objects of libraries with rules.
     pub(super) users: Users,
-    /// Whose events the statement at hand has.
+    /// The origin of the events of the current statement.
     pub(super) origin: Origin,
     pub(super) skeleton: Skeleton,
     /// The home node of each location.
@@ -92,18 +93,19 @@ pub(super) struct Builder<'a> {
     pub(super) value_ids: FxHashMap<Value, ValueId>,
     pub(super) condition_ids: FxHashMap<Condition, usize>,
     pub(super) thread: ThreadId,
-    /// The node that the thread runs on.
+    /// The node of the current thread.
     own_node: Option<NodeId>,
-    /// When control is at the current point.
+    /// The condition that control is at the current point.
     pub(super) live: Guard,
     pub(super) registers: Registers,
-    /// For each loop that is being unrolled: where control left it, and with which registers.
+    /// For each loop that is being unrolled: the conditions under which control left it, and the registers
+    /// there.
     exits: Vec<Vec<(Guard, Registers)>>,
     pub(super) choices: usize,
     operations: usize,
 }
 
-/// What the events of one operation share.
+/// What the events of one operation have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) operation: usize,
@@ -177,7 +179,7 @@ impl<'a> Builder<'a> {
 
     fn block(&mut self, body: &[Stmt]) -> Result<(), Unsupported> {
         for stmt in body {
-            // What no execution reaches has no events.
+            // Code that no execution reaches has no events.
             if self.live == Guard::FALSE {
                 break;
             }
@@ -212,14 +214,14 @@ impl<'a> Builder<'a> {
         let forgets = spin::forgets(body);
         let entered = self.live;
         for round in 0..LONGEST_LOOP.max(self.skeleton.loop_bound) {
-            // A loop that goes round whatever is chosen has no bound to reach.
+            // If a loop continues whatever is chosen, it cannot be left by the bound.
             if round >= self.skeleton.loop_bound && self.live != entered {
                 break;
             }
             let first = self.skeleton.events.len();
             self.block(body)?;
             if forgets && spin::is_idle(&self.skeleton, first, self.live) {
-                // Executions that go round again show what those that do not show.
+                // Executions that continue the loop show nothing that the others do not show.
                 self.require(self.live, Guard::FALSE);
                 self.live = Guard::FALSE;
             }
@@ -237,7 +239,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Where the thread at hand is.
+    /// The current point of the current thread.
     pub(super) fn point(&self) -> Point {
         Point { thread: Some(self.thread), events: self.skeleton.events.len() }
     }

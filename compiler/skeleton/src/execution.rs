@@ -1,33 +1,33 @@
-//! Executions: what engines give as witnesses, and what the plain evaluator checks.
+//! Executions: the witnesses of engines, and the input of the plain evaluator.
 
 use crate::EventId;
 use lang::outcome::{Outcome, Value};
 
-/// A candidate execution of a skeleton. Whether a model allows it is for [`crate::check`] to say.
+/// A candidate execution of a skeleton. [`crate::check`] decides whether a model allows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The events that happen.
     pub events: Vec<Happening>,
-    /// rf: a write, and a read that takes its value.
+    /// rf: pairs of a write and a read that takes its value.
     pub reads_from: Vec<(EventId, EventId)>,
-    /// pf: the last event of an operation, and the poll that answers for it.
+    /// pf: pairs of the last event of an operation and the poll that answers for it.
     pub polls_from: Vec<(EventId, EventId)>,
-    /// The orders that the model declares with `exists`, by name, as pairs.
+    /// The orders that the model declares with `exists`: name and pairs.
     pub orders: Vec<(String, Vec<(EventId, EventId)>)>,
-    /// Reads that give ⊤ by what the model says of them (and not because ⊤ was written).
+    /// Reads whose value is ⊤ because the model declares it (and not because ⊤ was written).
     pub undefined_reads: Vec<EventId>,
-    /// Writes that leave ⊤ in memory, if they come last.
+    /// Writes that leave ⊤ in memory if they come last.
     pub undefined_writes: Vec<EventId>,
-    /// How each condition of the skeleton that hangs on ⊤ came out, by its index.
+    /// For each condition of the skeleton that depends on ⊤, by its index: the guessed result.
     pub guesses: Vec<(usize, bool)>,
-    /// What it shows, for all observables of the test.
+    /// The values of all observables of the test.
     pub outcome: Outcome,
 }
 
-/// An event that happens.
+/// An event that happens, with its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Happening {
-    /// Which.
+    /// The event in the skeleton.
     pub event: EventId,
     /// The value it reads, if it reads.
     pub read: Option<Value>,

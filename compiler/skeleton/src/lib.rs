@@ -1,8 +1,8 @@
-//! The event skeleton of a program: every event that some execution may have, under which condition it
-//! happens, and how values follow from one another.
+//! The event skeleton of a program: every event that some execution may have, the condition under which it
+//! happens, and how values follow from each other.
 //!
-//! Loops are unrolled to a bound. What is chosen in an execution (which write a read takes, whether a
-//! compare-and-swap succeeds, the orders of a model) is left open; a model's engine chooses.
+//! Loops are unrolled up to a bound. The choices of an execution are left open: which write a read takes,
+//! whether a compare-and-swap succeeds, and the orders of a model. The engine makes them.
 
 mod build;
 pub mod execution;
@@ -29,7 +29,7 @@ pub struct ValueId(pub usize);
 pub struct Guard {
     /// Index into [`Skeleton::conditions`].
     pub condition: usize,
-    /// Whether the condition's negation is meant.
+    /// Whether the condition is negated.
     pub negated: bool,
 }
 
@@ -51,15 +51,15 @@ impl std::ops::Not for Guard {
 /// A node of the graph of conditions. Operands come earlier in [`Skeleton::conditions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// Always; node 0 and no other.
+    /// Always true. Only node 0 is this.
     True,
-    /// Chosen freely (whether a CPU compare-and-swap succeeds); each has a number of its own.
+    /// A free choice (whether a CPU compare-and-swap succeeds), with a number of its own.
     Choice(usize),
-    /// The value is not 0.
+    /// True iff the value is not 0.
     NonZero(ValueId),
-    /// The two values are equal.
+    /// True iff the values are equal.
     Equal(ValueId, ValueId),
-    /// Both hold.
+    /// True iff both conditions hold.
     And(Guard, Guard),
 }
 
@@ -68,7 +68,7 @@ pub enum Condition {
 pub enum Value {
     /// A constant.
     Constant(u64),
-    /// What an event reads.
+    /// The value that an event reads.
     Read(EventId),
     /// An operator applied to two values.
     Binary(lang::program::BinaryOp, ValueId, ValueId),
@@ -76,46 +76,46 @@ pub enum Value {
     Select(Guard, ValueId, ValueId),
 }
 
-/// The kind of an event: the stamps of "Specifying and Verifying RDMA Synchronisation", Fig. 9, initial writes, and
-/// what coreRMA has besides.
+/// The kind of an event: the stamps of "Specifying and Verifying RDMA Synchronisation", Fig. 9; initial
+/// writes; and the additional stamps of coreRMA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stamp {
     /// The initial write of a location.
     Init,
-    /// aCR
+    /// aCR: a CPU read.
     CpuRead,
-    /// aCW
+    /// aCW: a CPU write.
     CpuWrite,
-    /// aCAS
+    /// aCAS: a successful CPU read-modify-write.
     CpuRmw,
-    /// aMF
+    /// aMF: a CPU memory fence.
     Fence,
-    /// aWT
+    /// aWT: a poll or wait.
     Wait,
-    /// aNLR
+    /// aNLR: a local read by the NIC.
     NicLocalRead,
-    /// aNRW
+    /// aNRW: a remote write by the NIC.
     NicRemoteWrite,
-    /// aNAR
+    /// aNAR: the remote read of an RMW by the NIC.
     NicAtomicRead,
-    /// aNRR
+    /// aNRR: a remote read by the NIC.
     NicRemoteRead,
-    /// aNLW
+    /// aNLW: a local write by the NIC.
     NicLocalWrite,
-    /// aRF
+    /// aRF: a remote fence.
     RemoteFence,
-    /// aGF
+    /// aGF: a global fence.
     GlobalFence,
-    /// aGA
+    /// aGA: the read and write of a coreRMA rga.
     NicFetchOp,
-    /// aCS
+    /// aCS: the read and write of a coreRMA cas.
     NicCompareSwap,
-    /// aFL
+    /// aFL: a coreRMA flush.
     Flush,
 }
 
 impl Stamp {
-    /// The stamp of a name.
+    /// The stamp with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let all = [
             Self::CpuRead,
@@ -134,7 +134,7 @@ impl Stamp {
         all.into_iter().find(|stamp| stamp.name() == name)
     }
 
-    /// The name as the papers print it.
+    /// The name in the papers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Init => "init",
@@ -188,128 +188,128 @@ impl Stamp {
 /// An event that an execution may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its kind.
+    /// The kind of the event.
     pub stamp: Stamp,
     /// The thread it belongs to; `None` for initial writes.
     pub thread: Option<ThreadId>,
-    /// The location it accesses. A put's read of a private location (the put of a constant) has none:
-    /// nothing else can touch what it reads.
+    /// The location that it accesses. The put of a constant reads a private location, which nothing else can
+    /// access. Its read has no location here.
     pub location: Option<LocationId>,
     /// The value written, for writes.
     pub written: Option<ValueId>,
     /// The value read, for reads.
     pub read: Option<ValueId>,
-    /// The node towards which a NIC event, poll, fence or flush goes.
+    /// The target node of a NIC event, poll, fence or flush.
     pub node: Option<NodeId>,
-    /// The operation (a statement done once) it is part of; numbers are unique in the skeleton.
+    /// The operation that it is part of: one execution of one statement. Numbers are unique in the skeleton.
     pub operation: usize,
     /// The work id of its operation, or of the `Wait`.
     pub id: Option<WorkId>,
-    /// It accesses memory atomically, or not at all; false for what coreRMA writes `X.n`.
+    /// Whether the access is atomic. True for events without access; false for coreRMA's `X.n`.
     pub atomic: bool,
-    /// `node` is the thread's own.
+    /// Whether `node` is the thread's own node.
     pub loopback: bool,
-    /// When it happens.
+    /// The condition under which it happens.
     pub guard: Guard,
-    /// Whose event it is.
+    /// The library and call that it belongs to.
     pub origin: Origin,
     /// The statement, or the declaration for initial writes.
     pub span: Span,
 }
 
 impl Event {
-    /// Whether it reads memory.
+    /// Whether the event reads memory.
     pub fn reads(&self) -> bool {
         self.read.is_some()
     }
 
-    /// Whether it writes memory.
+    /// Whether the event writes memory.
     pub fn writes(&self) -> bool {
         self.written.is_some()
     }
 }
 
-/// The library that an event belongs to, and the call.
+/// The libraries and the call that an event belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// A bit for each library that the event is one of: bit 0 is the base's, bit k + 1 that of number k.
+    /// One bit for each library that the event belongs to: bit 0 is the base, bit k + 1 is library k.
     pub libraries: u32,
-    /// The library's number and 1, and the method's number.
+    /// The library's number plus 1, and the method's number.
     pub method: Option<(u8, u8)>,
-    /// The object called, by its index in the program.
+    /// The object that is called, by its index in the program.
     pub object: Option<usize>,
-    /// Executions without the call show the same.
+    /// Whether executions without this call have the same outcomes.
     pub is_idle: bool,
 }
 
 impl Origin {
-    /// Of the base, and of no other library.
+    /// An event of the base and of no library.
     pub const BASE: Self = Self { libraries: 1, method: None, object: None, is_idle: false };
 }
 
-/// A use of a library that its rules exclude.
+/// A use of a library that breaks the library's rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misuse {
-    /// When it happens.
+    /// The condition under which it happens.
     pub guard: Guard,
-    /// Where it happens.
+    /// The point at which it happens.
     pub point: Point,
-    /// A stable name of the rule.
+    /// The diagnostic's code, a stable name for the rule.
     pub code: &'static str,
-    /// What is wrong.
+    /// The message for users.
     pub message: String,
-    /// The call.
+    /// The place of the call.
     pub span: Span,
-    /// Another place that belongs to the matter.
+    /// A related place, with its label.
     pub related: Option<(Span, &'static str)>,
 }
 
 /// An operation that a poll can answer for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its thread.
+    /// The thread that issued it.
     pub thread: ThreadId,
-    /// The node towards which it goes.
+    /// The node that it goes to.
     pub node: NodeId,
-    /// The event that a poll of it reads from: nlW of a get or RMW, nrW of a put.
+    /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put.
     pub completion: EventId,
-    /// When it happens.
+    /// The condition under which it happens.
     pub guard: Guard,
 }
 
-/// A point between statements.
+/// A point between two statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// The thread; `None` for the end of all threads.
     pub thread: Option<ThreadId>,
-    /// How many events of the skeleton stand before it.
+    /// How many events of the skeleton come before the point.
     pub events: usize,
 }
 
-/// What must hold in every execution that counts.
+/// A condition on every execution that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// If this holds …
     pub when: Guard,
     /// … this must.
     pub then: Guard,
-    /// Where it is asked.
+    /// The point at which it must hold.
     pub point: Point,
 }
 
-/// A loop that is left by the bound.
+/// A loop that is left because of the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// When that happens.
+    /// The condition under which this happens.
     pub guard: Guard,
-    /// Where.
+    /// The point at which this happens.
     pub point: Point,
 }
 
-/// All that executions of a program have in common.
+/// The event skeleton: everything that the executions of a program have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skeleton {
-    /// Events; first the initial writes, then those of each thread in program order.
+    /// All events. Initial writes come first, then the events of each thread in program order.
     pub events: Vec<Event>,
     /// The graph of values.
     pub values: Vec<Value>,
@@ -317,28 +317,28 @@ pub struct Skeleton {
     pub conditions: Vec<Condition>,
     /// NIC operations, per thread in program order.
     pub operations: Vec<Operation>,
-    /// What every execution that counts must meet.
+    /// The requirements on every execution that counts.
     pub requirements: Vec<Requirement>,
-    /// The last value of each register, by register index.
+    /// The final value of each register, by register index.
     pub registers: Vec<ValueId>,
-    /// Loops that are left by the bound. Executions in which one is do not count.
+    /// Loops that are left because of the bound. An execution that does this does not count.
     pub exceeded: Vec<Cut>,
-    /// For each free choice, the event that happens iff it is chosen (and control is there).
+    /// For each free choice, the event that happens iff the choice is true (and control reaches it).
     pub choices: Vec<EventId>,
-    /// Uses of libraries that their rules exclude; executions in which one happens do not count.
+    /// Uses of libraries that break their rules. An execution with one does not count.
     pub misuses: Vec<Misuse>,
-    /// The bound to which loops were unrolled.
+    /// The bound up to which loops were unrolled.
     pub loop_bound: u32,
 }
 
 impl Skeleton {
-    /// An event by id.
+    /// The event with this id.
     pub fn event(&self, id: EventId) -> &Event {
         &self.events[id.0]
     }
 
-    /// The operations that a poll may answer for, by their indices: earlier ones of its thread towards its node. `None` for
-    /// what is not a poll of a node.
+    /// The operations that a poll may answer for, by index: earlier operations of its thread to its node.
+    /// `None` if the event is not a poll of a node.
     pub fn polled_by(&self, poll: EventId) -> Option<impl Iterator<Item = usize>> {
         let event = self.event(poll);
         let (Stamp::Wait, Some(thread), Some(node)) = (event.stamp, event.thread, event.node)
@@ -352,7 +352,7 @@ impl Skeleton {
         Some(earlier.map(|(index, _)| index))
     }
 
-    /// The values that a condition is made of.
+    /// The values that a condition depends on.
     pub fn values_behind(&self, guard: Guard) -> Vec<ValueId> {
         let (mut values, mut open, mut seen) = (Vec::new(), vec![guard.condition], vec![]);
         while let Some(condition) = open.pop() {
@@ -370,7 +370,7 @@ impl Skeleton {
         values
     }
 
-    /// All ids in order.
+    /// The ids of all events, in order.
     pub fn event_ids(&self) -> impl DoubleEndedIterator<Item = EventId> + use<> {
         (0..self.events.len()).map(EventId)
     }

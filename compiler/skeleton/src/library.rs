@@ -1,4 +1,4 @@
-//! Calls of libraries as events, as the library's text says, and the rules of their use.
+//! Translates library calls to events, as the library's text specifies, and checks the rules for their use.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use super::build::{Builder, Shape, Unsupported};
 use super::{Condition, EventId, Guard, Misuse, Origin, Stamp, Value, ValueId};
 use compiler::library::{Bound, Environment, Resolved, as_call};
 
-/// Which thread holds what, and how often each called what.
+/// What is known about each thread's use of objects: what it holds, and how often it called which method.
 #[derive(Default)]
 pub struct Users {
-    /// By library, rule, thread and object: when the first call of an alternating pair was the last, and where.
+    /// By library, rule, thread and object: the condition that the object is held (the first call of an
+    /// alternating pair was the last one), and the place of that call.
     held: BTreeMap<(usize, usize, ThreadId, usize), (Guard, Span)>,
-    /// By library, rule and object: the threads that take part, and when each call of a thread happens.
+    /// By library, rule and object: the threads that take part, and the conditions of their calls.
     counted: BTreeMap<(usize, usize, usize), Counted>,
 }
 
@@ -28,7 +29,7 @@ struct Counted {
 type Env = Environment<ValueId>;
 
 impl Builder<'_> {
-    /// The origin of events of a statement of the base.
+    /// The origin of the events of a base statement.
     pub(super) fn base_origin(&self, name: Option<&str>) -> Origin {
         let mut origin = Origin::BASE;
         for number in self.used {
@@ -97,7 +98,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Words of a mixed-size value that do not fit are a misuse: they would look like others.
+    /// Marks words of a mixed-size value that are too large as a misuse: packed, they would look like other
+    /// words.
     fn words_fit(&mut self, words: &[ValueId], span: Span) {
         let most = self.constant(LARGEST_WORD - 1);
         for word in words {
@@ -300,7 +302,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What a thread holds at its end is never released.
+    /// Marks as a misuse what a thread still holds at its end.
     pub(super) fn thread_ends(&mut self) {
         let thread = self.thread;
         let held: Vec<_> = self.users.held.iter().filter(|(key, _)| key.2 == thread).collect();
@@ -317,7 +319,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Those who must call equally often do.
+    /// Marks as a misuse if threads that must call equally often do not.
     pub(super) fn program_ends(&mut self) {
         let first = self.skeleton.misuses.len();
         for ((number, rule, object), counted) in std::mem::take(&mut self.users.counted) {
@@ -361,7 +363,7 @@ impl Builder<'_> {
         }
     }
 
-    /// For each k from 1, when at least k of the conditions hold.
+    /// For each k from 1: the condition that at least k of the conditions hold.
     fn at_least(&mut self, guards: &[Guard]) -> Vec<Guard> {
         let mut counts: Vec<Guard> = Vec::new();
         for guard in guards {

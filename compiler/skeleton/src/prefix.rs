@@ -1,10 +1,10 @@
-//! Prefixes of executions: every thread may stop before any of its events, and what it handed to the NIC may be
-//! done in part.
+//! Prefixes of executions: every thread may stop before any of its events, and the NIC may have done only a
+//! part of its operations.
 //!
-//! A loop that is left by the bound ends an execution of the skeleton there. Whether any execution comes so far
-//! cannot be asked of whole executions: another thread may wait for what the loop's thread does later. It is asked
-//! of prefixes. Each execution of the program has a first moment at which a loop exceeds the bound, if any does;
-//! what has happened by then is a prefix of the skeleton.
+//! A loop that is left by the bound ends an execution of the skeleton. Whole executions cannot show whether
+//! the bound is reached, because another thread may wait for something that the loop's thread does later.
+//! Prefixes can: if a loop of an execution exceeds the bound, there is a first moment at which this happens,
+//! and everything that has happened by then is a prefix of the skeleton.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use lang::program::ThreadId;
 use super::{Condition, EventId, Guard, Point, Requirement, Skeleton, Stamp, Value, ValueId};
 
 impl Stamp {
-    /// Whether the thread itself does it, one after the other in program order; the NIC does the others.
+    /// Whether the thread itself performs events of this kind, one after the other in program order. The NIC
+    /// performs the others.
     pub fn is_in_turn(self) -> bool {
         matches!(
             self,
@@ -30,11 +31,12 @@ impl Stamp {
 }
 
 impl Skeleton {
-    /// The skeleton of all prefixes of executions: at least those that the program has, and perhaps others. Of each
-    /// pair of `causes`, a prefix that has the second event has the first, if that happens at all.
+    /// The skeleton of all prefixes of executions. It has at least the prefixes that the program has, and
+    /// maybe others. For each pair of `causes`, a prefix with the second event also has the first, if the
+    /// first happens at all.
     ///
-    /// [`Skeleton::exceeded`] holds for those that come to a loop's bound. Events keep their numbers. What registers
-    /// hold in the end has no meaning.
+    /// [`Skeleton::exceeded`] holds for prefixes that reach a loop's bound. Events keep their numbers. The
+    /// final values of registers have no meaning.
     pub fn prefixes(&self, causes: impl Iterator<Item = (EventId, EventId)>) -> Skeleton {
         let mut maker = Maker {
             original: self,
@@ -57,9 +59,10 @@ impl Skeleton {
 struct Maker<'a> {
     original: &'a Skeleton,
     prefix: Skeleton,
-    /// For each thread: the events that it does in turn, each with whether the thread comes so far.
+    /// For each thread: the events that it performs in order, each with the condition that the thread gets
+    /// that far.
     reached: BTreeMap<ThreadId, Vec<(EventId, Guard)>>,
-    /// By value: the reads that it is computed from, where known already.
+    /// For each value that was examined: the reads that it is computed from.
     reads: Vec<Option<Vec<EventId>>>,
 }
 
@@ -78,7 +81,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The event may not have happened yet.
+    /// Makes an event optional: it may not have happened yet.
     fn event(&mut self, id: EventId) {
         let event = self.original.event(id);
         let Some(thread) = event.thread else { return };
@@ -94,13 +97,13 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether a thread has done all that it has come to so far in turn.
+    /// The condition that a thread has performed all its events so far.
     fn last(&self, thread: ThreadId) -> Guard {
         let turns = self.reached.get(&thread);
         turns.and_then(|turns| turns.last()).map_or(Guard::TRUE, |(_, reached)| *reached)
     }
 
-    /// What is computed from a read happens after the read.
+    /// A value that is computed from a read exists only after the read.
     fn dependencies(&mut self) {
         for id in self.original.event_ids() {
             let event = self.original.event(id);
@@ -114,12 +117,12 @@ impl Maker<'_> {
             self.requires(id, &sources);
         }
         for operation in &mut self.prefix.operations {
-            // What is not complete yet answers no poll.
+            // An operation that is not complete answers no poll.
             operation.guard = self.prefix.events[operation.completion.0].guard;
         }
     }
 
-    /// If an event has happened, these earlier ones of its thread have.
+    /// Requires: if an event has happened, these earlier events of its thread have too.
     fn requires(&mut self, event: EventId, earlier: &[EventId]) {
         let when = self.prefix.event(event).guard;
         let then = self.done(earlier);
@@ -129,8 +132,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Each of these events of a thread has happened, if it does at all; what the thread does in turn is known to
-    /// have.
+    /// The condition that these events of a thread have happened, unless they never do. Events that the
+    /// thread performs in order need no condition of their own.
     fn done(&mut self, events: &[EventId]) -> Guard {
         let mut all = Guard::TRUE;
         for id in events {
@@ -145,7 +148,7 @@ impl Maker<'_> {
         all
     }
 
-    /// What is asked at points of threads is asked only of those that come so far.
+    /// Requirements at a point of a thread apply only if the thread gets that far.
     fn points(&mut self) {
         let old = self.original.requirements.len();
         for index in 0..old {
@@ -166,7 +169,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether a condition holds at a point that has been passed.
+    /// The condition that a point has been passed and another condition holds there.
     fn passed(&mut self, point: Point, guard: Guard) -> Guard {
         let threads: Vec<ThreadId> = match point.thread {
             Some(thread) => vec![thread],

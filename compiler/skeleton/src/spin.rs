@@ -1,17 +1,17 @@
-//! Loops that spin: rounds that only wait for something can be left out.
+//! Loops that spin: iterations that only wait for something can be left out.
 //!
-//! If a round only reads and fences, and the next one forgets what it read, then an execution without the
-//! round shows the same, and it is consistent if the other was: leaving events out takes edges away, and
-//! no axiom of the shipped models asks for an edge. So a loop of which every round that goes round
-//! again is like that needs one round only, and no bound.
+//! Assume that an iteration only reads and fences, and that the next one does not use what it read. Then the
+//! execution without the iteration has the same outcome. It is also consistent if the original was: removing
+//! events removes edges, and no axiom of the shipped models requires an edge. So if every iteration that is
+//! not the last is like that, the loop needs only one iteration, and no bound.
 
 use lang::program::{Expr, RegisterId, Stmt, StmtKind};
 use std::collections::BTreeSet;
 
 use super::{Condition, Guard, Skeleton, Stamp};
 
-/// Whether what a round leaves in registers cannot matter to the next: every register that the body assigns
-/// is assigned before it branches, and before it is used.
+/// Whether the registers after one iteration cannot influence the next: every register that the body assigns
+/// is assigned before the body branches, and before it is used.
 pub fn forgets(body: &[Stmt]) -> bool {
     let mut assigned = BTreeSet::new();
     collect_assigned(body, &mut assigned);
@@ -64,8 +64,8 @@ fn collect_assigned(body: &[Stmt], assigned: &mut BTreeSet<RegisterId>) {
     }
 }
 
-/// Whether a round that ends with control going round again has only read and fenced: each of
-/// its other events (from `first` on) happens only if control does not go round again.
+/// Whether an iteration that is followed by another has only read and fenced: each other event from `first`
+/// on happens only if this is the last iteration.
 pub fn is_idle(skeleton: &Skeleton, first: usize, live: Guard) -> bool {
     let mut round = BTreeSet::new();
     conjuncts(skeleton, live, &mut round);
@@ -73,7 +73,7 @@ pub fn is_idle(skeleton: &Skeleton, first: usize, live: Guard) -> bool {
         let idle = match event.stamp {
             _ if event.origin.method.is_some() => event.origin.is_idle,
             Stamp::CpuRead | Stamp::Fence => true,
-            // A poll uses an operation up; a wait does not.
+            // A poll consumes an operation; a wait does not.
             Stamp::Wait => event.node.is_none(),
             _ => false,
         };
@@ -84,7 +84,8 @@ pub fn is_idle(skeleton: &Skeleton, first: usize, live: Guard) -> bool {
 }
 
 impl Skeleton {
-    /// Whether a condition certainly holds where another does: it is one of those of which that is the conjunction.
+    /// Whether `condition` certainly implies `other`: all conjuncts of `other` are among those of
+    /// `condition`.
     pub fn implies(&self, condition: Guard, other: Guard) -> bool {
         let (mut known, mut asked) = (BTreeSet::from([Guard::TRUE]), BTreeSet::new());
         conjuncts(self, condition, &mut known);
@@ -98,7 +99,7 @@ impl Skeleton {
     }
 }
 
-/// The conditions of which a condition is the conjunction.
+/// Collects the conjuncts of a condition.
 fn conjuncts(skeleton: &Skeleton, guard: Guard, found: &mut BTreeSet<Guard>) {
     found.insert(guard);
     if let (Condition::And(left, right), false) =

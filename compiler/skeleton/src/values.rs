@@ -1,4 +1,4 @@
-//! The graphs of values and conditions, each node once.
+//! The graphs of values and conditions. Equal nodes exist once.
 
 use lang::limits;
 use lang::program::{BOTTOM, BinaryOp, Expr, RegisterId};

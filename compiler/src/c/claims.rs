@@ -1,4 +1,4 @@
-//! What the test claims and a model allows, as C.
+//! Generates C for the claims of the test and for the outcomes that a model allows.
 
 use std::fmt::Write;
 
@@ -10,13 +10,13 @@ use super::names::{comment, string};
 use super::{Generator, Verdicts};
 
 impl Generator<'_> {
-    /// The conditions of the test, and the outcomes that the model allows.
+    /// The conditions of the test, and the table of allowed outcomes.
     pub(super) fn claims(&self, verdicts: Option<&Verdicts>) -> String {
         let mut out = String::new();
         let mut rows = String::new();
         let model = verdicts.map(|verdicts| verdicts.model.as_str());
         let claims = self.test.expectations.iter().filter(|expectation| {
-            // Claims about other models say nothing here.
+            // Claims about other models do not apply here.
             expectation.model.is_none() || expectation.model.as_deref() == model
         });
         let mut number = 0;
@@ -25,7 +25,7 @@ impl Generator<'_> {
                 Claim::Allowed(condition) => ("ALLOWED", condition),
                 Claim::Forbidden(condition) => ("FORBIDDEN", condition),
                 Claim::Always(condition) => ("REQUIRED", condition),
-                // Whole sets of outcomes are what the model is asked for below.
+                // The table of allowed outcomes below covers claims about whole sets.
                 Claim::Exactly { .. } => continue,
             };
             number += 1;
@@ -49,7 +49,7 @@ impl Generator<'_> {
     }
 }
 
-/// The table of allowed states, or why there is none.
+/// The table of allowed outcomes, or the reason why there is none.
 fn judgement(verdicts: Option<&Verdicts>) -> String {
     let model = verdicts.map_or("", |verdicts| verdicts.model.as_str());
     let (rows, reason) = match verdicts {
@@ -64,7 +64,7 @@ fn judgement(verdicts: Option<&Verdicts>) -> String {
     };
     let mut out = format!("#define MODEL {}\n", string(model));
     match &rows {
-        // Without any row, an array of one that JUDGED does not count.
+        // C has no empty arrays, so an empty table has one row that JUDGED does not count.
         Some(rows) => {
             let _ = write!(
                 out,
@@ -107,7 +107,7 @@ fn row(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// A condition on the values `v`.
+/// Translates a condition on the values `v`.
 fn condition_term(condition: &Condition) -> Term {
     let join = |op: BinaryOp, all: &[Condition], unit: u64| {
         let mut terms = all.iter().map(condition_term);
@@ -118,7 +118,7 @@ fn condition_term(condition: &Condition) -> Term {
         Condition::Constant(value) => Term::constant(u64::from(*value)),
         Condition::Compare(op, left, right) => match (operand(left), operand(right)) {
             (Ok(left), Ok(right)) => left.binary(*op, right),
-            // As `Condition::holds` has it: ⊤ can be anything, and no number is ⊥.
+            // As in `Condition::holds`: ⊤ can be any value, and no number is ⊥.
             (Err(Value::Undefined), _) | (_, Err(Value::Undefined)) => Term::constant(1),
             (left, right) => {
                 let same = left == right;
@@ -133,7 +133,7 @@ fn condition_term(condition: &Condition) -> Term {
     }
 }
 
-/// A number, or the value that is none.
+/// A number, or the value (⊤ or ⊥) that is not a number.
 fn operand(operand: &Operand) -> Result<Term, Value> {
     match operand {
         Operand::Observable(index) => Ok(Term::variable(format!("v[{index}]"))),

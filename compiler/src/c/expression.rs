@@ -1,11 +1,11 @@
-//! Expressions of C that mean what the program's mean and that no compiler warns of.
+//! Generates C expressions that mean the same as the program's, and that cause no compiler warnings.
 //!
-//! Compilers do warn of what a test may well say: `a = a`, `a >= 0`, `(a = b) = 2`. So constants are computed here,
-//! and truth values are cast before anything but logic uses them.
+//! Compilers warn about expressions that a test may contain: `a = a`, `a >= 0`, `(a = b) = 2`. So constants
+//! are evaluated here, and truth values are cast before anything but logic uses them.
 
 use lang::program::{BinaryOp, Expr};
 
-/// An expression of type `uint64_t`, or of type `int` if it is a truth value.
+/// A C expression of type `uint64_t`, or of type `int` if it is a truth value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     text: String,
@@ -17,7 +17,7 @@ enum Kind {
     Constant(u64),
     /// A variable.
     Leaf,
-    /// A comparison, or several with `&&`, `||` and `!`.
+    /// A comparison, or several comparisons joined by `&&`, `||` and `!`.
     Truth,
     Number,
 }
@@ -31,11 +31,11 @@ impl Term {
         Self { text: text.into(), kind: Kind::Leaf }
     }
 
-    /// An expression of the program, whose registers have these names.
+    /// Translates an expression of the program. `registers` has the C names of the registers.
     pub fn new(expression: &Expr, registers: &[String]) -> Self {
         match expression {
             Expr::Constant(value) => Self::constant(*value),
-            // As `Expr::evaluate` has it.
+            // As in `Expr::evaluate`.
             Expr::Bottom => Self::constant(lang::program::BOTTOM),
             Expr::Register(id) => Self::variable(&registers[id.0]),
             Expr::Not(inner) => Self::new(inner, registers).not(),
@@ -49,7 +49,7 @@ impl Term {
         &self.text
     }
 
-    /// The value is 0.
+    /// Logical negation: 1 if the value is 0.
     pub fn not(self) -> Self {
         match self.kind {
             Kind::Constant(value) => Self::constant(u64::from(value == 0)),
@@ -95,11 +95,11 @@ impl Term {
         Self { text, kind: Kind::Truth }
     }
 
-    /// `&&` and `||`, of which at most one side is a constant.
+    /// `&&` and `||`, if at most one side is a constant.
     fn logic(self, sign: &str, other: Self) -> Self {
         for (constant, rest) in [(&self, &other), (&other, &self)] {
             if let Kind::Constant(value) = constant.kind {
-                // One side decides, or else the other does.
+                // A constant decides the result, or else the other side does.
                 return match (sign, value) {
                     ("&&", 0) => Self::constant(0),
                     ("&&", _) | ("||", 0) => rest.clone().truth(),
@@ -111,7 +111,7 @@ impl Term {
         Self { text, kind: Kind::Truth }
     }
 
-    /// Whether the value is not 0.
+    /// Converts the value to a truth value: is it not 0?
     pub fn truth(self) -> Self {
         match self.kind {
             Kind::Truth => self,
@@ -120,7 +120,7 @@ impl Term {
         }
     }
 
-    /// As an operand of another operator than logic.
+    /// The text as an operand of an operator other than logic.
     fn operand(&self) -> String {
         match self.kind {
             Kind::Constant(_) | Kind::Leaf => self.text.clone(),
@@ -130,7 +130,7 @@ impl Term {
     }
 }
 
-/// The value of a comparison that needs no computer.
+/// The value of a comparison that is known without evaluation.
 fn known(op: BinaryOp, left: &Term, right: &Term) -> Option<u64> {
     let comparison = !matches!(
         op,

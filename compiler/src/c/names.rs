@@ -1,4 +1,4 @@
-//! Names of the program as identifiers of C, and its text as comments and strings.
+//! Converts the program's names to C identifiers, and its text to comments and strings.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,16 @@ use lang::source::{Source, Span};
 
 use crate::plan::{Plan, Role};
 
-/// The identifiers of a file. Each kind has a prefix of its own, so none is a keyword, a macro, or of another kind.
+/// The identifiers of a file. Each kind has its own prefix, so an identifier is never a keyword, a macro, or
+/// an identifier of another kind.
 pub(super) struct Names {
-    /// Per node and word: `N1_x`.
+    /// For each node and word: `N1_x`.
     pub words: Vec<Vec<String>>,
-    /// Per queue pair: `QP_1_TO_2`, from a thread to a node.
+    /// For each queue pair: `QP_1_TO_2`, from a thread to a node.
     pub queue_pairs: Vec<String>,
-    /// Per work id: `ID_d`.
+    /// For each work id: `ID_d`.
     pub ids: Vec<String>,
-    /// Per register: `r_a`.
+    /// For each register: `r_a`.
     pub registers: Vec<String>,
 }
 
@@ -25,7 +26,7 @@ impl Names {
             plan.program.work_ids.iter().map(|id| unique(&mut used, format!("ID_{}", plain(id))));
         let ids = ids.collect();
         let registers = plan.program.registers.iter().enumerate().map(|(index, register)| {
-            // Hidden registers have numbers, and names do not begin with digits.
+            // Hidden registers get their number as a name. Names in programs do not begin with digits.
             let name = register.name.as_deref().map_or_else(|| index.to_string(), plain);
             unique(&mut used, format!("r_{name}"))
         });
@@ -50,7 +51,7 @@ impl Names {
     }
 }
 
-/// The name, or if it is taken, the name with the first number that makes it new.
+/// The name, with the first number that makes it unique if it is taken.
 fn unique(used: &mut BTreeSet<String>, name: String) -> String {
     let mut chosen = name.clone();
     let mut number = 1;
@@ -61,7 +62,7 @@ fn unique(used: &mut BTreeSet<String>, name: String) -> String {
     chosen
 }
 
-/// Letters, digits and underscores: `x'` is `x_prime`.
+/// Converts a name to letters, digits and underscores: `x'` becomes `x_prime`.
 fn plain(name: &str) -> String {
     let mut plain = String::new();
     for c in name.chars() {
@@ -75,12 +76,12 @@ fn plain(name: &str) -> String {
     plain
 }
 
-/// Text that can stand in a comment: it neither ends nor begins one, and shows what it is.
+/// Makes text safe for a comment: it neither ends nor begins a comment, and has no invisible characters.
 pub(super) fn comment(text: &str) -> String {
     let mut safe = String::new();
     for c in text.chars() {
         let before = safe.chars().next_back();
-        // `??/` and its like were once characters.
+        // `??/` and similar were once trigraphs.
         if matches!((before, c), (Some('*'), '/') | (Some('/'), '*') | (Some('?'), '?')) {
             safe.push(' ');
         }
@@ -89,14 +90,14 @@ pub(super) fn comment(text: &str) -> String {
     safe
 }
 
-/// Characters that would make a text look other than it is.
+/// Whether a character would make text look different from what it is.
 fn is_invisible(c: char) -> bool {
     let turns =
         matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
     (c.is_control() && c != '\t') || turns || c == '\u{feff}' || c == '\u{61c}'
 }
 
-/// A string literal.
+/// A C string literal.
 pub(super) fn string(text: &str) -> String {
     let mut literal = String::from("\"");
     for c in text.chars() {
@@ -111,14 +112,14 @@ pub(super) fn string(text: &str) -> String {
     literal
 }
 
-/// How much of a statement is quoted.
+/// The most characters of a statement that are quoted.
 const LONGEST: usize = 90;
 
-/// A statement as a comment shows it: on one line, without the blocks in it.
+/// A statement for a comment: on one line, without its blocks.
 pub(super) fn quote(source: &Source, span: Span) -> String {
     let text = source.text.get(span.start..span.end).unwrap_or_default();
     let text = text.split_once('{').map_or(text, |(head, _)| {
-        // `GFence({1, 2})` has no block.
+        // The braces of `GFence({1, 2})` are not a block.
         if head.trim_end().ends_with('(') { text } else { head }
     });
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -14,7 +14,7 @@ fn generated(text: &str, verdicts: Option<&Verdicts>) -> String {
     generate(&plan, &test, &source, verdicts)
 }
 
-/// What is between two marks.
+/// The text between two markers.
 fn part<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let start = text.find(from).expect("it begins");
     let length = text[start..].find(to).expect("it ends");

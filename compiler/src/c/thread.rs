@@ -1,4 +1,4 @@
-//! A thread as a function of C.
+//! Generates a C function for each thread.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use super::names::quote;
 use crate::plan::{Place, RequestKind};
 
 impl Generator<'_> {
-    /// The function of a thread.
+    /// The function of one thread.
     pub(super) fn thread(&self, index: usize) -> String {
         let thread = &self.plan.program.threads[index];
         let requests = &self.plan.requests;
@@ -47,15 +47,15 @@ struct Body<'a> {
     generator: &'a Generator<'a>,
     thread: usize,
     text: String,
-    /// How far lines are indented.
+    /// The depth of the indentation.
     depth: usize,
-    /// The index of the request that the next RDMA statement posts: requests are in the order of the text.
+    /// The index of the next request to be posted. Requests are in the order of the text.
     next_request: usize,
-    /// The requests whose values have several words.
+    /// The requests that put a value from several words in turn.
     turns: Vec<usize>,
-    /// The registers that something reads.
+    /// The registers whose value is used.
     read: BTreeSet<RegisterId>,
-    /// The statement that the last comment quotes: what stands for one statement has one comment.
+    /// The statement that the last comment quotes. Several C statements for one statement share a comment.
     last: Option<Span>,
 }
 
@@ -63,7 +63,7 @@ impl Body<'_> {
     fn block(&mut self, body: &[Stmt]) {
         for (index, statement) in body.iter().enumerate() {
             lang::limits::look_now();
-            // A read that an expression hides is a part of the statement after it.
+            // A read inside an expression is part of the statement after it.
             let (within, rest) = (statement.span, &body[index + 1..]);
             let whole = rest.iter().map(|later| later.span).find(|later| {
                 *later != within && later.start <= within.start && within.end <= later.end
@@ -77,7 +77,7 @@ impl Body<'_> {
         let _ = writeln!(self.text, "{indent}{text}");
     }
 
-    /// `whole` is the part of the text that says so.
+    /// Generates a statement. `whole` is the part of the test's text that it comes from.
     fn statement(&mut self, statement: &Stmt, whole: Span) {
         if self.last != Some(whole) && statement.kind != StmtKind::Break {
             self.last = Some(whole);
@@ -119,7 +119,7 @@ impl Body<'_> {
         }
     }
 
-    /// A block and nothing around it.
+    /// Generates a nested block, without braces.
     fn nested(&mut self, body: &[Stmt]) {
         self.depth += 1;
         self.block(body);
@@ -137,7 +137,7 @@ impl Body<'_> {
         self.line("}");
     }
 
-    /// Statements that are one line of C.
+    /// Generates a statement that is one line of C.
     fn simple(&mut self, kind: &StmtKind) -> String {
         match kind {
             StmtKind::Assign { register, value } => {
@@ -176,7 +176,7 @@ impl Body<'_> {
                 format!("remote_fence(t, {});", self.queue_pair_to(*node))
             }
             StmtKind::Wait(id) => format!("wait_for_id(t, {});", self.generator.names.ids[id.0]),
-            // A program with any other statement has no plan.
+            // A program with other statements has no plan.
             _ => "#error a statement without a plan".to_owned(),
         }
     }
@@ -220,7 +220,8 @@ impl Body<'_> {
         }
     }
 
-    /// What stands above the statements: registers, and the turns of values that have several words.
+    /// The declarations at the start of the function: registers, and the turn of each value that has several
+    /// words.
     fn declarations(&self) -> String {
         let registers = self.generator.plan.program.registers.iter().enumerate();
         let own: Vec<RegisterId> = registers
@@ -248,7 +249,7 @@ impl Body<'_> {
         out
     }
 
-    /// Registers that are observed.
+    /// Stores the observed registers.
     fn finish(&mut self) -> String {
         let mut out = String::new();
         for (index, place) in self.generator.plan.observed.iter().enumerate() {
@@ -272,7 +273,7 @@ impl Body<'_> {
         self.generator.names.registers[id.0].clone()
     }
 
-    /// `r_a = `, if a register takes the result.
+    /// The left side `r_a = `, if a register takes the result.
     fn target(&self, register: Option<RegisterId>) -> String {
         register.map_or(String::new(), |register| format!("{} = ", self.register(register)))
     }

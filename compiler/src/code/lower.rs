@@ -1,4 +1,4 @@
-//! Statements to instructions.
+//! Translates statements to instructions.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
     Ok(Code { threads, queue_pairs })
 }
 
-/// The nodes that a thread's operations, polls and remote fences name.
+/// Collects the target nodes of a thread's operations, polls and remote fences.
 fn collect_nodes(
     program: &Program,
     body: &[Stmt],
@@ -80,12 +80,12 @@ fn home(program: &Program, location: LocationId, span: Span) -> Result<NodeId, C
 
 struct Lowering<'a> {
     program: &'a Program,
-    /// Those of the thread, and the index of their first in the program's list.
+    /// The thread's queue pairs, and the index of the first one in the program's list.
     queue_pairs: &'a [QueuePair],
     first: usize,
     instructions: Vec<Instruction>,
     spans: Vec<Span>,
-    /// Per open loop, the jumps that leave it.
+    /// For each open loop, the jumps that leave it.
     breaks: Vec<Vec<usize>>,
 }
 
@@ -243,7 +243,7 @@ impl Lowering<'_> {
         self.instructions.len() - 1
     }
 
-    /// Makes a jump go to the next instruction that will be emitted.
+    /// Sets the target of a jump to the next instruction that will be emitted.
     fn land(&mut self, jump: usize) {
         let here = self.instructions.len();
         match &mut self.instructions[jump] {
@@ -283,7 +283,7 @@ impl Lowering<'_> {
 }
 
 impl Operation {
-    /// Every location that the operation names.
+    /// Every location that the operation accesses.
     pub fn locations(&self) -> impl Iterator<Item = LocationId> {
         let (first, second) = match *self {
             Self::Put { target, source } | Self::Get { target, source } => {

@@ -1,19 +1,19 @@
-//! Expressions made ready to be evaluated often.
+//! Compiles expressions for repeated evaluation.
 
 use lang::program::{BinaryOp, Expr, RegisterId};
 
 /// A value that an instruction needs: a constant, a register, or a postfix program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// Known beforehand.
+    /// A constant, known before the program runs.
     Constant(u64),
     /// A register's value.
     Register(RegisterId),
-    /// Anything else.
+    /// Any other expression.
     Computed(Computation),
 }
 
-/// A postfix program over a stack of values; it leaves one.
+/// A postfix program over a stack. It leaves one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     steps: Box<[Step]>,
@@ -28,11 +28,11 @@ enum Step {
     Binary(BinaryOp),
 }
 
-/// Computations that need no more than this do not allocate.
+/// Computations up to this stack depth do not allocate.
 const SMALL_DEPTH: usize = 16;
 
 impl Operand {
-    /// The expression in the form that evaluates fastest; constant expressions are computed now.
+    /// Compiles an expression to the form that evaluates fastest. Constant expressions are evaluated now.
     pub fn new(expression: &Expr) -> Self {
         let computation = Computation::new(expression);
         match *computation.steps {
@@ -45,7 +45,8 @@ impl Operand {
         }
     }
 
-    /// The value for a register file indexed by [`RegisterId`]. It must hold all [`Operand::registers`].
+    /// Evaluates the operand for a register file that is indexed by [`RegisterId`]. The file must have all
+    /// [`Operand::registers`].
     #[inline]
     pub fn evaluate(&self, registers: &[u64]) -> u64 {
         match self {
@@ -55,7 +56,7 @@ impl Operand {
         }
     }
 
-    /// The registers that the value depends on, repeated if the expression repeats them.
+    /// The registers that the value depends on. A register is repeated if the expression repeats it.
     pub fn registers(&self) -> impl Iterator<Item = RegisterId> + '_ {
         let (one, many) = match self {
             Self::Constant(_) => (None, None),
@@ -67,11 +68,12 @@ impl Operand {
 }
 
 impl Computation {
-    /// Operands before operators, without recursion: expressions may be as deep as memory allows.
+    /// Puts operands before operators. There is no recursion, because expressions may be as deep as memory
+    /// allows.
     fn new(expression: &Expr) -> Self {
         let mut steps = Vec::new();
         let mut todo = vec![expression];
-        // Root, right, left in reverse is left, right, root.
+        // The order root, right, left, when reversed, is left, right, root.
         while let Some(expression) = todo.pop() {
             match expression {
                 Expr::Constant(value) => steps.push(Step::Push(*value)),

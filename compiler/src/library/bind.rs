@@ -1,46 +1,46 @@
-//! What names in a library's text stand for at a call.
+//! Binds the names in a library's text to what they stand for at a call.
 
 use std::collections::HashMap;
 
 use lang::library::{Expr, Parameter, ParameterKind, Place, Shape};
 use lang::program::{Call, LocationId, NodeId, Program, ThreadId, WorkId};
 
-/// What a name stands for; V is how values are known.
+/// What a name stands for. `V` is the representation of values.
 #[derive(Clone, Debug)]
 pub enum Bound<V> {
     /// An object, by its index in the program.
     Object(usize),
-    /// A location, as the base's statements take it.
+    /// A location, as base statements use it.
     Location(LocationId),
     /// A value.
     Value(V),
-    /// All values that were passed.
+    /// All values that were passed, for a parameter that takes several.
     Values(Vec<V>),
     /// A work id, or none.
     Id(Option<WorkId>),
     /// A set of nodes.
     Nodes(Vec<NodeId>),
-    /// A node of a set.
+    /// A single node of a set.
     Node(NodeId),
-    /// A thread of a set.
+    /// A single thread of a set.
     Thread(ThreadId),
-    /// A number that is known.
+    /// A constant number.
     Number(u64),
 }
 
-/// The names that are known at a place of a library's text.
+/// The names that are bound at a place in a library's text.
 #[derive(Clone, Debug)]
 pub struct Environment<V> {
-    /// Who calls.
+    /// The thread that calls.
     pub thread: ThreadId,
-    /// What names stand for.
+    /// The bound names.
     pub names: HashMap<String, Bound<V>>,
 }
 
-/// What cannot be: a name of the wrong kind. The text is the reason.
+/// The reason why a name cannot be used: it stands for something of the wrong kind.
 pub type Refused = String;
 
-/// Nodes or threads, sorted.
+/// A set of nodes or of threads, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Set {
     /// Nodes.
@@ -49,19 +49,20 @@ pub enum Set {
     Threads(Vec<ThreadId>),
 }
 
-/// The digits of a mixed-size value: words below 10,000 each, the first the highest.
+/// The base of the digits of a mixed-size value: each word is below 10,000, and the first word is the highest
+/// digit.
 pub const WORD: u64 = lang::program::LARGEST_WORD;
 
-/// Several words as one value.
+/// Packs several words into one value.
 pub fn pack(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum: u64, word| sum.wrapping_mul(WORD).wrapping_add(*word))
 }
 
 impl<V: Clone> Environment<V> {
-    /// The names of a call's parameters.
+    /// Binds the parameters of a call.
     ///
     /// # Errors
-    /// Too few or too many values.
+    /// Fails if there are too few or too many values.
     pub fn of_call(
         program: &Program,
         thread: ThreadId,
@@ -108,7 +109,7 @@ impl<V: Clone> Environment<V> {
         }
     }
 
-    /// A set of nodes.
+    /// Evaluates a set of nodes.
     pub fn nodes(&self, program: &Program, expr: &Expr) -> Result<Vec<NodeId>, Refused> {
         match self.set(program, expr)? {
             Set::Nodes(nodes) => Ok(nodes),
@@ -116,7 +117,7 @@ impl<V: Clone> Environment<V> {
         }
     }
 
-    /// One node.
+    /// Evaluates an expression that must be a single node.
     pub fn node(&self, program: &Program, expr: &Expr) -> Result<NodeId, Refused> {
         match self.nodes(program, expr)?.as_slice() {
             [node] => Ok(*node),
@@ -124,7 +125,7 @@ impl<V: Clone> Environment<V> {
         }
     }
 
-    /// A set of threads.
+    /// Evaluates a set of threads.
     pub fn threads(&self, program: &Program, expr: &Expr) -> Result<Vec<ThreadId>, Refused> {
         match self.set(program, expr)? {
             Set::Threads(threads) => Ok(threads),
@@ -132,7 +133,7 @@ impl<V: Clone> Environment<V> {
         }
     }
 
-    /// A set of nodes or threads.
+    /// Evaluates a set of nodes or threads.
     pub fn set(&self, program: &Program, expr: &Expr) -> Result<Set, Refused> {
         let here = |thread: ThreadId| program.threads[thread.0].node;
         Ok(match expr {
@@ -207,7 +208,7 @@ impl<V: Clone> Environment<V> {
         })
     }
 
-    /// A number that is known: of a thread, a node, an attribute, or a constant.
+    /// The value of a constant expression: a thread, a node, an attribute, or a number.
     pub fn number(&self, program: &Program, expr: &Expr) -> Option<u64> {
         match expr {
             Expr::Number(number) => Some(*number),
@@ -243,10 +244,10 @@ impl<V: Clone> Environment<V> {
         }
     }
 
-    /// The name of the location or object that a place stands for.
+    /// The name of the location or object that a place refers to.
     ///
     /// # Errors
-    /// Why it stands for none.
+    /// Reports why there is none.
     pub fn place_name(
         &self,
         program: &Program,
@@ -290,7 +291,7 @@ impl<V: Clone> Environment<V> {
     }
 }
 
-/// The name of memory without where it is.
+/// The name of memory, without its node.
 pub fn base_name(program: &Program, library: &str, object: Option<usize>, memory: &str) -> String {
     match object {
         Some(object) => format!("{}.{memory}", program.objects[object].name),
@@ -298,7 +299,7 @@ pub fn base_name(program: &Program, library: &str, object: Option<usize>, memory
     }
 }
 
-/// An attribute of an object that is a number.
+/// The value of an object's attribute, if the attribute is a number.
 fn attribute(program: &Program, object: usize, name: &str) -> Option<u64> {
     let object = &program.objects[object];
     match name {
@@ -310,7 +311,7 @@ fn attribute(program: &Program, object: usize, name: &str) -> Option<u64> {
     }
 }
 
-/// The size of an object whose declaration gives none.
+/// The size of an object if its declaration gives none.
 const DEFAULT_SIZE: u64 = 4;
 
 fn unite(left: Set, right: Set) -> Result<Set, Refused> {

@@ -1,4 +1,4 @@
-//! Calls replaced by their implementations.
+//! Replaces calls by their implementations.
 
 mod body;
 mod reach;
@@ -21,19 +21,20 @@ use reach::Broken;
 /// How far calls are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Down to statements of the base.
+    /// All calls, until only base statements are left.
     Full,
-    /// Calls of the library of this number, and of no other.
+    /// Only calls of the library with this number.
     Only(usize),
 }
 
-/// How many libraries may be implemented over each other.
+/// The most levels of libraries that are implemented over each other.
 const DEEPEST: usize = 16;
 
-/// The test with calls replaced by the implementations of their libraries.
+/// The test, with calls replaced by the implementations of their libraries.
 ///
 /// # Errors
-/// A library without implementation, or one that cannot be followed; each at the call.
+/// Fails if a library has no implementation, or an implementation cannot be expanded. Each error is at the
+/// call.
 pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, Vec<Diagnostic>> {
     let observed = observed(test, libraries);
     if depth == Depth::Full && libraries.used(&test.program).is_empty() && observed.is_empty() {
@@ -77,7 +78,7 @@ pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, 
     Ok(test)
 }
 
-/// What is wrong with the bodies of a library that a test calls: errors in the library's text.
+/// Errors in the bodies of a library that a test calls, at their place in the library's text.
 pub fn wrong_bodies(test: &Test, libraries: &Libraries, number: usize) -> Vec<Diagnostic> {
     let targets = [number].into();
     let test = super::bound(test, libraries).unwrap_or_else(|_| test.clone());
@@ -90,7 +91,7 @@ pub fn wrong_bodies(test: &Test, libraries: &Libraries, number: usize) -> Vec<Di
     own.map(|(_, error)| error).collect()
 }
 
-/// The libraries of objects whose values are shown, which nobody need call.
+/// The libraries of observed objects. The program need not call them.
 fn observed(test: &Test, libraries: &Libraries) -> BTreeSet<usize> {
     let objects = test.observables.iter().filter_map(|observable| match observable.what {
         lang::outcome::Observed::Copy(object, _) => Some(object),
@@ -100,7 +101,7 @@ fn observed(test: &Test, libraries: &Libraries) -> BTreeSet<usize> {
     objects.filter_map(|object| Some(libraries.of_class(class(object))?.0)).collect()
 }
 
-/// What is wrong if calls remain.
+/// The error if calls remain after the last level.
 fn recursive(test: &Test, libraries: &Libraries) -> Diagnostic {
     let mut first = None;
     each_call(&test.program, &mut |_, call, span| {
@@ -114,7 +115,8 @@ fn recursive(test: &Test, libraries: &Libraries) -> Diagnostic {
     Diagnostic::error("recursive-implementation", span, message)
 }
 
-/// What a verdict on a specification says of implementations: they show nothing else, and need not show all.
+/// What a verdict about a specification means for implementations: an implementation shows only outcomes of
+/// its specification, but need not show all.
 fn of_implementation(expectation: &Expectation) -> Option<Expectation> {
     let claim = match &expectation.claim {
         Claim::Allowed(_) if !expectation.is_question => return None,
@@ -141,35 +143,35 @@ struct Inliner<'l> {
     test: Test,
     libraries: &'l Libraries,
     targets: &'l BTreeSet<usize>,
-    /// Locations by name.
+    /// The locations of the test, by name.
     locations: HashMap<String, LocationId>,
-    /// Variables that threads keep between calls.
+    /// Variables that a thread keeps between calls.
     locals: HashMap<(usize, ThreadId, String), RegisterId>,
     errors: Vec<Diagnostic>,
-    /// Of the error at hand, the innermost statement: its library's number and its place there.
+    /// The innermost statement of the current error: its library's number and its place there.
     place: Option<(usize, Span)>,
-    /// Of the error at hand, the rule of programs that the statement breaks.
+    /// The rule of programs that the statement of the current error breaks.
     broken: Option<Broken>,
-    /// All such places, as errors in the library's text.
+    /// All errors, at their places in the libraries' texts.
     wrong: Vec<(usize, Diagnostic)>,
-    /// Statements of bodies that were followed.
+    /// How many statements of bodies were expanded.
     followed: usize,
 }
 
-/// What is being replaced.
+/// The call that is being replaced.
 struct Site<'l> {
     thread: ThreadId,
     span: Span,
     number: usize,
     library: &'l Library,
     environment: Environment<Expr>,
-    /// Variables of the body.
+    /// The variables of the body.
     variables: HashMap<String, RegisterId>,
-    /// Where the result goes.
+    /// The register for the result.
     result: RegisterId,
-    /// The object called, which work ids of the body belong to.
+    /// The object that is called. The work ids of the body belong to it.
     object: String,
-    /// The method called.
+    /// The method that is called.
     method: String,
 }
 
@@ -192,7 +194,7 @@ impl<'l> Inliner<'l> {
         }
     }
 
-    /// Adds memory and objects of the implementations.
+    /// Adds the memory and the objects that the implementations need.
     fn lay_out(&mut self) {
         let used = self.libraries.used(&self.test.program);
         for index in 0..self.test.program.objects.len() {
@@ -294,7 +296,7 @@ impl<'l> Inliner<'l> {
         }
     }
 
-    /// What replaces a call; nothing if its library is not to be replaced.
+    /// The statements that replace a call. `None` if its library is not replaced.
     fn call(
         &mut self,
         thread: ThreadId,
@@ -332,7 +334,7 @@ impl<'l> Inliner<'l> {
         Ok(Some(out))
     }
 
-    /// A statement of the base as a call of a library that implements the base's own.
+    /// Converts a base statement to a call of the library that implements the base's own statements.
     fn base_call(
         &mut self,
         thread: ThreadId,
@@ -391,8 +393,8 @@ impl<'l> Inliner<'l> {
         Ok(Some(out))
     }
 
-    /// Variables that were new in a loop's body begin each round anew, so that a round that only looked leaves
-    /// nothing behind; those that a thread keeps do not.
+    /// Resets variables that were new in a loop's body at the start of each iteration, so that an iteration
+    /// that only looked leaves nothing behind. Variables that a thread keeps are not reset.
     fn forget(&self, known: usize, thread: ThreadId, span: Span, body: &mut Vec<Stmt>) {
         let all = self.test.program.registers.iter().enumerate().skip(known);
         let own = all.filter(|(_, register)| register.thread == thread);
@@ -411,7 +413,7 @@ impl<'l> Inliner<'l> {
         RegisterId(registers.len() - 1)
     }
 
-    /// A work id of a library's own.
+    /// The work id for a library's own operations.
     fn work_id(&mut self, site: &Site<'_>, name: &str) -> WorkId {
         let text = format!("{}.{}.{name}", site.library.name, site.object);
         let ids = &mut self.test.program.work_ids;
@@ -422,7 +424,7 @@ impl<'l> Inliner<'l> {
         }))
     }
 
-    /// The declared shape of memory that a body names.
+    /// The declared shape of the memory that a body names.
     fn shape(&self, site: &Site<'_>, name: &str) -> Result<Shape, Refused> {
         let memory = implementation_memory(site.library).iter().find(|memory| memory.name == name);
         memory.map(|memory| memory.shape).ok_or_else(|| format!("there is no memory `{name}`"))

@@ -1,4 +1,4 @@
-//! Where objects have their memory.
+//! Decides where objects have their memory.
 
 use std::collections::HashMap;
 
@@ -15,21 +15,21 @@ use super::{Bound, Environment, Libraries, each_call};
 
 pub use lang::library::MOST_WORDS;
 
-/// A test with the memory of its objects.
+/// A test, with the memory of its objects added.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The test; objects' memory follows its own locations.
+    /// The test. Its own locations come first, then the memory of objects.
     pub test: Test,
-    /// For each location: 0 if it is the base's, else its library's number and 1.
+    /// For each location: 0 if it belongs to the base, else its library's number plus 1.
     pub owners: Vec<usize>,
-    /// The libraries that the program calls.
+    /// The numbers of the libraries that the program uses.
     pub used: Vec<usize>,
 }
 
-/// Adds the memory of a test's objects, as the specifications of their libraries need it.
+/// Adds the memory that the specifications of the libraries need for a test's objects.
 ///
 /// # Errors
-/// A diagnostic for each call that no library defines, or that its thread must not make.
+/// Returns a diagnostic for each call that no library defines, or that its thread must not make.
 pub fn prepare(test: &Test, libraries: &Libraries) -> Result<Prepared, Vec<Diagnostic>> {
     let mut test = super::bound(test, libraries)?;
     let errors = wrong_calls(&test.program, libraries);
@@ -59,10 +59,10 @@ pub fn prepare(test: &Test, libraries: &Libraries) -> Result<Prepared, Vec<Diagn
     Ok(Prepared { test, owners, used })
 }
 
-/// Makes observables of objects' copies observe the memory that holds them.
+/// Replaces observables of objects' copies by the memory that holds the copies.
 ///
 /// # Errors
-/// An observed object whose library has no memory to show.
+/// Fails if the library of an observed object has no memory to show.
 pub fn observe<'l>(
     test: &mut Test,
     memory: impl Fn(&'l Library) -> &'l [Memory],
@@ -96,10 +96,10 @@ pub fn observe<'l>(
     Ok(())
 }
 
-/// Adds the words, or the objects, of a memory.
+/// Adds the words, or the objects, that a memory declaration describes.
 ///
 /// # Errors
-/// More words than [`MOST_WORDS`].
+/// Fails if there are more words than [`MOST_WORDS`].
 pub fn add(
     program: &mut Program,
     library: &Library,
@@ -121,7 +121,7 @@ pub fn add(
     };
     let mut environment: Environment<u64> =
         Environment { thread: ThreadId(0), names: HashMap::new() };
-    // The declaration may call the object by any name; there is only one.
+    // The declaration may use any name for the object; there is only one object.
     let names: Vec<String> = memory.objects_named();
     for name in names {
         environment.names.extend(object.map(|object| (name, Bound::Object(object))));

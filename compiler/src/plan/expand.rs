@@ -1,9 +1,10 @@
-//! What programs leave unsaid: statements that stand for several, and threads that do nothing.
+//! Makes programs explicit: expands statements that stand for several, and adds threads that do nothing.
 //!
-//! `GFence({n, …})` is a get from each n, and a wait for them all [MOWGLI §3.2]: a response pushes the NIC's earlier writes before
-//! it, on both sides. Of coreRMA, a put is an RDMA WRITE and a get a READ; an rga is a FETCH_AND_ADD and a cas a CMP_AND_SWP, of which the CPU
-//! reads the operands when it posts them; a local write is followed by a fence, for coreRMA's processes have no store buffers; and
-//! `flush(p)` is a READ from p and a wait for it and all earlier operations towards p.
+//! `GFence({n, …})` is a get from each n, and a wait for all of them [MOWGLI §3.2]: a response pushes the
+//! NIC's earlier writes ahead of it, on both sides. In coreRMA, a put is an RDMA WRITE and a get a READ. An
+//! rga is a FETCH_AND_ADD and a cas a CMP_AND_SWP; the CPU reads their operands when it posts them. A local
+//! write is followed by a fence, because coreRMA's processes have no store buffers. `flush(p)` is a READ from
+//! p, and a wait for it and for all earlier operations to p.
 
 use lang::program::{
     Expr, Location, LocationId, NodeId, Origin, Program, PutSource, Register, RegisterId, RmaKind,
@@ -13,7 +14,7 @@ use lang::source::Span;
 
 use crate::code::{CompileError, MAX_NESTING};
 
-/// The program in statements that are single requests, polls, or the CPU's.
+/// The program, in statements that are each a single request, poll or CPU instruction.
 pub(super) fn implemented(program: &Program) -> Result<Program, CompileError> {
     let mut expanded = program.clone();
     for thread in 0..program.threads.len() {
@@ -26,8 +27,9 @@ pub(super) fn implemented(program: &Program) -> Result<Program, CompileError> {
     Ok(expanded)
 }
 
-/// A thread that does nothing for every node without one. Machines meet in the barriers of their threads: one without
-/// threads would reset its memory while others write it, and look at it before they are done.
+/// Adds a thread that does nothing for every node without threads. The barriers of threads synchronize the
+/// machines. A machine without threads would reset its memory while others write it, and read it before they
+/// are done.
 pub(super) fn threads_everywhere(program: &mut Program) {
     for node in (1..=program.nodes).map(NodeId) {
         if program.threads.iter().all(|thread| thread.node != node) {
@@ -84,7 +86,7 @@ impl Expansion<'_> {
         all.push(Stmt { kind: StmtKind::Wait(id), span });
     }
 
-    /// `None` if a location or process is missing, which the checker does not let pass.
+    /// Expands a coreRMA statement. `None` if a location or process is missing, which the checker excludes.
     fn rma(&mut self, statement: RmaStmt) -> Option<Vec<StmtKind>> {
         let place = |index: usize| statement.accesses.get(index).map(|(location, _)| *location);
         if statement.kind == RmaKind::LocalRead {
@@ -98,7 +100,7 @@ impl Expansion<'_> {
             return Some(vec![write, StmtKind::Fence]);
         }
         let process = statement.process?;
-        // All operations towards a process have one id, so that a flush can wait for them.
+        // All operations to a process share one id, so that a flush can wait for them.
         let id = self.work_id(format!("_to{}", process.0));
         Some(match statement.kind {
             RmaKind::Put => {
@@ -129,7 +131,7 @@ impl Expansion<'_> {
         })
     }
 
-    /// A CPU read into a register of its own.
+    /// A CPU read into a new register.
     fn read(&mut self, location: LocationId) -> (Expr, StmtKind) {
         let register = RegisterId(self.program.registers.len());
         self.program.registers.push(Register { name: None, thread: self.thread });

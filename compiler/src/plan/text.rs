@@ -1,4 +1,4 @@
-//! Plans as people read them.
+//! Prints plans for people.
 
 use std::fmt;
 
@@ -130,7 +130,7 @@ impl Description<'_> {
         name.unwrap_or_else(|| format!("register {}", id.0))
     }
 
-    /// The statement's text on one line.
+    /// The statement's text, on one line.
     fn quote(&self, span: Span) -> String {
         let text = self.source.text.get(span.start..span.end).unwrap_or_default();
         let mut words: Vec<&str> = text.split_whitespace().collect();

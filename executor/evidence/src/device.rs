@@ -1,4 +1,5 @@
-//! What is to be known about a device: what its behavior may depend on ([`DeviceInfo`] goes into records as it is).
+//! Descriptions of devices: everything that their behavior may depend on. Records store [`DeviceInfo`] as it
+//! is.
 
 use std::fmt;
 
@@ -69,12 +70,13 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// The transport of InfiniBand and RoCE.
+    /// The transport of InfiniBand and RoCE devices.
     pub const INFINIBAND: &str = "InfiniBand";
-    /// The transport of iWARP.
+    /// The transport of iWARP devices.
     pub const IWARP: &str = "iWARP";
 
-    /// What it lacks for tests with puts and gets, if anything: why no endpoint can be made.
+    /// The reason why no endpoint can be made, if there is one: tests with puts and gets cannot run on the
+    /// device.
     pub fn lacks_puts_and_gets(&self) -> Option<String> {
         if self.transport != Self::INFINIBAND {
             let transport = &self.transport;
@@ -94,7 +96,7 @@ impl DeviceInfo {
         }
     }
 
-    /// What it lacks for tests with remote RMWs, if anything.
+    /// The reason why tests with remote RMWs cannot run on the device, if there is one.
     pub fn lacks_remote_rmws(&self) -> Option<String> {
         let without = || "it has no atomics".to_owned();
         self.lacks_puts_and_gets()
@@ -149,10 +151,10 @@ pub struct PortInfo {
 }
 
 impl PortInfo {
-    /// The state of a port that can be used.
+    /// The state of a port that is ready for use.
     pub const ACTIVE: &str = "ACTIVE";
 
-    /// Whether it can be used.
+    /// Whether the port is ready for use.
     pub fn is_active(&self) -> bool {
         self.state == Self::ACTIVE
     }

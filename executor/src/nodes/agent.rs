@@ -1,4 +1,4 @@
-//! The agent: waits on a machine for a coordinator, and works for one at a time.
+//! The agent waits on a machine for coordinators, and works for one at a time.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -13,49 +13,49 @@ use super::session::{Limits, Prepared, Trouble};
 use crate::rdma::{Device, RdmaError};
 use evidence::record::Host;
 
-/// How many may be in the handshake at once.
+/// The most connections that may be in the handshake at once.
 const MOST_GUESTS: usize = 64;
-/// How often a working agent says that it lives.
+/// How often a working agent reports that it is alive.
 const HEARTBEAT: Duration = Duration::from_millis(300);
-/// How long an agent that serves once waits for its coordinator.
+/// How long an agent that serves only once waits for its coordinator.
 const LONELY: Duration = Duration::from_secs(60);
 
-/// Opens a device.
+/// A function that opens a device.
 pub type OpenDevice = dyn Fn(&Selection) -> Result<Arc<dyn Device>, RdmaError> + Send + Sync;
 
-/// What an agent is told at its start.
+/// The options of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// Where it listens, `HOST:PORT`; port 0 for any.
+    /// The address to listen on, `HOST:PORT`. Port 0 means any free port.
     pub listen: String,
-    /// Who may use it.
+    /// The secret that coordinators must know.
     pub secret: Secret,
-    /// How much a program may take.
+    /// How much of the machine a program may use.
     pub limits: Limits,
-    /// Whether it ends with its first coordinator, or if none comes for a minute.
+    /// Whether the agent ends after its first coordinator, or if none comes within a minute.
     pub once: bool,
 }
 
 /// What an agent does, for its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentEvent {
-    /// It listens there.
+    /// It listens at this address.
     Listening(SocketAddr),
-    /// Somebody was sent away.
+    /// It refused a connection, for this reason.
     Refused(SocketAddr, String),
-    /// So many were sent away without a word since the last such event.
+    /// It closed this many connections without an answer since the last such event.
     Flooded(usize),
-    /// A coordinator came.
+    /// A coordinator connected.
     Begun(SocketAddr),
-    /// It makes ready for a program.
+    /// It prepares a program.
     Prepared(String),
-    /// Something did not work.
+    /// A request of the coordinator failed.
     Failed(String),
-    /// The coordinator went.
+    /// The coordinator disconnected.
     Ended(SocketAddr),
 }
 
-/// An agent that listens.
+/// An agent that listens for coordinators.
 pub struct Agent {
     listener: TcpListener,
     options: AgentOptions,
@@ -67,10 +67,10 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Begins to listen.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// The address is none, or cannot be listened on.
+    /// Fails if the address is not valid, or if the agent cannot listen on it.
     pub fn new(
         options: AgentOptions,
         open: Arc<OpenDevice>,
@@ -83,18 +83,18 @@ impl Agent {
         Ok(Self { listener, options, open, log, busy, guests, over })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves coordinators; an agent that serves once returns.
+    /// Serves coordinators. Returns only if the agent serves once.
     pub fn serve(&self) {
         let began = Instant::now();
-        // An agent that serves once must notice that nobody comes.
+        // An agent that serves once must notice if nobody connects.
         let poll = self.options.once && self.listener.set_nonblocking(true).is_ok();
         let mut flood = Flood::default();
         while !self.over.load(Ordering::Acquire) {
@@ -106,7 +106,7 @@ impl Agent {
                     if poll && alone && began.elapsed() > LONELY {
                         return;
                     }
-                    // Out of file descriptors, say: some will be free soon.
+                    // For example, there are no free file descriptors. Some will be free soon.
                     std::thread::sleep(Duration::from_millis(if idle { 10 } else { 50 }));
                     continue;
                 }
@@ -147,7 +147,7 @@ impl Agent {
             if let Err(error) = work(&stream, &*open, limits, &*log) {
                 log(AgentEvent::Failed(error.to_string()));
             }
-            // Its listener has the socket too, and may still read.
+            // The listener thread has the socket too, and may still read.
             drop(stream.shutdown(Shutdown::Both));
             log(AgentEvent::Ended(peer));
         };
@@ -158,7 +158,7 @@ impl Agent {
     }
 }
 
-/// While it lives, the agent is busy; also a panic ends it.
+/// The agent is busy while this value exists. A panic ends it too.
 struct Work {
     busy: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
@@ -172,7 +172,7 @@ impl Drop for Work {
     }
 }
 
-/// Counts those who are sent away without a word, and says so once a second.
+/// Counts connections that are closed without an answer, and logs the number once a second.
 #[derive(Default)]
 struct Flood {
     count: usize,
@@ -189,7 +189,7 @@ impl Flood {
     }
 }
 
-/// Works for a coordinator until it goes.
+/// Works for a coordinator until it disconnects.
 fn work(
     stream: &TcpStream,
     open: &OpenDevice,
@@ -199,10 +199,11 @@ fn work(
     keep_alive(stream)?;
     let (mut reader, writer) = (stream.try_clone()?, Mutex::new(stream.try_clone()?));
     let stop = Arc::new(AtomicBool::new(false));
-    // A coordinator asks one thing at a time; whoever piles up questions is no coordinator.
+    // A coordinator asks one question at a time. A peer that sends many at once is not a coordinator.
     let (sender, asks) = mpsc::sync_channel(2);
     let told = Arc::clone(&stop);
-    // Reads on while a batch runs, so that a stop, or the coordinator's end, is seen at once.
+    // This thread keeps reading while a batch runs, so that a stop or the end of the connection is noticed at
+    // once.
     let listen = move || {
         loop {
             let is_over = match receive::<Ask>(&mut reader) {
@@ -241,7 +242,7 @@ fn work(
     }
 }
 
-/// Notices in half a minute that a coordinator's machine is gone.
+/// Lets the system notice within half a minute that the coordinator's machine is gone.
 fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     let alive = socket2::TcpKeepalive::new()
         .with_time(Duration::from_secs(10))
@@ -291,7 +292,7 @@ impl Worker<'_> {
                 let tick = |done| {
                     if told.elapsed() > HEARTBEAT {
                         told = Instant::now();
-                        // If nobody listens, the listener stops the batch.
+                        // If the coordinator is gone, the listener thread stops the batch.
                         drop(say(&Answer::Progress(done)));
                     }
                 };

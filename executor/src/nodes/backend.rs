@@ -1,4 +1,4 @@
-//! The backend: a test on all machines.
+//! The backend `verbs`: runs a test on all machines.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::rounds::Parameters;
 use evidence::observation::Observations;
 use evidence::record::fnv1a;
 
-/// Real RDMA.
+/// The backend for real RDMA.
 pub struct Verbs {
     cluster: Mutex<Cluster>,
     parameters: Parameters,
@@ -27,18 +27,18 @@ pub struct Verbs {
 }
 
 impl Verbs {
-    /// On those machines.
+    /// The backend for these machines.
     pub fn new(cluster: Cluster, parameters: Parameters) -> Self {
         let nodes = cluster.infos();
         Self { cluster: Mutex::new(cluster), parameters, nodes }
     }
 
-    /// With other parameters from now on.
+    /// Sets the parameters for later runs.
     pub fn set_parameters(&mut self, parameters: Parameters) {
         self.parameters = parameters;
     }
 
-    /// One test at a time: they would disturb each other.
+    /// Locks the cluster: only one test runs at a time, because tests would disturb each other.
     fn cluster(&self) -> MutexGuard<'_, Cluster> {
         self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +80,7 @@ impl Backend for Verbs {
         run.release();
         match result {
             Ok(()) => Ok(run.seen),
-            // Devices say so late of some things, but not after they have done them.
+            // A device may report late that it does not support something, but not after it has done it.
             Err(trouble)
                 if trouble.kind == Some(RdmaErrorKind::Unsupported)
                     && run.seen.iterations() == 0 =>
@@ -92,11 +92,11 @@ impl Backend for Verbs {
     }
 }
 
-/// Which machine has which nodes of the program.
+/// Which machine runs which nodes of the program.
 struct Placement {
-    /// Indices of machines that take part.
+    /// The indices of the machines that take part.
     machines: Vec<usize>,
-    /// Per node of the program, an index into `machines`.
+    /// For each node of the program, an index into `machines`.
     of_node: Vec<u16>,
 }
 
@@ -124,7 +124,7 @@ impl Placement {
         Ok(())
     }
 
-    /// What a reader should know of it.
+    /// Notes for readers of the record.
     fn notes(&self, cluster: &Cluster, parameters: &Parameters) -> Vec<String> {
         let mut notes = Vec::new();
         for info in self.machines.iter().filter_map(|machine| cluster.info(*machine)) {
@@ -150,7 +150,7 @@ impl Placement {
     }
 }
 
-/// The names and texts of those libraries that are not shipped, which follow the shipped ones.
+/// The names and texts of the libraries that are not shipped. In the list, they follow the shipped ones.
 fn own_libraries(libraries: &Libraries) -> Vec<(String, String)> {
     let own = libraries.all.iter().skip(model::library::shipped().all.len());
     own.map(|library| (library.source.name.clone(), library.source.text.clone())).collect()
@@ -197,7 +197,7 @@ impl Run<'_> {
         self.ask(|_| Ask::Connect(wiring.clone()), &mut |_| {}).map(|_| ())
     }
 
-    /// What was seen before something went wrong is kept.
+    /// Runs the batches. Observations made before an error are kept.
     fn batches(&mut self, job: &Job<'_>, control: Control<'_>) -> Result<(), Trouble> {
         let seed = job.seed ^ fnv1a(&[job.program]);
         let per_round = self.parameters.instances as usize;
@@ -227,7 +227,7 @@ impl Run<'_> {
 
     fn release(&mut self) {
         for machine in self.placement.machines.clone() {
-            // A machine that is lost has nothing to forget, and one that fails is found out by the next test.
+            // A lost machine has nothing to release. If a machine fails here, the next test notices.
             if self.cluster.is_connected(machine) {
                 drop(self.cluster.ask(vec![(machine, Ask::Release)], &mut |_| {}));
             }

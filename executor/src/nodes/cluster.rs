@@ -1,4 +1,4 @@
-//! All machines, as the coordinator sees them.
+//! The coordinator's view of all machines.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -10,23 +10,23 @@ use super::protocol::{Answer, Ask, Selection};
 use crate::rdma::RdmaErrorKind;
 use evidence::record::NodeInfo;
 
-/// How long after it was lost a machine is first tried again; each time that it is not there, twice as long.
+/// How long after its loss a machine is first tried again. Each failed try doubles the time.
 const RETRY: Duration = Duration::from_secs(1);
 /// The longest time between two tries.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
-/// How long agents that were just launched may take until they listen.
+/// How long agents that were just started may take until they listen.
 const LAUNCH: Duration = Duration::from_secs(20);
 
-/// How machines are reached.
+/// How to reach the machines.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// `HOST` or `HOST:PORT` of each.
+    /// The address of each machine: `HOST` or `HOST:PORT`.
     pub nodes: Vec<String>,
-    /// What starts the agents.
+    /// How agents are started.
     pub launch: Launch,
-    /// What they are to be told.
+    /// The secret that the agents share with the coordinator.
     pub secret: Secret,
-    /// The device, on each.
+    /// The device to use on each machine.
     pub selection: Selection,
 }
 
@@ -36,7 +36,7 @@ pub struct Cluster {
     machines: Vec<Machine>,
     events: Receiver<Event>,
     sender: Sender<Event>,
-    /// Kept until the end.
+    /// The agents that were started, kept until the end.
     launched: Option<Launched>,
 }
 
@@ -44,19 +44,19 @@ struct Machine {
     name: String,
     link: Option<Link>,
     info: Option<NodeInfo>,
-    /// When it was lost, or was last tried in vain, and how long to leave it alone.
+    /// When the machine was lost or last tried, and how long to wait before the next try.
     lost: Option<(Instant, Duration)>,
     epoch: u32,
 }
 
-/// What went wrong, and where.
+/// A problem with a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// The machine's name.
+    /// The name of the machine.
     pub node: String,
-    /// What kind of trouble it is, if the device made it.
+    /// The kind of problem, if the device reported it.
     pub kind: Option<RdmaErrorKind>,
-    /// The whole story.
+    /// The full message.
     pub message: String,
 }
 
@@ -67,10 +67,10 @@ impl std::fmt::Display for Trouble {
 }
 
 impl Cluster {
-    /// Starts agents if asked to, connects to all, and asks what they are.
+    /// Starts agents if requested, connects to all machines, and asks for their descriptions.
     ///
     /// # Errors
-    /// The first machine that cannot be used, and why.
+    /// Reports the first machine that cannot be used, and why.
     pub fn new(options: ClusterOptions) -> Result<Self, Trouble> {
         let (sender, events) = mpsc::channel();
         let mut cluster = Self { machines: Vec::new(), events, sender, launched: None, options };
@@ -141,12 +141,12 @@ impl Cluster {
         self.machines.iter().filter_map(|machine| machine.info.clone()).collect()
     }
 
-    /// Indices of the machines that can be used now; those that were lost are tried again first.
+    /// The indices of the machines that can be used now. Lost machines are tried again first.
     pub(super) fn alive(&mut self) -> Vec<usize> {
         for index in 0..self.machines.len() {
             let machine = &self.machines[index];
             let is_due = machine.lost.is_none_or(|(since, pause)| since.elapsed() >= pause);
-            // A machine that does not come back is one machine less.
+            // A machine that does not come back is left out.
             if machine.link.is_none() && is_due && self.options.launch == Launch::None {
                 let pause = machine.lost.map_or(RETRY, |(_, pause)| pause);
                 let is_back = self.connect(index).is_ok();
@@ -180,8 +180,8 @@ impl Cluster {
         Trouble { node: machine.name.clone(), kind: None, message: message.to_owned() }
     }
 
-    /// Asks several machines at once, and waits for all answers, in the order of the questions. If one fails, the others
-    /// are told to stop, and are waited for.
+    /// Asks several machines at once, and waits for all answers, in the order of the questions. If one
+    /// machine fails, tells the others to stop, and waits for them too.
     pub(super) fn ask(
         &mut self,
         asks: Vec<(usize, Ask)>,
@@ -212,7 +212,7 @@ impl Cluster {
                 told = true;
                 for at in &open {
                     if let Some(link) = &mut self.machines[order[*at]].link {
-                        // If it is gone too, that will be heard.
+                        // If the other agent is gone too, an event will report it.
                         drop(link.ask(&Ask::Stop));
                     }
                 }
@@ -241,7 +241,7 @@ impl Cluster {
                                 _ => format!(": {error}"),
                             };
                             let lost = self.lose(machine, &format!("the agent is gone{why}"));
-                            // That an agent is gone explains what others say.
+                            // If an agent is gone, this explains the errors that others report.
                             trouble = Some(lost);
                         }
                     }

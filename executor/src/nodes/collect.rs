@@ -1,4 +1,4 @@
-//! What all machines saw in a batch, put together.
+//! Merges the observations of all machines in a batch.
 
 use compiler::plan::Plan;
 use lang::outcome::{Outcome, Value};
@@ -7,10 +7,10 @@ use super::protocol::Seen;
 use crate::rounds::Ending;
 use evidence::observation::{Observations, Occurrence};
 
-/// The observations of a batch of `count` instances, the first `wanted` of which count.
+/// The observations of a batch of `count` instances, of which the first `wanted` count.
 ///
 /// # Errors
-/// A machine's answer lacks something.
+/// Fails if a machine's answer is incomplete.
 pub(super) fn observations(
     plan: &Plan,
     parts: &[Seen],
@@ -38,7 +38,7 @@ pub(super) fn observations(
     let mut seen = Observations::default();
     for instance in 0..count {
         let ended = |ending| threads.iter().any(|e| Ending::from_number(e[instance]) == ending);
-        // A failed `assume` makes others wait in vain; it says why there is no outcome.
+        // A failed `assume` makes other threads wait in vain, so it is the reason why there is no outcome.
         if ended(Ending::AssumeFailed) {
             seen.assume_failed += 1;
         } else if ended(Ending::Blocked) {

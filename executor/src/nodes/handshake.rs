@@ -1,8 +1,9 @@
-//! Who may talk to whom: both sides show that they know the secret, without telling it.
+//! The handshake: both sides prove that they know the secret, without sending it.
 //!
-//! Three lines of text, so that `nc` shows what is wrong: the agent says who it is and a nonce; the coordinator answers with its
-//! version, a nonce and a proof, HMAC-SHA256 of both nonces under the secret; the agent answers with its own proof, or
-//! with `NO` and the reason. Nothing after that is encrypted: keep agents on networks that you trust.
+//! It consists of three lines of text, so that `nc` shows what is wrong. The agent sends its name, its
+//! version and a nonce. The coordinator answers with its version, a nonce and a proof: an HMAC-SHA256 of both
+//! nonces under the secret. The agent answers with its own proof, or with `NO` and the reason. The messages
+//! after the handshake are not encrypted, so run agents only on networks that you trust.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -12,18 +13,18 @@ use std::time::{Duration, Instant};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The version of litmus and of its protocol; both sides must have the same.
+/// The version of litmus and its protocol. Both sides must have the same version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 const AGENT: &str = "LITMUS-AGENT";
 const COORDINATOR: &str = "LITMUS-COORDINATOR";
-/// The longest line.
+/// The most bytes of a line.
 const LONGEST: usize = 512;
-/// How long a handshake may take, from its first byte to its last.
+/// The time limit of a handshake, from its first byte to its last.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// The shortest secret, in bytes.
 const SHORTEST: usize = 16;
 
-/// What agents and coordinators of one site share.
+/// The secret that the agents and coordinators of a site share.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -34,20 +35,20 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A new one.
+    /// A new random secret.
     ///
     /// # Errors
-    /// The system has no random numbers.
+    /// Fails if the system has no random numbers.
     pub fn random() -> Result<Self, String> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
         Ok(Self(hex(&bytes).into_bytes()))
     }
 
-    /// From text; blanks around it do not count.
+    /// A secret from text. Blanks around it are ignored.
     ///
     /// # Errors
-    /// It is too short.
+    /// Fails if it is too short.
     pub fn from_text(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.len() < SHORTEST {
@@ -59,26 +60,26 @@ impl Secret {
         Ok(Self(text.as_bytes().to_vec()))
     }
 
-    /// From a file.
+    /// Reads a secret from a file.
     ///
     /// # Errors
-    /// It cannot be read, or is too short.
+    /// Fails if the file cannot be read, or if the secret is too short.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut text = String::new();
-        // A device may have no end.
+        // The file may be a device without an end, so the read is limited.
         std::fs::File::open(path)
             .and_then(|file| file.take(1 << 16).read_to_string(&mut text))
             .map_err(|error| format!("the secret in {} cannot be read: {error}", path.display()))?;
         Self::from_text(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// As text, for a process that is started with it.
+    /// The secret as text, to pass to a process that is started.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
     fn mac(&self, side: &str, agent: &str, coordinator: &str) -> Hmac<Sha256> {
-        // HMAC takes keys of any length, so this cannot fail; an empty one would prove nothing.
+        // HMAC takes keys of any length, so this cannot fail. An empty key would prove nothing.
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!());
         for part in [side, VERSION, agent, coordinator] {
             mac.update(part.as_bytes());
@@ -88,10 +89,10 @@ impl Secret {
     }
 }
 
-/// The agent's side.
+/// The agent's side of the handshake.
 ///
 /// # Errors
-/// Why the other one was refused; it has been told.
+/// The reason why the other side was refused. The other side has been told.
 pub(super) fn accept(stream: &mut TcpStream, secret: &Secret) -> Result<(), String> {
     let nonce = nonce()?;
     let until = start(stream).map_err(|error| error.to_string())?;
@@ -129,10 +130,10 @@ pub(super) fn accept(stream: &mut TcpStream, secret: &Secret) -> Result<(), Stri
     }
 }
 
-/// The coordinator's side.
+/// The coordinator's side of the handshake.
 ///
 /// # Errors
-/// Why the agent cannot be used.
+/// The reason why the agent cannot be used.
 pub(super) fn greet(stream: &mut TcpStream, secret: &Secret) -> Result<(), String> {
     let own = nonce()?;
     let gone = |error: io::Error| match error.kind() {
@@ -172,14 +173,15 @@ pub(super) fn greet(stream: &mut TcpStream, secret: &Secret) -> Result<(), Strin
     }
 }
 
-/// When the handshake must be over.
+/// Sets the timeouts. Returns the time at which the handshake must be over.
 fn start(stream: &TcpStream) -> io::Result<Instant> {
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
     Ok(Instant::now() + PATIENCE)
 }
 
-/// Reads one byte at a time, so that nothing of what follows the handshake is taken; a byte now and then buys no time.
+/// Reads one byte at a time, so that nothing after the handshake is consumed. A slow sender does not extend
+/// the time limit.
 fn read_line(stream: &mut TcpStream, until: Instant) -> io::Result<String> {
     let mut line = Vec::new();
     while line.len() < LONGEST && line.last() != Some(&b'\n') {

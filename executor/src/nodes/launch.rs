@@ -1,4 +1,4 @@
-//! Starting agents by what a site already has.
+//! Starts agents with the tools of a site.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -8,40 +8,41 @@ use std::time::Duration;
 use super::handshake::Secret;
 use super::link::with_port;
 
-/// The environment variable by which launched agents are told the secret.
+/// The environment variable that passes the secret to agents.
 pub const SECRET_VARIABLE: &str = "LITMUS_SECRET";
-/// The one that names a file with another secret, which would come first.
+/// The environment variable that names a file with a secret. It takes precedence, so it must be unset.
 const SECRET_FILE_VARIABLE: &str = "LITMUS_SECRET_FILE";
 
-/// What starts the agents.
+/// How agents are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Launch {
-    /// Nobody: they are there already.
+    /// They are not started: they run already.
     None,
-    /// Processes of this machine, on loopback, as many as there are nodes.
+    /// As processes on this machine, on loopback, one for each node.
     Local,
-    /// `ssh` to each node.
+    /// With `ssh` to each node.
     Ssh,
-    /// `srun`, inside a Slurm allocation.
+    /// With `srun`, inside a Slurm allocation.
     Slurm,
-    /// `mpirun`.
+    /// With `mpirun`.
     Mpirun,
 }
 
-/// Why an agent was not started.
+/// The reason why an agent was not started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchError(pub String);
 
-/// Agents that were started; they end with this value.
+/// The agents that were started. Dropping this value ends them.
 pub(super) struct Launched {
     children: Vec<Child>,
-    /// Where they listen.
+    /// The addresses that the agents listen on.
     pub nodes: Vec<String>,
 }
 
 impl Drop for Launched {
     fn drop(&mut self) {
-        // They end by themselves when their coordinator goes; those that did not get one must be told.
+        // Agents end by themselves when their coordinator disconnects. Agents without a coordinator must be
+        // killed.
         std::thread::sleep(Duration::from_millis(20));
         for child in &mut self.children {
             drop(child.kill());
@@ -156,7 +157,7 @@ fn start_there(line: &[String], secret: &Secret) -> Result<Child, LaunchError> {
         .spawn()
         .map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that does not read it says so itself.
+        // An agent that does not read the secret reports that itself.
         drop(writeln!(stdin, "{}", secret.text()));
     }
     Ok(child)

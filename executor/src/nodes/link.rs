@@ -8,18 +8,19 @@ use std::time::Duration;
 use super::handshake::{self, PATIENCE, Secret};
 use super::protocol::{Answer, Ask, DEFAULT_PORT, receive, send};
 
-/// Something that an agent said, or that ended the connection: the machine, which of its connections, and what.
+/// An event of a connection: the machine, the number of the connection, and the answer or the error that
+/// ended it.
 pub(super) type Event = (usize, u32, io::Result<Answer>);
 
-/// A connection.
+/// A connection to an agent.
 pub(super) struct Link {
     stream: TcpStream,
-    /// Which of the machine's connections it is.
+    /// The number of this connection to the machine.
     pub epoch: u32,
 }
 
 impl Link {
-    /// Connects and shakes hands. What the agent says goes to `events` from then on.
+    /// Connects and does the handshake. Afterwards, the agent's answers go to `events`.
     pub(super) fn new(
         machine: usize,
         name: &str,
@@ -53,12 +54,12 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // The listener and the agent see the end.
+        // The listener thread and the agent both notice the end.
         drop(self.stream.shutdown(std::net::Shutdown::Both));
     }
 }
 
-/// A name without a port means the default port.
+/// Adds the default port if the name has none.
 pub(super) fn with_port(name: &str) -> String {
     let has_port = match name.rfind(']') {
         Some(bracket) => name[bracket..].contains(':'),
@@ -79,5 +80,5 @@ fn connect(name: &str) -> Result<TcpStream, String> {
     Err(format!("no connection: {reason}"))
 }
 
-/// How long a coordinator waits for an agent that says nothing at all.
+/// How long a coordinator waits for a silent agent.
 pub(super) const SILENCE: Duration = Duration::from_secs(6);

@@ -1,4 +1,4 @@
-//! What coordinator and agents say to each other, after the handshake.
+//! The messages between coordinator and agents, after the handshake.
 
 use std::io::{self, Read, Write};
 
@@ -10,26 +10,26 @@ use crate::rdma::{Address, DeviceInfo, RdmaErrorKind, RegionKey};
 use crate::rounds::Parameters;
 use evidence::record::Host;
 
-/// The port that agents listen on if nobody says; perftest's.
+/// The default port of agents. It is also perftest's.
 pub const DEFAULT_PORT: u16 = 18515;
 
-/// The longest message, in bytes.
+/// The most bytes of a message.
 const LONGEST: u32 = 32 << 20;
 
-/// What a coordinator asks.
+/// A coordinator's questions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Ask {
-    /// What the machine and its device are.
+    /// Describe the machine and its device.
     Describe(Selection),
-    /// Make ready for a program.
+    /// Prepare a program.
     Prepare(Box<Program>),
-    /// Connect to the others.
+    /// Connect to the other machines.
     Connect(Box<Wiring>),
     /// Run a batch.
     Run {
-        /// Its number.
+        /// The number of the batch.
         batch: u64,
-        /// What random choices derive from.
+        /// The seed of random choices.
         seed: u64,
     },
     /// Stop the batch that runs.
@@ -38,78 +38,79 @@ pub enum Ask {
     Release,
 }
 
-/// What an agent answers.
+/// An agent's answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// To [`Ask::Describe`].
+    /// The answer to [`Ask::Describe`].
     Described(Box<DeviceInfo>, Host),
-    /// To [`Ask::Prepare`]: how this machine's ends are reached.
+    /// The answer to [`Ask::Prepare`]: how to reach this machine's ends.
     Prepared(Box<Wiring>),
-    /// To [`Ask::Connect`] and [`Ask::Release`].
+    /// The answer to [`Ask::Connect`] and [`Ask::Release`].
     Done,
-    /// While a batch runs: so many instances have ended.
+    /// During a batch: this many instances have ended.
     Progress(u64),
-    /// To [`Ask::Run`].
+    /// The answer to [`Ask::Run`].
     Seen(Seen),
-    /// To any question.
+    /// The answer to any question that failed: the kind of error, and the message.
     Failed(Option<RdmaErrorKind>, String),
 }
 
-/// A program, and who runs what of it.
+/// A program, and which machine runs which node of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Program {
-    /// The file's name.
+    /// The name of the litmus file.
     pub name: String,
-    /// Its text.
+    /// The text of the litmus file.
     pub text: String,
-    /// [`plan_hash`] of its plan.
+    /// The [`plan_hash`] of the program's plan.
     pub hash: u64,
-    /// Per node of the program, the machine.
+    /// For each node of the program, the index of its machine.
     pub machines: Vec<u16>,
-    /// Which machine the agent is.
+    /// The index of this agent's machine.
     pub own: u16,
-    /// How many machines take part.
+    /// The number of machines that take part.
     pub count: u16,
-    /// How to run it.
+    /// The parameters of the run.
     pub parameters: Parameters,
-    /// The libraries that are not shipped: names and texts.
+    /// The user's own libraries: names and texts. Shipped libraries are not sent.
     pub libraries: Vec<(String, String)>,
 }
 
-/// How ends of connections are reached. Each machine fills in its own part; the coordinator puts the parts together.
+/// How to reach the ends of connections. Each machine fills in its own part; the coordinator merges the
+/// parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wiring {
-    /// By node of the program (from 1), its memory.
+    /// By node of the program, from 1: its memory.
     pub memories: Vec<(u32, RegionKey)>,
-    /// By queue pair of the plan, its requesting end.
+    /// By queue pair of the plan: its requesting end.
     pub requesters: Vec<(u32, Address)>,
-    /// By queue pair of the plan, its responding end.
+    /// By queue pair of the plan: its responding end.
     pub responders: Vec<(u32, Address)>,
-    /// By machine, where arrivals at barriers are written.
+    /// By machine: the region for arrivals at barriers.
     pub arrivals: Vec<(u16, RegionKey)>,
-    /// By thread and the machine that it leads to, the sending end for arrivals.
+    /// By thread and target machine: the sending end for arrivals.
     pub senders: Vec<((u32, u16), Address)>,
-    /// The same, the receiving end.
+    /// By thread and target machine: the receiving end for arrivals.
     pub receivers: Vec<((u32, u16), Address)>,
-    /// By machine, what background traffic writes and reads.
+    /// By machine: the region for background traffic.
     pub grounds: Vec<(u16, RegionKey)>,
-    /// By number of the stream and the machine that it comes from, the sending end of background traffic.
+    /// By stream and source machine: the sending end of background traffic.
     pub sources: Vec<((u32, u16), Address)>,
-    /// The same, the receiving end.
+    /// By stream and source machine: the receiving end of background traffic.
     pub sinks: Vec<((u32, u16), Address)>,
 }
 
-/// What a machine saw in a batch.
+/// The observations of one machine in a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Per thread (by index), how each instance ended.
+    /// By thread index: how each instance ended.
     pub ends: Vec<(u32, Vec<u8>)>,
-    /// Per observable (by index), its value in each instance.
+    /// By observable index: its value in each instance.
     pub values: Vec<(u32, Vec<u64>)>,
 }
 
 impl Wiring {
-    /// Adds another machine's part.
+    /// Adds the part of another machine.
     pub fn add(&mut self, other: Self) {
         self.memories.extend(other.memories);
         self.requesters.extend(other.requesters);
@@ -123,18 +124,18 @@ impl Wiring {
     }
 }
 
-/// The entry with a key.
+/// Finds the entry with a key.
 pub(super) fn entry<K: PartialEq, V: Copy>(list: &[(K, V)], key: &K) -> Result<V, String> {
     let found = list.iter().find(|(candidate, _)| candidate == key);
     found.map(|(_, value)| *value).ok_or_else(|| "an end of a connection is missing".to_owned())
 }
 
-/// What two versions of litmus must agree on to run a program together.
+/// A hash of the plan. Coordinator and agents must agree on it to run a program together.
 pub(super) fn plan_hash(plan: &compiler::plan::Plan) -> u64 {
     evidence::record::fnv1a(&[&format!("{plan:?}")])
 }
 
-/// Writes a message: its length in 4 bytes, little-endian, and then itself in postcard's format.
+/// Writes a message: its length in 4 bytes, little-endian, then the message in postcard's format.
 pub(super) fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut bytes = vec![0; 4];
     bytes = postcard::to_extend(message, bytes).map_err(io::Error::other)?;
@@ -145,7 +146,7 @@ pub(super) fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Res
     stream.flush()
 }
 
-/// Reads a message. Memory is taken as bytes arrive, so a length that is a lie takes none.
+/// Reads a message. Memory grows as bytes arrive, so a wrong length allocates nothing.
 pub(super) fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;

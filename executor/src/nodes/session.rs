@@ -1,4 +1,4 @@
-//! An agent's work for a coordinator: one program at a time, prepared, connected, run.
+//! An agent's work for a coordinator: prepares, connects and runs one program at a time.
 
 mod run;
 
@@ -17,7 +17,7 @@ use crate::rounds::{
     ThreadRun,
 };
 
-/// Why something did not work.
+/// The error of a failed step: its kind, if the device reported it, and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Trouble(pub Option<RdmaErrorKind>, pub String);
 
@@ -33,23 +33,24 @@ impl From<String> for Trouble {
     }
 }
 
-/// Ends for arrivals, by thread and the machine that they lead to; and ends for background traffic, by number of the
-/// stream and the machine that it comes from.
+/// Ends for arrivals, by thread and target machine; or ends for background traffic, by stream and source
+/// machine.
 type Ends = Vec<((u32, u16), Box<dyn Endpoint>)>;
 
-/// Memory of a device and its driver for a request under way: its entries in two send queues and completion queues, about.
+/// The approximate memory that the device and its driver use for a request in flight: entries in two send
+/// queues and completion queues.
 const BYTES_PER_REQUEST: u64 = 512;
 
-/// How much a program may take of a machine.
+/// How much of a machine a program may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of registered memory, in bytes.
+    /// The most registered memory, in bytes.
     pub bytes: u64,
-    /// Queue pairs, and as many completion queues.
+    /// The most queue pairs, and the most completion queues.
     pub queue_pairs: usize,
 }
 
-/// The shipped libraries and those that a program brings.
+/// The shipped libraries, and those that come with a program.
 fn libraries(program: &Program) -> Result<Libraries, String> {
     let mut libraries = model::library::shipped().clone();
     for (name, text) in &program.libraries {
@@ -64,15 +65,15 @@ fn libraries(program: &Program) -> Result<Libraries, String> {
 pub(super) struct Prepared {
     program: Program,
     plan: Arc<Plan>,
-    /// By index of the node in the program; `None` for those of other machines.
+    /// By node index: the memory of the node, or `None` if the node is on another machine.
     memories: Vec<Option<(Arc<dyn Region>, Layout)>>,
     arrivals: Arc<dyn Region>,
     requesters: Vec<(u32, Box<dyn Endpoint>)>,
-    /// Kept for their other ends.
+    /// Kept alive for the requesting ends that connect to them.
     responders: Vec<(u32, Box<dyn Endpoint>)>,
     senders: Ends,
     receivers: Ends,
-    /// What background traffic writes and reads.
+    /// The region that background traffic writes and reads.
     ground: Arc<dyn Region>,
     sources: Ends,
     sinks: Ends,
@@ -82,7 +83,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Makes the plan, the memory and this machine's ends.
+    /// Makes the plan, registers memory, and creates this machine's ends.
     pub(super) fn new(
         program: Program,
         device: &dyn Device,
@@ -92,7 +93,7 @@ impl Prepared {
         let source = Source::new(program.name.as_str(), program.text.as_str());
         let (test, _) = lang::litmus::load(&source);
         let test = test.ok_or_else(|| "the program has errors here".to_owned())?;
-        // Calls are run as their implementations; that these are the coordinator's, the hash tells.
+        // Calls are replaced by their implementations. The hash confirms that these are the coordinator's.
         let libraries = libraries(&program)?;
         let first = |errors: &[Diagnostic]| errors.first().map(|error| error.message.clone());
         let test = compiler::library::inline(&test, &libraries, Depth::Full)
@@ -175,7 +176,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// How many queue pairs of this machine the program needs.
+    /// The number of queue pairs that the program needs on this machine.
     fn queue_pairs(&self) -> usize {
         let own = |node: NodeId| usize::from(self.machine_of(node) == self.program.own);
         let ends = |pair| {
@@ -184,7 +185,8 @@ impl Prepared {
         };
         let pairs: usize = (0..self.plan.code.queue_pairs.len()).map(ends).sum();
         let others = usize::from(self.program.count) - 1;
-        // A thread tells every other machine that it has arrived, and every machine hears of every other thread.
+        // A thread signals every other machine, and every machine receives the signals of every thread
+        // elsewhere.
         let signals = self.plan.code.threads.iter().map(|thread| match own(thread.node) {
             0 => 1,
             _ => others,
@@ -218,7 +220,7 @@ impl Prepared {
                 self.responders.push((pair as u32, end));
             }
         }
-        // Arrivals are 64 at most under way, see the barrier.
+        // The barrier has at most 64 arrivals in flight.
         let settings = crate::rdma::Settings { depth: 128, inline: false, ..settings.clone() };
         for (index, thread) in self.plan.code.threads.iter().enumerate() {
             let home = self.program.machines[thread.node.0 as usize - 1];
@@ -235,7 +237,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Ends of background traffic: from every machine to the next.
+    /// Creates the ends of background traffic: from every machine to the next.
     fn add_streams(
         &mut self,
         device: &dyn Device,
@@ -252,7 +254,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// How this machine's ends are reached.
+    /// How to reach this machine's ends.
     pub(super) fn wiring(&self) -> Wiring {
         let memories = self.memories.iter().enumerate();
         let ends = |list: &[(u32, Box<dyn Endpoint>)]| {
@@ -274,7 +276,7 @@ impl Prepared {
         }
     }
 
-    /// Connects this machine's ends to all others, and makes its threads.
+    /// Connects this machine's ends to all others, and creates its threads.
     pub(super) fn connect(&mut self, wiring: &Wiring) -> Result<(), Trouble> {
         for (pair, end) in &mut self.requesters {
             end.connect(&entry(&wiring.responders, pair)?)?;

@@ -1,4 +1,4 @@
-//! Agents in this process, on the device that is none, over real TCP on loopback.
+//! Agents in this process, on the device without hardware, over real TCP on loopback.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -24,7 +24,7 @@ fn secret() -> Secret {
     Secret::from_text(SECRET).unwrap()
 }
 
-/// An agent that serves until the process ends.
+/// Starts an agent that serves until the process ends.
 fn agent() -> (SocketAddr, Log) {
     let log = Log::default();
     (agent_with(Limits { bytes: 64 << 20, queue_pairs: 64 }, Arc::clone(&log)), log)
@@ -171,7 +171,7 @@ fn what_waits_in_vain_is_given_up() {
 #[test]
 fn an_agent_that_dies_fails_one_test_and_the_rest_go_on() {
     let (good, _) = agent();
-    // An agent that shakes hands, describes itself, and dies when a program comes.
+    // An agent that completes the handshake, describes itself, and disconnects when it gets a program.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let bad = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -202,7 +202,7 @@ fn strangers_are_refused_and_the_agent_lives() {
     assert!(refused.message.contains("secret"), "{refused}");
     let say = |text: &[u8]| {
         let mut stream = TcpStream::connect(address).unwrap();
-        // It may have refused before all is written.
+        // The agent may refuse before everything is written.
         drop(stream.write_all(text));
         drop(stream.shutdown(std::net::Shutdown::Write));
         let mut answer = String::new();
@@ -215,7 +215,7 @@ fn strangers_are_refused_and_the_agent_lives() {
     assert!(say(b"").contains("LITMUS-AGENT"));
     let flood: Vec<_> = (0..500).map(|_| TcpStream::connect(address)).collect();
     drop(flood);
-    // Those in the handshake are given up after its time, or at once when they are gone.
+    // The agent drops the connections in the handshake after the time limit, or at once if they are closed.
     let until = std::time::Instant::now() + handshake::PATIENCE + std::time::Duration::from_secs(5);
     while cluster(&[address], secret()).is_err() {
         assert!(std::time::Instant::now() < until, "the agent does not answer");
@@ -290,7 +290,7 @@ fn an_agent_bounds_queue_pairs() {
     }
 }
 
-/// A library of one's own goes to the agents with the program.
+/// The coordinator sends the user's own libraries to the agents with the program.
 #[test]
 fn calls_of_ones_own_library_are_run() {
     let library = "\
@@ -326,7 +326,7 @@ model rdma-wait-rmw
     let control = || Control { stop: &stop, progress: &|_| {} };
     let seen = verbs(2).run(&job(&test, text, &libraries, 200), control()).unwrap();
     assert_eq!((seen.finished(), seen.outcomes.len()), (200, 1), "{seen:?}");
-    // Whoever does not send it is told what is not known.
+    // If the libraries are not sent, the error names the unknown call.
     let refused = verbs(2).run(&job(&test, text, model::library::shipped(), 1), control());
     let Err(Refusal::Broken(reason, _)) = refused else { panic!("{refused:?}") };
     assert!(reason.contains("`Fill`"), "{reason}");

@@ -1,4 +1,5 @@
-//! A device that is none: requests are done at once, by whoever posts them. For tests of what is above.
+//! A device without hardware, for tests of the modules above: each request is done at once, by the thread
+//! that posts it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,11 +10,11 @@ use super::{
     RegionKey, Request, RequestKind, Settings,
 };
 
-/// All regions of the process, by key: agents of one process reach each other's.
+/// All regions of the process, by key. Agents in one process can reach each other's regions.
 static REGIONS: LazyLock<Mutex<HashMap<u32, Weak<MemoryRegion>>>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
-/// The device.
+/// The device, with its description.
 pub struct MemoryDevice(DeviceInfo);
 
 impl Default for MemoryDevice {

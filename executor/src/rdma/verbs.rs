@@ -1,12 +1,13 @@
-//! Real RDMA: [`Device`], [`Region`](super::Region) and [`Endpoint`](super::Endpoint) by libibverbs.
+//! Real RDMA: implements [`Device`], [`Region`](super::Region) and [`Endpoint`](super::Endpoint) with
+//! libibverbs.
 //!
-//! The library is looked for when the program runs (or linked: feature `rdma-sys`), so the program starts anywhere,
-//! and [`list`] and [`open`] say what is missing: the library, the kernel's support, a device, or the one that
-//! is asked for.
+//! The library is loaded when the program runs (or linked: feature `rdma-sys`), so the program starts
+//! anywhere. [`list`] and [`open`] report what is missing: the library, the kernel's support, any device, or
+//! the requested device.
 //!
-//! Puts here are reliable-connection WRITEs that are not inline, every request is signaled, and nothing is copied
-//! by the CPU on the NIC's behalf ([`prepare_environment`]): anything else would test a weaker or a stronger machine
-//! than the models speak of.
+//! Puts are reliable-connection WRITEs that are not inline, every request is signaled, and the CPU copies
+//! nothing on the NIC's behalf ([`prepare_environment`]). Anything else would test a weaker or a stronger
+//! machine than the models describe.
 
 mod absent;
 mod choose;
@@ -27,31 +28,32 @@ use ffi::{Context, DeviceList};
 /// Which device to use, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
-    /// Its name (`-d`); else the first that can be used.
+    /// The device's name (`-d`); else the first device that can be used.
     pub device: Option<String>,
-    /// Its port, from 1 (`-i`); else the first that is active.
+    /// The port, from 1 (`-i`); else the first port that is active.
     pub port: Option<u8>,
-    /// The index of the port's GID (`-x`); else, on Ethernet, the one that is most likely to reach a peer.
+    /// The index of the port's GID (`-x`); else, on Ethernet, the GID that is most likely to reach a peer.
     pub gid_index: Option<u32>,
 }
 
-/// What keeps a NIC's work from being done by the CPU: with its default of 1, mlx5 may put the answer of a small read
-/// or atomic into the completion, and `ibv_poll_cq` writes it to memory. That is a CPU's write, ordered as such.
+/// Prevents the CPU from doing the NIC's work. With the default of 1, mlx5 may put the result of a small read
+/// or atomic into the completion, and `ibv_poll_cq` writes it to memory. That is a CPU write, and is ordered
+/// as one.
 const SCATTER_TO_CQE: &str = "MLX5_SCATTER_TO_CQE";
 
-/// Sets the environment that drivers are to see. To be called first thing in `main`: it does nothing once there are
-/// other threads. [`open`] refuses an mlx5 device without it.
+/// Sets environment variables for the drivers. Call this at the start of `main`: it does nothing once there
+/// are other threads. [`open`] refuses an mlx5 device if this has not been done.
 ///
-/// (The environment is the only way for `ibv_create_qp`. mlx4 has nothing of the kind.)
+/// (`ibv_create_qp` has no other way to set this. mlx4 has no such setting.)
 pub fn prepare_environment() {
     ffi::set_variable(SCATTER_TO_CQE, "0");
 }
 
-/// All devices, in libibverbs's order, each with its ports, and with the port and GID that would be used by
-/// default. One that cannot be opened is there by its name, with the reason in [`DeviceInfo::trouble`].
+/// All devices in libibverbs's order, with their ports, and with the port and GID that are used by default. A
+/// device that cannot be opened is listed by name, with the reason in [`DeviceInfo::trouble`].
 ///
 /// # Errors
-/// There is no library, or no device.
+/// Fails if there is no library, or no device.
 pub fn list() -> Result<Vec<DeviceInfo>, RdmaError> {
     let (devices, names) = devices()?;
     let info = |(index, name): (usize, &String)| match look(&devices, index, name) {
@@ -73,7 +75,7 @@ pub fn list() -> Result<Vec<DeviceInfo>, RdmaError> {
 /// Opens a device.
 ///
 /// # Errors
-/// There is no library, no device, or not the one that is asked for; or it cannot do what is needed here.
+/// Fails if the library or the device is missing, or if the device cannot do what litmus needs.
 pub fn open(selection: &Selection) -> Result<Arc<dyn Device>, RdmaError> {
     let (devices, names) = devices()?;
     if let Some(name) = &selection.device {
@@ -119,7 +121,7 @@ fn open_device(
     Ok(Arc::new(VerbsDevice::new(context, info)?))
 }
 
-/// The list, and the names in it; there is at least one.
+/// The list of devices and their names; there is at least one.
 fn devices() -> Result<(DeviceList, Vec<String>), RdmaError> {
     let devices = DeviceList::get().map_err(absent::no_list)?;
     let names = devices.names();

@@ -1,5 +1,6 @@
-//! The barrier between rounds: every thread tells every machine where it is, by an RDMA write on a queue pair of its
-//! own, and spins on its own machine's memory. Nothing of the test's queue pairs is waited for.
+//! The barrier between rounds. Every thread tells every machine about its arrival by an RDMA write on a
+//! separate queue pair, and spins on the memory of its own machine. The barrier waits for nothing on the
+//! test's queue pairs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,14 +8,15 @@ use std::sync::atomic::Ordering;
 use super::thread::{End, Patience, Stop};
 use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
 
-/// How far apart the words of two threads are.
+/// The distance between the words of two threads, in words: a cache line.
 const LINE: usize = 8;
-/// Words that each thread has in a machine's region of arrivals: one that peers write, and one that it sends from.
+/// The words of each thread in a machine's region of arrivals: a line that peers write to, and a line that
+/// the thread sends from.
 pub const ARRIVAL_WORDS: usize = 2 * LINE;
-/// How many arrivals may be under way.
+/// The most arrivals in flight.
 const DEPTH: u64 = 64;
 
-/// A thread's way to tell another machine that it has arrived.
+/// A thread's connection for telling another machine about its arrival.
 pub struct Signal {
     endpoint: Box<dyn Endpoint>,
     remote: RegionKey,
@@ -23,7 +25,7 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// By an endpoint that is connected to a machine with that region of arrivals.
+    /// A signal over an endpoint that is connected to a machine with this region of arrivals.
     pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey) -> Self {
         Self { endpoint, remote, posted: 0, completed: 0 }
     }
@@ -39,7 +41,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// The part of a thread, by its index among all threads of the program.
+    /// The part of the thread with this index among all threads of the program.
     pub fn new(
         thread: usize,
         threads: usize,
@@ -49,12 +51,12 @@ impl Barrier {
         Self { thread, threads, region, signals, arrivals: 0 }
     }
 
-    /// Arrives, and waits until all threads have.
+    /// Arrives, and waits until all threads have arrived.
     pub(super) fn arrive(&mut self, stop: &Stop<'_>) -> Result<(), End> {
         self.arrivals += 1;
         let own = self.thread * ARRIVAL_WORDS;
         let words = self.region.words();
-        // Arrivals only grow, so a source that is overwritten before it is sent tells no lie.
+        // Arrivals only grow, so it does no harm if the source is overwritten before it is sent.
         words[own + LINE].store(self.arrivals, Ordering::Release);
         words[own].store(self.arrivals, Ordering::Release);
         for signal in &mut self.signals {

@@ -1,4 +1,4 @@
-//! Which words of a region an instance uses.
+//! Which words of a region each instance uses.
 
 use compiler::plan::Plan;
 use lang::program::NodeId;
@@ -6,14 +6,14 @@ use model::machine::Random;
 
 use super::Parameters;
 
-/// How a node's words lie in its region: instance after instance, then one line that nobody looks at.
+/// The layout of a node's words in its region: instance after instance, then one unused cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Words of one instance.
+    /// The number of words of one instance.
     words: usize,
-    /// From one to the next.
+    /// The distance from one word to the next, in words.
     stride: usize,
-    /// How many instances there are.
+    /// The number of instances.
     instances: usize,
 }
 
@@ -24,35 +24,35 @@ impl Layout {
         Self { words: plan.words(node).len(), stride: parameters.stride as usize, instances }
     }
 
-    /// Where a word of an instance is.
+    /// The index in the region of a word of an instance.
     pub fn word(&self, slot: u32, word: usize) -> usize {
         (slot as usize * self.words + word) * self.stride
     }
 
-    /// A word for reads whose result does not matter.
+    /// The index of a word for reads whose result does not matter.
     pub fn scratch(&self) -> usize {
         self.instances.saturating_mul(self.words).saturating_mul(self.stride)
     }
 
-    /// How many words the region needs.
+    /// The size of the region in words.
     pub fn size(&self) -> usize {
         self.scratch().saturating_add(8)
     }
 }
 
-/// A batch, the same on every machine.
+/// A batch of rounds. All machines compute the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// What its random choices derive from.
+    /// The seed of its random choices.
     pub seed: u64,
     /// Its number, from 0.
     pub number: u64,
-    /// Per instance, whose words it uses.
+    /// For each instance, the slot whose words it uses.
     pub slots: Vec<u32>,
 }
 
 impl Batch {
-    /// The batch of that number.
+    /// The batch with this number.
     pub fn new(seed: u64, number: u64, parameters: &Parameters) -> Self {
         let count = u32::try_from(parameters.batch()).unwrap_or(u32::MAX);
         let mut slots: Vec<u32> = (0..count).collect();

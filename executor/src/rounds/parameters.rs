@@ -1,4 +1,4 @@
-//! What a run's chances of showing something depend on.
+//! The parameters that influence which outcomes a run shows.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use serde_json::{Map, Value as Json};
 
 use crate::rdma::Settings;
 
-/// How tests are run. None of these changes what is allowed, but [`Parameters::inline`] and
+/// How tests are run. The parameters do not change what is allowed. But [`Parameters::inline`] and
 /// [`Parameters::relaxed_ordering`] change which machine is tested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Parameters {
-    /// Instances that start together.
+    /// How many instances start together in a round.
     pub instances: u32,
-    /// Rounds per batch.
+    /// The rounds of a batch.
     pub rounds: u32,
     /// The longest random delay between two statements, in ns; 0 for none.
     pub delay: u32,
     /// Whether instances use their words in random order.
     pub shuffle: bool,
-    /// In how many of 100 rounds a thread flushes its node's words from the caches first.
+    /// In how many of 100 rounds a thread first flushes its node's words from the caches.
     pub flush: u32,
     /// Whether threads are pinned to cores.
     pub pin: bool,
-    /// Streams of background traffic from each machine.
+    /// The number of background traffic streams from each machine.
     pub stress: u32,
-    /// Distance between two words, in words; 8 is a cache line.
+    /// The distance between two words, in words; 8 is a cache line.
     pub stride: u32,
-    /// How long an instance may wait for others until it is given up, in ms.
+    /// How long an instance may wait for other threads before it is given up, in ms.
     pub patience: u32,
-    /// Whether puts are posted inline: the CPU then reads the source, not the NIC.
+    /// Whether puts are posted inline. Then the CPU reads the source, not the NIC.
     pub inline: bool,
     /// Whether memory is registered with relaxed ordering.
     pub relaxed_ordering: bool,
@@ -44,14 +44,14 @@ impl Default for Parameters {
     }
 }
 
-/// Parameters by name.
+/// Named sets of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Many instances in flight, short delays.
+    /// Many instances in flight, with short delays.
     Default,
-    /// One instance at a time: what a program does that is not under load.
+    /// One instance at a time: shows what a program does without load.
     Calm,
-    /// Everything at once.
+    /// Everything at once: the most load.
     Storm,
 }
 
@@ -59,7 +59,7 @@ impl Preset {
     /// All presets.
     pub const ALL: [Self; 3] = [Self::Default, Self::Calm, Self::Storm];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -68,7 +68,7 @@ impl Preset {
         }
     }
 
-    /// What it stands for.
+    /// The parameters of the preset.
     pub fn parameters(self) -> Parameters {
         let default = Parameters {
             instances: 16,
@@ -100,7 +100,8 @@ impl Parameters {
         u64::from(self.instances) * u64::from(self.rounds)
     }
 
-    /// The same, with no more rounds than so many iterations need: they would run for nothing.
+    /// The same parameters, with only as many rounds as these iterations need. More rounds would run for
+    /// nothing.
     pub fn for_iterations(&self, iterations: u64) -> Self {
         let needed = iterations.div_ceil(u64::from(self.instances.max(1))).max(1);
         let rounds = u32::try_from(needed).map_or(self.rounds, |needed| needed.min(self.rounds));
@@ -112,10 +113,10 @@ impl Parameters {
         Duration::from_millis(u64::from(self.patience))
     }
 
-    /// Whether the numbers are in their ranges; agents refuse others.
+    /// Checks that every number is in its range. Agents refuse others.
     ///
     /// # Errors
-    /// Which one is not, and its range.
+    /// Names the parameter that is out of range, and the range.
     pub fn check(&self) -> Result<(), String> {
         let ranges = [
             ("instances", self.instances, 1, 4096),
@@ -126,7 +127,7 @@ impl Parameters {
             ("stride", self.stride, 1, 512),
             ("patience", self.patience, 1, 600_000),
             ("depth", self.settings.depth, 2, 16_384),
-            // Without one, a read would wait forever.
+            // With 0, a read would wait forever.
             ("reads under way", self.settings.outstanding_reads.map_or(1, u32::from), 1, 255),
             ("timeout", self.settings.timeout.into(), 0, 31),
             ("retries", self.settings.retries.into(), 0, 7),
@@ -146,10 +147,10 @@ impl Parameters {
         Ok(())
     }
 
-    /// As records keep them.
+    /// The parameters as records store them.
     pub fn json(&self) -> Map<String, Json> {
         let Ok(Json::Object(mut map)) = serde_json::to_value(self) else { return Map::new() };
-        // One flat list is easier to read and to compare.
+        // A flat list is easier to read and to compare.
         if let Some(Json::Object(settings)) = map.remove("settings") {
             map.extend(settings);
         }

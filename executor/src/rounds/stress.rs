@@ -1,5 +1,5 @@
-//! Background traffic: long writes and reads beside those of a test, so that its requests meet others in the NICs, on
-//! the links and in the caches.
+//! Background traffic: long writes and reads beside those of a test, so that its requests compete with others
+//! in the NICs, on the links and in the caches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use super::thread::End;
 use crate::rdma::{Endpoint, Region, RegionKey, Request, RequestKind};
 
-/// Words of a machine's region for such traffic: writes go to its first half, reads take from its second. Nobody looks
-/// at what is in it.
+/// The size in words of a machine's region for background traffic. Writes go to its first half, and reads
+/// come from its second half. Its content does not matter.
 pub const STREAM_WORDS: usize = 2 * LONG;
-/// Words that one request moves: a page, which most links cut into several packets.
+/// The words of one request: a page, which most links split into several packets.
 const LONG: usize = 512;
-/// How many requests a stream keeps under way.
+/// How many requests a stream keeps in flight.
 pub const STREAM_DEPTH: u32 = 16;
-/// How long a stream's last requests may take.
+/// The most time that a stream's last requests may take.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// A stream of background traffic from one machine to another.
@@ -24,20 +24,20 @@ pub struct Stream {
     remote: RegionKey,
     posted: u64,
     completed: u64,
-    /// Kept as long as requests read and write it.
+    /// Keeps the region alive as long as requests use it.
     _region: Arc<dyn Region>,
 }
 
 impl Stream {
-    /// By an endpoint that is connected to a machine with that region for streams.
+    /// A stream over an endpoint that is connected to a machine with this region for streams.
     pub fn new(endpoint: Box<dyn Endpoint>, region: Arc<dyn Region>, remote: RegionKey) -> Self {
         Self { endpoint, remote, posted: 0, completed: 0, _region: region }
     }
 
-    /// Sends until it is told to stop, then waits for what is under way.
+    /// Sends until `stop` is set, then waits for the requests in flight.
     ///
     /// # Errors
-    /// A request that failed.
+    /// Fails if a request fails.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), End> {
         while !stop.load(Ordering::Relaxed) {
             self.completed += self.endpoint.poll()? as u64;
@@ -59,7 +59,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Writes and reads in turn.
+    /// The next request: writes and reads alternate.
     fn next(&self) -> Request {
         let (kind, half) = if self.posted.is_multiple_of(2) {
             (RequestKind::Write, 0)

@@ -1,4 +1,4 @@
-//! One thread of a program: an interpreter of its code over posted requests.
+//! One thread of a program: interprets its code, and posts its requests.
 
 mod instance;
 
@@ -13,14 +13,14 @@ use model::machine::Random;
 use super::{Barrier, Batch, Layout, Parameters};
 use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
 
-/// Why a batch ended early.
+/// The reason why a batch ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was told to.
+    /// The batch was stopped.
     Stopped,
     /// A request or a call failed.
     Failed(RdmaError),
-    /// Something did not happen for too long.
+    /// Something did not happen within the time limit.
     Hang(String),
 }
 
@@ -30,20 +30,20 @@ impl From<RdmaError> for End {
     }
 }
 
-/// What every wait looks at.
+/// The conditions that end every wait.
 #[derive(Clone, Copy)]
 pub struct Stop<'a> {
-    /// When this is set, all waits end.
+    /// If this is set, all waits end.
     pub flag: &'a AtomicBool,
-    /// How long to wait for what must happen.
+    /// The most time to wait for something that must happen.
     pub limit: Duration,
-    /// How long to wait at a barrier for threads that may still wait for each other.
+    /// The most time to wait at a barrier for other threads, which may themselves still wait for each other.
     pub barrier_limit: Duration,
-    /// Whether threads must leave the CPU to each other while they wait.
+    /// Whether waiting threads must yield the CPU, because there are at least as many threads as cores.
     pub crowded: bool,
 }
 
-/// A wait that may take too long.
+/// A wait with a time limit.
 pub(super) struct Patience<'a> {
     stop: &'a Stop<'a>,
     limit: Duration,
@@ -51,7 +51,7 @@ pub(super) struct Patience<'a> {
     since: Option<Instant>,
 }
 
-/// How many times a wait looks before it asks for the time.
+/// How often a wait spins before it checks the time.
 const SPINS: u32 = 256;
 
 impl<'a> Patience<'a> {
@@ -59,12 +59,12 @@ impl<'a> Patience<'a> {
         Self { stop, limit: stop.limit, spins: 0, since: None }
     }
 
-    /// At a barrier.
+    /// A wait at a barrier.
     pub(super) fn at_barrier(stop: &'a Stop<'a>) -> Self {
         Self { limit: stop.barrier_limit, ..Self::new(stop) }
     }
 
-    /// Waits a little; the time that it took in all, if that was too long.
+    /// Waits a little. Returns the total time if it exceeds the limit.
     #[inline]
     pub(super) fn spin(&mut self) -> Result<Option<Duration>, End> {
         self.spins += 1;
@@ -91,16 +91,16 @@ pub struct Connection {
     remote: RegionKey,
     layout: Layout,
     depth: u64,
-    /// How many requests were posted, and how many of them have completed: they complete in order.
+    /// The number of requests posted. `completed` counts those that completed; they complete in order.
     posted: u64,
     completed: u64,
     fence_next: bool,
-    /// The oldest request of this instance that is not polled.
+    /// The number of the oldest request of this instance that is not polled.
     unpolled: u64,
 }
 
 impl Connection {
-    /// A connected endpoint that leads to a node's region with that layout.
+    /// A connection over an endpoint that leads to a node's region with this layout.
     pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey, layout: Layout, depth: u32) -> Self {
         let depth = u64::from(depth);
         Self {
@@ -120,7 +120,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits until so many requests have completed.
+    /// Waits until `count` requests have completed.
     fn wait(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), End> {
         let mut patience = Patience::new(stop);
         while self.completed < count {
@@ -148,8 +148,8 @@ impl Connection {
     }
 }
 
-/// Waits until everything that was posted has completed and is in memory: the response to a last read pushes all
-/// earlier writes before it.
+/// Waits until everything that was posted has completed and is in memory. The response to a final read pushes
+/// all earlier writes ahead of it.
 fn drain(connection: &mut Connection, scratch: usize, stop: &Stop<'_>) -> Result<(), End> {
     let remote = connection.remote.address + 8 * connection.layout.scratch() as u64;
     let request = Request {
@@ -164,43 +164,43 @@ fn drain(connection: &mut Connection, scratch: usize, stop: &Stop<'_>) -> Result
     connection.wait(connection.posted, stop)
 }
 
-/// A thread with all it needs.
+/// A thread of the program, with everything that it needs to run.
 pub struct ThreadRun {
-    /// Which thread of the program.
+    /// The thread's number in the program.
     pub id: ThreadId,
-    /// The program.
+    /// The plan of the program.
     pub plan: Arc<Plan>,
-    /// How to run it.
+    /// The parameters of the run.
     pub parameters: Parameters,
-    /// Its node's words.
+    /// The memory of its node.
     pub region: Arc<dyn Region>,
-    /// How they lie.
+    /// The layout of that memory.
     pub layout: Layout,
-    /// Its queue pairs, in the order of [`compiler::code::ThreadCode::queue_pairs`].
+    /// Its connections, in the order of [`compiler::code::ThreadCode::queue_pairs`].
     pub connections: Vec<Connection>,
-    /// Its part of the barrier.
+    /// Its part of the barrier between rounds.
     pub barrier: Barrier,
 }
 
-/// What a thread saw in a batch.
+/// The results of a thread in a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadResult {
-    /// Per instance.
+    /// How each instance ended: an `Ending` as a number.
     pub ends: Vec<u8>,
-    /// Instance by instance, the values of the observed registers of the thread in the order of the observables.
+    /// For each instance, the values of the thread's observed registers, in the order of the observables.
     pub registers: Vec<u64>,
 }
 
 impl ThreadRun {
-    /// The node it runs on.
+    /// The node that the thread runs on.
     pub fn node(&self) -> NodeId {
         self.plan.code.threads[self.id.0].node
     }
 
-    /// Runs a batch. `done` counts instances as they end.
+    /// Runs a batch. `done` counts the instances that have ended.
     ///
     /// # Errors
-    /// Why it could not be finished.
+    /// The reason why the batch did not finish.
     pub fn run(
         &mut self,
         batch: &Batch,
@@ -227,7 +227,8 @@ impl ThreadRun {
             }
             self.barrier.arrive(stop)?;
             for slot in round {
-                // A thread that has given up often waits for what will not come.
+                // After several instances that were given up, the thread probably waits for something that
+                // never comes, so it waits less.
                 let patience = if given_up < 3 {
                     self.parameters.patience()
                 } else {

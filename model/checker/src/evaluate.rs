@@ -1,4 +1,4 @@
-//! The model language over sets of events and sets of pairs.
+//! Evaluates the model language over sets of events and sets of pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,13 +32,13 @@ pub struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Evaluates all definitions.
+    /// Evaluates all definitions of a model.
     pub fn new(skeleton: &'a Skeleton, model: &Model, execution: &'a Execution) -> Self {
         Self::evaluate(skeleton, model, execution, false)
     }
 
-    /// The same, but recursive relations have only what is found until one of them has a cycle: what follows from a
-    /// cycle explains nothing.
+    /// Like [`Self::new`], but a recursive relation stops growing when one of its group has a cycle. What
+    /// follows from a cycle does not help to explain it.
     pub fn until_cycles(skeleton: &'a Skeleton, model: &Model, execution: &'a Execution) -> Self {
         Self::evaluate(skeleton, model, execution, true)
     }
@@ -66,7 +66,7 @@ impl<'a> Evaluator<'a> {
         evaluator
     }
 
-    /// The pairs of an order that the execution comes with.
+    /// The pairs of a chosen order, as the execution has them.
     fn order(&self, name: &str) -> Pairs {
         let order = self.execution.orders.iter().find(|(known, _)| known == name);
         order.map(|(_, pairs)| pairs.iter().map(|(a, b)| (a.0, b.0)).collect()).unwrap_or_default()
@@ -97,7 +97,7 @@ impl<'a> Evaluator<'a> {
         self.definitions.pop().unwrap_or_default()
     }
 
-    /// The cells of a table that order two events, as row and column, by pair.
+    /// For each pair of events, the table cell that orders it, as row and column.
     pub fn cells(&self, table: &Table) -> BTreeMap<(usize, usize), (usize, usize)> {
         let on = self.pairs(&table.on);
         let letters: Vec<Pairs> =
@@ -124,7 +124,7 @@ impl<'a> Evaluator<'a> {
         ordered
     }
 
-    /// The value of a set expression; nothing if it is a relation.
+    /// The value of a set expression. Empty if it is a relation.
     pub fn set(&self, expr: &Expr) -> BTreeSet<usize> {
         match self.value(expr) {
             Value::Set(set) => set,
@@ -132,7 +132,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The value of a relation expression; nothing if it is a set.
+    /// The value of a relation expression. Empty if it is a set.
     pub fn pairs(&self, expr: &Expr) -> Pairs {
         match self.value(expr) {
             Value::Relation(pairs) => pairs,
@@ -175,7 +175,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// An operator on two sets or two relations; `0` is a value of either type.
+    /// Applies an operator to two sets or two relations. `0` is a value of either type.
     fn both(
         &self,
         a: &Expr,

@@ -1,7 +1,7 @@
 //! The plain evaluator: is an execution one of the program's, and which axioms does it break?
 //!
-//! It follows the definitions word for word over ordinary sets of pairs, slowly, and shares no code
-//! with the engine `smt`. Every witness and every cycle that `litmus` shows has passed here.
+//! It follows the definitions word for word over ordinary sets of pairs. It is slow, and shares no code with
+//! the engine `smt`. Every witness and every cycle that `litmus` shows was checked here.
 
 mod evaluate;
 mod wellformed;
@@ -17,7 +17,8 @@ pub use evaluate::{Evaluator, Pairs, Value, closure};
 use skeleton::execution::Execution;
 pub use wellformed::well_formed;
 
-/// The names of the chosen orders that leave two events undecided, order them both ways, or are against what they extend.
+/// The names of chosen orders that are wrong: they leave two events undecided, order them both ways, or
+/// contradict what they extend.
 fn wrong_orders<'a>(
     model: &'a Model,
     evaluator: &'a Evaluator<'_>,
@@ -40,8 +41,8 @@ fn wrong_orders<'a>(
     })
 }
 
-/// The names of the axioms that an execution breaks, of its orders that are not as the model wants them, and of the sets by
-/// which the model says where ⊤ is, if the execution has it elsewhere.
+/// The names of everything that an execution breaks: axioms, orders that are not as the model requires, and
+/// the sets by which the model declares ⊤, if the execution has ⊤ elsewhere.
 pub fn broken_axioms(skeleton: &Skeleton, model: &Model, execution: &Execution) -> Vec<String> {
     let evaluator = Evaluator::new(skeleton, model, execution);
     let broken = model.axioms.iter().filter(|axiom| match axiom.kind {

@@ -1,4 +1,4 @@
-//! Whether an execution is one of the program's, whatever the model.
+//! Checks that an execution is one of the program's, whatever the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use skeleton::{Condition, Event, EventId, Guard, Skeleton, Stamp, Value, ValueId
 
 use skeleton::execution::{Execution, Happening};
 
-/// Checks that values, control, rf, pf and the outcome of an execution follow from the program.
+/// Checks that values, control flow, rf, pf and the outcome of an execution follow from the program.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// Reports what is wrong, in words.
 pub fn well_formed(
     skeleton: &Skeleton,
     observables: &[Observable],
@@ -28,7 +28,7 @@ struct View<'a> {
     skeleton: &'a Skeleton,
     execution: &'a Execution,
     happenings: BTreeMap<EventId, Happening>,
-    /// The event that happens iff a free choice is made so, by the number of the choice.
+    /// For each free choice, by its number: the event that happens iff it succeeds.
     successes: BTreeMap<usize, EventId>,
     values: Vec<Option<Shown>>,
     conditions: Vec<Option<bool>>,
@@ -48,17 +48,17 @@ impl<'a> View<'a> {
         self.skeleton.event(id)
     }
 
-    /// A value; `None` if it hangs on something that does not happen.
+    /// A value. `None` if it depends on an event that does not happen.
     fn value(&self, id: ValueId) -> Option<Shown> {
         self.values[id.0]
     }
 
-    /// Whether a condition holds; `None` if it hangs on something that does not happen.
+    /// Whether a condition holds. `None` if it depends on an event that does not happen.
     fn holds(&self, guard: Guard) -> Option<bool> {
         Some(self.conditions[guard.condition]? != guard.negated)
     }
 
-    /// Computes values and conditions in the order of their numbers, in which operands come first.
+    /// Computes values and conditions in the order of their numbers: operands come first.
     fn compute(&mut self) {
         for index in 0..self.skeleton.values.len() {
             let value = match &self.skeleton.values[index] {
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How a condition on ⊤ came out.
+    /// The execution's guess for a condition on ⊤.
     fn guess(&self, condition: usize) -> Option<bool> {
         let found = self.execution.guesses.iter().find(|(known, _)| *known == condition);
         found.map(|(_, holds)| *holds)
@@ -177,7 +177,7 @@ impl<'a> View<'a> {
         unfed.map_or(Ok(()), |id| Err(format!("event {} reads from no write", id.0)))
     }
 
-    /// Whether what a read reads is computed, along rf, from what it reads.
+    /// Whether the value of a read is computed, along rf, from the read itself.
     fn hangs_on_itself(&self, read: EventId, sources: &BTreeMap<EventId, EventId>) -> bool {
         let mut seen = BTreeSet::new();
         let mut waiting = vec![read];
@@ -196,7 +196,7 @@ impl<'a> View<'a> {
         false
     }
 
-    /// The reads from which a value is computed.
+    /// The reads that a value is computed from.
     fn reads_behind(&self, value: ValueId) -> BTreeSet<EventId> {
         let (mut reads, mut seen, mut waiting) = (BTreeSet::new(), BTreeSet::new(), vec![value]);
         while let Some(value) = waiting.pop() {
@@ -219,7 +219,8 @@ impl<'a> View<'a> {
         reads
     }
 
-    /// Each poll of a node answers for one earlier operation of its thread towards it, and no two for the same.
+    /// Checks that each poll of a node answers for one earlier operation of its thread to that node, and that
+    /// no two polls answer for the same operation.
     fn polls(&self) -> Result<(), String> {
         let mut answered = BTreeSet::new();
         let mut polled = BTreeSet::new();
@@ -247,7 +248,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// An event, if it happens.
+    /// An event, if it happens in the execution.
     fn happening(&self, id: EventId) -> Option<&Event> {
         self.happenings.contains_key(&id).then(|| self.event(id))
     }
@@ -266,7 +267,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// The value of the write that every other one of the location precedes.
+    /// The value of the write that comes after all other writes of the location.
     fn final_value(&self, location: lang::program::LocationId) -> Option<Shown> {
         let writes: Vec<EventId> = self
             .happenings
@@ -293,7 +294,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// An operator applied to two values; what is computed from ⊤ is ⊤.
+/// Applies an operator to two values. The result is ⊤ if an operand is.
 fn apply(op: BinaryOp, left: Shown, right: Shown) -> Shown {
     match (left, right) {
         (Shown::Int(left), Shown::Int(right)) => Shown::Int(op.apply(left, right)),
@@ -301,13 +302,13 @@ fn apply(op: BinaryOp, left: Shown, right: Shown) -> Shown {
     }
 }
 
-/// Whether two values are equal; `None` if one is ⊤.
+/// Whether two values are equal. `None` if one of them is ⊤.
 fn equal(left: Shown, right: Shown) -> Option<bool> {
     let unknown = left == Shown::Undefined || right == Shown::Undefined;
     (!unknown).then_some(left == right)
 }
 
-/// What a value shows: a number may be the word of `⊥`.
+/// Converts a number that encodes `⊥` to that value.
 fn as_word(value: Shown) -> Shown {
     match value {
         Shown::Int(word) => Shown::of_word(word),

@@ -1,4 +1,4 @@
-//! Threads: what an instruction does when its turn comes.
+//! Threads: the effect of each instruction.
 
 use compiler::code::{Instruction, Operation, QueuePairId};
 use lang::program::{BinaryOp, LocationId, RegisterId, WorkId};
@@ -13,7 +13,7 @@ impl Machine {
         self.code.threads[thread].instructions.get(state.threads[thread].pc)
     }
 
-    /// The queue pair whose operation holds a thread up under `sc`, where operations are synchronous.
+    /// The queue pair whose operation the thread waits for under `sc`, where operations are synchronous.
     pub(super) fn in_flight(&self, state: &State, thread: usize) -> Option<usize> {
         if self.variant != Variant::Sc {
             return None;
@@ -22,7 +22,7 @@ impl Machine {
         pairs.find(|pair| !state.pairs[*pair].pipe.is_empty())
     }
 
-    /// The first queue pair with operations of that id that a Wait has to wait for, and its slot.
+    /// The first queue pair with incomplete operations of this id, and its slot. A Wait has to wait for them.
     pub(super) fn awaited(
         &self,
         state: &State,
@@ -37,7 +37,7 @@ impl Machine {
         pairs.zip(first..).find(|(_, slot)| state.awaited[*slot] > 0)
     }
 
-    /// Whether the thread can take its next instruction.
+    /// Whether the thread can execute its next instruction.
     pub(super) fn cpu_enabled(&self, state: &State, thread: usize) -> bool {
         let Some(instruction) = self.next_instruction(state, thread) else { return false };
         if self.in_flight(state, thread).is_some() {
@@ -64,7 +64,7 @@ impl Machine {
             || self.faults.has(Fault::PollEarly) && queues.local.contains(&LocalEntry::Notice)
     }
 
-    /// Takes the thread's next instruction, which must be enabled.
+    /// Executes the thread's next instruction, which must be enabled.
     pub(super) fn cpu_step(&self, state: &mut State, thread: usize) -> Effect {
         let Some(instruction) = self.next_instruction(state, thread) else {
             return Effect::Continue;
@@ -172,7 +172,7 @@ impl Machine {
         Effect::Continue
     }
 
-    /// Counts an operation for the polls or waits to come; the slot that counts until it is complete.
+    /// Counts an operation for later polls or waits. Returns the slot that counts it until it is complete.
     fn count_operation(
         &self,
         state: &mut State,
@@ -202,7 +202,7 @@ impl Machine {
         slot
     }
 
-    /// The operation as the NIC gets it: what the CPU computes is computed now.
+    /// The operation as the CPU hands it to the NIC: values that the CPU computes are computed now.
     fn item(&self, state: &State, operation: &Operation) -> Item {
         match operation {
             Operation::Put { target, source } => {
@@ -230,7 +230,7 @@ impl Machine {
         }
     }
 
-    /// Takes the first completion notice; it counts for every id.
+    /// Takes the first completion notice. It counts for every awaited id.
     fn poll(&self, state: &mut State, thread: usize, pair: usize) {
         let queues = &mut state.pairs[pair];
         if queues.notices > 0 {
@@ -249,7 +249,7 @@ impl Machine {
     }
 }
 
-/// The write of a CPU read-modify-write, if there is one; the register takes the old value.
+/// The write of a CPU read-modify-write, if it writes. The register takes the old value.
 fn atomic_update(
     state: &mut State,
     register: Option<RegisterId>,

@@ -7,8 +7,8 @@ use lang::program::{LocationId, Program, RegisterId};
 use super::rules::{Agent, Machine, Transition, operation_name};
 use super::state::{Item, LocalEntry, Source, State};
 
-/// What an enabled transition does, in the state before it: `rule 3: put's remote write x := 1 leaves
-/// the pipe (thread 1 to node 2)`.
+/// Describes an enabled transition, given the state before it:
+/// `rule 3: put's remote write x := 1 leaves the pipe (thread 1 to node 2)`.
 pub fn describe(
     program: &Program,
     machine: &Machine,
@@ -43,7 +43,7 @@ pub fn describe(
     }
 }
 
-/// Whether a transition is a jump, or gives a variable that no program names a value.
+/// Whether a transition is a jump, or an assignment to a variable that no program names.
 pub(super) fn is_control(
     program: &Program,
     machine: &Machine,
@@ -58,7 +58,7 @@ pub(super) fn is_control(
     }
 }
 
-/// A word as people read it.
+/// Converts a word to the value that users see.
 fn shown(word: u64) -> Value {
     Value::of_word(word)
 }

@@ -1,7 +1,7 @@
-//! States as bytes.
+//! Encodes states as bytes, for the set of seen states.
 //!
-//! An encoding leaves out what other parts determine (the locks: each is held by the one atomic write on
-//! its way to the node). With [`Dead`], it also leaves out what can no longer matter.
+//! An encoding leaves out what other parts determine: each lock is held by the one atomic write on its way to
+//! the node. With [`Dead`], it also leaves out values that cannot matter any more.
 
 use lang::program::LocationId;
 
@@ -9,14 +9,15 @@ use super::footprint::{Footprints, bit};
 use super::rules::Machine;
 use super::state::{Entry, Item, LocalEntry, RemoteWrite, Source, State};
 
-/// Values that are written as 0 because nothing will look at them. Two states that differ only there have the same
-/// transitions to states that differ only there, and the same outcomes.
+/// Marks values that nothing will read any more; they are written as 0. Two states that differ only in such
+/// values have the same outcomes, and their transitions lead to states that again differ only in such values.
 pub(super) struct Dead<'a> {
     pub footprints: &'a Footprints,
 }
 
 impl Dead<'_> {
-    /// The locations whose values matter: observed ones, and those that some instruction or entry may read.
+    /// The locations whose values still matter: observed ones, and those that some instruction or entry may
+    /// read.
     pub fn relevant(&self, state: &State) -> u64 {
         let mut reads = self.footprints.observed;
         for (index, thread) in state.threads.iter().enumerate() {
@@ -40,7 +41,7 @@ impl Dead<'_> {
     }
 }
 
-/// The locations that an entry has still to read.
+/// The locations that an entry still has to read.
 pub(super) fn item_reads(item: &Item) -> u64 {
     match item {
         Item::Put { source: Source::Location(source), .. } | Item::Get { source, .. } => {
@@ -93,7 +94,7 @@ impl Machine {
         self.encode_awaited(state, dead, out);
     }
 
-    /// Whether the thread may still look at what becomes of a queue pair's operations.
+    /// Whether the thread may still poll or wait for operations of a queue pair.
     fn polled(&self, state: &State, dead: Option<&Dead<'_>>, pair: usize) -> bool {
         dead.is_none_or(|dead| {
             let thread = self.code.queue_pairs[pair].thread.0;
@@ -120,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// Makes `state` the one that was encoded.
+    /// Decodes into `state`.
     pub(super) fn decode(&self, mut bytes: &[u8], state: &mut State) {
         let input = &mut bytes;
         for value in state.memory.iter_mut().chain(&mut state.registers) {
@@ -169,12 +170,12 @@ fn slot(wait: Option<usize>, matters: bool) -> u64 {
     wait.filter(|_| matters).map_or(0, |slot| slot as u64 + 1)
 }
 
-/// With `polled` unset, without what only polls and waits look at.
+/// Encodes entries. Without `polled`, leaves out what only polls and waits use.
 fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
     let kept = |entry: &&Entry| polled || entry.item != Item::Ack;
     number(out, entries.iter().filter(kept).count() as u64);
     for entry in entries.iter().filter(kept) {
-        // One number for kind, queue pair and whether a wait slot follows.
+        // One number encodes the kind, the queue pair, and whether a wait slot follows.
         let wait = entry.wait.filter(|_| polled);
         let waits = u64::from(wait.is_some());
         let mut head = |kind: u64| number(out, (entry.pair as u64) << 5 | waits << 4 | kind);
@@ -248,7 +249,7 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
     }
 }
 
-/// Seven bits a byte, least significant first; most numbers here are small.
+/// Writes seven bits per byte, least significant first, because most numbers here are small.
 fn number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 128 {
         out.push(value as u8 | 128);

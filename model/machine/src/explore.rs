@@ -1,4 +1,4 @@
-//! All outcomes of a test: every reachable state, depth first.
+//! Explores all outcomes of a test: every reachable state, depth first.
 
 use std::collections::BTreeSet;
 
@@ -24,11 +24,11 @@ use super::stubborn::{Part, Reduction};
 /// When to give up.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How many states may be stored.
+    /// The most states that may be stored.
     pub states: u64,
-    /// How many bytes they may take.
+    /// The most bytes that stored states may take.
     pub memory: usize,
-    /// The limits of everything.
+    /// The limits that all engines share: time, memory, and a request to stop.
     pub until: limits::Limits,
 }
 
@@ -39,32 +39,32 @@ impl Default for Limits {
     }
 }
 
-/// How much of the state space to leave out; outcomes do not depend on it.
+/// How much of the state space to leave out. Outcomes do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Effort {
     /// Every transition of the rules, every state.
     None,
     /// Steps that touch no memory are taken at once or together with one that does.
     Eager,
-    /// Also only stubborn sets of the others.
+    /// Additionally, only stubborn sets of the remaining steps are taken.
     Stubborn,
-    /// Also without values that nothing will look at.
+    /// Additionally, values that nothing will read are left out.
     #[default]
     Full,
 }
 
-/// What exploration found.
+/// The result of an exploration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exploration {
     /// Outcomes over the test's observables.
     pub outcomes: BTreeSet<Outcome>,
-    /// Whether these are all.
+    /// Whether the outcomes are complete.
     pub complete: bool,
-    /// If not, which limit was hit.
+    /// The limit that was reached, if the outcomes are not complete.
     pub reason: Option<String>,
-    /// How many states were stored.
+    /// The number of states stored.
     pub states: u64,
-    /// How many transitions were taken.
+    /// The number of transitions taken.
     pub transitions: u64,
     /// Statements at which some execution waits forever, by thread.
     pub blocked: BTreeSet<Blocked>,
@@ -81,24 +81,25 @@ impl Exploration {
 /// A statement that waits forever in some execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Blocked {
-    /// Whose.
+    /// The thread that waits.
     pub thread: ThreadId,
-    /// The statement.
+    /// The statement at which it waits.
     pub span: Span,
 }
 
-/// All outcomes of a test on the correct machine.
+/// Explores all outcomes of a test on the correct machine.
 ///
 /// # Errors
-/// Statements without operational meaning in this variant.
+/// Fails if a statement has no operational meaning in this variant.
 pub fn explore(test: &Test, variant: Variant, limits: Limits) -> Result<Exploration, CompileError> {
     explore_with(test, variant, FaultSet::NONE, Effort::Full, limits)
 }
 
-/// The same on a machine that may be broken, with less reduction. Broken machines are not reduced.
+/// Like [`explore`], with a chosen effort and on a machine that may be broken. Broken machines are explored
+/// without reduction.
 ///
 /// # Errors
-/// Statements without operational meaning in this variant.
+/// Fails if a statement has no operational meaning in this variant.
 pub fn explore_with(
     test: &Test,
     variant: Variant,
@@ -125,9 +126,9 @@ pub(super) struct Explorer<'a> {
     pub seen: StateSet,
     /// Stored states that are not expanded yet.
     stack: Vec<usize>,
-    /// Set if somebody wants to know how an outcome comes about.
+    /// Set when the caller asks how an outcome comes about.
     pub search: Option<Search>,
-    /// Set if somebody wants to know from where executions can end.
+    /// Set when the caller asks from which states executions can end.
     pub graph: Option<Graph>,
     pub steps_taken: Steps<'a>,
     key: Vec<u8>,
@@ -138,21 +139,21 @@ pub(super) struct Explorer<'a> {
 /// The search for an outcome.
 pub(super) struct Search {
     pub outcome: Outcome,
-    /// By stored state, the one that it was reached from; itself for the first.
+    /// For each stored state, the state that it was reached from. The first state is its own parent.
     pub parents: Vec<usize>,
     /// The state that is being expanded.
     pub current: usize,
-    /// Whether the outcome has been reached, from the current state.
+    /// Whether the outcome was reached from the current state.
     pub reached: bool,
 }
 
-/// Counts steps, and puts them into words if there is somewhere to put them.
+/// Counts steps, and describes them in words if `words` is set.
 pub(super) struct Steps<'a> {
     machine: &'a Machine,
     program: &'a Program,
     pub count: u64,
     pub words: Option<Vec<String>>,
-    /// Leaves out steps of control: jumps, and variables that no program names.
+    /// Leaves out control steps: jumps, and assignments to variables that no program names.
     pub brief: bool,
 }
 
@@ -167,14 +168,14 @@ impl Steps<'_> {
     }
 }
 
-/// What looks at each state that a step has come to; true to look at no more.
+/// A callback that sees the state after each step. True stops the search.
 pub(super) type Done<'d, 'a> = &'d mut dyn FnMut(&Explorer<'a>, &State) -> bool;
 
-/// How many steps that have no alternative are taken before their state is stored.
+/// The most steps without an alternative that are taken before the state is stored.
 const CHAIN: usize = 1000;
 
 impl<'a> Explorer<'a> {
-    /// Ready to run; broken machines are not reduced.
+    /// An explorer that is ready to run. Broken machines are explored without reduction.
     pub fn new(
         test: &'a Test,
         machine: &'a Machine,
@@ -199,12 +200,12 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Explores; what stopped it before it was done.
+    /// Explores. Returns the reason if a limit stopped it.
     pub fn run(&mut self) -> Option<String> {
         self.run_from(self.machine.initial().clone())
     }
 
-    /// Explores from a state on.
+    /// Explores from a state. Returns the reason if a limit stopped it.
     pub fn run_from(&mut self, mut state: State) -> Option<String> {
         let mut next = state.clone();
         let mut reduction = Reduction::default();
@@ -234,8 +235,8 @@ impl<'a> Explorer<'a> {
         None
     }
 
-    /// Takes every step, or every chosen one, from a state, in `next`; until `done` says so of what a step has
-    /// come to.
+    /// Takes every step, or every chosen step, from a state. `next` holds the state after each step. Stops
+    /// when `done` returns true.
     pub fn expand(
         &mut self,
         state: &mut State,
@@ -323,7 +324,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Takes one step; whether the execution still counts.
+    /// Takes one step. Returns whether the execution still counts.
     fn step(&mut self, state: &mut State, part: &Part) -> Result<bool, String> {
         let steps = &mut self.steps_taken;
         let log = &mut |state: &State, transition| steps.note(state, transition);
@@ -337,7 +338,8 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Settles a state and goes on while there is only one step to take; then stores what it has come to.
+    /// Settles a state and continues as long as there is only one step to take. Then stores the state that
+    /// was reached.
     pub fn arrive(&mut self, state: &mut State, reduction: &mut Reduction) -> Result<(), String> {
         if self.effort == Effort::None {
             self.store(state);
@@ -360,7 +362,7 @@ impl<'a> Explorer<'a> {
                 self.terminal(state);
                 return Ok(());
             }
-            // `expand` has taken the choices that it is in the middle of.
+            // `expand` is iterating over `self.choices`, so they are moved out of the way.
             let mut choices = std::mem::take(&mut self.choices);
             self.choose(reduction, &mut choices);
             let only = if let [only] = choices[..] { Some(only) } else { None };
@@ -391,12 +393,12 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Whether a state that has just been stored is the one of that number.
+    /// Whether the state that was just stored has this number.
     pub fn stored_as(&self, number: usize) -> bool {
         self.key == self.seen.get(number)
     }
 
-    /// A state from which no transition leads on.
+    /// Handles a state without further transitions.
     fn terminal(&mut self, state: &State) {
         if self.machine.is_final(state) {
             let outcome = self.machine.outcome(state);
@@ -419,21 +421,21 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// An `assume` has failed: nothing is asked of that execution.
+    /// Handles a failed `assume`: the execution does not count.
     fn does_not_count(&mut self) {
         if let Some(graph) = &mut self.graph {
             graph.ends();
         }
     }
 
-    /// What is stored next is not reached from a stored state.
+    /// The next state to be stored is not reached from a stored state.
     pub fn forget_current(&mut self) {
         if let Some(graph) = &mut self.graph {
             graph.current = None;
         }
     }
 
-    /// What it has found so far.
+    /// Takes the results so far. `stopped` is the reason if a limit was reached.
     pub fn take_found(&mut self, stopped: Option<String>) -> Exploration {
         let mut found = std::mem::take(&mut self.found);
         found.states = self.seen.len() as u64;
@@ -443,7 +445,7 @@ impl<'a> Explorer<'a> {
         found
     }
 
-    /// States that are stored and not expanded, or not wholly.
+    /// The numbers of stored states that are not expanded yet, or only in part.
     pub fn open(&self) -> &[usize] {
         &self.stack
     }
@@ -456,7 +458,7 @@ impl<'a> Explorer<'a> {
         if self.seen.memory() + graph > self.limits.memory {
             return Some(format!("states need more than {}", Size(self.limits.memory as u64)));
         }
-        // Reading the clock costs about as much as a small state.
+        // Reading the clock costs about as much as a small state, so it is read only now and then.
         if !number.is_multiple_of(64) {
             return None;
         }

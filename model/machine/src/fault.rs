@@ -1,7 +1,7 @@
-//! Broken machines: named departures from the rules, for tests that must be able to fail.
+//! Broken machines: named deviations from the rules. Tests use them to show that they can fail.
 //!
 //! Each fault is visible: some small program has an outcome under the fault that the correct machine does not
-//! have (`tests/faults.rs` has one for each).
+//! have (`tests/faults.rs` has one for each fault).
 
 /// A way in which a machine can be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,12 +28,12 @@ pub enum Fault {
     CasDoesNotDrain,
 }
 
-/// What users are told about a fault.
+/// A fault as users see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultInfo {
     /// The fault.
     pub fault: Fault,
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
     /// What goes wrong, in one line.
     pub description: &'static str,
@@ -50,7 +50,7 @@ const fn info(
     FaultInfo { fault, name, description, breaks }
 }
 
-/// All faults, in the order of [`Fault`].
+/// All faults, in the order of [`Fault`], which indexes this list.
 pub const FAULTS: &[FaultInfo] = &[
     info(
         Fault::PutsReordered,
@@ -169,12 +169,12 @@ pub const FAULTS: &[FaultInfo] = &[
 ];
 
 impl Fault {
-    /// The fault of that name.
+    /// The fault with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         FAULTS.iter().find(|info| info.name == name).map(|info| info.fault)
     }
 
-    /// What users are told about it.
+    /// The description for users.
     pub fn info(self) -> &'static FaultInfo {
         &FAULTS[self as usize]
     }

@@ -1,7 +1,8 @@
-//! What the rest of a thread's code may still touch, computed once per program.
+//! Computes what the rest of a thread's code may still touch, once for each program.
 //!
-//! Sets of locations, locks, queue pairs and registers are 64-bit masks, indices taken modulo 64. Two
-//! indices that share a bit are both in a set if one is; every use is safe if a set is too large.
+//! Sets of locations, locks, queue pairs and registers are 64-bit masks; an index uses the bit `index % 64`.
+//! Indices that share a bit are in a set together. This is safe, because every use allows sets that are too
+//! large.
 
 use compiler::code::{Instruction, Operation, ThreadCode};
 use lang::Test;
@@ -10,7 +11,7 @@ use lang::program::{Register, RegisterId};
 
 use super::rules::Machine;
 
-/// Locations and locks touched.
+/// Locations and locks that are touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Access {
     pub reads: u64,
@@ -18,29 +19,29 @@ pub(super) struct Access {
     pub locks: u64,
 }
 
-/// What a thread may do from some instruction on.
+/// What a thread may still do from some instruction on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Future {
-    /// By its own instructions and by the operations they issue.
+    /// What its own instructions touch, and the operations that they issue.
     pub access: Access,
-    /// Queue pairs polled.
+    /// The queue pairs that it may poll.
     pub polls: u64,
-    /// Registers whose present value may be used.
+    /// The registers whose current value it may use.
     pub live: u64,
 }
 
 /// The [`Future`]s of a program, and what its outcomes show.
 #[derive(Clone, Debug)]
 pub(super) struct Footprints {
-    /// By thread and instruction; one more for the thread's end.
+    /// By thread and instruction. The last entry of a thread is for its end.
     futures: Vec<Vec<Future>>,
-    /// Observed locations.
+    /// The observed locations.
     pub observed: u64,
-    /// By register: whether it is observed, and its thread.
+    /// By register: whether it is observed, and the thread it belongs to.
     pub registers: Vec<(bool, usize)>,
 }
 
-/// The bit of an index.
+/// The bit that stands for an index.
 pub(super) fn bit(index: usize) -> u64 {
     1 << (index % 64)
 }
@@ -54,7 +55,7 @@ impl Access {
         }
     }
 
-    /// Whether the order of the two can matter, when only these locations' values do.
+    /// Whether the order of the two accesses can matter, if only the values of `relevant` locations do.
     pub fn conflicts(self, other: Self, relevant: u64) -> bool {
         let (mine, theirs) = (self.writes & relevant, other.writes & relevant);
         mine & (other.reads | theirs) != 0
@@ -64,7 +65,7 @@ impl Access {
 }
 
 impl Footprints {
-    /// Those of a test's program on a machine.
+    /// The footprints of a test's program on a machine.
     pub fn of(test: &Test, machine: &Machine) -> Self {
         let owner = |register: &Register| (false, register.thread.0);
         let mut registers: Vec<(bool, usize)> = test.program.registers.iter().map(owner).collect();
@@ -123,7 +124,7 @@ fn add(
     locks: &[usize],
     exact: bool,
 ) {
-    // A definition ends a register's life only if its bit is its own.
+    // An assignment ends a register's life only if no other register shares its bit.
     let mut define = |register: Option<RegisterId>| {
         if let (Some(register), true) = (register, exact) {
             future.live &= !bit(register.0);
@@ -171,7 +172,7 @@ fn add(
     future.access = future.access.union(access(instruction, locks));
 }
 
-/// What an instruction touches itself, or by the operation that it issues.
+/// What an instruction touches, including the operation that it issues.
 fn access(instruction: &Instruction, locks: &[usize]) -> Access {
     let (mut reads, mut writes, mut lock) = (0, 0, 0);
     match instruction {

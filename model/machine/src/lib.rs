@@ -1,12 +1,14 @@
 //! The operational machine of RDMA^TSO_RMW [RMW §D.1], explored or simulated, and one for coreRMA (`rma`).
 //!
 //! *Exploration* is sound and complete: [`explore()`] gives exactly the outcomes that the rules allow,
-//! unless it says `complete: false`; then those it gives are still allowed. *Simulation* is sound: every
-//! outcome that [`Simulator`] shows is allowed, and it makes no promise to show all. Under a
-//! [`Fault`] both do what the broken rules say.
+//! unless it reports `complete: false`; the outcomes that it gives are allowed even then. *Simulation* is
+//! sound: every outcome that [`Simulator`] shows is allowed, but it may miss some. Under a [`Fault`], both
+//! follow the broken rules.
 //!
-//! [`state`] is what changes, [`rules`] (with `cpu` and `queue_pair`) how; both users step the same machine.
-//! `reduce` says which steps exploration may leave out, and why. [`witness()`] shows how an outcome comes about.
+//! [`state`] holds what changes, and [`rules`] (with `cpu` and `queue_pair`) says how. Exploration and
+//! simulation step the same machine.
+//! `reduce` says which steps exploration may leave out, and why. [`witness()`] shows one execution with a
+//! given outcome.
 
 mod cpu;
 mod describe;

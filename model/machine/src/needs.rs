@@ -1,18 +1,18 @@
-//! What a program must have for a fault to change anything.
+//! What a program must contain for a fault to have an effect.
 
 use lang::program::{Program, Stmt, StmtKind};
 
 use super::fault::Fault;
 
-/// Kinds of statements.
+/// The kinds of statements that faults need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needed {
     Put,
-    /// A put or a remote RMW: what writes at its target.
+    /// A put or a remote RMW: a statement that writes at its target.
     RemoteWrite,
-    /// Whatever goes through a queue pair, fences included.
+    /// Everything that goes through a queue pair, fences included.
     Operation,
-    /// A get or a remote RMW: what brings a result back.
+    /// A get or a remote RMW: a statement that brings back a result.
     Result,
     Get,
     Rmw,
@@ -52,8 +52,8 @@ impl Needed {
 }
 
 impl Fault {
-    /// Kinds of statements, each with how many of them: a thread must have all of these, since queue pairs and store buffers are a
-    /// thread's own. Statements in loops count twice.
+    /// The kinds of statements that one thread must contain, with the number of each. It must be one thread,
+    /// because queue pairs and store buffers belong to a thread. Statements in loops count twice.
     fn needs(self) -> &'static [(Needed, usize)] {
         match self {
             Self::PutsReordered | Self::PutReadsReordered => &[(Put, 2)],
@@ -77,23 +77,24 @@ impl Fault {
         }
     }
 
-    /// Whether a program without library calls has what the fault is about. If not, the fault changes none of its outcomes.
+    /// Whether a program without library calls contains what the fault needs. If not, the fault changes none
+    /// of its outcomes.
     pub fn concerns(self, program: &Program) -> bool {
         let has = |body: &[Stmt]| {
             self.needs().iter().all(|(needed, number)| count(body, *needed) >= *number)
         };
         let threads = program.threads.iter().filter(|thread| has(&thread.body)).count();
-        // Remote RMWs of one thread wait for each other anyway.
+        // Remote RMWs of one thread wait for each other even without the lock.
         threads >= if self == Self::RmwNotExclusive { 2 } else { 1 }
     }
 
-    /// Whether it is a fault of a CPU alone, which no NIC has.
+    /// Whether the fault is in the CPU alone, so that no NIC can have it.
     pub fn is_of_cpu(self) -> bool {
         matches!(self, Self::StoreBufferNotFifo | Self::FenceIgnored | Self::CasDoesNotDrain)
     }
 }
 
-/// How many statements of a kind there are.
+/// Counts the statements of a kind. Statements in loops count twice.
 fn count(block: &[Stmt], needed: Needed) -> usize {
     let of = |stmt: &Stmt| match &stmt.kind {
         StmtKind::If { then, otherwise, .. } => count(then, needed) + count(otherwise, needed),

@@ -1,15 +1,17 @@
-//! Can every execution still end? A reachable state from which no way leads to an end is *stuck*: a thread waits for ever
-//! there, or goes round a loop that nothing can stop.
+//! Decides whether every execution can still end. A reachable state is *stuck* if no path leads from it to an
+//! end: a thread waits forever there, or repeats a loop that nothing can stop.
 //!
-//! The reduced state space is enough. From each of its states the same ends can be reached as without reduction (`reduce`,
-//! `stubborn`). Say that some sequence of steps leads to a stuck state. Follow the reduced space towards an end: each step
-//! taken is either one of the sequence, which may be taken first, so that less of the sequence is left; or it commutes with
-//! all of it, and what the sequence leads to then is reached from that stuck state. An end allows no steps, so before the
-//! sequence is used up, a state of the reduced space is stuck, and from it steps lead to where that sequence led. (Valmari,
-//! "Stop it, and be stubborn!".)
+//! The reduced state space is enough to find stuck states. From each of its states, the same ends can be
+//! reached as without reduction (`reduce`, `stubborn`). Assume that a sequence of steps leads to a stuck
+//! state. Follow the reduced space towards an end. If a step taken there is one of the sequence, it may be
+//! taken first, and the rest of the sequence is shorter. Otherwise the step commutes with the whole sequence,
+//! and the state after both is reachable from the stuck state. An end allows no steps. So before the sequence
+//! is used up, some state of the reduced space is stuck, and from it steps lead to where that sequence led.
+//! (Valmari, "Stop it, and be stubborn!".)
 //!
-//! What threads do there, the reduced space does not tell, since it may leave out the steps of some for ever. So from
-//! stuck states all steps are taken, to all places where nothing but going round is left.
+//! The reduced space does not show what threads do in stuck states, because it may leave out the steps of
+//! some threads forever. So from stuck states all steps are taken, up to all sets of states that only lead to
+//! each other.
 
 mod ending;
 mod graph;
@@ -35,19 +37,19 @@ pub(super) use graph::Graph;
 /// A state from which no execution ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// By thread, the statement that it does not come back from; `None` if it is done.
+    /// By thread, the statement that it never completes; `None` if the thread is done.
     pub at: Vec<Option<Span>>,
-    /// The values of registers.
+    /// The values of all registers, by register id.
     pub registers: Vec<u64>,
-    /// The steps that lead there, in words.
+    /// The steps from the initial state, in words.
     pub steps: Vec<String>,
 }
 
-/// All outcomes of a test. Then `tell` is told of each way to be stuck, until it breaks. If a limit was hit, there may be
-/// outcomes and ways that were not seen, and the exploration is not complete.
+/// Explores all outcomes of a test. Then calls `tell` for each way to be stuck, until it returns `Break`. If
+/// a limit was reached, outcomes and ways may be missing, and the exploration is not complete.
 ///
 /// # Errors
-/// Statements without operational meaning in this variant.
+/// Fails if a statement has no operational meaning in this variant.
 pub fn progress(
     test: &Test,
     variant: Variant,
@@ -69,7 +71,7 @@ pub fn progress(
     if stuck_states(&reduced).is_empty() {
         return Ok(found);
     }
-    // What is told has all values, also those that nothing looks at.
+    // Stuck states are reported with all their values, so the reduction that drops values is not used.
     if effort == Effort::Full {
         reduced = explorer(Effort::Stubborn);
         if let Some(reason) = reduced.run() {
@@ -79,7 +81,7 @@ pub fn progress(
     let stuck = stuck_states(&reduced);
     let all = explorer(Effort::Eager);
     let mut ways = Ways { test, reduced, all, roots: Vec::new(), told: BTreeSet::new() };
-    // One is enough to refute: the others are followed if it is not.
+    // One stuck state is enough to refute. The others are followed only if `tell` continues.
     let (one, others) = stuck.split_at(stuck.len().min(1));
     for roots in [one, others] {
         if ways.follow(roots, &mut found, &mut tell).is_break() {
@@ -89,27 +91,28 @@ pub fn progress(
     Ok(found)
 }
 
-/// The stored states of an explorer that are stuck.
+/// The numbers of an explorer's stored states that are stuck.
 fn stuck_states(explorer: &Explorer<'_>) -> Vec<usize> {
     let graph = explorer.graph.as_ref();
     graph.map(|graph| graph.stuck(explorer.seen.len(), explorer.open())).unwrap_or_default()
 }
 
-/// The ways to be stuck.
+/// Finds the different ways to be stuck.
 struct Ways<'a> {
     test: &'a Test,
     /// The reduced state space.
     reduced: Explorer<'a>,
-    /// All steps from stuck states of it.
+    /// The states that all steps reach from stuck states.
     all: Explorer<'a>,
-    /// The numbers of these states in both, those of `all` first.
+    /// For each stuck state that was followed: its number in `all`, and its number in `reduced`.
     roots: Vec<(usize, usize)>,
-    /// What was told: where threads are, and the values that programs name.
+    /// The ways that were already reported: where threads are, and the values of registers that the program
+    /// names.
     told: BTreeSet<(Vec<Option<Span>>, Vec<u64>)>,
 }
 
 impl Ways<'_> {
-    /// Takes all steps from some stuck states, and tells where they lead to.
+    /// Takes all steps from some stuck states, and reports where they lead.
     fn follow(
         &mut self,
         roots: &[usize],
@@ -141,7 +144,7 @@ impl Ways<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The steps to a state of `all`.
+    /// The steps that lead to a state of `all`, in words.
     fn steps(&mut self, number: usize) -> Vec<String> {
         let path = |explorer: &Explorer<'_>, number: usize| {
             explorer.graph.as_ref().map(|graph| graph.path(number)).unwrap_or_default()
@@ -158,7 +161,7 @@ impl Ways<'_> {
     }
 }
 
-/// A stored state.
+/// Decodes a stored state.
 fn state(explorer: &Explorer<'_>, number: usize) -> State {
     let mut state = explorer.machine.initial().clone();
     explorer.machine.decode(explorer.seen.get(number), &mut state);

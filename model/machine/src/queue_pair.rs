@@ -51,7 +51,7 @@ impl Machine {
         matches!(item, Item::Put { .. }) && self.faults.has(Fault::CompletionAtIssue)
     }
 
-    /// A completion notice enters wbL, if anybody may take it.
+    /// Puts a completion notice into wbL, if polls exist in this variant.
     fn notify(&self, state: &mut State, pair: usize) {
         let queues = &mut state.pairs[pair];
         match (self.has_notices(), queues.local.is_empty()) {
@@ -61,14 +61,14 @@ impl Machine {
         }
     }
 
-    /// Under `rdma-wait`, an operation need not be waited for any more.
+    /// Under `rdma-wait`, counts an operation as complete: no Wait needs to wait for it any more.
     fn complete(&self, state: &mut State, wait: Option<usize>) {
         if let Some(slot) = wait {
             state.awaited[slot] = state.awaited[slot].saturating_sub(1);
         }
     }
 
-    /// Rules 1-3, 5-7 and 9-12: an entry may move if it may overtake all that stands before it.
+    /// Rules 1-3, 5-7 and 9-12: an entry may move if it may overtake every entry before it.
     pub(super) fn pipe_slots(&self, state: &State, pair: usize) -> u64 {
         let mut ahead: KindSet = 0;
         let mut slots = 0;
@@ -81,7 +81,7 @@ impl Machine {
         slots
     }
 
-    /// What a rule needs beside its entry's place in the pipe.
+    /// What a rule needs in addition to the entry's place in the pipe.
     fn also_needs(&self, state: &State, pair: usize, kind: Kind) -> bool {
         let queues = &state.pairs[pair];
         match kind {
@@ -95,7 +95,7 @@ impl Machine {
         }
     }
 
-    /// What may stand before an entry of a kind that moves.
+    /// Whether an entry of kind `mover` may move past an entry of kind `other`.
     pub(super) fn may_overtake(&self, mover: Kind, other: Kind) -> bool {
         self.overtakes[mover as usize] & other.bit() != 0
     }
@@ -162,7 +162,7 @@ impl Machine {
         Effect::Continue
     }
 
-    /// Rules 9-11. Under `sc` the write happens at once.
+    /// Rules 9-11. Under `sc`, the write happens in the same step.
     fn rmw_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
         let entry = &mut state.pairs[pair].pipe[slot];
         let (result, target, written) = match entry.item {
@@ -199,7 +199,7 @@ impl Machine {
             .fold(0, |slots, (index, _)| slots | 1 << index)
     }
 
-    /// Rule 8. The notices that are then at the head can be polled.
+    /// Rule 8. Notices that reach the head afterwards can be polled.
     pub(super) fn local_step(&self, state: &mut State, pair: usize, slot: usize) {
         let queues = &mut state.pairs[pair];
         let entry = queues.local.remove(slot);
@@ -243,12 +243,12 @@ impl PairState {
     }
 }
 
-/// A mask with that many low bits, at most 64.
+/// A mask with the low `count` bits set, at most 64.
 pub(super) fn ones(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The third column of the table of rules, by kind of the entry that moves.
+/// The third column of the paper's table of rules, by the kind of the entry that moves.
 pub(super) fn overtakes(faults: FaultSet) -> [KindSet; Kind::COUNT] {
     let usual = Kind::Get.bit() | Kind::LocalWrite.bit() | Kind::Ack.bit();
     let all_but_fence = ((1 << Kind::COUNT) - 1) & !Kind::Fence.bit();

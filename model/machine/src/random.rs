@@ -7,12 +7,12 @@ pub struct Random(u64);
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
-    /// The generator of a seed.
+    /// The generator for a seed.
     pub fn new(seed: u64) -> Self {
         Self(mix(seed.wrapping_add(GAMMA)))
     }
 
-    /// One of many independent generators of a seed: one per test and chunk of iterations, say.
+    /// One of many independent generators for a seed, for example one for each test and chunk of iterations.
     pub fn stream(seed: u64, index: u64) -> Self {
         Self(mix(mix(seed.wrapping_add(GAMMA)) ^ mix(index.wrapping_mul(GAMMA) ^ GAMMA)))
     }
@@ -24,7 +24,7 @@ impl Random {
         mix(self.0)
     }
 
-    /// A number less than `bound`, which is at least 1; biased by less than bound / 2^32.
+    /// A number less than `bound`, which must be at least 1. The bias is less than bound / 2^32.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(bound)) >> 32) as u32

@@ -7,9 +7,9 @@
 //! # Steps taken at once
 //!
 //! [`Machine::settle`] takes, without looking for alternatives, steps that touch no memory, that no other
-//! step can disable for good, that disable nothing, and that lead to the same state whether they come before or
-//! after any other sequence of steps. Then every way from here to a terminal state contains the step
-//! and can be permuted so that it comes first. These are:
+//! step can disable for good, that disable nothing, and that lead to the same state whether they come before
+//! or after any other sequence of steps. Then every way from here to a terminal state contains the step and
+//! can be permuted so that it comes first. These are:
 //!
 //! - assignments, jumps, and `assume`s that hold;
 //! - a CPU write or an RDMA operation entering the store buffer: it is appended, and only the head leaves;
@@ -29,11 +29,11 @@
 //! # Steps taken together
 //!
 //! - Rules 3 (or 12) and 4 are one step if a get ahead has still to read. Between them, rule 3 would only
-//!   make that get wait and let later writes of the pipe enter wbR behind this one; no poll, ack or rfence gets
-//!   past the get. So rule 3 may as well happen just before its rule 4, when wbR is empty. Under `rdma-wait` a
-//!   Wait may get past the get: if the thread has one to come, rule 3 is a step by itself, whose
-//!   order with the reads of the gets ahead matters. (Such a get need not bring in the step: if it comes
-//!   before the step or after it and rule 4, the same state results.)
+//!   make that get wait and let later writes of the pipe enter wbR behind this one; no poll, ack or rfence
+//!   gets past the get. So rule 3 may as well happen just before its rule 4, when wbR is empty. Under
+//!   `rdma-wait` a Wait may get past the get: if the thread has one to come, rule 3 is a step by itself,
+//!   whose order with the reads of the gets ahead matters. (Such a get need not bring in the step: if it
+//!   comes before the step or after it and rule 4, the same state results.)
 //! - Rules 7 and 8 are one step unless an rfence leaves in between (which the last point above does).
 //!   Between them, acks and local writes behind this one could leave the pipe, but no poll succeeds past
 //!   the pending write and puts cannot read. So rule 7 may as well happen just before its rule 8.
@@ -47,10 +47,10 @@
 //! not enabled brings in one other part that must move before it can. Following only a stubborn
 //! set's steps reaches all terminal states, cycles or not.
 //!
-//! Accesses conflict if they touch one location, one of them writes, and the location's value still matters; remote
-//! RMWs to one node conflict by the lock. A thread's own reads and its buffered writes do not: the read gets
-//! the newest buffered value before and after the write leaves, if nobody else writes there. Nothing in the
-//! thread's future overtakes the head of its store buffer in any other way.
+//! Accesses conflict if they touch one location, one of them writes, and the location's value still matters;
+//! remote RMWs to one node conflict by the lock. A thread's own reads and its buffered writes do not: the
+//! read gets the newest buffered value before and after the write leaves, if nobody else writes there.
+//! Nothing in the thread's future overtakes the head of its store buffer in any other way.
 //!
 //! Faulty machines break what this rests on; they are explored without reduction.
 
@@ -60,28 +60,28 @@ use super::rules::{Agent, Effect, Machine, Transition, Variant};
 use super::state::{Item, Kind, KindSet, Source, State};
 use super::stubborn::Part;
 
-/// How many steps of one thread are taken at once before the state is looked at: a loop that touches no
-/// memory never ends.
+/// How many steps of one thread are taken at once before the search continues. A loop that touches no memory
+/// never ends.
 const THREAD_STEPS: usize = 4096;
 
-/// What settling a state came to.
+/// The result of settling a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
     /// Only steps that touch memory are left.
     Yes,
-    /// A thread may be in a loop that touches no memory; there is more to settle.
+    /// A thread may be in a loop that touches no memory; more steps could be taken at once.
     NotYet,
-    /// `assume` failed.
+    /// An `assume` failed.
     AssumeFailed,
     /// A queue is full.
     QueueFull,
 }
 
-/// What takes note of every step.
+/// A callback that records every step.
 pub(super) type Log<'a> = &'a mut dyn FnMut(&State, Transition);
 
 impl Machine {
-    /// Takes all steps that can be taken at once.
+    /// Takes all steps that can be taken at once (see the module's documentation).
     pub(super) fn settle(&self, state: &mut State, log: Log<'_>) -> Settled {
         let mut moved = true;
         while moved {
@@ -152,7 +152,7 @@ impl Machine {
         }
     }
 
-    /// An entry of the pipe whose step can be taken at once.
+    /// The slot of a pipe entry whose step can be taken at once.
     fn settled_slot(&self, state: &State, pair: usize) -> Option<usize> {
         let queues = &state.pairs[pair];
         let mut ahead: KindSet = 0;
@@ -165,7 +165,7 @@ impl Machine {
                     free && ahead & Kind::Get.bit() == 0 && self.variant != Variant::Sc
                 }
                 Item::Ack => free,
-                // If only acks and local writes are before it, they go first, from the head.
+                // If only acks and local writes stand before the fence, they leave first, from the head.
                 Item::Fence if ahead & !(Kind::Ack.bit() | Kind::LocalWrite.bit()) == 0 => {
                     return Some(0);
                 }

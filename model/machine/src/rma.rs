@@ -1,14 +1,17 @@
-//! A machine for coreRMA: actions of remote statements are done one at a time, in any order that the rules leave them.
+//! A machine for coreRMA. It performs the actions of remote statements one at a time, in any order that the
+//! rules allow.
 //!
-//! The paper gives none. This one reads its Fig. 4 from the other side. A thread does its local actions itself; a remote statement
-//! that it issues waits, and each of its actions is done when the rules that look at the program only (PG, GA, CAS, F1-F3, IR) let it.
-//! An action reads what memory holds, and writes to it.
+//! The paper describes no machine. This one is derived from the axioms in its Fig. 4. A thread performs its
+//! local actions itself. A remote statement waits after it is issued. Each of its actions is performed when
+//! the rules that depend only on the program (PG, GA, CAS, F1-F3, IR) allow it. An action reads the current
+//! value in memory, and writes to memory.
 //!
-//! Every execution is one of the model's: the order in which actions are done holds happens-before, for a read takes the last write
-//! done before it. Conversely, if all accesses are atomic, happens-before of a consistent execution orders every read and write of a
-//! location with every other write of it (R1, R2, WS), so any way to do the actions one at a time that respects it shows the
-//! same. So exploration has all outcomes of programs of atomic accesses, and refuses others: of those, simulation shows some, each
-//! with a number where the model may say ⊤.
+//! Every execution of the machine is one of the model's: the order of the actions contains happens-before,
+//! because a read takes the last write performed before it. The converse holds if all accesses are atomic.
+//! Then happens-before of a consistent execution orders every read and write of a location with every other
+//! write of it (R1, R2, WS), so any sequence of the actions that respects it gives the same outcome. So
+//! exploration finds all outcomes of programs with only atomic accesses, and refuses other programs. For
+//! those, simulation shows some outcomes, each with a number where the model may have ⊤.
 
 mod code;
 mod explore;
@@ -27,27 +30,27 @@ use code::{Code, Instruction};
 pub use explore::explore;
 pub use simulate::Simulator;
 
-/// What variants differ in [coreRMA §5, §7].
+/// The variants of the rules [coreRMA §5, §7].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rules {
-    /// As in Fig. 4.
+    /// The rules of Fig. 4.
     Stock,
-    /// Only puts, and only gets, are routed in order.
+    /// Routing keeps only the order of puts among themselves, and of gets among themselves.
     Verbs,
-    /// A put reads its source when it is issued.
+    /// A put reads its source as soon as it is issued.
     SmallPuts,
-    /// An rga's actions are done at once.
+    /// All actions of an rga happen at once.
     AtomicRga,
 }
 
-/// A remote statement or flush that is not done yet.
+/// A remote statement or flush that is issued and not complete.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Pending {
-    /// Its instruction.
+    /// The index of its instruction.
     at: usize,
-    /// A bit for each of its actions that is done.
+    /// One bit for each action that has been performed.
     done: u8,
-    /// What they have read.
+    /// The values that its actions have read.
     values: [u64; 3],
 }
 
@@ -66,13 +69,15 @@ struct State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transition {
-    /// A thread's next local action.
+    /// The next local action of a thread.
     Local(usize),
-    /// An action of a pending statement: thread, position, action.
+    /// An action of a pending statement: the thread, the position among its pending statements, and the
+    /// action.
     Remote(usize, usize, usize),
 }
 
-/// How many statements of a thread may be pending at once, and instructions done without an action between.
+/// The most statements of a thread that may be pending at once; and the most instructions that a thread
+/// executes without an action.
 const PENDING: usize = 64;
 const STRETCH: usize = 10_000;
 
@@ -83,11 +88,11 @@ struct Machine {
     code: Vec<Code>,
     observed: Vec<Observed>,
     initial: State,
-    /// A statement with an access that is not atomic.
+    /// The place of a statement with an access that is not atomic, if there is one.
     non_atomic: Option<Span>,
 }
 
-/// The faults are of the other machine's rules.
+/// Refuses faults: they change the rules of the other machine.
 pub fn check_faults(faults: FaultSet) -> Result<(), CompileError> {
     if faults.is_empty() {
         return Ok(());
@@ -95,7 +100,7 @@ pub fn check_faults(faults: FaultSet) -> Result<(), CompileError> {
     Err(CompileError::Faults)
 }
 
-/// How many actions a statement has, and which of them is on the process that it names.
+/// The number of a statement's actions, and the index of the action at the process that the statement names.
 fn shape(kind: RmaKind) -> (usize, usize) {
     match kind {
         RmaKind::Put => (2, 1),
@@ -125,7 +130,7 @@ impl Machine {
         }
     }
 
-    /// Lets a thread go on to its next local action, issuing what stands before it.
+    /// Lets a thread continue to its next local action. Issues the remote statements before that action.
     fn advance(&self, state: &mut State, thread: usize) -> Effect {
         for _ in 0..STRETCH {
             let at = state.threads[thread].at;
@@ -165,7 +170,7 @@ impl Machine {
         Effect::QueueFull
     }
 
-    /// Whether the thread itself does the first action: rules LO and F1.
+    /// Whether the thread itself performs the first action: rules LO and F1.
     fn is_local(&self, statement: &RmaStmt) -> bool {
         match statement.kind {
             RmaKind::LocalRead | RmaKind::LocalWrite => true,
@@ -180,7 +185,7 @@ impl Machine {
             let flushing = |pending: &Pending| {
                 self.statement(index, pending.at).is_some_and(|s| s.kind == RmaKind::Flush)
             };
-            // F1; the end of the program is no action.
+            // F1. The end of the program is not an action.
             let ends = self.statement(index, thread.at).is_none();
             if !ends && !thread.pending.iter().any(flushing) {
                 enabled.push(Transition::Local(index));
@@ -205,7 +210,7 @@ impl Machine {
     ) -> bool {
         let done = thread.pending[position].done;
         let is_done = |action: usize| done >> action & 1 == 1;
-        // PG, GA, CAS: the two first reads of a cas are not ordered.
+        // PG, GA, CAS. The first two reads of a cas are not ordered.
         let before = match (statement.kind, action) {
             (RmaKind::Cas, 1) => true,
             (RmaKind::Cas, 2) => is_done(0) && is_done(1),
@@ -229,7 +234,7 @@ impl Machine {
             }
             match (other.kind, statement.kind) {
                 (RmaKind::Flush, RmaKind::Flush) => true,
-                // F3, F2
+                // F3, F2: neither passes the other.
                 (RmaKind::Flush, _) | (_, RmaKind::Flush) => false,
                 (first, second) => {
                     let keeps = match self.rules {
@@ -238,14 +243,14 @@ impl Machine {
                         }
                         _ => true,
                     };
-                    // IR
+                    // IR: routing keeps the order.
                     !routed || !keeps || earlier.done >> shape(first).1 & 1 == 1
                 }
             }
         })
     }
 
-    /// Takes a transition, and lets its thread go on.
+    /// Takes a transition. Then the thread continues.
     fn apply(&self, state: &mut State, transition: Transition) -> Effect {
         match transition {
             Transition::Local(thread) => {
@@ -298,7 +303,7 @@ impl Machine {
         }
     }
 
-    /// The first state, with all threads at their first local action.
+    /// The first state: every thread is at its first local action.
     fn start(&self) -> (State, Effect) {
         let mut state = self.initial.clone();
         for thread in 0..self.code.len() {
@@ -314,7 +319,7 @@ impl Machine {
         let value = |observed: &Observed| match observed {
             Observed::Register(register) => Value::Int(state.registers[register.0]),
             Observed::Location(location) => Value::Int(state.memory[location.0]),
-            // No library has calls in coreRMA, and what nobody calls has no value.
+            // coreRMA has no library calls, and an object that nobody calls has no value.
             Observed::Copy(..) => Value::Bottom,
         };
         Outcome(self.observed.iter().map(value).collect())
@@ -325,7 +330,7 @@ fn issue(thread: &mut Thread, at: usize) {
     thread.pending.push(Pending { at, done: 0, values: [0; 3] });
 }
 
-/// Does an action of a pending statement.
+/// Performs one action of a pending statement.
 fn act(state: &mut State, thread: usize, position: usize, statement: &RmaStmt, action: usize) {
     let State { memory, threads, .. } = state;
     let pending = &mut threads[thread].pending[position];

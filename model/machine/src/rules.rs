@@ -1,7 +1,7 @@
 //! The rules of the machine [RMW §D.1, Fig. 21], and what faults change in them.
 //!
-//! A machine is stepped by [`Transition`]s: [`Machine::slots`] tells which are enabled, and
-//! [`Machine::apply`] takes one. An agent is a part of the machine that moves by itself.
+//! [`Transition`]s step the machine: [`Machine::slots`] reports which are enabled, and [`Machine::apply`]
+//! takes one. An agent is a part of the machine that moves by itself.
 
 use compiler::code::{Code, CompileError, Instruction, Operation, compile};
 use lang::Test;
@@ -13,7 +13,7 @@ use super::queue_pair::{ones, overtakes};
 use super::rma::Rules;
 use super::state::{Kind, KindSet, PairState, State, ThreadState};
 
-/// Which machine.
+/// The variants of the machine, one for each model that it implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// RDMA^TSO_RMW, with Poll.
@@ -27,15 +27,16 @@ pub enum Variant {
     RdmaWaitPolls,
     /// The CPU alone.
     Tso,
-    /// coreRMA, which has a machine of its own (`rma.rs`).
+    /// coreRMA. It has a machine of its own (`rma.rs`).
     CoreRma(Rules),
-    /// No store buffers; an RDMA operation's subevents happen one after another before the thread's next
-    /// statement, an RMW's read and write at once. Fences and Wait do nothing.
+    /// Sequential consistency: no store buffers. An RDMA operation's subevents happen one after another
+    /// before the thread's next statement. The read and write of an RMW happen at once. Fences and Wait do
+    /// nothing.
     Sc,
 }
 
 impl Variant {
-    /// The variant that explores the model of that name.
+    /// The variant that implements the model of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "rdma-tso" | "rdma-tso-rmw" => Self::RdmaTso,
@@ -51,7 +52,7 @@ impl Variant {
         })
     }
 
-    /// Whether the variant gives the instruction a meaning.
+    /// Whether the instruction has a meaning in this variant.
     fn has(self, instruction: &Instruction) -> bool {
         match (self, instruction) {
             (Self::RdmaTso, Instruction::Wait(_))
@@ -68,7 +69,7 @@ impl Variant {
 /// A part of the machine that moves by itself, with the index of its thread or queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Agent {
-    /// A thread's next instruction.
+    /// A thread's CPU: its next instruction.
     Cpu(usize),
     /// A thread's store buffer.
     StoreBuffer(usize),
@@ -81,30 +82,30 @@ pub enum Agent {
 }
 
 /// One step that the machine can take: an agent, and the entry of its queue that moves (0 for threads).
-/// With the state before it, [`super::describe()`] says it in words.
+/// [`super::describe()`] describes it in words, given the state before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Transition {
-    /// What moves.
+    /// The agent that moves.
     pub agent: Agent,
-    /// Position in the agent's queue, 0 for its head; less than [`QUEUE_LIMIT`].
+    /// The position in the agent's queue, 0 for its head. It is less than [`QUEUE_LIMIT`].
     pub slot: usize,
 }
 
-/// What became of the execution by a step.
+/// The effect of a step on the execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It goes on.
+    /// The execution continues.
     Continue,
-    /// `assume` failed: it does not count.
+    /// An `assume` failed: the execution does not count.
     AssumeFailed,
     /// A queue would grow past [`QUEUE_LIMIT`]; the machine cannot go on.
     QueueFull,
 }
 
-/// How many entries a store buffer, pipe, wbR or wbL holds at most.
+/// The most entries of a store buffer, pipe, wbR or wbL. Sets of slots are 64-bit masks.
 pub const QUEUE_LIMIT: usize = 64;
 
-/// A program on a machine: all that does not change while it runs.
+/// A program on a machine: everything that does not change during a run.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(super) code: Code,
@@ -112,12 +113,12 @@ pub struct Machine {
     pub(super) faults: FaultSet,
     pub(super) observed: Vec<Observed>,
     pub(super) initial: State,
-    /// By kind, what it may overtake in a pipe.
+    /// By kind, what an entry may overtake in a pipe.
     pub(super) overtakes: [KindSet; Kind::COUNT],
     /// By queue pair, the index of its node's lock in [`State::locks`].
     pub(super) lock: Vec<usize>,
-    /// By thread: per id that the thread waits for, its first slot in [`State::awaited`]; the slots of
-    /// the thread's queue pairs follow one another.
+    /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
+    /// the thread's queue pairs follow each other.
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
 }
 
@@ -125,7 +126,8 @@ impl Machine {
     /// The machine that runs a test's program.
     ///
     /// # Errors
-    /// Statements without operational meaning in this variant, and observed copies of library objects.
+    /// Fails if a statement has no operational meaning in this variant, or if the test observes copies of
+    /// library objects.
     pub fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
         let code = compile(&test.program)?;
         check_variant(&code, variant)?;
@@ -151,12 +153,12 @@ impl Machine {
         Ok(Self { code, variant, faults, observed, initial, overtakes, lock, waits })
     }
 
-    /// The state in which the program starts.
+    /// The initial state of the program.
     pub fn initial(&self) -> &State {
         &self.initial
     }
 
-    /// All agents, in a fixed order.
+    /// All agents, always in the same order.
     pub fn agents(&self) -> impl Iterator<Item = Agent> + use<> {
         let (threads, pairs) = (self.code.threads.len(), self.code.queue_pairs.len());
         (0..threads).flat_map(|thread| [Agent::Cpu(thread), Agent::StoreBuffer(thread)]).chain(
@@ -166,7 +168,7 @@ impl Machine {
         )
     }
 
-    /// The slots at which an agent can move, one bit each.
+    /// The slots at which an agent can move in this state, one bit each.
     #[inline(always)]
     pub fn slots(&self, state: &State, agent: Agent) -> u64 {
         match agent {
@@ -203,7 +205,7 @@ impl Machine {
         Effect::Continue
     }
 
-    /// Whether every thread is done and every queue has drained; completion notices may be left.
+    /// Whether every thread is done and every queue is empty. Completion notices may be left.
     pub fn is_final(&self, state: &State) -> bool {
         let done = |(thread, code): (&ThreadState, &compiler::code::ThreadCode)| {
             thread.pc == code.instructions.len() && thread.buffer.is_empty()
@@ -212,7 +214,7 @@ impl Machine {
             && state.pairs.iter().all(PairState::is_drained)
     }
 
-    /// Whether completion notices are made: under `rdma-wait` nobody would take them.
+    /// Whether the machine makes completion notices. Under `rdma-wait`, nothing polls them.
     pub(super) fn has_notices(&self) -> bool {
         self.variant != Variant::RdmaWait
     }
@@ -236,7 +238,7 @@ impl Machine {
         Outcome(self.observe(state).map(Value::of_word).collect())
     }
 
-    /// The same as numbers.
+    /// The values of the observables, as numbers.
     pub(super) fn observe<'a>(&'a self, state: &'a State) -> impl Iterator<Item = u64> + 'a {
         self.observed.iter().map(|observed| match observed {
             Observed::Register(register) => state.registers[register.0],
@@ -264,7 +266,7 @@ fn check_variant(code: &Code, variant: Variant) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Per queue pair its lock, and how many locks there are.
+/// The lock of each queue pair's node, and the number of locks.
 fn number_locks(code: &Code) -> (Vec<usize>, usize) {
     let mut nodes: Vec<_> = code.queue_pairs.iter().map(|pair| pair.node).collect();
     nodes.sort_unstable();
@@ -273,7 +275,7 @@ fn number_locks(code: &Code) -> (Vec<usize>, usize) {
     (code.queue_pairs.iter().map(|pair| index(pair.node)).collect(), nodes.len())
 }
 
-/// Per thread the ids it waits for with their first slots, and how many slots there are.
+/// For each thread, the ids that it waits for with their first slots; and the number of slots.
 fn number_waits(code: &Code) -> (Vec<Vec<(WorkId, usize)>>, usize) {
     let mut slots = 0;
     let mut all = Vec::new();
@@ -292,7 +294,7 @@ fn number_waits(code: &Code) -> (Vec<Vec<(WorkId, usize)>>, usize) {
     (all, slots)
 }
 
-/// An operation as programs and papers call it.
+/// The name of an operation in programs and papers.
 pub(super) fn operation_name(operation: &Operation) -> &'static str {
     match operation {
         Operation::Put { .. } | Operation::PutValue { .. } => "put",

@@ -4,13 +4,14 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-/// Distinct byte strings, numbered from 0 in the order in which they were added.
+/// A set of byte strings, numbered from 0 in the order in which they were added.
 #[derive(Default)]
 pub(super) struct StateSet {
     bytes: Vec<u8>,
-    /// Where each begins; the next one's beginning is its end.
+    /// The index in `bytes` at which each string starts. It ends where the next one starts.
     starts: Vec<usize>,
-    /// Open addressing; a number plus 1, or 0 for a free place. The length is a power of two.
+    /// A hash table with open addressing. An entry is a string's number plus 1, or 0 if free. The length is a
+    /// power of two.
     table: Vec<u32>,
 }
 
@@ -19,7 +20,7 @@ impl StateSet {
         self.starts.len()
     }
 
-    /// Bytes in use.
+    /// The bytes in use.
     pub fn memory(&self) -> usize {
         self.bytes.len() + 8 * self.starts.len() + 4 * self.table.len()
     }
@@ -29,7 +30,7 @@ impl StateSet {
         &self.bytes[self.starts[number]..end]
     }
 
-    /// Adds a string; its number, and whether it is new.
+    /// Adds a string. Returns its number, and whether it is new.
     pub fn insert(&mut self, key: &[u8]) -> (usize, bool) {
         if 4 * (self.starts.len() + 1) > 3 * self.table.len() {
             self.grow();

@@ -1,8 +1,8 @@
-//! Random executions: the machine under a seeded scheduler.
+//! Simulates random executions: the machine under a seeded scheduler.
 //!
-//! Every execution is one of the machine's, so every outcome is allowed (unless faults are set). The scheduler
-//! gives each agent a weight and redraws the weights in every run, so that one run starves an agent for a long time
-//! and the next runs it eagerly: long delays are what makes weak outcomes.
+//! Every execution is one of the machine's, so every outcome is allowed (unless faults are set). The
+//! scheduler gives each agent a weight and draws new weights for every run. So one run starves an agent for a
+//! long time, and the next runs it eagerly. Long delays cause weak outcomes.
 
 use std::collections::BTreeMap;
 
@@ -21,30 +21,30 @@ use super::state::State;
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Run {
-    /// With an outcome; its number in the order in which the simulator first saw them.
+    /// The run ended with this outcome. The number is the order in which the simulator first saw the outcome.
     Outcome(usize),
     /// Some thread waits forever.
     Blocked,
-    /// `assume` failed.
+    /// An `assume` failed.
     AssumeFailed,
-    /// The bound on steps was hit, or a queue was full.
+    /// The run reached the bound on steps, or a queue was full.
     Unfinished,
 }
 
-/// How often runs ended how.
+/// How many runs ended in which way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// Runs per outcome.
+    /// The number of runs for each outcome.
     pub outcomes: BTreeMap<Outcome, u64>,
     /// Runs in which some thread waited forever.
     pub blocked: u64,
     /// Runs in which an `assume` failed.
     pub assume_failed: u64,
-    /// Runs that hit the bound on steps, or in which a queue was full.
+    /// Runs that reached the bound on steps, or in which a queue was full.
     pub unfinished: u64,
 }
 
-/// Runs a test's program again and again.
+/// Runs a test's program many times.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     inner: Inner,
@@ -57,19 +57,20 @@ enum Inner {
     Rma(Box<rma::Simulator>),
 }
 
-/// The machine of store buffers and queue pairs under a scheduler.
+/// The machine with store buffers and queue pairs, under a scheduler.
 #[derive(Clone, Debug)]
 struct Queues {
     machine: Machine,
     state: State,
     agents: Vec<AgentState>,
-    /// The weights of agents that can move.
+    /// The sum of the weights of all agents that can move.
     total: u32,
-    /// Whether a step of one thread can enable or disable another's agent.
+    /// Whether a step of one thread can enable or disable an agent of another thread.
     locks_nodes: bool,
-    /// Whether a step of a thread may enable or disable any of its agents, not only those next to the one that moves.
+    /// Whether a step of a thread can enable or disable any agent of the thread, not only the agents next to
+    /// the one that moved.
     looks_at_all: bool,
-    /// Observed values, to look up without allocating.
+    /// A buffer for the observed values, so that the lookup allocates nothing.
     key: Vec<u64>,
     numbers: FxHashMap<Box<[u64]>, usize>,
 }
@@ -77,14 +78,15 @@ struct Queues {
 #[derive(Clone, Copy, Debug)]
 struct AgentState {
     agent: Agent,
-    /// Where it can move.
+    /// The slots at which the agent can move, one bit each.
     slots: u64,
-    /// The same at the begin.
+    /// The slots at which it can move in the initial state.
     initial: u64,
     weight: u32,
-    /// The weight if it can move, else 0.
+    /// The weight if the agent can move, else 0.
     live: u32,
-    /// Where the agents of its thread begin and end: CPU and store buffer, then three for each queue pair.
+    /// The range of the agents of its thread: the CPU, the store buffer, then three agents for each queue
+    /// pair.
     siblings: (usize, usize),
 }
 
@@ -95,19 +97,19 @@ impl AgentState {
     }
 }
 
-/// Weights go from 1 to 2 to the power of this, less one.
+/// Each weight is a power of two: 2^0 up to 2^(this - 1).
 const WEIGHTS: u32 = 11;
-/// How many steps it takes until weights are drawn again; spinning on what a starved agent has must end.
+/// Weights are drawn again after this many steps, so that spinning on a starved agent ends.
 const REDRAW: u32 = 256;
 
 impl Simulator {
-    /// How many steps a run takes at most, unless [`Simulator::set_step_bound`] says otherwise.
+    /// The most steps of a run, unless [`Simulator::set_step_bound`] changes it.
     pub const STEP_BOUND: u32 = 10_000;
 
     /// A simulator of a test's program.
     ///
     /// # Errors
-    /// Statements without operational meaning in this variant.
+    /// Fails if a statement has no operational meaning in this variant.
     pub fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
         let inner = match variant {
             Variant::CoreRma(rules) => {
@@ -119,7 +121,7 @@ impl Simulator {
         Ok(Self { inner, step_bound: Self::STEP_BOUND })
     }
 
-    /// Sets how many steps a run takes at most.
+    /// Sets the most steps that a run may take.
     pub fn set_step_bound(&mut self, steps: u32) {
         self.step_bound = steps;
     }
@@ -158,7 +160,7 @@ impl Simulator {
         histogram
     }
 
-    /// The outcome of that number.
+    /// The outcome with this number, as in [`Run::Outcome`].
     pub fn outcome(&self, number: usize) -> Option<Outcome> {
         match &self.inner {
             Inner::Queues(queues) => queues.outcome(number),
@@ -236,7 +238,8 @@ impl Queues {
         number
     }
 
-    /// One run in four is fair; in the others weights differ by up to three orders of magnitude.
+    /// One run in four gives all agents the same weight. In the others, weights differ by up to three orders
+    /// of magnitude.
     fn draw_weights(&mut self, random: &mut Random) {
         let is_fair = random.below(4) == 0;
         self.total = 0;
@@ -247,7 +250,7 @@ impl Queues {
         }
     }
 
-    /// An agent that can move, by weight, and where; `None` if there is none.
+    /// Picks an agent that can move, at random by weight, and its slot. `None` if no agent can move.
     #[inline]
     fn pick(&self, random: &mut Random) -> Option<(usize, usize)> {
         if self.total == 0 {
@@ -263,7 +266,7 @@ impl Queues {
         None
     }
 
-    /// Lets an agent move, and its thread compute what only computes after it.
+    /// Lets an agent move. Afterwards its thread takes the steps that only compute.
     fn step(&mut self, index: usize, slot: usize, steps: &mut u32, step_bound: u32) -> Effect {
         let AgentState { agent, siblings: (first, last), .. } = self.agents[index];
         let transition = Transition { agent, slot };
@@ -282,7 +285,7 @@ impl Queues {
                 self.look(first, Agent::Cpu(thread));
                 self.look(first + 1, Agent::StoreBuffer(thread));
             }
-            // Operations go to their pipes.
+            // The store buffer may hand operations to its pipes.
             Agent::StoreBuffer(thread) => {
                 self.look(first, Agent::Cpu(thread));
                 self.look(first + 1, Agent::StoreBuffer(thread));
@@ -291,19 +294,19 @@ impl Queues {
                     self.look(first + 2 + 3 * place, Agent::Pipe(pair));
                 }
             }
-            // Its buffers, and polls and waits.
+            // A pipe affects its buffers, and polls and waits.
             Agent::Pipe(pair) => {
                 self.look(index, Agent::Pipe(pair));
                 self.look(index + 1, Agent::RemoteBuffer(pair));
                 self.look(index + 2, Agent::LocalBuffer(pair));
                 self.look(first, Agent::Cpu(self.machine.code.queue_pairs[pair].thread.0));
             }
-            // Gets wait until it is empty.
+            // Gets wait until wbR is empty.
             Agent::RemoteBuffer(pair) => {
                 self.look(index - 1, Agent::Pipe(pair));
                 self.look(index, Agent::RemoteBuffer(pair));
             }
-            // Puts wait until it is empty; polls and waits.
+            // Puts wait until wbL is empty. Polls and waits look at it too.
             Agent::LocalBuffer(pair) => {
                 self.look(index - 2, Agent::Pipe(pair));
                 self.look(index, Agent::LocalBuffer(pair));
@@ -330,12 +333,13 @@ impl Queues {
         )
     }
 
-    /// Looks again at where these agents can move.
+    /// Updates where the agents of a range can move.
     fn refresh(&mut self, first: usize, last: usize) {
         (first..last).for_each(|index| self.look(index, self.agents[index].agent));
     }
 
-    /// Looks again at where the agent of this index can move; told which it is, the compiler need not ask.
+    /// Updates where the agent with this index can move. The agent is a parameter, so that inlining
+    /// specializes this code for its kind.
     #[inline(always)]
     fn look(&mut self, index: usize, agent: Agent) {
         let slots = self.machine.slots(&self.state, agent);

@@ -5,81 +5,81 @@ use lang::program::LocationId;
 
 /// Everything that changes while a program runs.
 ///
-/// Queues grow at the end; their heads are the first elements. The buffers keep their capacity when a state is
-/// reset or assigned to, so a simulator's steps allocate nothing.
+/// Queues grow at the end; their heads are the first elements. The buffers keep their capacity when a state
+/// is reset or assigned to, so a simulator's steps allocate nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// M, by location.
+    /// M: the value of each location.
     pub memory: Vec<u64>,
-    /// The registers of all threads.
+    /// The registers of all threads, by register id.
     pub registers: Vec<u64>,
-    /// By thread.
+    /// The threads, by thread id.
     pub threads: Vec<ThreadState>,
-    /// By queue pair of [`compiler::code::Code::queue_pairs`].
+    /// The queue pairs, by index into [`compiler::code::Code::queue_pairs`].
     pub pairs: Vec<PairState>,
-    /// A(n), by the machine's numbering of nodes that RMWs target: whether it is taken.
+    /// A(n): whether the lock of a node is taken. The machine numbers the nodes that RMWs target.
     pub locks: Vec<bool>,
-    /// By the machine's wait slots (one per id waited for and queue pair): how many operations with that id are
-    /// not complete; when Wait polls, how many polls it takes until all of them are polled.
+    /// By wait slot (one for each awaited id and queue pair): how many operations with that id are not
+    /// complete. If Wait is implemented by polls: how many polls it takes until all of them are polled.
     pub awaited: Vec<u32>,
 }
 
 /// A thread and its store buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadState {
-    /// The next instruction; their number if the thread is done.
+    /// The next instruction, or the number of instructions if the thread is done.
     pub pc: usize,
-    /// CPU writes and RDMA operations that have not left the CPU.
+    /// CPU writes and RDMA operations that have not left the CPU, oldest first.
     pub buffer: Vec<Entry>,
 }
 
-/// A queue pair.
+/// A queue pair: one thread's connection to one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairState {
-    /// Operations pending or in progress.
+    /// Operations that are pending or in progress, oldest first.
     pub pipe: Vec<Entry>,
     /// wbR: writes pending at the remote node.
     pub remote: Vec<RemoteWrite>,
-    /// wbL without the completion notices at its head: empty, or a write is first.
+    /// wbL without the completion notices at its head. It is empty, or a write comes first.
     pub local: Vec<LocalEntry>,
-    /// The completion notices at the head of wbL.
+    /// How many completion notices stand at the head of wbL.
     pub notices: u32,
-    /// Operations issued and not polled yet.
+    /// How many operations are issued and not polled yet.
     pub outstanding: u32,
 }
 
-/// What stands in a store buffer or pipe.
+/// An entry of a store buffer or pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The queue pair it is for; without meaning for CPU writes.
+    /// The queue pair that the operation goes to. It has no meaning for CPU writes.
     pub pair: usize,
-    /// The slot of [`State::awaited`] that counts it until it is complete, if some Wait does.
+    /// The slot of [`State::awaited`] that counts this operation until it is complete, if some Wait needs it.
     pub wait: Option<usize>,
-    /// What is to be done.
+    /// What the entry still has to do.
     pub item: Item,
 }
 
-/// What an entry of a store buffer or pipe has still to do.
+/// What an entry of a store buffer or pipe still has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum Item {
     /// A CPU write; in store buffers only.
     Write { target: LocationId, value: u64 },
-    /// A put whose source is not read yet.
+    /// A put that has not read its source.
     Put { target: LocationId, source: Source },
-    /// A put's remote write to do.
+    /// The remote write of a put.
     RemoteWrite { target: LocationId, value: u64 },
-    /// A put's acknowledgement.
+    /// The acknowledgement of a put.
     Ack,
     /// A get that has not read yet.
     Get { target: LocationId, source: LocationId },
-    /// A local write to do, of a get or remote RMW.
+    /// The local write of a get or remote RMW.
     LocalWrite { target: LocationId, value: u64 },
     /// A remote compare-and-swap that has not read yet.
     Rcas { result: LocationId, target: LocationId, expected: u64, desired: u64 },
     /// A remote fetch-and-add that has not read yet.
     Rfaa { result: LocationId, target: LocationId, addend: u64 },
-    /// A remote RMW's write to do.
+    /// The write of a remote RMW.
     AtomicWrite { target: LocationId, value: u64 },
     /// A remote fence.
     Fence,
@@ -88,24 +88,24 @@ pub enum Item {
 /// Where a put takes its value from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Memory, when the NIC reads it.
+    /// A location, read when the NIC reads it.
     Location(LocationId),
-    /// A private location that nobody writes.
+    /// The value of a private location that nobody writes.
     Value(u64),
 }
 
 /// A write in wbR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteWrite {
-    /// Where.
+    /// The location that is written.
     pub target: LocationId,
-    /// What.
+    /// The value that is written.
     pub value: u64,
-    /// Whether it comes from an RMW and frees the node's lock.
+    /// Whether the write comes from a remote RMW. If so, it frees the node's lock.
     pub atomic: bool,
 }
 
-/// What stands in wbL.
+/// An entry of wbL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum LocalEntry {

@@ -1,4 +1,4 @@
-//! Stubborn sets: which steps of a settled state are enough to take. `reduce` says why.
+//! Chooses stubborn sets: which steps of a settled state are enough to take. `reduce` explains why.
 
 use compiler::code::Instruction;
 
@@ -7,45 +7,45 @@ use super::footprint::{Access, Footprints, bit};
 use super::rules::{Agent, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, LocalEntry, State};
 
-/// A part of the machine that can take one step at a time, and what it may do.
+/// A part of the machine that takes one step at a time, and what it may touch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub transition: Transition,
     status: Status,
     /// What its next step touches.
     now: Access,
-    /// What it may touch from here to the end.
+    /// What it may touch from now until the end.
     later: Access,
-    /// For a store buffer, the same of its RDMA operations alone.
+    /// For a store buffer: what its RDMA operations alone may touch.
     operations: Access,
-    /// The buffer through which its write goes to memory in the same step.
+    /// The buffer that the write passes on its way to memory in the same step.
     pub through: Option<Agent>,
-    /// Parts whose order with this one's next step matters for other reasons than memory, as a mask.
+    /// A mask of other parts whose order with this part's next step matters for reasons other than memory.
     overtaken: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Enabled,
-    /// That part must move first.
+    /// Another part must move first.
     WaitsFor(usize),
-    /// It never moves again.
+    /// The part never moves again.
     Stuck,
 }
 
-/// The parts of one state, and room to work in.
+/// The parts of one state, and reusable memory.
 #[derive(Default)]
 pub(super) struct Reduction {
     parts: Vec<Part>,
-    /// By queue pair, the index of the part of its wbR; wbL and the pipe's entries follow.
+    /// By queue pair, the index of the part for wbR. The parts for wbL and the pipe's entries follow it.
     first: Vec<usize>,
-    /// How many threads there are: their parts come first, then their store buffers'.
+    /// The number of threads. The parts of the threads come first, then those of their store buffers.
     parts_of_threads: usize,
-    /// By part, the parts that it brings into a stubborn set; 0 if that is not worked out yet.
+    /// By part, the parts that it brings into a stubborn set; 0 if not computed yet.
     brings: Vec<u64>,
 }
 
-/// States with more parts than this are not reduced by stubborn sets; a set of parts is a 64-bit mask.
+/// A set of parts is a 64-bit mask, so states with more parts than this are not reduced.
 const MAX_PARTS: usize = 64;
 
 impl Part {
@@ -63,7 +63,7 @@ impl Part {
 }
 
 impl Reduction {
-    /// Looks at a settled state; whether any step is enabled.
+    /// Computes the parts of a settled state. Returns whether any step is enabled.
     pub fn look(&mut self, machine: &Machine, footprints: &Footprints, state: &State) -> bool {
         self.first.clear();
         self.parts_of_threads = state.threads.len();
@@ -90,7 +90,7 @@ impl Reduction {
         self.parts.iter().filter(|part| part.status == Status::Enabled).copied()
     }
 
-    /// Adds the steps of a small stubborn set to `steps`; none only if no step is enabled.
+    /// Adds the steps of a small stubborn set to `steps`. Adds none only if no step is enabled.
     pub fn choose(&mut self, footprints: &Footprints, steps: &mut Vec<Part>) {
         if self.parts.len() > MAX_PARTS {
             return steps.extend(self.all());
@@ -115,7 +115,7 @@ impl Reduction {
         steps.extend(indices(best).map(|index| self.parts[index]));
     }
 
-    /// The least set with a part that is closed under what its parts bring in.
+    /// The smallest set that contains a part and everything that its parts bring in.
     fn close(&mut self, seed: usize, relevant: u64) -> u64 {
         let (mut inside, mut todo) = (1 << seed, 1u64 << seed);
         while todo != 0 {
@@ -145,7 +145,7 @@ impl Reduction {
         for (index, other) in self.parts.iter().enumerate() {
             all |= u64::from(step.now.conflicts(other.later, relevant)) << index;
         }
-        // Of a thread and its store buffer, only operations that have not left it depend on the thread's reads.
+        // Within a thread, its reads affect only operations that have not left the store buffer.
         let threads = self.parts_of_threads;
         match step.transition.agent {
             Agent::Cpu(thread) => {
@@ -210,7 +210,7 @@ impl Reduction {
         Part { status, ..Part::new(transition, now, later) }
     }
 
-    /// What a poll that finds no notice waits for: the oldest operation that is not polled.
+    /// What a poll without a notice waits for: the oldest operation that is not polled.
     fn poll(&self, state: &State, pair: usize, buffer: usize) -> Status {
         let queues = &state.pairs[pair];
         if queues.outstanding == 0 {
@@ -224,7 +224,7 @@ impl Reduction {
         }
     }
 
-    /// What a Wait without polls waits for: some operation that it counts, in that slot.
+    /// What a Wait without polls waits for: an operation that the slot counts.
     fn wait(&self, state: &State, pair: usize, slot: usize, buffer: usize) -> Status {
         let queues = &state.pairs[pair];
         let counted = |wait: Option<usize>| wait == Some(slot);
@@ -282,15 +282,15 @@ impl Reduction {
         }
     }
 
-    /// The gets before an entry of a pipe that have still to read.
+    /// The gets before an entry of a pipe that still have to read.
     fn gets_ahead(&self, state: &State, pair: usize, slot: usize) -> u64 {
         let ahead = state.pairs[pair].pipe[..slot].iter().enumerate();
         let gets = ahead.filter(|(_, entry)| entry.item.kind() == Kind::Get);
-        // Modulo 64 is as good as any: states with more parts are not reduced.
+        // `bit` takes the index modulo 64. This is safe, because states with more parts are not reduced.
         gets.fold(0, |all, (index, _)| all | bit(self.first[pair] + 2 + index))
     }
 
-    /// Whether an entry of a settled pipe can move, or one part that must move first.
+    /// Whether an entry of a settled pipe can move. If not, names one part that must move first.
     fn pipe_status(&self, machine: &Machine, state: &State, pair: usize, slot: usize) -> Status {
         let queues = &state.pairs[pair];
         let (remote, local) = (self.first[pair], self.first[pair] + 1);
@@ -331,7 +331,7 @@ impl Reduction {
     }
 }
 
-/// The bits of a mask, from the lowest.
+/// The indices of the set bits of a mask, lowest first.
 fn indices(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let index = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
@@ -366,7 +366,7 @@ fn buffer_of_writes(agent: Agent, head: u64, all: u64) -> Part {
     Part { status, ..Part::new(transition, write(head), write(all)) }
 }
 
-/// What an entry's next step touches, and what all of its steps may touch.
+/// What an entry's next step touches, and what all its remaining steps may touch.
 fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) {
     let write = |writes| Access { writes, ..Access::default() };
     let now = match item {
@@ -376,7 +376,7 @@ fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) 
         | Item::AtomicWrite { target, .. } => write(bit(target.0)),
         Item::Rcas { target, .. } | Item::Rfaa { target, .. } => Access {
             reads: bit(target.0),
-            // Under `sc` the write is part of the step.
+            // Under `sc`, the write is part of the same step.
             writes: if machine.variant == Variant::Sc { bit(target.0) } else { 0 },
             locks: bit(machine.lock[pair]),
         },

@@ -1,4 +1,4 @@
-//! How an outcome comes about: one execution, step by step, in words.
+//! Shows how an outcome comes about: one execution, step by step, in words.
 
 use compiler::code::CompileError;
 use lang::Test;
@@ -11,21 +11,21 @@ use super::rules::{Machine, Variant};
 use super::state::State;
 use super::stubborn::Reduction;
 
-/// What the search for an execution found.
+/// The result of the search for an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Witness {
     /// The steps of an execution with the outcome, each with its rule.
     Steps(Vec<String>),
     /// There is no such execution.
     None,
-    /// A limit was hit before one was found; which.
+    /// A limit was reached first. The text names it.
     Unknown(String),
 }
 
 /// An execution with a given outcome.
 ///
 /// # Errors
-/// Statements without operational meaning in this variant.
+/// Fails if a statement has no operational meaning in this variant.
 pub fn witness(
     test: &Test,
     variant: Variant,
@@ -35,7 +35,7 @@ pub fn witness(
 ) -> Result<Witness, CompileError> {
     let machine = Machine::new(test, variant, faults)?;
     let footprints = Footprints::of(test, &machine);
-    // Values that do not matter would be shown as 0 if they were left out.
+    // A reduction that drops values nobody needs would show them as 0.
     let mut explorer = Explorer::new(test, &machine, &footprints, Effort::Stubborn, limits);
     let outcome = outcome.clone();
     explorer.search = Some(Search { outcome, parents: Vec::new(), current: 0, reached: false });
@@ -47,7 +47,7 @@ pub fn witness(
     Ok(retrace(&mut explorer, &search).map_or_else(Witness::Unknown, Witness::Steps))
 }
 
-/// Takes the steps again that led from the first state to the outcome.
+/// Repeats the steps that led from the first state to the outcome.
 fn retrace(explorer: &mut Explorer<'_>, search: &Search) -> Result<Vec<String>, String> {
     let mut path = vec![search.current];
     while let Some(parent) = path.last().and_then(|last| search.parents.get(*last))
@@ -60,7 +60,7 @@ fn retrace(explorer: &mut Explorer<'_>, search: &Search) -> Result<Vec<String>, 
     retrace_path(explorer, first, &path, Some(&search.outcome))
 }
 
-/// Takes the steps again that led from a state by way of stored ones, and from the last to an outcome, if one is asked for.
+/// Repeats the steps from a state along a path of stored states. Then goes on to an outcome, if one is given.
 pub(super) fn retrace_path(
     explorer: &mut Explorer<'_>,
     mut state: State,
@@ -70,7 +70,7 @@ pub(super) fn retrace_path(
     let mut words = Vec::new();
     let mut next = state.clone();
     let mut reduction = Reduction::default();
-    // Up to the first stored state, or the outcome if nothing needed to be stored.
+    // Goes up to the first stored state, or to the outcome if nothing needed to be stored.
     explorer.steps_taken.words = Some(Vec::new());
     explorer.forget_current();
     explorer.arrive(&mut next, &mut reduction)?;

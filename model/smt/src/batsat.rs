@@ -9,7 +9,7 @@ use lang::limits::Limits;
 use super::cnf::Lit;
 use super::solver::{Answer, Check, Solver};
 
-/// A batsat solver that gives up at its limits.
+/// A batsat solver with limits of time and memory.
 pub struct Batsat {
     engine: Engine<Stop>,
     variables: Vec<Var>,
@@ -81,19 +81,20 @@ impl Solver for Batsat {
     }
 }
 
-/// The check as a theory of batsat: what an assignment breaks is a conflict in the midst of the search, which goes on from
-/// there instead of from its begin.
+/// Connects our check to batsat's theory interface. Clauses that an assignment breaks become a conflict
+/// during the search. So the search continues from the conflict instead of from the start.
 struct Judge<'a, 'c> {
     variables: &'a [Var],
     check: &'a mut Check<'c>,
-    /// Clauses that were broken together with the one of the last conflict.
+    /// Broken clauses from the last check that have not been raised as conflicts yet.
     waiting: Vec<Vec<batsat::Lit>>,
-    /// Those of them that were not broken any more where the search went on: looked at until it is over.
+    /// Clauses from `waiting` that were no longer broken when their turn came. They are checked until the
+    /// search ends, and then added.
     kept: Vec<Vec<batsat::Lit>>,
-    /// No assignment is left.
+    /// A conflict showed that no assignment is left.
     refuted: bool,
     levels: usize,
-    /// How many literals of the trail are fixed, as far as is known.
+    /// How many literals of the trail are known to be fixed for good.
     fixed: usize,
 }
 
@@ -102,8 +103,9 @@ fn is_broken(clause: &[batsat::Lit], acts: &TheoryArg<'_>) -> bool {
 }
 
 impl Judge<'_, '_> {
-    /// batsat's literals, and one more that is never true: with it, batsat keeps the clause besides what it learns from it, which it
-    /// may forget, and takes a clause of one literal for no decision of its own, which might be made already.
+    /// Translates a clause and adds one literal that is never true. batsat may forget clauses that it
+    /// learned, but it keeps this one. The extra literal also keeps a clause of one literal from being
+    /// treated as a decision that may have been made already.
     fn clause(&self, clause: &[Lit]) -> Vec<batsat::Lit> {
         let literals = clause.iter().filter(|literal| **literal != Lit::FALSE);
         literals.chain([&Lit::FALSE]).map(|lit| translated(self.variables, *lit)).collect()
@@ -111,7 +113,7 @@ impl Judge<'_, '_> {
 
     fn raise(&mut self, clause: &[batsat::Lit], acts: &mut TheoryArg<'_>) {
         debug_assert!(is_broken(clause, acts), "the check gives clauses that are broken");
-        // Conflicts in what is fixed are the end, which batsat would see only later.
+        // A conflict among fixed literals ends the search. batsat would notice only later.
         let fixed = &acts.model()[..self.fixed.min(acts.model().len())];
         self.refuted = clause.iter().all(|literal| fixed.contains(&!*literal));
         if !self.refuted {
@@ -135,7 +137,7 @@ impl Theory for Judge<'_, '_> {
             (value == lbool::TRUE) != literal.is_negated()
         };
         let mut broken = (self.check)(&is_true);
-        // The shortest is popped first.
+        // The shortest clause comes last, so it is popped first.
         broken.sort_by_key(|clause| std::cmp::Reverse(clause.len()));
         self.waiting = broken.iter().map(|clause| self.clause(clause)).collect();
         if let Some(clause) = self.waiting.pop() {
@@ -143,7 +145,8 @@ impl Theory for Judge<'_, '_> {
         }
     }
 
-    /// batsat can add clauses in the midst of a search only if they are broken; the others are kept apart.
+    /// During a search, batsat accepts a new clause only if it is broken. Clauses that are not broken go to
+    /// `kept`.
     fn partial_check(&mut self, acts: &mut TheoryArg<'_>) {
         if self.levels == 0 {
             self.fixed = acts.model().len();
@@ -172,7 +175,7 @@ impl Theory for Judge<'_, '_> {
     }
 
     fn explain_propagation(&mut self, _: batsat::Lit) -> &[batsat::Lit] {
-        // Nothing is propagated.
+        // This theory propagates nothing.
         &[]
     }
 }

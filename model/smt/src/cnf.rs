@@ -1,4 +1,4 @@
-//! Literals, clauses, and the gates that the encoding is made of.
+//! Literals, clauses, and the gates that encodings use.
 
 use lang::limits;
 
@@ -36,19 +36,20 @@ impl std::ops::Not for Lit {
     }
 }
 
-/// After how many clauses limits are looked at.
+/// The limits are checked once for this many clauses.
 const AT_ONCE: usize = 1024;
 
-/// About how many bytes a clause takes, and again in a solver.
+/// The approximate size in bytes of a clause. A solver takes about as much again.
 const CLAUSE: usize = 100;
 
-/// Of how many literals each two get a clause.
+/// Up to this many literals, "at most one" gets a clause for each pair.
 const FEW: usize = 8;
 
 /// A formula in conjunctive normal form under construction.
 #[derive(Clone, Debug)]
 pub struct Cnf {
-    /// By variable: it is a gate's, so propagation sets it once the gate's inputs are set, and no solver need guess it.
+    /// By variable: true for the output of a gate. Propagation sets it after the gate's inputs, so the solver
+    /// need not guess it.
     pub is_gate: Vec<bool>,
     /// The clauses; none is trivially true.
     pub clauses: Vec<Vec<Lit>>,
@@ -72,7 +73,7 @@ impl Cnf {
         Lit((self.is_gate.len() as u32 - 1) << 1)
     }
 
-    /// Adds a clause, without literals that cannot help.
+    /// Adds a clause, without literals that are never true.
     pub fn clause(&mut self, literals: impl IntoIterator<Item = Lit>) {
         if self.clauses.len().is_multiple_of(AT_ONCE) {
             limits::need(AT_ONCE * CLAUSE);
@@ -89,12 +90,12 @@ impl Cnf {
         }
     }
 
-    /// All of `when` imply one of `then`.
+    /// Adds the clause: if all of `when` are true, so is one of `then`.
     pub fn implies(&mut self, when: &[Lit], then: &[Lit]) {
         self.clause(when.iter().map(|literal| !*literal).chain(then.iter().copied()));
     }
 
-    /// A literal that is true iff both are.
+    /// A literal that is true iff both inputs are.
     pub fn and(&mut self, left: Lit, right: Lit) -> Lit {
         match (left, right) {
             (Lit::TRUE, other) | (other, Lit::TRUE) => other,
@@ -110,7 +111,7 @@ impl Cnf {
         }
     }
 
-    /// A literal that is true iff one at least is.
+    /// A literal that is true iff at least one input is.
     pub fn or_all(&mut self, literals: &[Lit]) -> Lit {
         let possible: Vec<Lit> =
             literals.iter().copied().filter(|literal| *literal != Lit::FALSE).collect();
@@ -127,7 +128,7 @@ impl Cnf {
         }
     }
 
-    /// At most one is true.
+    /// Adds clauses so that at most one literal is true.
     pub fn at_most_one(&mut self, literals: &[Lit]) {
         if literals.len() <= FEW {
             for (index, left) in literals.iter().enumerate() {
@@ -137,7 +138,8 @@ impl Cnf {
             }
             return;
         }
-        // A clause for every two would be many: of each, whether one before it is true.
+        // A clause for each pair would be too many. Instead, a gate says for each literal whether one before
+        // it is true.
         let mut before = Lit::FALSE;
         for literal in literals {
             self.clause([!*literal, !before]);

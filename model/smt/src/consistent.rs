@@ -1,4 +1,4 @@
-//! A consistent execution, as a solver has it before it goes on.
+//! A consistent execution that the solver has found, before the search continues.
 
 use lang::cat::model::AxiomKind;
 use lang::outcome::{Outcome, Value};
@@ -20,15 +20,15 @@ pub struct Consistent<'a> {
 }
 
 impl Consistent<'_> {
-    /// Its outcome over all observables.
+    /// The values of all observables.
     pub fn outcome(&self) -> Outcome {
         let Candidate { encoding, is_true } = self.candidate;
         let shown = encoding.observables.iter();
         Outcome(shown.map(|domain| domain.chosen(is_true).unwrap_or(Value::Int(0))).collect())
     }
 
-    /// For each event from which it breaks an axiom that does not hold in the session, by its index: the clause that
-    /// excludes executions that break it like this.
+    /// For an axiom that does not hold in the session, by its index: each event at which the execution breaks
+    /// the axiom, with a clause that excludes executions that break it in the same way.
     pub fn apart_from_ways(&self, kind: AxiomKind, axiom: usize) -> Vec<(EventId, Vec<Lit>)> {
         let Some(node) = self.plan.axioms.get(axiom) else { return Vec::new() };
         let ways = self.evaluation.ways_to_break(kind, *node, &self.candidate).into_iter();
@@ -36,7 +36,7 @@ impl Consistent<'_> {
         ways.map(|(event, reason)| (EventId(event), clause(reason))).collect()
     }
 
-    /// All of it.
+    /// The whole execution.
     pub fn execution(&self) -> Execution {
         let Candidate { encoding, is_true } = self.candidate;
         let facts = self.evaluation.facts();

@@ -1,5 +1,6 @@
-//! The skeleton as a formula: which events happen, which write each read takes, what values follow, and
-//! the free choices of the model's orders. The axioms are not in it; [`super::theory`] adds what they need.
+//! Encodes the skeleton as a formula: which events happen, which write each read takes, what values follow,
+//! and the free choices of the model's orders. The formula does not contain the axioms; [`super::theory`]
+//! checks them.
 
 mod orders;
 mod polls;
@@ -19,28 +20,28 @@ use values::{Domain, Extra, Values};
 /// Why a program cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EncodeError {
-    /// Final values of memory are asked for, and the model has no order of writes named `mo` (or `co`).
+    /// The test observes final values of memory, and the model has no order of writes named `mo` (or `co`).
     NoModificationOrder,
 }
 
 /// The formula and what its variables mean.
 #[derive(Clone, Debug)]
 pub struct Encoding {
-    /// The formula.
+    /// The clauses.
     pub cnf: Cnf,
-    /// For each observable: its possible final values.
+    /// The possible final values of each observable.
     pub observables: Vec<Domain>,
     /// True iff some loop is left by the bound.
     pub exceeded: Lit,
-    /// For each misuse of the skeleton, whether it happens.
+    /// For each misuse of the skeleton: true iff it happens.
     pub misused: Vec<Lit>,
-    /// Whether any of them does.
+    /// True iff some misuse happens.
     pub any_misuse: Lit,
-    /// Polls that no operation can answer.
+    /// Polls that no operation can answer in any execution.
     pub unanswered: Vec<EventId>,
-    /// Values and rf.
+    /// The values of expressions, and rf.
     pub values: Values,
-    /// By event: the write leaves ⊤ in memory, if it comes last.
+    /// By event: true iff the write leaves ⊤ in memory when it is the last write.
     pub undefined_writes: Vec<Lit>,
     executed: Vec<Lit>,
     polls_from: FxHashMap<(usize, usize), Lit>,
@@ -49,8 +50,8 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// Encodes a skeleton with the orders of a model; `extra` are values that domains must list, and `forced` pairs of each
-    /// order that are not to be chosen ([`super::plan::forced`]).
+    /// Encodes a skeleton with the orders of a model. Domains must list the `extra` values. The pairs in
+    /// `forced` are fixed and need no choice ([`super::plan::forced`]).
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -105,8 +106,9 @@ impl Encoding {
         })
     }
 
-    /// The clause that excludes all executions whose outcome is a known one, where ⊤ in what is known stands for every value.
-    /// `None` if no execution shows it, so that there is nothing to exclude: some observable cannot have its value.
+    /// The clause that excludes all executions with a known outcome, where ⊤ in `known` stands for every
+    /// value. `None` if some observable cannot have its value: then nothing shows the outcome, and there is
+    /// nothing to exclude.
     pub fn other_than(&self, known: &Outcome) -> Option<Vec<Lit>> {
         let shown = self.observables.iter().zip(&known.0);
         let shown = shown.filter(|(_, value)| **value != Value::Undefined);
@@ -115,7 +117,7 @@ impl Encoding {
         literals.map(|all| all.into_iter().filter(|literal| *literal != Lit::FALSE).collect())
     }
 
-    /// The candidate that an assignment stands for.
+    /// The candidate execution that an assignment describes.
     pub fn facts(&self, is_true: impl Fn(Lit) -> bool) -> Facts {
         let happens: Vec<bool> = self.executed.iter().map(|literal| is_true(*literal)).collect();
         let pick = |pairs: &FxHashMap<(usize, usize), Lit>| {
@@ -136,7 +138,8 @@ impl Encoding {
     }
 }
 
-/// The order of all writes of each location: that of the base, and those of libraries on their own memory.
+/// The order of all writes to each location. It joins the base order and the libraries' orders on their own
+/// memory.
 fn modification_order(
     plan: &Plan,
     choices: &[FxHashMap<(usize, usize), Lit>],
@@ -154,9 +157,9 @@ fn modification_order(
 /// An assignment of the encoding's variables, as the theory sees it.
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The encoding.
+    /// The encoding that gives the variables their meaning.
     pub encoding: &'a Encoding,
-    /// The assignment.
+    /// Which literals are true.
     pub is_true: Assignment<'a>,
 }
 
@@ -173,7 +176,7 @@ impl Candidate<'_> {
         all.map(|literal| literal.negate_if((self.is_true)(literal))).collect()
     }
 
-    /// The clause that excludes the executions with just this candidate's outcome.
+    /// The clause that excludes all executions with this candidate's outcome.
     pub fn other_outcome(&self) -> Vec<Lit> {
         let mut clause = Vec::new();
         for domain in &self.encoding.observables {

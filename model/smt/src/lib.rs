@@ -31,16 +31,16 @@ use skeleton::execution::Execution;
 use solver::{Answer, Solver, SolverKind};
 use theory::{Evaluation, Facts};
 
-/// What was asked and found on the way.
+/// Counters of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Candidates that a solver came to and that were judged, and its proofs that there is none.
+    /// How many candidates the solver proposed for a check, plus how many times it ended without one.
     pub solves: u64,
-    /// Clauses learned from violated axioms.
+    /// How many clauses were learned from candidates that break an axiom or have a circular value.
     pub lemmas: u64,
 }
 
-/// A test and a model put to a solver.
+/// One test under one model, encoded for one solver.
 pub struct Session<'a> {
     skeleton: &'a Skeleton,
     plan: &'a Plan,
@@ -51,32 +51,32 @@ pub struct Session<'a> {
     judges_undefined: bool,
     solver_kind: (SolverKind, Limits),
     shown: &'a [Observable],
-    /// Values that domains were found to lack.
+    /// Values that the encoding must list in domains, because an execution needed them and they were missing.
     extra: Extra,
-    /// Pairs of the model's orders that the axioms decide.
+    /// Pairs of the model's orders that the axioms decide. They need no variable.
     forced: Vec<Relation>,
-    /// The limits were reached before all values were known.
+    /// A limit was reached before every domain was complete.
     incomplete: bool,
-    /// The limit that was reached. What was being done then is not whole, so that nothing more is asked.
+    /// The limit that was reached. The search was cut off there, so the session asks the solver nothing more.
     given_up: Option<Reached>,
-    /// What is asked for comes to the bound on loops.
+    /// The session is about executions that reach the bound on loops.
     is_beyond: bool,
-    /// What was asked and found so far.
+    /// Counters of the session so far.
     pub statistics: Statistics,
 }
 
-/// One answer of a session.
+/// The result of one search.
 pub enum Found {
     /// A consistent execution.
     Execution(Box<Execution>),
-    /// There is none: proved.
+    /// The solver proved that there is none.
     Nothing,
-    /// The limits were reached.
+    /// A limit was reached first.
     Unknown,
 }
 
 impl Found {
-    /// What a search came to that took one execution at most.
+    /// The result of a search that stopped at the first execution.
     pub fn of(answer: Answer, found: Option<Box<Execution>>) -> Self {
         match (answer, found) {
             (Answer::Satisfiable, Some(execution)) => Self::Execution(execution),
@@ -86,21 +86,21 @@ impl Found {
     }
 }
 
-/// What follows after an execution was found.
+/// What a search looks for after an execution was found.
 pub enum Next {
-    /// Nothing.
+    /// Nothing: the search ends.
     Stop,
-    /// One with another outcome.
+    /// An execution with another outcome.
     OtherOutcome,
-    /// Another one.
+    /// Any other execution.
     OtherExecution,
-    /// One that meets these clauses too.
+    /// An execution that satisfies these clauses too.
     Without(Vec<Vec<Lit>>),
 }
 
 impl<'a> Session<'a> {
-    /// A session in which the axioms of the model hold for which `keep` says so, and what it says of ⊤ if `keep` says so of the number
-    /// after the last axiom's.
+    /// Starts a session with those axioms of the model for which `keep(index)` is true.
+    /// `keep(number of axioms)` says whether the model also decides which reads and writes are undefined (⊤).
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -115,7 +115,7 @@ impl<'a> Session<'a> {
         Self::start((skeleton, plan, observables), model, solver, keep, false)
     }
 
-    /// A session about executions of a skeleton of prefixes that come to the bound on loops.
+    /// Starts a session about executions that reach the bound on loops. `prefixes` is a skeleton of prefixes.
     ///
     /// # Errors
     /// See [`EncodeError`].
@@ -175,8 +175,8 @@ impl<'a> Session<'a> {
         self.encoding.cnf.clauses.len()
     }
 
-    /// Makes the encoding again until its domains list every value that a consistent execution has, be it one that
-    /// misuses a library.
+    /// Encodes again until the domains list every value that a consistent execution has. This includes
+    /// executions that misuse a library.
     fn complete_domains(&mut self) -> Result<(), EncodeError> {
         while self.encoding.values.other != Lit::FALSE {
             let exceeded = self.encoding.exceeded.negate_if(!self.is_beyond);
@@ -215,13 +215,14 @@ impl<'a> Session<'a> {
         Found::of(answer, found)
     }
 
-    /// The answer to a question about values that no domain lists.
+    /// The result of a question about values that no domain lists.
     pub fn nothing(&self) -> Found {
         if self.incomplete { Found::Unknown } else { Found::Nothing }
     }
 
-    /// Looks for consistent executions in which the assumptions hold, one after the other, as long as the caller goes on. What the
-    /// caller does not want again is excluded for good. Unsatisfiable if there are no others: proved.
+    /// Looks for consistent executions under the assumptions, one after another, until `take` stops. What
+    /// `take` excludes stays excluded. The answer is `Unsatisfiable` if the solver proved that no others
+    /// exist.
     pub fn each(
         &mut self,
         assumptions: &[Lit],
@@ -241,8 +242,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same for executions whose values may not be listed; `take` gives clauses that exclude the one it is given, or none
-    /// to stop.
+    /// Like [`Session::each`], also for executions with values that no domain lists. `take` returns clauses
+    /// that exclude the execution it gets, or no clauses to stop.
     fn search(
         &mut self,
         assumptions: &[Lit],
@@ -253,7 +254,7 @@ impl<'a> Session<'a> {
         }
         let statistics = &mut self.statistics;
         let limits = &self.solver_kind.1;
-        // Solvers look at limits themselves, but to judge a candidate may take long.
+        // The solver checks the limits itself, but judging one candidate may take long.
         let answer = limits.within(|| {
             self.solver.solve(assumptions, &mut |is_true| {
                 statistics.solves += 1;
@@ -293,13 +294,13 @@ impl<'a> Session<'a> {
         answer
     }
 
-    /// The assumptions under which no library is misused, and no loop left by the bound, or some loop is where the
-    /// session is about that.
+    /// The assumptions that make an execution count: it misuses no library, and no loop is left by the bound.
+    /// In a session about the bound, some loop is left by it instead.
     pub fn counted(&self) -> Vec<Lit> {
         vec![self.encoding.exceeded.negate_if(!self.is_beyond), !self.encoding.any_misuse]
     }
 
-    /// The misuses of the skeleton that some execution has, by their index. What limits hide is not among them.
+    /// The indices of the skeleton's misuses that some execution has. Misuses that a limit hides are missing.
     pub fn misuses(&mut self) -> Vec<usize> {
         let misusing = self.misusing().into_iter().enumerate();
         let mut found = Vec::new();
@@ -317,14 +318,15 @@ impl<'a> Session<'a> {
         literals.map(|literal| [*literal, !self.encoding.exceeded]).collect()
     }
 
-    /// The values that an observable can have at most.
+    /// The values that an observable may have. Not each of them needs to occur.
     pub fn possible(&self, observable: usize) -> Vec<Value> {
         let domain = &self.encoding.observables[observable];
         let numbers = domain.values.iter().map(|(word, _)| Value::of_word(*word));
         numbers.chain(domain.undefined.map(|_| Value::Undefined)).collect()
     }
 
-    /// The assumptions under which the observables have these values; `None` if one cannot have its value.
+    /// The assumptions under which the observables have these values. `None` if an observable cannot have its
+    /// value.
     pub fn showing(&self, values: &[(usize, Value)]) -> Option<Vec<Lit>> {
         let literal =
             |(index, wanted): &(usize, Value)| self.encoding.observables[*index].showing(*wanted);
@@ -338,12 +340,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Why something is unknown.
+    /// The reason for an unknown answer, for users.
     pub fn why_unknown(&self) -> String {
         self.given_up.map_or_else(|| "the solver gave up".to_owned(), |reached| reached.to_string())
     }
 
-    /// Polls that no operation can answer, whatever happens.
+    /// Polls that no operation can answer in any execution.
     pub fn unanswered(&self) -> &[EventId] {
         &self.encoding.unanswered
     }
@@ -355,7 +357,7 @@ fn start(encoding: &Encoding, kind: SolverKind, limits: &Limits) -> Box<dyn Solv
     solver
 }
 
-/// The axioms that say that the model's orders are orders, where the encoding does not say it.
+/// Axioms that the encoding leaves out: each order of the model must be an order.
 fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
     let mut axioms = Vec::new();
     for (node, entry) in plan.nodes.iter().enumerate() {
@@ -366,7 +368,7 @@ fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
         let mut reachable = both_ways.then(&both_ways);
         reachable.subtract(&both_ways);
         reachable.subtract(&identity);
-        // Where the order is total on whole classes, the clauses on triples exclude all cycles.
+        // If the order is total on whole classes, the clauses on triples already exclude all cycles.
         if !reachable.is_empty() {
             axioms.push((AxiomKind::Acyclic, node));
         }
@@ -374,8 +376,8 @@ fn partial_orders(plan: &Plan) -> Vec<(AxiomKind, NodeIndex)> {
     axioms
 }
 
-/// The outcomes within the bound on loops that a session finds, and whether the solver proved that there is no other;
-/// `witness` is given an execution that shows it for each.
+/// Finds the outcomes within the bound on loops, and whether the solver proved that there are no others.
+/// `witness` gets one execution for each outcome.
 pub fn enumerate(
     session: &mut Session<'_>,
     witness: &mut dyn FnMut(&Consistent<'_>),

@@ -1,4 +1,4 @@
-//! A model laid out for one skeleton: every expression once, in an order in which operands come first.
+//! Lays a model out for one skeleton: every expression once, operands first.
 //!
 //! Sets are kept as identities, so that `[S]` is S itself and one set of operators serves both types.
 
@@ -23,44 +23,44 @@ pub type NodeIndex = usize;
 /// An operator and its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// A set or relation of the skeleton that is the same in every execution, but for which events happen.
+    /// A set or relation of the skeleton. Only which events happen restricts it.
     Static(Base),
-    /// rf, chosen by the solver.
+    /// rf, which the solver chooses.
     ReadsFrom,
     /// pf, which follows from which operations happen.
     PollsFrom,
-    /// An order of the model, by its number among the choices.
+    /// An order of the model, by its index in [`Plan::choices`].
     Choice(usize),
-    /// A name of a recursive group, by its number among all of them.
+    /// A name of a recursive group, by its number among the names of all groups.
     Recursive(usize),
-    /// Nothing.
+    /// The empty set or relation.
     Empty,
     /// All events that happen.
     Universe,
-    /// Any of them.
+    /// Union of all operands.
     Union(Vec<NodeIndex>),
-    /// Both.
+    /// Intersection.
     Intersection(NodeIndex, NodeIndex),
-    /// The first and not the second.
+    /// Difference: in the first and not in the second.
     Difference(NodeIndex, NodeIndex),
-    /// Not the operand.
+    /// Complement, of a set or a relation.
     Complement(Type, NodeIndex),
-    /// Each event of one set to each of the other.
+    /// Product: from each event of the first set to each of the second.
     Product(NodeIndex, NodeIndex),
-    /// One after the other.
+    /// Composition: one relation after the other.
     Sequence(NodeIndex, NodeIndex),
-    /// Backwards.
+    /// Inverse.
     Inverse(NodeIndex),
-    /// Once or more often.
+    /// Transitive closure.
     Plus(NodeIndex),
-    /// The set of what has a successor.
+    /// Domain: the set of events with a successor.
     Domain(NodeIndex),
-    /// The set of what has a predecessor.
+    /// Range: the set of events with a predecessor.
     Range(NodeIndex),
 }
 
 impl Op {
-    /// The nodes that its value is computed from; a recursive name has none.
+    /// The operands of the operator. A recursive name has none.
     pub fn operands(&self) -> Vec<NodeIndex> {
         match self {
             Self::Union(all) => all.clone(),
@@ -87,15 +87,16 @@ impl Op {
 /// One node of the plan.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The operator that computes the node's value.
     pub op: Op,
-    /// It depends on no choice, only on which events happen.
+    /// The value depends only on which events happen, not on choices.
     pub is_static: bool,
-    /// A recursive name is in it.
+    /// A recursive name occurs in the expression.
     pub is_recursive: bool,
-    /// Static, and its restriction to the events that happen is its value: computed once.
+    /// The value is static and is the restriction of a constant to the events that happen, so it is computed
+    /// once.
     pub is_local: bool,
-    /// It is an order, or an axiom or ⊤ depends on it.
+    /// The node is an order, or an axiom or ⊤ depends on it.
     pub is_needed: bool,
 }
 
@@ -104,60 +105,60 @@ pub struct Node {
 pub struct Group {
     /// The first node of the group.
     pub first: NodeIndex,
-    /// One past its last node.
+    /// One past the last node of the group.
     pub last: NodeIndex,
     /// For each name of the group: its [`Op::Recursive`] node and its body's node.
     pub bodies: Vec<(NodeIndex, NodeIndex)>,
-    /// Its needed nodes that choices determine and no name is in: they are computed once.
+    /// Needed nodes of the group that depend on choices but on no recursive name. They are computed once.
     pub fixed: Vec<NodeIndex>,
-    /// Those that a name is in, but for the names.
+    /// Needed nodes of the group that depend on a recursive name, without the names themselves.
     pub growing: Vec<NodeIndex>,
 }
 
 /// An existential order of the model.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Its name.
+    /// The name of the order in the model.
     pub name: String,
-    /// Every two different events that this relates are ordered.
+    /// The order relates every two different events that this relation relates.
     pub total_on: Relation,
-    /// Pairs that the order never reverses.
+    /// The order never reverses these pairs.
     pub extends: Relation,
 }
 
-/// A set of events by which a model says where ⊤ is.
+/// A set of events that the model declares as undefined (⊤).
 #[derive(Clone, Debug)]
 pub struct Undefined {
-    /// Its node, if the model defines it.
+    /// The node of the set, if the model defines one.
     pub node: Option<NodeIndex>,
-    /// The events that are in it in some execution, and perhaps others, as an identity.
+    /// A superset of the events that are in the set in some execution, as an identity relation.
     pub at_most: Relation,
 }
 
 /// A model laid out for one skeleton.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Expressions, operands first.
+    /// All expressions, operands first.
     pub nodes: Vec<Node>,
     /// Recursive groups in the order of their nodes.
     pub groups: Vec<Group>,
-    /// Existential orders.
+    /// The existential orders.
     pub choices: Vec<Choice>,
     /// The node of each axiom's body, in the model's order.
     pub axioms: Vec<NodeIndex>,
-    /// Reads that give ⊤.
+    /// Reads whose value is ⊤.
     pub undefined_reads: Undefined,
-    /// Writes that leave ⊤, if they come last.
+    /// Writes that leave ⊤ in memory if they come last.
     pub undefined_writes: Undefined,
-    /// For each node, a static node that holds only where the node does, if there is a useful one.
+    /// For each node, a static node that is contained in it, if there is a useful one.
     pub under: Vec<Option<NodeIndex>>,
-    /// How many events there are.
+    /// The number of events.
     pub size: usize,
-    /// The skeleton's base sets and relations as if all events happened.
+    /// The skeleton's base sets and relations when all events happen.
     bases: FxHashMap<Base, Relation>,
 }
 
-/// What a plan cannot be made of.
+/// The reason why a plan cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError(pub String);
 
@@ -165,7 +166,7 @@ impl Plan {
     /// Lays a model out for a skeleton.
     ///
     /// # Errors
-    /// An order that is chosen over a relation which is itself chosen.
+    /// Fails if the model chooses an order over a relation that is itself chosen.
     pub fn new(model: &Model, skeleton: &Skeleton) -> Result<Self, PlanError> {
         let size = skeleton.events.len();
         let plan = Self {
@@ -209,7 +210,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Marks the orders, which are axioms of their own, and what the axioms and the sets of ⊤ depend on.
+    /// Marks the nodes that are needed: the orders (each has an axiom of its own), and what the axioms and
+    /// the sets of ⊤ depend on.
     fn mark_needed(&mut self) {
         let undefined = [self.undefined_reads.node, self.undefined_writes.node];
         let mut needed = self.axioms.clone();
@@ -246,7 +248,7 @@ impl Plan {
         bodies.find(|(node, _)| *node == name).map(|(_, body)| *body)
     }
 
-    /// A base set or relation as if all events happened.
+    /// A base set or relation when all events happen.
     pub fn base(&self, base: Base) -> &Relation {
         &self.bases[&base]
     }
@@ -256,7 +258,7 @@ struct Layout<'a> {
     plan: Plan,
     skeleton: &'a Skeleton,
     known: FxHashMap<Op, NodeIndex>,
-    /// The nodes of each definition laid out so far; several for a recursive group.
+    /// The nodes of each definition laid out so far. A recursive group has several.
     definitions: Vec<Vec<NodeIndex>>,
     recursive: usize,
 }
@@ -283,7 +285,7 @@ impl Layout<'_> {
                     self.recursive += 1;
                 }
                 self.definitions.push(names.clone());
-                // Shared nodes outside of the group would not be evaluated again with it.
+                // A shared node outside the group would not be evaluated again with the group.
                 let outside = std::mem::take(&mut self.known);
                 let body_nodes: Vec<NodeIndex> =
                     bodies.iter().map(|body| self.expression(&body.body)).collect();
@@ -297,7 +299,7 @@ impl Layout<'_> {
         })
     }
 
-    /// The value of an expression that no choice occurs in, as if all events happened.
+    /// The value of an expression without choices, when all events happen.
     fn constant(&mut self, name: &str, expr: &Expr) -> Result<Relation, PlanError> {
         let node = self.expression(expr);
         if !self.plan.nodes[node].is_static {
@@ -371,7 +373,7 @@ impl Layout<'_> {
         self.node(op)
     }
 
-    /// Finds the part of each node that does not depend on choices.
+    /// For each node, finds a static node that is contained in it.
     fn underapproximate(&mut self) {
         let count = self.plan.nodes.len();
         let mut under: Vec<Option<NodeIndex>> = vec![None; count];

@@ -1,12 +1,12 @@
-//! What holds of prefixes of consistent executions ([`Skeleton::prefixes`]).
+//! Finds what carries over from consistent executions to their prefixes ([`Skeleton::prefixes`]).
 //!
-//! A prefix is an execution without some of its events: what is left has its reads' writes and its polls'
-//! operations, and of each thread all that it does in turn up to where it stops. An axiom that holds of the whole
-//! holds of the prefix if its relation has no more edges there. [`Shape::grows`] says of which expressions that is
-//! known.
+//! A prefix is an execution without some of its events. It keeps the writes that its reads take, the
+//! operations that its polls answer, and, for each thread, everything that the thread does in order up to
+//! some point. An axiom that holds in the whole execution holds in the prefix if its relation has no
+//! additional edges there. [`Shape::grows`] says for which expressions this is known.
 //!
-//! That there is such a prefix at all, up to the first moment at which something happens, needs a model in which
-//! no event follows from what happens only because of it. [`Shape::causes`] says whether that is known.
+//! Such a prefix, up to the first moment at which something happens, exists only if no event depends on
+//! events that happen only because of it. [`Shape::causes`] says whether that is known.
 
 use std::collections::BTreeSet;
 
@@ -17,22 +17,22 @@ use super::plan::{NodeIndex, Op, Plan, bounds};
 use super::theory::{Evaluation, Facts};
 use crate::relation::Relation;
 
-/// What is known of the nodes of a plan.
+/// What is known about the nodes of a plan.
 pub struct Shape<'a> {
     plan: &'a Plan,
     skeleton: &'a Skeleton,
-    /// By node: what it relates at most.
+    /// By node: a superset of what the node relates in any execution.
     at_most: Vec<Relation>,
-    /// By node: with more events, it relates no fewer of the same.
+    /// By node: true if more events never remove a pair of the events that were there before.
     grows: Vec<bool>,
-    /// By node: the events of a prefix are related by it as in the whole.
+    /// By node: true if the node relates the events of a prefix exactly as it does in the whole execution.
     is_stable: Vec<bool>,
     is_set: Vec<bool>,
     computed: Relation,
 }
 
 impl<'a> Shape<'a> {
-    /// Looks at the nodes of a plan.
+    /// Analyses the nodes of a plan.
     pub fn new(plan: &'a Plan, skeleton: &'a Skeleton) -> Self {
         let count = plan.nodes.len();
         let at_most = bounds::up_to(plan, skeleton, count.saturating_sub(1));
@@ -48,7 +48,7 @@ impl<'a> Shape<'a> {
         for node in 0..count {
             shape.is_set[node] = shape.set(node);
         }
-        // A recursive name grows if all of its group does, were it to grow.
+        // A recursive name grows if every body of its group grows under the assumption that the name does.
         loop {
             for node in 0..count {
                 shape.grows[node] &= shape.growing(node);
@@ -65,7 +65,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether a node relates no more events in a prefix than in the whole.
+    /// Whether the node relates no additional events in a prefix.
     pub fn grows(&self, node: NodeIndex) -> bool {
         self.grows[node]
     }
@@ -110,7 +110,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether events between two of a prefix, by one relation after the other, are of the prefix too.
+    /// Whether the middle event of a composition of two relations is always in the prefix too.
     fn stays_between(&self, a: NodeIndex, b: NodeIndex) -> bool {
         let is = |node: NodeIndex, op: Op| self.plan.nodes[node].op == op;
         let is_inverse = |node: NodeIndex| match self.plan.nodes[node].op {
@@ -132,7 +132,7 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Whether the event that makes another one part of a domain or range is always of the prefix too.
+    /// Whether the event that puts another event into a domain or range is always in the prefix too.
     fn keeps_partners(&self, of: NodeIndex, order: fn(usize, usize) -> (usize, usize)) -> bool {
         self.at_most[of].pairs().all(|(from, to)| {
             let (partner, event) = order(from, to);
@@ -140,7 +140,7 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Whether every prefix that has an event has this one too, if it happens.
+    /// Whether every prefix with `event` also has `partner`, if that event happens.
     fn comes_with(&self, partner: usize, event: usize) -> bool {
         let (one, other) = (&self.skeleton.events[partner], &self.skeleton.events[event]);
         let in_turn = one.stamp.is_in_turn() && one.thread == other.thread && partner <= event;
@@ -148,9 +148,10 @@ impl<'a> Shape<'a> {
         partner == event || one.thread.is_none() || in_turn || is_source
     }
 
-    /// Whether in every consistent execution events can be put in an order in which each comes after those without
-    /// which it would not happen: its thread's earlier reads and polls, what it is computed from, and what it reads
-    /// or answers for. If so, the pairs of which every prefix that has the second event has the first, if it happens.
+    /// Looks for an order of the events of every consistent execution in which each event comes after those
+    /// that it depends on. An event depends on its thread's earlier reads and polls, on what it is computed
+    /// from, and on what it reads or answers for. If there is such an order, returns the pairs for which
+    /// every prefix with the second event also has the first, if that one happens.
     pub fn causes(&self, model: &Model) -> Option<Relation> {
         let values = Evaluation::new(self.plan, Facts::all_events(self.plan));
         let orders: Vec<Order> = model
@@ -165,7 +166,8 @@ impl<'a> Shape<'a> {
             .map(|(_, node)| self.order(*node, &values))
             .collect();
         let suffices = |order: &Order, turns| self.suffices(order, &orders, &self.needed(turns));
-        // An axiom that orders all that a thread does in turn is an order of time: prefixes end somewhere in it.
+        // An axiom that orders everything a thread does in order is an order in time: a prefix ends at some
+        // point of it.
         if let Some(order) = orders.iter().find(|order| suffices(order, Turns::All)) {
             return Some(order.fixed.clone());
         }
@@ -201,7 +203,8 @@ impl<'a> Shape<'a> {
         reads && polls && holds(needed, &order.fixed)
     }
 
-    /// The writes that a poll may answer for, each with the poll. What a wait by id answers for may come later.
+    /// Pairs of a poll and a write that it may answer for. Waits by id are not included: they may answer for
+    /// later writes.
     fn polls(&self) -> Vec<(usize, usize)> {
         let events = || self.skeleton.events.iter().enumerate();
         let polls = events().filter(|(_, e)| e.stamp == Stamp::Wait && e.node.is_some());
@@ -213,7 +216,7 @@ impl<'a> Shape<'a> {
         polls.flat_map(answered).collect()
     }
 
-    /// What must come first without which another event would not happen, but for rf and pf.
+    /// The events that an event depends on, except by rf and pf.
     fn needed(&self, turns: Turns) -> Relation {
         let events = &self.skeleton.events;
         let mut needed = Relation::from_fn(events.len(), |a, b| {
@@ -229,7 +232,7 @@ impl<'a> Shape<'a> {
         needed
     }
 
-    /// The events that a relation relates to one that happens whenever they do.
+    /// The pairs of a relation whose second event happens whenever the first does.
     fn with_partners(&self, relation: &Relation) -> Relation {
         let guard = |event: usize| self.skeleton.events[event].guard;
         let mut certain = Relation::empty(self.plan.size);
@@ -241,7 +244,7 @@ impl<'a> Shape<'a> {
         certain
     }
 
-    /// What an axiom's relation certainly relates.
+    /// What an axiom's relation contains in every consistent execution.
     fn order(&self, axiom: NodeIndex, values: &Evaluation<'_>) -> Order {
         let size = self.plan.size;
         let empty = || Relation::empty(size);
@@ -265,7 +268,8 @@ impl<'a> Shape<'a> {
         order
     }
 
-    /// The pairs that a node relates whenever both events happen, and, with `reads`, rf does.
+    /// The pairs that a node relates whenever both events happen; with `reads`, whenever also rf relates
+    /// them.
     fn kept(&self, node: NodeIndex, values: &Evaluation<'_>, reads: bool) -> Relation {
         let kept = |node: &NodeIndex| self.kept(*node, values, reads);
         match &self.plan.nodes[node].op {
@@ -298,14 +302,15 @@ impl<'a> Shape<'a> {
             }
             Op::Domain(inner) => self.with_partners(&self.kept(*inner, values, false)),
             Op::Range(inner) => self.with_partners(&self.kept(*inner, values, false).inverse()),
-            // Nothing stands between that might not happen.
+            // With a set on one side, there is no middle event that might be missing.
             Op::Sequence(a, b) if self.is_set[*a] || self.is_set[*b] => kept(a).then(&kept(b)),
             _ => Relation::empty(self.plan.size),
         }
     }
 }
 
-/// From the reads of an operation, by the NIC, to the writes that are computed from them or happen because of them.
+/// Pairs of a read by the NIC and a write of the same operation that is computed from it or happens because
+/// of it.
 fn computed(skeleton: &Skeleton) -> Relation {
     let mut computed = Relation::empty(skeleton.events.len());
     for (event, entry) in skeleton.events.iter().enumerate() {
@@ -331,19 +336,19 @@ fn computed(skeleton: &Skeleton) -> Relation {
     computed
 }
 
-/// Which pairs of a thread's events are asked for.
+/// Which pairs of one thread's events an order must contain.
 #[derive(Clone, Copy)]
 enum Turns {
-    /// What it does in turn before all that is later.
+    /// Everything that the thread does in order before everything later.
     All,
-    /// What it reads and waits for before the writes that are later.
+    /// The thread's reads and waits before its later writes.
     ToWrites,
 }
 
-/// What an axiom orders whatever is chosen.
+/// What an axiom orders in every execution, independent of choices.
 struct Order {
     fixed: Relation,
-    /// The pairs that are ordered if the one reads from the other.
+    /// Pairs that are ordered if the second event reads from the first.
     reads_from: Relation,
     polls_from: bool,
 }

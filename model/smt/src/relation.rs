@@ -1,7 +1,7 @@
 //! Relations between events as bit matrices. A set is kept as the identity on it.
 //!
-//! Programs of up to 64 events have rows of one word: sequence and closure, half of the time of an evaluation, have loops of
-//! their own for those.
+//! In programs of up to 64 events, a row is one word. Composition and closure take half of the time of an
+//! evaluation, so they have separate loops for this case.
 
 use lang::limits;
 
@@ -9,7 +9,7 @@ use lang::limits;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Relation {
     size: usize,
-    /// Words of 64 bits in each row.
+    /// The number of 64-bit words in each row.
     words: usize,
     bits: Vec<u64>,
 }
@@ -20,7 +20,7 @@ impl Clone for Relation {
         Self { bits: self.bits.clone(), ..*self }
     }
 
-    // The memory is used again: most relations of an evaluation replace one of the same size.
+    // The memory is reused: most relations of an evaluation replace a relation of the same size.
     fn clone_from(&mut self, other: &Self) {
         (self.size, self.words) = (other.size, other.words);
         self.bits.clone_from(&other.bits);
@@ -28,21 +28,21 @@ impl Clone for Relation {
 }
 
 impl Relation {
-    /// The relation that holds nowhere.
+    /// The empty relation.
     pub fn empty(size: usize) -> Self {
         let words = size.div_ceil(64).max(1);
         announce(size, words);
         Self { size, words, bits: vec![0; words * size] }
     }
 
-    /// Every element to itself.
+    /// The identity relation: every element to itself.
     pub fn identity(size: usize) -> Self {
         let mut relation = Self::empty(size);
         (0..size).for_each(|element| relation.insert(element, element));
         relation
     }
 
-    /// The relation that holds where `holds` says so.
+    /// The relation of all pairs for which `holds` is true.
     pub fn from_fn(size: usize, holds: impl Fn(usize, usize) -> bool) -> Self {
         let mut relation = Self::empty(size);
         for from in 0..size {
@@ -56,12 +56,12 @@ impl Relation {
         relation
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The bits of one row.
+    /// The words of one row, bit `to % 64` of word `to / 64` for each pair.
     pub fn row(&self, from: usize) -> &[u64] {
         &self.bits[from * self.words..(from + 1) * self.words]
     }
@@ -70,22 +70,22 @@ impl Relation {
         &mut self.bits[from * self.words..(from + 1) * self.words]
     }
 
-    /// Whether it relates the two.
+    /// Whether the relation has the pair.
     pub fn contains(&self, from: usize, to: usize) -> bool {
         self.bits[from * self.words + to / 64] >> (to % 64) & 1 == 1
     }
 
-    /// Makes it relate the two.
+    /// Adds the pair.
     pub fn insert(&mut self, from: usize, to: usize) {
         self.bits[from * self.words + to / 64] |= 1 << (to % 64);
     }
 
-    /// Makes it relate this element to nothing.
+    /// Removes all pairs that begin with this element.
     pub fn clear_row(&mut self, from: usize) {
         self.row_mut(from).fill(0);
     }
 
-    /// True if it holds nowhere.
+    /// Whether the relation has no pairs.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|word| *word == 0)
     }
@@ -115,7 +115,7 @@ impl Relation {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Makes it hold nowhere, over `0..size`.
+    /// Removes all pairs, and sets the size.
     pub fn clear(&mut self, size: usize) {
         (self.size, self.words) = (size, size.div_ceil(64).max(1));
         self.bits.clear();
@@ -129,7 +129,7 @@ impl Relation {
         result
     }
 
-    /// Makes it `first ; second`.
+    /// Sets this relation to `first ; second`.
     pub fn set_sequence(&mut self, first: &Self, second: &Self) {
         self.clear(first.size);
         if self.words == 1 {
@@ -149,7 +149,7 @@ impl Relation {
         }
     }
 
-    /// Makes it relate each element of the first set to each of the second.
+    /// Sets this relation to the product of two sets.
     pub fn set_product(&mut self, from: &Self, to: &Self) {
         self.clear(from.size);
         let all = to.members();
@@ -158,7 +158,7 @@ impl Relation {
         }
     }
 
-    /// The bits of a row that relates to each element of this set.
+    /// The row that has the elements of this set.
     fn members(&self) -> Vec<u64> {
         let mut row = vec![0; self.words];
         self.pairs().for_each(|(element, _)| row[element / 64] |= 1 << (element % 64));
@@ -172,7 +172,7 @@ impl Relation {
         result
     }
 
-    /// Makes it `other^-1`.
+    /// Sets this relation to `other^-1`.
     pub fn set_inverse(&mut self, other: &Self) {
         self.clear(other.size);
         other.pairs().for_each(|(from, to)| self.insert(to, from));
@@ -185,7 +185,7 @@ impl Relation {
         result
     }
 
-    /// Makes it `self+` (Warshall).
+    /// Sets this relation to `self+` (Warshall's algorithm).
     pub fn close(&mut self) {
         if self.words == 1 {
             for middle in 0..self.size {
@@ -210,7 +210,7 @@ impl Relation {
         }
     }
 
-    /// The restriction to pairs of which both elements are in the set (an identity relation).
+    /// The pairs whose elements are both in the set (an identity relation).
     pub fn restricted_to(&self, set: &Self) -> Self {
         let mask = set.members();
         let mut result = self.clone();
@@ -225,16 +225,16 @@ impl Relation {
     }
 }
 
-/// Gives up before a relation of this size would pass a limit of memory. For those of one word that would take longer than to
-/// fill it.
+/// Checks the memory limit before a relation of this size is allocated. For rows of one word, this check
+/// would take longer than filling the relation, so it is skipped.
 fn announce(size: usize, words: usize) {
     if words > 1 {
         limits::need(words * size * 8);
     }
 }
 
-/// The positions of the ones in rows of so many words, as row and column. One loop over all words: relations are small,
-/// and adapters over rows took a quarter of the time of an evaluation.
+/// The pairs in rows of `words` words. One loop goes over all words: relations are small, and iterators over
+/// rows took a quarter of the time of an evaluation.
 fn ones(bits: &[u64], words: usize) -> impl Iterator<Item = (usize, usize)> + use<'_> {
     let (mut row, mut base, mut rest) = (0, 0, bits);
     let mut word = 0;

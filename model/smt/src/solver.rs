@@ -1,13 +1,13 @@
-//! Solvers for the encoding: batsat (a SAT solver in Rust) and Z3, behind one interface.
+//! The interface to solvers: batsat (a SAT solver in Rust) and Z3.
 
 use lang::limits::Limits;
 
 use super::cnf::{Cnf, Lit};
 
-/// What a solver can say.
+/// The result of a solver call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// There is an assignment that was accepted.
+    /// There is an assignment, and the check accepted it.
     Satisfiable,
     /// The solver proved that there is none.
     Unsatisfiable,
@@ -17,32 +17,34 @@ pub enum Answer {
 
 /// An incremental solver of propositional clauses.
 pub trait Solver {
-    /// Makes a formula's variables known, and adds its clauses.
+    /// Declares a formula's variables and adds its clauses.
     fn add(&mut self, formula: &Cnf) {
         self.reserve(&formula.is_gate);
         formula.clauses.iter().for_each(|clause| self.add_clause(clause));
     }
 
-    /// Makes a variable known for each entry, in their order: whether it is a gate's (see [`Cnf::is_gate`]).
+    /// Declares one variable for each entry, in order. An entry is true for the variable of a gate (see
+    /// [`Cnf::is_gate`]).
     fn reserve(&mut self, is_gate: &[bool]);
 
-    /// Adds a clause for good.
+    /// Adds a clause permanently.
     fn add_clause(&mut self, clause: &[Lit]);
 
-    /// Looks for an assignment in which the assumptions hold too, and which `check` accepts.
+    /// Looks for an assignment that satisfies the assumptions and that `check` accepts.
     fn solve(&mut self, assumptions: &[Lit], check: &mut Check<'_>) -> Answer;
 }
 
-/// What is asked about each assignment that a solver comes to: clauses that it breaks, which hold from then on. None accepts it.
+/// The check of each assignment that a solver proposes. It returns clauses that the assignment breaks; they
+/// hold from then on. It accepts the assignment by returning no clauses.
 pub type Check<'c> = dyn FnMut(Assignment<'_>) -> Vec<Vec<Lit>> + 'c;
 
-/// Which literals are true; a variable that is left open is false.
+/// Says which literals are true. An unassigned variable is false.
 pub type Assignment<'a> = &'a dyn Fn(Lit) -> bool;
 
-/// Which solver.
+/// The solvers to choose from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SolverKind {
-    /// batsat; by measurement the faster one on litmus tests.
+    /// batsat: faster on litmus tests, by measurement.
     #[default]
     Batsat,
     /// Z3, as a solver of finite domains (QF_FD).
@@ -50,7 +52,7 @@ pub enum SolverKind {
 }
 
 impl SolverKind {
-    /// All of them.
+    /// All solvers.
     pub const ALL: [SolverKind; 2] = [SolverKind::Batsat, SolverKind::Z3];
 
     /// The name on the command line.
@@ -61,7 +63,7 @@ impl SolverKind {
         }
     }
 
-    /// A new solver.
+    /// Starts a new solver without variables or clauses.
     pub fn start(self, limits: &Limits) -> Box<dyn Solver> {
         match self {
             Self::Batsat => Box::new(super::batsat::Batsat::new(limits.clone())),
@@ -74,8 +76,8 @@ impl SolverKind {
 mod tests {
     use super::*;
 
-    /// How many assignments of some variables, of which one is true, are found by excluding each; `also` are clauses that the check gives where
-    /// they are broken.
+    /// Counts the assignments in which at least one of some variables is true, by excluding each that is
+    /// found. `also` are clauses that the check returns when they are broken.
     fn count(
         kind: SolverKind,
         variables: usize,
@@ -103,7 +105,7 @@ mod tests {
             vec![apart(is_true)]
         });
         assert_eq!(answer, Answer::Unsatisfiable);
-        // What was excluded stays so without assumptions.
+        // Assignments that were excluded under assumptions stay excluded without them.
         let mut rest = 0;
         let answer = solver.solve(&[], &mut |is_true| {
             rest += 1;
@@ -122,7 +124,7 @@ mod tests {
             assert_eq!(count(kind, 3, &[1], &none), 4);
             assert_eq!(count(kind, 3, &[0, 2], &none), 2);
         }
-        // More than a solver keeps of what it learns by itself.
+        // More clauses than a solver keeps of those that it learns by itself.
         assert_eq!(count(SolverKind::Batsat, 13, &[], &none), (1 << 13) - 1);
         assert_eq!(count(SolverKind::Batsat, 13, &[5], &none), 1 << 12);
     }

@@ -1,4 +1,4 @@
-//! The model as a theory: is a candidate execution consistent, and if not, which choices are to blame?
+//! Treats the model as a theory: is a candidate execution consistent, and if not, which choices are to blame?
 //!
 //! The solver proposes a complete candidate; the model's relations are evaluated on it, and each
 //! violation of an axiom is traced back to the few literals that cause it. Their negation is a clause
@@ -13,21 +13,21 @@ use super::cnf::Lit;
 use super::plan::{NodeIndex, Op, Plan};
 use crate::relation::Relation;
 
-/// What a candidate execution consists of.
+/// The facts of a candidate execution, from which all relations follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The events that happen, as an identity relation.
     pub executed: Relation,
-    /// rf.
+    /// rf: from each write to the reads that take its value.
     pub reads_from: Relation,
-    /// pf.
+    /// pf: from each operation's completion to the poll that answers for it.
     pub polls_from: Relation,
-    /// The orders of the model.
+    /// The existential orders of the model, by their number in the plan.
     pub choices: Vec<Relation>,
 }
 
 impl Facts {
-    /// All events happen, and nothing is chosen.
+    /// The facts if every event happens and nothing is chosen.
     pub fn all_events(plan: &Plan) -> Self {
         Self {
             executed: Relation::identity(plan.size),
@@ -38,15 +38,15 @@ impl Facts {
     }
 }
 
-/// The literals behind the facts; [`Lit::FALSE`] for pairs that no choice can relate.
+/// The literals that stand for the facts. A pair that no choice can relate has [`Lit::FALSE`].
 pub trait Literals {
-    /// The event happens.
+    /// True iff the event happens.
     fn executed(&self, event: usize) -> Lit;
-    /// The read takes the write's value.
+    /// True iff the read takes the write's value.
     fn reads_from(&self, write: usize, read: usize) -> Lit;
-    /// The poll answers for the operation that ends with the event.
+    /// True iff the poll answers for the operation that ends with this event.
     fn polls_from(&self, completion: usize, poll: usize) -> Lit;
-    /// The order relates the two.
+    /// True iff the order relates the two events.
     fn choice(&self, choice: usize, from: usize, to: usize) -> Lit;
 }
 
@@ -55,14 +55,16 @@ pub struct Evaluation<'p> {
     plan: &'p Plan,
     facts: Facts,
     values: Vec<Relation>,
-    /// Values of local static nodes when all events happen.
+    /// By node: the value when all events happen, for nodes that are local (see
+    /// [`super::plan::Node::is_local`]).
     unrestricted: Vec<Option<Relation>>,
-    /// For each recursive name, when a pair was found: `size * size` numbers, from 1; 0 is never.
+    /// For each recursive name and pair: the iteration that found the pair, from 1; 0 if none did.
+    /// `size * size` numbers for each name.
     stages: Vec<Vec<u32>>,
 }
 
 impl<'p> Evaluation<'p> {
-    /// The values for the facts.
+    /// Evaluates all nodes for these facts.
     pub fn new(plan: &'p Plan, facts: Facts) -> Self {
         let mut evaluation = Self::of_all_events(plan);
         evaluation.statics();
@@ -75,7 +77,7 @@ impl<'p> Evaluation<'p> {
         evaluation
     }
 
-    /// The value of a static node were all events to happen, by those of its operands alone.
+    /// The value of a static node when all events happen. Only its operands are evaluated.
     pub fn constant(plan: &'p Plan, node: NodeIndex) -> Relation {
         let mut is_wanted = vec![false; node + 1];
         is_wanted[node] = true;
@@ -93,7 +95,7 @@ impl<'p> Evaluation<'p> {
         std::mem::take(&mut evaluation.values[node])
     }
 
-    /// Nothing is computed yet, so that no node takes memory that nobody asks for.
+    /// An evaluation without values. Nodes that are not needed then take no memory.
     fn of_all_events(plan: &'p Plan) -> Self {
         let names = plan.groups.iter().map(|group| group.bodies.len()).sum();
         Self {
@@ -105,22 +107,23 @@ impl<'p> Evaluation<'p> {
         }
     }
 
-    /// A node's value were all events to happen, if it depends on nothing else.
+    /// The node's value when all events happen, if the node is local.
     pub fn unrestricted(&self, node: NodeIndex) -> Option<&Relation> {
         self.unrestricted[node].as_ref()
     }
 
-    /// The facts.
+    /// The facts of the current candidate.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// A node's value.
+    /// The value of a node for the current candidate.
     pub fn value(&self, node: NodeIndex) -> &Relation {
         &self.values[node]
     }
 
-    /// Computes all values anew for other facts; what the same events determine is kept.
+    /// Evaluates again for other facts. Values that depend only on which events happen are kept if those are
+    /// the same.
     pub fn update(&mut self, facts: Facts) {
         let same_events = facts.executed == self.facts.executed;
         self.facts = facts;
@@ -135,7 +138,7 @@ impl<'p> Evaluation<'p> {
                 node = group.last;
                 continue;
             }
-            // What choices determine, and somebody asks for.
+            // Nodes that depend on choices and are needed.
             if !self.plan.nodes[node].is_static && self.plan.nodes[node].is_needed {
                 self.compute(node);
             }
@@ -185,9 +188,9 @@ impl<'p> Evaluation<'p> {
         }
     }
 
-    /// Computes a node's value from those of its operands, in the memory of the value before.
+    /// Evaluates one node from its operands, and reuses the memory of the value before.
     fn compute(&mut self, node: NodeIndex) {
-        // Small ones take less time than it takes to look.
+        // For small relations, the check of the limit costs more than the relation.
         if self.plan.size > 64 {
             limits::need(self.plan.size * self.plan.size / 8);
         }
@@ -208,7 +211,7 @@ impl<'p> Evaluation<'p> {
                 Some(order) => result.clone_from(order),
                 None => result.clear(size),
             },
-            // Names are set by the iteration of their group.
+            // Names are set by the iteration over their group.
             Op::Empty | Op::Recursive(_) => result.clear(size),
             Op::Universe => result.clone_from(executed),
             Op::Union(all) => {

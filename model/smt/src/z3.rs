@@ -9,7 +9,7 @@ use z3::{Model, Params, SatResult, Solver as Engine};
 use super::cnf::Lit;
 use super::solver::{Answer, Check, Solver};
 
-/// A Z3 solver that gives up at its limits.
+/// A Z3 solver with limits of time and memory.
 pub struct Z3 {
     engine: Engine,
     variables: Vec<Bool>,
@@ -32,11 +32,11 @@ impl Z3 {
         let value = model
             .and_then(|model| model.eval(&self.variables[literal.variable() as usize], false))
             .and_then(|value| value.as_bool());
-        // A variable that the model leaves open may be either: false, and its negation true.
+        // The solver's model may leave a variable open. Then it is false, and its negation true.
         value.unwrap_or(false) != literal.is_negated()
     }
 
-    /// Z3 asks no callback, so it is given slices of time between which the limits are looked at.
+    /// Z3 calls nothing back, so it runs in slices of time. The limits are checked between slices.
     fn check(&self, assumptions: &[Bool]) -> SatResult {
         let Limits { deadline, stop, memory } = &self.limits;
         if deadline.is_none() && stop.is_none() && memory.is_none() {

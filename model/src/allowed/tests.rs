@@ -1,4 +1,4 @@
-//! What is excluded is what is known, and nothing else.
+//! Tests that excluding a known outcome excludes that outcome only.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::smt::Next;
 
 const ONE_READ: &str = "litmus t\nmodel sc\n\n  x = 0  |\n  ------\n  x := 1 | a := x\n";
 
-/// The first of several writes that conflict: ⊤ in all that is shown.
+/// A program with conflicting accesses, so that observables can be ⊤.
 const CONFLICT: &str = "litmus t\ndialect corerma\nmodel corerma\n
   X = 0     || Y = 1\n  ----------------\n  put(Y^2, X) || a = Y.n\n";
 
-/// What a program still shows under a model when some outcomes are known.
+/// The outcomes that a program still has under a model after some known outcomes are excluded.
 fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>> {
     let (test, errors) = lang::litmus::load(&Source::new("t", text));
     let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
@@ -46,7 +46,7 @@ fn what_is_known_is_excluded() {
     assert_eq!(rest, BTreeSet::from([numbers(&[1, 1])]));
 }
 
-/// Known of another program, or of another model: nothing here shows it.
+/// Outcomes that another program or model has, and this one does not.
 #[test]
 fn what_cannot_be_shown_excludes_nothing() {
     for known in [numbers(&[5, 1]), numbers(&[0, 7]), numbers(&[5, 7])] {
@@ -56,7 +56,7 @@ fn what_cannot_be_shown_excludes_nothing() {
     assert_eq!(beside(ONE_READ, "sc", &[failed]).len(), 2);
 }
 
-/// ⊤ in what is known stands for every value, also where nothing can be ⊤.
+/// ⊤ in a known outcome stands for every value, even if nothing can be ⊤.
 #[test]
 fn any_value_excludes_all_values() {
     let rest = beside(ONE_READ, "sc", &[vec![Value::Undefined, Value::Int(1)]]);
@@ -65,7 +65,7 @@ fn any_value_excludes_all_values() {
     assert_eq!(rest.len(), 2);
 }
 
-/// A number that is known does not exclude ⊤, and ⊤ is one outcome beside others.
+/// A known number does not exclude ⊤. ⊤ is an outcome of its own.
 #[test]
 fn a_number_does_not_exclude_any_value() {
     let all = beside(CONFLICT, "corerma", &[]);
@@ -81,7 +81,7 @@ fn a_number_does_not_exclude_any_value() {
     assert!(!beside(CONFLICT, "corerma", std::slice::from_ref(undefined)).contains(undefined));
 }
 
-/// How many outcomes a program of one thread has under a model of one more order.
+/// The number of outcomes that a program of one thread has under a model with one more order.
 fn outcomes_with(order: &str) -> usize {
     let text = "litmus t\nmodel own\n\n  x = 0\n  ---\n  x := 1\n  a := x\n";
     let (test, errors) = lang::litmus::load(&Source::new("t", text));
@@ -99,18 +99,19 @@ fn outcomes_with(order: &str) -> usize {
     allowed.outcomes.len()
 }
 
-/// An order that would have to go both ways is no order.
+/// An order that must relate a pair both ways does not exist.
 #[test]
 fn an_order_against_itself_cannot_be_chosen() {
     assert_eq!(outcomes_with(""), 1);
     assert_eq!(outcomes_with("exists o total on po extends po"), 1);
     assert_eq!(outcomes_with("exists o total on po extends po^-1"), 1);
     assert_eq!(outcomes_with("exists o total on po extends po | po^-1"), 0);
-    // Of what is not ordered, nothing is asked.
+    // The order need not relate pairs outside its domain.
     assert_eq!(outcomes_with("exists o total on po & ext extends po | po^-1"), 1);
 }
 
-/// One thread's writes to one location: their order follows, and the formula has no variable for it.
+/// One thread writes one location: the axioms give the order of its writes, and the formula has no variable
+/// for it.
 #[test]
 fn what_axioms_decide_is_not_chosen() {
     for model in ["sc", "tso", "rdma-tso", "rdma-tso-rmw", "rdma-wait-rmw"] {
@@ -132,7 +133,8 @@ fn what_axioms_decide_is_not_chosen() {
     }
 }
 
-/// An event that does not happen orders no others, though the order extends a relation that has it between them.
+/// An event that does not happen orders no other events, even if the order extends a relation in which it
+/// stands between them.
 #[test]
 fn what_does_not_happen_orders_nothing() {
     let text = "litmus t\nmodel own\n\n  x = 0, y = 0\n         |\n  ---\n  x := 1 | y := 1\n  a := y |\n  \

@@ -1,7 +1,7 @@
-//! Changes of the cells of a model's tables, of which there may be any number, of any shape.
+//! Changes of the cells of a model's tables. A model may have any number of tables, of any shape.
 //!
-//! Tables have a cell in common if its row has the same name and set in both, and its column: where that stands in each of
-//! them says nothing.
+//! Two tables share a cell if its row has the same name and set in both, and so does its column. The position
+//! in the tables does not matter.
 
 use std::collections::BTreeSet;
 
@@ -9,37 +9,37 @@ use lang::cat::model::{Cell, DefinitionKind, Expr, Model, Table};
 
 use super::{Change, Named, Subject};
 
-/// A cell of one table, or of several that have it in common.
+/// A cell of one table, or of several tables that share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellOf {
-    /// Where it stands, in the order of the model.
+    /// The places of the cell, in the order of the model.
     pub tables: Vec<InTable>,
-    /// What the row is called.
+    /// The name of the row.
     pub row: String,
-    /// What the column is called.
+    /// The name of the column.
     pub column: String,
 }
 
-/// Where a cell stands in a table.
+/// The place of a cell in a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InTable {
-    /// The table, with an index into [`Model::definitions`].
+    /// The table, by its index in [`Model::definitions`].
     pub table: Named,
-    /// The row, from 0.
+    /// The index of the row, from 0.
     pub row: usize,
-    /// The column, from 0.
+    /// The index of the column, from 0.
     pub column: usize,
 }
 
 impl CellOf {
-    /// The names of its tables.
+    /// The names of the tables that have the cell.
     pub fn names(&self) -> Vec<&str> {
         self.tables.iter().map(|place| place.table.name.as_str()).collect()
     }
 }
 
 impl InTable {
-    /// Sets the cell in a model; whether it has one.
+    /// Sets the cell in a model. Returns whether the model has it.
     pub(super) fn set(&self, model: &mut Model, cell: Cell) -> bool {
         let definition = model.definitions.get_mut(self.table.index);
         let Some(DefinitionKind::Table(table)) = definition.map(|found| &mut found.kind) else {
@@ -51,16 +51,17 @@ impl InTable {
     }
 }
 
-/// A table as its model has it, and which of its definitions it is.
+/// A table of a model, with the index of its definition.
 type Known<'m> = (usize, &'m Table);
 
-/// A cell of a table: what it says, and where.
+/// A cell found in a table, with its place.
 struct Found<'m> {
     table: &'m Table,
     place: InTable,
 }
 
-/// Each cell of each table made its opposite; where tables that have a cell in common agree, that of all of these too.
+/// The changes that flip one cell in one table. If tables that share a cell agree on it, it is also flipped
+/// in all of them together.
 pub(super) fn changes(model: &Model) -> Vec<Change> {
     let table = |index: usize| match &model.definitions[index].kind {
         DefinitionKind::Table(table) => Some((index, table)),
@@ -84,7 +85,7 @@ pub(super) fn changes(model: &Model) -> Vec<Change> {
     changes
 }
 
-/// A cell in all tables that have it, in the order of the model; at least in its own.
+/// The places of a cell in all tables that share it, in the order of the model. Its own table is among them.
 fn in_common<'m>(
     tables: &[Known<'m>],
     (_, own): &Known<'m>,
@@ -103,7 +104,7 @@ fn in_common<'m>(
     tables.iter().filter_map(find).collect()
 }
 
-/// The changes of a cell: in each table alone, and in all that say the same.
+/// The changes of one cell: in each table alone, and in all tables that agree on it.
 fn of_cell(model: &Model, common: &[Found<'_>], changes: &mut Vec<Change>) {
     changes.extend(common.iter().map(|one| flip(model, &one.place.table.name, &[one])));
     let mut rest: Vec<&Found<'_>> = common.iter().collect();
@@ -125,7 +126,7 @@ impl Found<'_> {
         self.table.rows[self.place.row].2[self.place.column]
     }
 
-    /// What the cell says, in words that two tables share: whether it is ordered, and with which letter.
+    /// The content of the cell in a form that two tables share: whether it is ordered, and by which letter.
     fn says(&self) -> (bool, Option<&(String, Expr)>) {
         match self.cell() {
             Cell::Where(letter) => (true, Some(&self.table.letters[letter])),
@@ -133,7 +134,7 @@ impl Found<'_> {
         }
     }
 
-    /// What the cell speaks of: pairs of events, whatever it says of them.
+    /// The pairs of events that the cell decides about, whatever it says.
     fn about(&self) -> Expr {
         let row = self.table.rows[self.place.row].1.clone();
         let column = self.table.columns[self.place.column].1.clone();
@@ -141,8 +142,8 @@ impl Found<'_> {
         Expr::Intersection(Box::new(self.table.on.clone()), Box::new(kinds))
     }
 
-    /// How the cell would be ordered: where both its row and its column have a letter, as that says (the relation of
-    /// a queue pair has nothing of the CPU's events).
+    /// What to write into the cell to order it. If both its row and its column use a letter, the letter is
+    /// used too, because for example the relation "same queue pair" has no CPU events.
     fn ordered(&self) -> Cell {
         let Self { table, place } = self;
         let is_letter = |cell: &Cell| matches!(cell, Cell::Where(_));
@@ -152,7 +153,7 @@ impl Found<'_> {
     }
 }
 
-/// A cell of some tables, which say the same there, made its opposite.
+/// Flips a cell in some tables that agree on it.
 fn flip(model: &Model, title: &str, of: &[&Found<'_>]) -> Change {
     let first = of[0];
     let allows_more = first.cell() != Cell::Unordered;

@@ -4,26 +4,27 @@ use lang::cat::model::{DefinitionKind, Expr, Model};
 
 use super::{Change, Subject, dropped};
 
-/// What has a body with unions.
+/// A part of a model whose body can contain unions.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Holder {
-    /// An axiom, by its place.
+    /// An axiom, by its index.
     Axiom(usize),
-    /// A definition, by its place.
+    /// A definition, by its index.
     Definition(usize),
-    /// An equation of a recursive group, by both places.
+    /// An equation of a recursive group: the index of the group, and the index of the equation in it.
     Equation(usize, usize),
 }
 
-/// Where an alternative stands.
+/// The place of an alternative.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     holder: Holder,
-    /// The way down from the body: which operand, from 0.
+    /// The path from the body to the alternative: the index of the operand at each step, from 0.
     path: Vec<usize>,
 }
 
-/// Each alternative of a body left out, in the order of the text, where this makes the whole smaller.
+/// For each alternative in a body, in the order of the text: the change that leaves it out. Only where this
+/// makes the whole body smaller.
 pub(super) fn changes(model: &Model, name: &str, holder: Holder) -> Vec<Change> {
     let mut paths = Vec::new();
     if let Some(body) = holder.body(&mut model.clone()) {
@@ -56,14 +57,14 @@ impl Holder {
 }
 
 impl Site {
-    /// Leaves nothing in the alternative's place; whether it is there.
+    /// Replaces the alternative by the empty relation. Returns whether the model has it.
     pub(super) fn empty(&self, model: &mut Model) -> bool {
         let part = self.holder.body(model).and_then(|body| at(body, &self.path));
         part.map(|part| *part = Expr::Empty).is_some()
     }
 }
 
-/// The ways to the alternatives of an expression.
+/// Collects the paths to the alternatives of an expression.
 fn alternatives(expr: &Expr, path: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
     let mut below = |operand: &Expr, number: usize, is_alternative: bool| {
         path.push(number);
@@ -75,7 +76,7 @@ fn alternatives(expr: &Expr, path: &mut Vec<usize>, found: &mut Vec<Vec<usize>>)
     };
     match expr {
         Expr::Union(left, right) => {
-            // The left of `a | b | c` is a union itself, of which each part is left out.
+            // The left side of `a | b | c` is itself a union. Its parts are left out one by one.
             below(left, 0, !matches!(**left, Expr::Union(..)));
             below(right, 1, true);
         }
@@ -93,7 +94,7 @@ fn alternatives(expr: &Expr, path: &mut Vec<usize>, found: &mut Vec<Vec<usize>>)
     }
 }
 
-/// What a way leads to.
+/// The expression at the end of a path.
 fn at<'e>(expr: &'e mut Expr, path: &[usize]) -> Option<&'e mut Expr> {
     let Some((first, rest)) = path.split_first() else { return Some(expr) };
     let operand = match (expr, first) {
@@ -120,7 +121,7 @@ fn at<'e>(expr: &'e mut Expr, path: &[usize]) -> Option<&'e mut Expr> {
     at(operand, rest)
 }
 
-/// Takes an alternative out of its union; what it was.
+/// Removes an alternative from its union, and returns it.
 fn leave_out(body: &mut Expr, path: &[usize]) -> Option<Expr> {
     let (last, above) = path.split_last()?;
     let union = at(body, above)?;

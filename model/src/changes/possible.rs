@@ -1,15 +1,16 @@
-//! What the programs of a model can have at all: a model without remote RMWs has rows and parts for them that no program
-//! of it can tell from nothing.
+//! Finds what the programs of a model can contain at all. For example, a model without remote RMWs may have
+//! rows and parts for them, and no program of the model can show their effect.
 //!
-//! Expressions are evaluated over kinds of events instead of events. The result says which kinds may be in a set, or related
-//! by a relation; nothing that a program can have is missing from it.
+//! Expressions are evaluated over kinds of events instead of events. The result says which kinds may be in a
+//! set, or related by a relation. It is an over-approximation: it contains everything that a program can
+//! have.
 
 use lang::cat::model::{Base, Cell, DefinitionKind, Expr, Model, Type};
 
 /// A set of kinds, one bit each.
 type Kinds = u32;
 
-/// Kinds of events: stamps, those of writes by the NIC for each statement that has them.
+/// Kinds of events: the stamps. Writes by the NIC have one kind for each statement that causes them.
 const INITIAL: Kinds = 1;
 const READ: Kinds = 1 << 1;
 const WRITE: Kinds = 1 << 2;
@@ -31,16 +32,16 @@ const COMPARE_SWAP: Kinds = 1 << 17;
 const FLUSH: Kinds = 1 << 18;
 const COUNT: usize = 19;
 
-/// The kinds of one operation of the NIC.
+/// The kinds of each NIC operation.
 const OPERATIONS: [Kinds; 4] = [
     PUT_READ | PUT_WRITE,
     GET_READ | GET_WRITE,
     RMW_READ | RMW_WRITE | RMW_RESULT,
     PUT_READ | FETCH_OP | COMPARE_SWAP | GET_WRITE,
 ];
-/// What no NIC takes part in: what CPUs do, a poll or wait included, and initial values.
+/// The kinds of events without a NIC: those of CPUs, including polls and waits, and initial writes.
 const OF_CPU: Kinds = INITIAL | READ | WRITE | CAS | FENCE | POLL | WAIT;
-/// The kinds that a stamp stands for.
+/// The kinds that each stamp stands for.
 const STAMPS: [(Base, Kinds); 16] = [
     (Base::InitialWrites, INITIAL),
     (Base::CpuRead, READ),
@@ -71,7 +72,7 @@ const WRITES: Kinds = INITIAL
     | FETCH_OP
     | COMPARE_SWAP;
 
-/// The kinds of events of a statement, by its name in `calls`.
+/// The kinds of events of a statement, by the statement's name in [`Model::calls`].
 fn of_call(call: &str) -> Kinds {
     match call {
         "Write" => WRITE,
@@ -87,41 +88,41 @@ fn of_call(call: &str) -> Kinds {
         "Wait" => WAIT,
         "GFence" => GLOBAL_FENCE,
         "Rma" => READ | WRITE | OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[3] | FLUSH,
-        // One that is not known may have any.
+        // An unknown statement may have events of every kind.
         _ => (1 << COUNT) - 1,
     }
 }
 
-/// Which side takes part in what an expression relates.
+/// Whether a NIC takes part in the pairs that an expression relates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// A NIC does one of the two events, of all pairs.
+    /// In all pairs, a NIC performs at least one of the two events.
     Nic,
-    /// CPUs do both, of all pairs.
+    /// In all pairs, CPUs perform both events.
     Cpu,
-    /// It relates pairs of the first and of the second kind.
+    /// There are pairs with a NIC's event, and pairs of CPU events only.
     Both,
 }
 
-/// Which events of a model's programs an expression has or relates, by their stamps.
+/// The stamps of the events that an expression contains or relates in a model's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Which side does them.
+    /// Whether a NIC takes part.
     pub side: Side,
-    /// Stamps of the events that are related to others; of a set, of those in it.
+    /// The stamps of the first events of pairs. For a set: the stamps of its events.
     pub from: Vec<&'static str>,
-    /// Stamps of the events that they are related to.
+    /// The stamps of the second events of pairs.
     pub to: Vec<&'static str>,
 }
 
 impl Extent {
-    /// Whether it is empty in every execution of every program.
+    /// Whether the expression is empty in every execution of every program.
     pub fn is_empty(&self) -> bool {
         self.from.is_empty()
     }
 }
 
-/// What programs of the model can have in an expression of it.
+/// The extent of an expression in the model's programs.
 pub fn extent(model: &Model, expr: &Expr) -> Extent {
     let all = model.calls.iter().fold(INITIAL, |all, call| all | of_call(call));
     let mut kinds = OverKinds { model, all, known: Vec::new() };
@@ -143,11 +144,11 @@ pub fn extent(model: &Model, expr: &Expr) -> Extent {
     Extent { side, from: stamps(value.domain()), to: stamps(value.range()) }
 }
 
-/// A relation between kinds, by row; a set is the identity on it.
+/// A relation between kinds, by row. A set is the identity on its kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Value {
     may: [Kinds; COUNT],
-    /// Of a set, the kinds all of whose events are in it.
+    /// For a set: the kinds whose events are all in it.
     must: Kinds,
 }
 
@@ -221,9 +222,9 @@ impl Value {
 
 struct OverKinds<'m> {
     model: &'m Model,
-    /// What statements of the model have.
+    /// The kinds of events of all statements of the model.
     all: Kinds,
-    /// Of each definition, the values of its bodies.
+    /// For each definition, the values of its bodies.
     known: Vec<Vec<Value>>,
 }
 
@@ -282,7 +283,7 @@ impl OverKinds<'_> {
             Expr::Intersection(left, right) => self.value(left).and(&self.value(right)),
             Expr::Difference(left, right) => {
                 let (left, right) = (self.value(left), self.value(right));
-                // Of relations, what is taken away is not known.
+                // For relations, it is not known what the difference removes, so it removes nothing.
                 let may = std::array::from_fn(|kind| left.may[kind] & !(right.must & 1 << kind));
                 Value { may, must: left.must & !right.domain() }
             }
@@ -297,7 +298,7 @@ impl OverKinds<'_> {
                 self.value(inner).closure().or(&Value::set(self.all, 0))
             }
             Expr::Domain(inner) => Value::set(self.value(inner).domain(), 0),
-            // Every write of a remote RMW is one of a remote RMW.
+            // The range of `rmw` contains every write of a remote RMW.
             Expr::Range(inner) => {
                 let is_rmw = matches!(**inner, Expr::Base(Base::Rmw));
                 let range = self.value(inner).range();
@@ -337,7 +338,7 @@ impl OverKinds<'_> {
             }
             Base::SameId => pairs(NIC, WAIT),
             Base::PollsFrom => pairs(PUT_WRITE | GET_WRITE | RMW_RESULT, POLL),
-            // Stamps are above.
+            // Stamps were handled above.
             _ => everything,
         }
     }

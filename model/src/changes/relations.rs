@@ -1,4 +1,5 @@
-//! Changes that leave out a relation as a whole: what a machine loses that does not keep it anywhere.
+//! Changes that leave out a relation as a whole: what a machine loses if it does not keep the relation
+//! anywhere.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +8,10 @@ use lang::cat::model::{DefinitionKind, Expr, Model, Type};
 use super::{Change, Subject, dropped};
 use crate::library::{map, map_definition};
 
-/// Each relation left out that some union of the model has as an alternative, if it has a name and is neither an order that is
-/// chosen nor a table: those have changes of their own. [`super::of`] has none of these: it has each such alternative.
+/// For each relation that is an alternative of some union of the model: the change that leaves it out
+/// everywhere. The relation must have a name, and must not be a chosen order or a table, because those have
+/// changes of their own. [`super::of`] does not include these changes: it leaves out each alternative by
+/// itself.
 pub fn relations(model: &Model) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
@@ -31,7 +34,7 @@ pub fn relations(model: &Model) -> Vec<Change> {
     changes
 }
 
-/// Leaves nothing of a relation. Which events there are, and of what kind, stays as it is.
+/// Makes a relation empty everywhere. Which events exist, and their kinds, do not change.
 pub(super) fn empty(relation: &Expr, model: &mut Model) {
     let emptied = |expr: &Expr| map(expr, &|part| (part == relation).then_some(Expr::Empty));
     for definition in &mut model.definitions {

@@ -1,31 +1,32 @@
-//! One shape of all that are the same up to the order of threads and the numbers of nodes and locations.
+//! Chooses one of the shapes that are equal up to the order of threads and the numbers of nodes and
+//! locations.
 
 use super::shape::{Shape, Step, Thread};
 
-/// More threads than this keep the order in which they are.
+/// If there are more threads, their order is not permuted.
 const MOST_PERMUTED: usize = 6;
 
-/// One of the ways to write a shape, and how it comes from the shape.
+/// One way to write a shape, and how it relates to the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrangement {
-    /// The same program.
+    /// The rearranged shape.
     pub shape: Shape,
-    /// For each thread of it, which it was.
+    /// For each of its threads, the index in the original.
     pub threads: Vec<usize>,
-    /// For each location of it, which it was.
+    /// For each of its locations, the number in the original.
     pub places: Vec<u8>,
 }
 
 impl Shape {
-    /// The least of all shapes that are the same as this one: threads of a node stand side by side, nodes and
-    /// locations are numbered by their first occurrence, and no location is unused.
+    /// The smallest of all shapes that are equal to this one. The threads of a node are adjacent, nodes and
+    /// locations are numbered by first occurrence, and every location is used.
     #[must_use]
     pub fn canonical(&self) -> Self {
         let all = self.arrangements();
         all.into_iter().map(|arrangement| arrangement.shape).min().unwrap_or_default()
     }
 
-    /// Every way to order the threads, each with nodes and locations numbered by their first occurrence.
+    /// Every order of the threads, each with nodes and locations numbered by first occurrence.
     pub fn arrangements(&self) -> Vec<Arrangement> {
         let threads: Vec<usize> =
             (0..self.threads.len()).filter(|index| !self.threads[*index].body.is_empty()).collect();
@@ -82,7 +83,7 @@ fn number(list: &mut Vec<u8>, new: u8) {
     }
 }
 
-/// Whether the threads of each node stand side by side in this order.
+/// Whether the threads of each node are adjacent in this order.
 fn together(threads: &[Thread], order: &[usize]) -> bool {
     let nodes: Vec<u8> = order.iter().map(|index| threads[*index].node).collect();
     let starts = (0..nodes.len()).filter(|at| *at == 0 || nodes[*at] != nodes[*at - 1]);

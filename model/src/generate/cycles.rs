@@ -1,4 +1,4 @@
-//! Cycles: segments one after the other, each meeting the next at a location.
+//! Joins segments to cycles: each segment meets the next at a location.
 
 use lang::limits;
 use lang::outcome::Value;
@@ -9,14 +9,15 @@ use super::program::Naming;
 use super::segments::Segment;
 use super::shape::{Shape, Step, Thread};
 
-/// The program in which each segment leaves where the next one enters, the last where the first does. `None`
-/// if two that meet both only read, or if there would be too many nodes.
+/// The program in which each segment leaves at the location where the next segment enters. The last one meets
+/// the first. `None` if two segments that meet both only read, or if there would be too many nodes.
 pub fn closed(segments: &[&Segment], most_nodes: usize) -> Option<Shape> {
     let shape = joined(segments)?.canonical();
     (shape.nodes() <= most_nodes).then_some(shape)
 }
 
-/// The same with the threads in the order of the segments, nodes and locations numbered with holes.
+/// Joins without renumbering: threads are in the order of the segments, and the numbers of nodes and
+/// locations have gaps.
 fn joined(segments: &[&Segment]) -> Option<Shape> {
     limits::look();
     let mut threads = Vec::new();
@@ -33,7 +34,7 @@ fn joined(segments: &[&Segment]) -> Option<Shape> {
             .map(|step| step.renamed(&|place| place + place_base, &|node| node + node_base));
         threads.push(Thread { node: thread.node + node_base, body: step.collect() });
         homes.extend(segment.shape.homes.iter().map(|node| node + node_base));
-        // A word's own node is 0, and it goes to at most two others.
+        // A thread's own node is 0, and the thread uses at most two other nodes.
         nodes += 3;
     }
     let mut place_classes: Vec<u8> = (0..homes.len() as u8).collect();
@@ -61,8 +62,8 @@ fn joined(segments: &[&Segment]) -> Option<Shape> {
     })
 }
 
-/// The test of a cycle: each read that is reached from a write takes its value, each that reaches a write has
-/// the initial value, and of two writes that meet the second is the last.
+/// The test of a cycle. A read that a write leads to takes its value. A read that leads to a write has the
+/// initial value. If two writes meet, the second one is last.
 pub fn draft(segments: &[&Segment], most_nodes: usize) -> Option<Draft> {
     let shape = joined(segments)?;
     if shape.nodes() > most_nodes {
@@ -76,7 +77,8 @@ pub fn draft(segments: &[&Segment], most_nodes: usize) -> Option<Draft> {
         let (from, to) = (segment.access(exit)?, segments[next].access(entry)?);
         let step = |thread: usize, port: Port| shape.threads[thread].body[port.step];
         let value = |thread: usize, port: Port| Value::Int(values[thread][port.step]);
-        // What a put copies is its source's value, whatever that is; such cycles are left out.
+        // A put copies the value of its source, and the test does not fix that value. Such cycles are left
+        // out.
         let is_copy = |thread: usize, port: Port| matches!(step(thread, port), Step::Put { .. });
         let shown = |thread: usize, port: Port| shown(step(thread, port), thread, port);
         match (from.writes, to.reads, to.writes) {
@@ -98,7 +100,7 @@ pub fn draft(segments: &[&Segment], most_nodes: usize) -> Option<Draft> {
     (!contradicts).then(|| Draft { shape, claim }.canonical())
 }
 
-/// Where the value shows that an access reads.
+/// Where the value of a read shows.
 fn shown(step: Step, thread: usize, port: Port) -> Option<Shown> {
     Some(match step {
         Step::Read { .. } | Step::Cas { .. } | Step::Faa { .. } => Shown::Step(thread, port.step),

@@ -1,13 +1,14 @@
-//! What two models say differently, by their texts' structure: statements, axioms, definitions, table cells.
+//! Finds the differences between two models by the structure of their texts: statements, axioms, definitions,
+//! table cells.
 
 use lang::cat::model::{Axiom, Cell, Definition, DefinitionKind, Model, Table};
 
-/// A difference.
+/// A difference between two models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// In words.
+    /// The description.
     pub text: String,
-    /// Whether it is of one cell of a table.
+    /// Whether the difference is in one cell of a table.
     pub is_cell: bool,
 }
 
@@ -17,7 +18,8 @@ impl Said {
     }
 }
 
-/// Each difference in words, in the order of the first model and then of the second; none if they say the same.
+/// Describes each difference, in the order of the first model and then of the second. Empty if there are
+/// none.
 pub fn differences(one: &Model, two: &Model) -> Vec<Said> {
     let mut found = Vec::new();
     for (these, others, name) in [(one, two, &one.name), (two, one, &two.name)] {
@@ -122,7 +124,7 @@ fn compare_tables(
     compare_heads(name, "rows", rows(one, left), rows(two, right), found);
 }
 
-/// Whether both have the same heads with the same sets, in whatever order.
+/// Compares the heads of two tables: names and sets, in any order.
 fn compare_heads(
     table: &str,
     what: &str,
@@ -137,7 +139,7 @@ fn compare_heads(
     }
 }
 
-/// A cell as models write it.
+/// A cell in the notation of models.
 pub fn symbol(table: &Table, cell: Cell) -> String {
     match cell {
         Cell::Ordered => "✓".to_owned(),
@@ -147,7 +149,7 @@ pub fn symbol(table: &Table, cell: Cell) -> String {
 }
 
 fn print(model: &Model, expr: &lang::cat::model::Expr) -> String {
-    // Definitions are named by number, so that text that moved is no difference.
+    // Definitions are named by their number, so that a change of position alone is not a difference.
     let mut text = format!("{expr:?}");
     for (index, definition) in model.definitions.iter().enumerate() {
         text = text.replace(

@@ -1,4 +1,4 @@
-//! Outcomes that one model allows and another forbids, by the engine `smt`.
+//! Finds outcomes that one model allows and another forbids, with the engine `smt`.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::allowed::{Options, Question};
 use crate::smt::Next;
 use crate::smt::solver::Answer;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided(pub String);
 
-/// Some observables, by their index in the test, and the value of each.
+/// Values of some observables, each with the observable's index in the test.
 pub type Condition = Vec<(usize, Value)>;
 
 fn undecided(diagnostics: Vec<lang::diagnostic::Diagnostic>) -> Undecided {
@@ -25,7 +25,7 @@ fn undecided(diagnostics: Vec<lang::diagnostic::Diagnostic>) -> Undecided {
 /// All outcomes of a test under a model.
 ///
 /// # Errors
-/// If the model does not define the test, or the engine could not find all of them.
+/// Fails if the model does not define a statement of the test, or if the engine could not find all outcomes.
 pub fn outcomes(test: &Test, model: &Model) -> Result<BTreeSet<Outcome>, Undecided> {
     let allowed = Question::new(test, model, crate::library::shipped(), None)
         .and_then(|question| question.allowed(&Options::default()))
@@ -36,7 +36,7 @@ pub fn outcomes(test: &Test, model: &Model) -> Result<BTreeSet<Outcome>, Undecid
     Ok(allowed.outcomes)
 }
 
-/// The outcomes that a model allows beside known ones; only the first of them, if so asked.
+/// The outcomes that a model allows and that are not in `known`. With `only_first`, stops at the first.
 ///
 /// # Errors
 /// As [`outcomes`].
@@ -54,7 +54,7 @@ pub fn others(
     let mut found = BTreeSet::new();
     let answer = session.each(&within, &mut |at| {
         let outcome = at.outcome();
-        // What is known and yet found cannot be blocked; it shows nothing new.
+        // A known outcome can still appear if it cannot be blocked. It shows nothing new.
         let is_new = !known.contains(&outcome) && found.insert(outcome);
         if is_new && !only_first { Next::OtherOutcome } else { Next::Stop }
     });
@@ -64,8 +64,8 @@ pub fn others(
     }
 }
 
-/// The shortest condition that holds of an outcome of the one model and of none of the other; `None` if there is
-/// no such outcome.
+/// The shortest condition that holds for some outcome of `allows` and for no outcome of `forbids`. `None` if
+/// there is no such outcome.
 ///
 /// # Errors
 /// As [`outcomes`].
@@ -80,7 +80,7 @@ pub fn difference(
     Ok(conditions.min_by_key(|condition| (condition.len(), condition.clone())))
 }
 
-/// Whether one model allows what the other forbids.
+/// Whether `allows` has an outcome that `forbids` does not have.
 ///
 /// # Errors
 /// As [`outcomes`].
@@ -89,7 +89,7 @@ pub fn differ(test: &Test, forbids: &Model, allows: &Model) -> Result<bool, Unde
     Ok(!others(test, &known, allows, true)?.is_empty())
 }
 
-/// As few values of an outcome as tell it from all known ones.
+/// A minimal part of an outcome's values that distinguishes it from all known outcomes.
 fn shortest(outcome: &Outcome, known: &BTreeSet<Outcome>) -> Condition {
     let mut condition: Condition = outcome.0.iter().copied().enumerate().collect();
     for index in (0..outcome.0.len()).rev() {
@@ -101,7 +101,7 @@ fn shortest(outcome: &Outcome, known: &BTreeSet<Outcome>) -> Condition {
     condition
 }
 
-/// Whether a condition holds of an outcome.
+/// Whether a condition holds for an outcome.
 pub fn holds(condition: &Condition, outcome: &Outcome) -> bool {
     condition.iter().all(|(index, value)| outcome.0[*index] == *value)
 }

@@ -1,4 +1,4 @@
-//! What becomes a file: a shape, what is claimed of it, and its allowed twin.
+//! A test before it becomes a file: a shape, a claim about it, and its allowed twin.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use super::text::{self, Content};
 /// The most outcomes that a file lists.
 pub(super) const MOST_LISTED: usize = 24;
 
-/// A value that a condition names, by what shows it: a thread's step, or a location.
+/// What a value in a condition belongs to: a step of a thread, or a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Shown {
-    /// What a step reads.
+    /// The value that a step reads: the thread and the step.
     Step(usize, usize),
-    /// What a location holds in the end.
+    /// The final value of a location.
     Place(Place),
 }
 
-/// A condition that does not depend on names.
+/// A condition that does not depend on names: a conjunction of values.
 pub type Claim = Vec<(Shown, Value)>;
 
 /// A test before it has a name.
@@ -32,11 +32,11 @@ pub type Claim = Vec<(Shown, Value)>;
 pub struct Draft {
     /// The program.
     pub shape: Shape,
-    /// The outcome that it is about; all outcomes, if empty.
+    /// The outcome that the test is about. If empty, the test is about all outcomes.
     pub claim: Claim,
 }
 
-/// The registers of a shape in the order of its program.
+/// The registers of a shape, as thread and step, in the order of its program.
 fn registers(shape: &Shape) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     for (thread, body) in shape.threads.iter().enumerate() {
@@ -50,7 +50,7 @@ fn registers(shape: &Shape) -> Vec<(usize, usize)> {
 }
 
 impl Draft {
-    /// The draft of a condition on the observables of a shape's test.
+    /// The draft for a condition on the observables of a shape's test.
     pub fn new(shape: &Shape, test: &Test, condition: &Condition) -> Self {
         let registers = registers(shape);
         let shown = |index: usize| match test.observables[index].what {
@@ -64,7 +64,7 @@ impl Draft {
         Self { shape: shape.clone(), claim: claim.collect() }
     }
 
-    /// The test, in which whatever the claim names is observed; and the claim as a condition.
+    /// The test, which observes everything that the claim names; and the claim as a condition.
     pub fn test(&self, completion: Completion) -> Option<(Test, Condition)> {
         let mut test = test(&self.shape, completion);
         let registers = registers(&self.shape);
@@ -93,8 +93,9 @@ impl Draft {
         Some((test, condition))
     }
 
-    /// A test as like this one as can be, in which the model allows the outcome: a fence or a wait less, a wait
-    /// later, another statement less, a plain access in place of an atomic one, or two statements swapped.
+    /// A test as similar as possible to this one, in which the model allows the outcome. It has one fence or
+    /// wait less, a later wait, one other statement less, a plain access instead of an atomic one, or two
+    /// statements swapped.
     pub fn twin(&self, completion: Completion, model: &Model) -> Option<Self> {
         let mut seen = BTreeSet::new();
         for twin in self.variants(completion) {
@@ -134,7 +135,7 @@ impl Draft {
         found
     }
 
-    /// Without a step that no other thread can see.
+    /// Removes a step that no other thread can see.
     fn without(&self, thread: usize, at: usize, completion: Completion) -> Option<Self> {
         let step = self.shape.threads[thread].body[at];
         let is_shared = |place: Place| {
@@ -154,7 +155,7 @@ impl Draft {
         Self { shape, claim: claim.collect() }.compressed()
     }
 
-    /// With a step after the one that follows it.
+    /// Swaps a step with the step after it.
     fn swapped(&self, thread: usize, at: usize, completion: Completion) -> Option<Self> {
         let mut shape = self.shape.clone();
         let body = &mut shape.threads[thread].body;
@@ -185,7 +186,7 @@ impl Draft {
         Some(Self { shape, claim: claim.collect() })
     }
 
-    /// With a plain access in place of an atomic one.
+    /// Replaces an atomic access by plain ones.
     fn weakened(&self, thread: usize, at: usize) -> Vec<Self> {
         let weaker = match self.shape.threads[thread].body[at] {
             Step::Rcas { at, into, hits } => {
@@ -215,7 +216,7 @@ impl Draft {
         replaced.collect()
     }
 
-    /// Without locations that nothing accesses. What a claim says of those is dropped.
+    /// Removes locations that nothing accesses. Claims about their values are dropped.
     fn compressed(&self) -> Option<Self> {
         let used: BTreeSet<Place> =
             self.shape.accesses().map(|(.., access)| access.place).collect();
@@ -233,7 +234,7 @@ impl Draft {
             .map(|thread| thread.node)
             .chain(shape.homes.iter().copied())
             .collect();
-        // Nodes are numbered without holes.
+        // Nodes must be numbered without gaps.
         if nodes.iter().enumerate().any(|(index, node)| index != usize::from(*node)) {
             return None;
         }
@@ -244,7 +245,7 @@ impl Draft {
         Some(Self { shape, claim: claim.collect() })
     }
 
-    /// The least of all drafts that are the same as this one.
+    /// The smallest of all drafts that are equal to this one up to symmetry.
     #[must_use]
     pub fn canonical(&self) -> Self {
         let arranged = self.shape.arrangements().into_iter().map(|arrangement| {
@@ -261,11 +262,11 @@ impl Draft {
             claim.sort_unstable();
             Self { shape: arrangement.shape, claim }
         });
-        // By the shape first: it is the shape's canonical one.
+        // Drafts are compared by shape first, so the result has the canonical shape.
         arranged.min().unwrap_or_else(|| self.clone())
     }
 
-    /// A text that two drafts share only if they are the same.
+    /// A text that two drafts share only if they are equal.
     pub fn key(&self) -> String {
         let mut key = String::new();
         for thread in &self.shape.threads {
@@ -285,7 +286,7 @@ impl Draft {
         key
     }
 
-    /// What becomes a file.
+    /// The program's part of the file.
     pub fn content(&self, completion: Completion) -> Content {
         Content {
             key: self.key(),
@@ -295,11 +296,11 @@ impl Draft {
         }
     }
 
-    /// What a file says of the outcomes under a model: of the claim, and all of them if they are not too many. There
-    /// is nothing to say of a draft without a claim if there are none, or too many.
+    /// The verdict lines under a model: of the claim, and of all outcomes if they are not too many. A draft
+    /// without a claim has no lines if there are no outcomes, or too many.
     ///
     /// # Errors
-    /// If the engine cannot say all outcomes, or the claim cannot be observed.
+    /// Fails if the engine cannot find all outcomes, or if the claim cannot be observed.
     pub fn verdicts(
         &self,
         completion: Completion,

@@ -1,13 +1,13 @@
-//! Every program of a size, each once up to symmetry: for proofs by exhaustion, up to small sizes.
+//! Enumerates every program of a size once up to symmetry: for proofs by exhaustion, at small sizes.
 
 use lang::limits;
 
 use super::search::{Bounds, Vocabulary};
 use super::shape::{Completion, Place, Shape, Step, Thread};
 
-/// Calls `each` with every canonical shape of a size, in no order that means anything but always the same,
-/// until it says stop. Locations are at most `places`. Programs in which some thread shares
-/// no location with the others are left out: they are two programs.
+/// Calls `each` with every canonical shape of a size, until it returns false. The order has no
+/// meaning, but is always the same. There are at most `places` locations. Programs in which some thread
+/// shares no location with the others are left out: they are really two programs.
 pub fn every(
     size: usize,
     places: usize,
@@ -62,12 +62,12 @@ struct Writer<'a, F> {
 }
 
 impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
-    /// Gives each thread a node, then a body.
+    /// Chooses a node for each thread, then the bodies.
     fn threads(&mut self, sizes: &[usize], at: usize) -> bool {
         if at == sizes.len() {
             return self.steps(sizes, 0);
         }
-        // Threads of a node stand side by side, and nodes are numbered in their order.
+        // The threads of a node are adjacent, and nodes are numbered in that order.
         let last = self.shape.threads.last().map(|thread| thread.node);
         let options = match last {
             None => vec![0],
@@ -94,7 +94,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
         if thread == sizes.len() {
             let is_whole =
                 self.is_connected() && self.shape.waits_for_something(self.vocabulary.completion);
-            // Of all that are the same, one is canonical.
+            // Of equal shapes, only the canonical one is used.
             return !is_whole
                 || self.shape.canonical() != self.shape
                 || (self.each)(self.shape.clone());
@@ -122,7 +122,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
         true
     }
 
-    /// The steps that a thread may take next, each with the homes of the locations that are new in it.
+    /// The steps that a thread may take next, each with the homes of the locations that it introduces.
     fn options(&self, thread: usize) -> Vec<(Step, Vec<u8>)> {
         let own = self.shape.threads[thread].node;
         let body = &self.shape.threads[thread].body;
@@ -180,7 +180,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
         }
     }
 
-    /// The locations of a node, and a new one if there may be more.
+    /// The locations of a node, and a new one if more are permitted.
     fn local(&self, node: u8, homes: &[u8]) -> Vec<(Place, Vec<u8>)> {
         let known = (0..homes.len()).filter(|at| homes[*at] == node);
         let mut found: Vec<(Place, Vec<u8>)> = known.map(|at| (at as Place, Vec::new())).collect();
@@ -190,7 +190,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
         found
     }
 
-    /// Whether locations that threads share, and the nodes that remote operations go to, connect all threads.
+    /// Whether shared locations and the targets of remote operations connect all threads.
     fn is_connected(&self) -> bool {
         let mut reached = vec![false; self.shape.threads.len()];
         reached[0] = true;
@@ -198,7 +198,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
             let body = self.shape.threads[thread].body.iter();
             body.flat_map(|step| step.accesses()).map(|access| access.place).collect::<Vec<_>>()
         };
-        // Remote read-modify-writes towards a node meet there even at different locations.
+        // Remote read-modify-writes to one node meet at that node, even at different locations.
         let atomics = |thread: usize| -> Vec<u8> {
             let body = self.shape.threads[thread].body.iter();
             let atomic = body.filter(|step| matches!(step, Step::Rcas { .. } | Step::Rfaa { .. }));

@@ -1,8 +1,8 @@
-//! Which accesses of one thread a model orders, whatever the other threads do.
+//! Finds which accesses of one thread a model orders, whatever the other threads do.
 //!
-//! The thread stands alone: no read takes its value from a write, every operation happens, and pf and each order
-//! that the model chooses are tried in every way that is consistent. What every way has is ordered. This is a
-//! heuristic, which finds the pieces of which tests are made; verdicts come from an engine.
+//! The thread is evaluated alone: no read takes its value from a write, and every operation happens. All
+//! consistent choices of pf and of the model's orders are tried. What holds in all of them is ordered. This
+//! is a heuristic to find the pieces of tests; verdicts come from an engine.
 
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
@@ -21,29 +21,30 @@ use crate::smt::theory::{Evaluation, Facts};
 /// The most pairs that are tried in both directions.
 const MOST_FREE: usize = 6;
 
-/// An access of a thread: of which step, and which.
+/// An access of a thread: the step, and the side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Port {
-    /// The step.
+    /// The index of the step.
     pub step: usize,
-    /// Which of its accesses.
+    /// The side of the step that the access is on.
     pub side: Side,
 }
 
-/// An ordered pair of events: by which axiom (its name's hash), and the stamps; the same event twice by none.
+/// An ordered pair of events: the axiom that orders it (the hash of its name), and the stamps. A pair of an
+/// event with itself has no axiom.
 pub type Edge = (Option<u64>, Stamp, Stamp);
 
-/// What a model orders in a thread.
+/// What a model orders in one thread.
 #[derive(Clone, Debug)]
 pub struct Ordered {
-    /// For each event, its step, stamp, and whether it happens.
+    /// For each event: its step, its stamp, and whether it happens.
     events: Vec<(usize, Stamp, bool)>,
-    /// For each axiom of an order, what is ordered.
+    /// For each axiom about an order: the hash of its name, and the ordered pairs.
     orders: Vec<(u64, Relation)>,
 }
 
 impl Ordered {
-    /// What a model orders in a shape of one thread; `None` if it has no execution, or too many.
+    /// What a model orders in a shape of one thread. `None` if the model has no execution of it, or too many.
     pub fn new(shape: &Shape, completion: Completion, model: &Model) -> Option<Self> {
         limits::look();
         let naming = Naming::new(shape);
@@ -89,7 +90,7 @@ impl Ordered {
         Some(Self { events: events.collect(), orders: orders? })
     }
 
-    /// Which events of one access are before which of the other.
+    /// Which events of one access are ordered before which events of the other.
     pub fn between(&self, from: Port, to: Port) -> BTreeSet<Edge> {
         let of = |port: Port| {
             let is_it = move |(_, (step, stamp, happens)): &(usize, &(usize, Stamp, bool))| {
@@ -111,7 +112,7 @@ impl Ordered {
     }
 }
 
-/// Which side of its statement an event is.
+/// The side of its statement that an event is on.
 fn side(stamp: Stamp) -> Option<Side> {
     Some(match stamp {
         Stamp::CpuRead | Stamp::CpuWrite | Stamp::CpuRmw => Side::Local,
@@ -121,7 +122,7 @@ fn side(stamp: Stamp) -> Option<Side> {
     })
 }
 
-/// Whether an event happens if every compare-and-swap succeeds that can.
+/// Whether an event happens if every compare-and-swap that can succeed does.
 fn happens(event: &Event, body: &[Step]) -> bool {
     if event.guard == Guard::TRUE {
         return true;
@@ -135,7 +136,7 @@ fn happens(event: &Event, body: &[Step]) -> bool {
     }
 }
 
-/// Every pf, where all operations and polls happen; `None` if there are too many.
+/// Every choice of pf if all operations and polls happen. `None` if there are too many.
 fn polls_from(skeleton: &Skeleton) -> Option<Vec<Relation>> {
     let mut ways = vec![Relation::empty(skeleton.events.len())];
     for poll in skeleton.event_ids() {
@@ -159,7 +160,7 @@ fn polls_from(skeleton: &Skeleton) -> Option<Vec<Relation>> {
     Some(ways)
 }
 
-/// Every way to choose the model's orders; `None` if there are too many.
+/// Every choice of the model's orders. `None` if there are too many.
 fn orientations(plan: &Plan, executed: &Relation) -> Option<Vec<Vec<Relation>>> {
     let mut all = vec![Vec::new()];
     for choice in &plan.choices {
@@ -204,7 +205,7 @@ fn orientations(plan: &Plan, executed: &Relation) -> Option<Vec<Vec<Relation>>> 
     Some(all)
 }
 
-/// The order that each axiom keeps free of cycles, if the axioms hold.
+/// For each axiom, the relation that it keeps acyclic, if the axioms hold.
 fn consistent_orders(
     model: &Model,
     plan: &Plan,

@@ -1,5 +1,6 @@
-//! Tests that hang on one rule of a model: forbidden with it, allowed without, and no statement too many.
-//! ("Pivot" as in coreRMA's generator, "Modeling and analysis of remote memory access programming", §6.)
+//! Finds tests that depend on one rule of a model: forbidden with it, allowed without it, and every statement
+//! is needed. ("Pivot" as in coreRMA's generator, "Modeling and analysis of remote memory access
+//! programming", §6.)
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,22 +13,22 @@ use super::search::{Bounds, Candidates, Difference, Known, Vocabulary, check};
 use super::shape::Shape;
 use crate::changes::Change;
 
-/// A rule of a model, and the programs that may show it.
+/// A rule of a model, and the programs that may show its effect.
 #[derive(Debug)]
 pub struct Pivot<'m> {
-    /// The stronger of the two models: the model, or what it becomes by the change.
+    /// The stronger of the two models: the original model or the changed one.
     pub forbids: &'m Model,
-    /// The weaker one.
+    /// The weaker of the two models.
     pub allows: &'m Model,
     candidates: Candidates,
     vocabulary: &'m Vocabulary,
-    /// Whether models were found to differ on a smaller shape.
+    /// For smaller shapes that were examined: whether the models differ on them.
     known: Mutex<HashMap<Shape, bool>>,
 }
 
 impl<'m> Pivot<'m> {
-    /// The pivot on a change of a model. A change that forbids more needs the segments of what the model
-    /// becomes: they are looked for with threads of one statement less.
+    /// The pivot for a change of a model. A change that forbids more needs the segments of the changed model.
+    /// They are searched with threads of one statement less.
     pub fn new(
         known: &Known<'m>,
         change: &'m Change,
@@ -35,7 +36,7 @@ impl<'m> Pivot<'m> {
         bounds: Bounds,
         jobs: usize,
     ) -> Self {
-        // A cell says what a thread's events are, and nothing of how threads meet.
+        // A table cell orders the events of one thread. It does not affect how threads meet.
         let may_meet = change.cell().is_none();
         let (candidates, forbids, allows) = if change.allows_more {
             let candidates = Candidates::new(known, &change.model, &[], may_meet, bounds);
@@ -50,19 +51,20 @@ impl<'m> Pivot<'m> {
         Self { forbids, allows, candidates, vocabulary, known: Mutex::default() }
     }
 
-    /// The programs of a size that may show the rule.
+    /// The programs of a size that may show the rule's effect.
     pub fn of_size(&self, size: usize) -> Vec<Shape> {
         self.candidates.of_size(size)
     }
 
-    /// What a program shows of the rule, if it does and no statement is too many.
+    /// How the models differ on a program. `None` if they do not, or if a statement is not needed for the
+    /// difference.
     ///
     /// # Errors
-    /// If the engine cannot say.
+    /// Fails if the engine has no answer.
     pub fn check(&self, shape: &Shape) -> Result<Option<Difference>, Undecided> {
         let completion = self.vocabulary.completion;
         let smaller = shape.smaller(completion);
-        // Most candidates contain one that was examined before: that costs nothing to see.
+        // Most candidates contain a smaller program that was examined before, and this lookup is cheap.
         if smaller.iter().any(|smaller| self.known().get(smaller) == Some(&true)) {
             return Ok(None);
         }
@@ -91,7 +93,7 @@ impl<'m> Pivot<'m> {
         Ok(answer)
     }
 
-    /// The smallest minimal test of which that is known, by one worker; what was tried is counted.
+    /// The smallest test that is known to be minimal, found by one worker. `tried` counts the programs.
     pub fn smallest(&self, size: usize, tried: &mut Tried) -> Option<Difference> {
         let mut seen = BTreeSet::new();
         for size in 1..=size {
@@ -111,11 +113,11 @@ impl<'m> Pivot<'m> {
     }
 }
 
-/// How many programs a search tried.
+/// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// All of them.
+    /// The number of programs that were tried.
     pub programs: u64,
-    /// Those of which the engine could not tell.
+    /// The number of programs for which the engine had no answer.
     pub undecided: u64,
 }

@@ -1,4 +1,4 @@
-//! A shape as a program that engines take.
+//! Turns a shape into a program for the engines.
 
 use lang::outcome::{Observable, Observed};
 use lang::program::{
@@ -10,20 +10,21 @@ use lang::{Dialect, Test};
 
 use super::shape::{Completion, Place, Shape, Step};
 
-/// What a shape leaves open: names and values.
+/// The names and values that a shape leaves open.
 #[derive(Clone, Debug)]
 pub struct Naming {
     /// The name of each location.
     pub places: Vec<String>,
-    /// For each location, whether it is nothing but the target of one remote operation: such are not declared.
+    /// For each location, whether it is only the target of one remote operation. Such locations are not
+    /// declared.
     pub fresh: Vec<bool>,
-    /// For each thread and step, the name of the register it assigns, if it does.
+    /// For each thread and step, the name of the register that it assigns, if any.
     pub registers: Vec<Vec<Option<String>>>,
-    /// For each thread and step, the work id, if some wait names it.
+    /// For each thread and step, the work id, if some wait uses it.
     pub ids: Vec<Vec<Option<String>>>,
-    /// For each thread and step, the value written or added, if there is one.
+    /// For each thread and step, the value that it writes or adds, or 0.
     pub values: Vec<Vec<u64>>,
-    /// A value that no location ever has, unless copies are added up.
+    /// A value that no location ever holds, unless copies are added up.
     pub never: u64,
 }
 
@@ -31,7 +32,7 @@ const PLACES: [&str; 12] = ["x", "y", "z", "w", "u", "v", "s", "t", "p", "q", "r
 const RESULTS: [&str; 12] = ["a", "b", "c", "h", "i", "j", "k", "l", "m", "n", "aa", "bb"];
 const IDS: [&str; 4] = ["d", "e", "f", "g"];
 
-/// The name of a place, register or id by its number; beyond the last, numbers follow the names.
+/// The name of a place, register or id. After the last name of the list, names get numbers: `x1`.
 pub(super) fn pick(names: &[&str], index: usize) -> String {
     match names.get(index) {
         Some(name) => (*name).to_owned(),
@@ -114,7 +115,7 @@ impl Naming {
                 | Step::Rfaa { at, .. } => Some(&mut writes[usize::from(at)]),
                 _ => None,
             };
-            // Powers of two, so that sums differ too.
+            // Values are powers of two, so that their sums differ too.
             values.push(written.map_or(0, |count| {
                 *count += 1;
                 1_u64.checked_shl(*count - 1).unwrap_or(u64::MAX)
@@ -124,7 +125,7 @@ impl Naming {
     }
 }
 
-/// The program of a shape. Its spans are the numbers of its steps, see [`step_span`].
+/// The program of a shape. The span of each statement encodes its thread and step; see [`step_span`].
 pub fn program(shape: &Shape, naming: &Naming, completion: Completion) -> Program {
     let mut program =
         Program { nodes: shape.nodes() as u32, locations: Vec::new(), ..Program::default() };
@@ -152,7 +153,7 @@ pub fn program(shape: &Shape, naming: &Naming, completion: Completion) -> Progra
     program
 }
 
-/// The span that events of a step have.
+/// The span of the events of a step.
 pub fn step_span(thread: usize, step: usize) -> Span {
     Span::new(thread << 8 | step, thread << 8 | step)
 }
@@ -240,8 +241,8 @@ impl Writer<'_> {
     }
 }
 
-/// The test of a shape: its program, without verdicts. It observes every register and every location
-/// whose final value is not the same in every execution.
+/// The test of a shape, without verdicts. It observes every register, and every location whose final value
+/// differs between executions.
 pub fn test(shape: &Shape, completion: Completion) -> Test {
     let naming = Naming::new(shape);
     let program = program(shape, &naming, completion);
@@ -274,7 +275,7 @@ pub fn test(shape: &Shape, completion: Completion) -> Test {
     generated(Dialect::Rdma, program, observables)
 }
 
-/// A program as a test that says nothing but what it observes.
+/// A program as a test without verdicts.
 pub(super) fn generated(dialect: Dialect, program: Program, observables: Vec<Observable>) -> Test {
     Test {
         name: "generated".to_owned(),

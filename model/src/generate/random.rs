@@ -1,14 +1,14 @@
-//! Random shapes: the same for the same seed, everywhere.
+//! Makes random shapes. The same seed gives the same shapes on every machine.
 
 use super::search::{Bounds, Vocabulary};
 use super::shape::{Completion, Place, Shape, Step, Thread};
 use crate::machine::Random;
 
-/// How often each kind of statement is taken, against the others.
+/// The relative frequency of each kind of statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights(Vec<(&'static str, u32)>);
 
-/// The kinds, and how often they are taken if nothing else is said.
+/// The kinds of statements and their default weights.
 pub const KINDS: [(&str, u32); 12] = [
     ("w", 4),
     ("r", 5),
@@ -33,7 +33,7 @@ impl Default for Weights {
 impl std::str::FromStr for Weights {
     type Err = String;
 
-    /// Reads `put=8,get=0`: what is not named keeps its weight.
+    /// Parses `put=8,get=0`. Kinds that are not named keep their weight.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut weights = Self::default();
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
@@ -64,10 +64,11 @@ impl std::fmt::Display for Weights {
     }
 }
 
-/// How many programs of a seed are tried before the seed is given up.
+/// How many programs are tried for a seed and number before the search gives up.
 const ATTEMPTS: usize = 200;
 
-/// The shape of a seed and a number; `None` if none was found that the models define and in which threads meet.
+/// The shape for a seed and a number. `None` if no attempt gave one that the models define and in which
+/// threads meet.
 pub fn random(
     seed: u64,
     number: u64,
@@ -150,7 +151,7 @@ fn step(
     nodes: usize,
 ) -> Option<Step> {
     let own = shape.threads[thread].node;
-    // Loop-back is one in eight of remote operations.
+    // One remote operation in eight goes to the thread's own node (loopback).
     let other = match nodes {
         1 => own,
         _ if below(8) == 0 => own,

@@ -1,12 +1,13 @@
-//! The shape of a program that somebody wrote, if it has one.
+//! Reads the shape of a hand-written program, if it has one.
 
 use lang::program::{Expr, Program, PutSource, Stmt, StmtKind};
 
 use super::shape::{Place, Shape, Step, Thread};
 
 impl Shape {
-    /// The canonical shape of a program: of straight threads over locations that begin with 0, in which writes to a
-    /// location write constants that differ, and waits are for one operation each.
+    /// The canonical shape of a program. `None` if it has branches or loops, if a location does not begin
+    /// with 0, if writes to a location do not write different constants, or if a wait is for several
+    /// operations.
     pub fn of(program: &Program) -> Option<Self> {
         if program.locations.iter().any(|location| location.initial != 0) {
             return None;
@@ -28,7 +29,7 @@ impl Shape {
         Some(shape.canonical())
     }
 
-    /// Adds a statement to the last thread. `ids` are the work ids of its steps.
+    /// Adds a statement to the last thread. `ids` has the work ids of that thread's steps.
     fn read(
         &mut self,
         stmt: &Stmt,
@@ -111,7 +112,7 @@ impl Shape {
         Some(())
     }
 
-    /// Adds a poll. Polls that stand side by side are one wait, for what the last of them answers for.
+    /// Adds a poll. Adjacent polls are one wait, for the operation that the last of them answers for.
     fn poll(&mut self, node: u8, ids: &mut Vec<Option<usize>>) -> Option<()> {
         let thread = self.threads.last()?;
         let polls = self.polls(thread);

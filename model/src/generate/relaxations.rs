@@ -1,8 +1,8 @@
-//! Cycles written down: `rfe oppo[nrW, nrW] rfe po`, as diy takes them.
+//! Parses cycles in diy's notation: `rfe oppo[nrW, nrW] rfe po`.
 //!
-//! Communications (rf, rb, mo) lead from thread to thread, all else from an event to a later one of its thread. Where two
-//! that stand side by side do not fit (rfe ends in a read, `oppo[nrW, nrW]` begins with a write), the one's event comes before
-//! the other's in program order.
+//! Communications (rf, rb, mo) lead from thread to thread. All others lead from an event to a later event of
+//! the same thread. If two adjacent relaxations do not fit (rfe ends in a read, `oppo[nrW, nrW]` begins with
+//! a write), they are joined by program order.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use super::orders::Port;
 use super::segments::Segment;
 use super::shape::{Completion, Shape, Side, Step, Thread};
 
-/// An event of a cycle, as far as it is known.
+/// What is known about an event of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
-    /// Whatever fits.
+    /// Any event.
     Any,
-    /// A read: of the CPU, if nothing else is said.
+    /// A read. It is a CPU read if nothing else is known.
     Read,
-    /// A write: of the CPU, if nothing else is said.
+    /// A write. It is a CPU write if nothing else is known.
     Write,
     Kind(Kind),
 }
@@ -41,7 +41,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// By a name of a model's table, or a stamp.
+    /// The event kind for a name in a model's table, or for a stamp.
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "lR" | "aCR" => Self::CpuRead,
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// One relaxation.
+/// One relaxation of a cycle: an edge between two events.
 #[derive(Clone, Copy, Debug)]
 struct Relaxation {
     /// Whether it leads to another thread.
@@ -100,10 +100,10 @@ struct Relaxation {
     to: Event,
 }
 
-/// The segments of a cycle that is written down, in the model's names.
+/// Parses a cycle in the model's names, and returns its segments.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Reports what is wrong with the text.
 pub fn parse(text: &str, model: &Model, completion: Completion) -> Result<Vec<Segment>, String> {
     let mut relaxations = Vec::new();
     for word in words(text) {
@@ -114,7 +114,7 @@ pub fn parse(text: &str, model: &Model, completion: Completion) -> Result<Vec<Se
             "expected a communication (rf, rb or mo) that closes the cycle, found none".to_owned()
         );
     };
-    // The cycle begins where a thread does.
+    // Rotates the cycle so that it begins where a thread begins.
     relaxations.rotate_left(last + 1);
     let mut segments = Vec::new();
     let mut run: Vec<Relaxation> = Vec::new();
@@ -131,7 +131,7 @@ pub fn parse(text: &str, model: &Model, completion: Completion) -> Result<Vec<Se
     Ok(segments)
 }
 
-/// The words of a list; blanks between brackets are no ends.
+/// Splits a list into words. Blanks inside brackets do not separate words.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut depth = 0;
@@ -192,7 +192,7 @@ fn event(name: &str) -> Result<Event, String> {
     }
 }
 
-/// One event that is both, if there can be one.
+/// The event that fits both descriptions, if there is one.
 fn both(one: Event, other: Event) -> Option<Event> {
     match (one, other) {
         (Event::Any, event) | (event, Event::Any) => Some(event),
@@ -207,7 +207,8 @@ fn both(one: Event, other: Event) -> Option<Event> {
     }
 }
 
-/// Goes on from the last event: at it, if it can be this one too, or else at a later one.
+/// Continues from the last event: merges `event` with it if one event can be both, and otherwise adds a later
+/// event.
 fn join(events: &mut Vec<Event>, event: Event) {
     match events.last_mut() {
         Some(last) if both(*last, event).is_some() => *last = both(*last, event).unwrap_or(event),
@@ -215,7 +216,7 @@ fn join(events: &mut Vec<Event>, event: Event) {
     }
 }
 
-/// A thread that is entered at one event, goes through a run of relaxations, and is left at another.
+/// Builds a thread from its entry event, its relaxations, and its exit event.
 fn thread(
     entry: Event,
     run: &[Relaxation],
@@ -225,7 +226,7 @@ fn thread(
     let mut events = vec![entry];
     for relaxation in run {
         join(&mut events, relaxation.from);
-        // A relaxation leads to another event, even to one of the same kind.
+        // A relaxation always leads to another event, even to one of the same kind.
         events.push(relaxation.to);
     }
     join(&mut events, exit);
@@ -250,7 +251,8 @@ fn thread(
     })
 }
 
-/// Puts the statement of an event at the thread's end; its other events have locations of their own.
+/// Appends the statement that has an event of this kind. The statement's other events have locations of their
+/// own.
 fn add(shape: &mut Shape, kind: Kind) -> Result<(), String> {
     let at = shape.homes.len() as u8;
     let into = at + 1;

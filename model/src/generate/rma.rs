@@ -1,7 +1,8 @@
-//! Programs of coreRMA, as the paper's authors made them: all within bounds on which one application of a rule shows.
+//! coreRMA tests, generated as by the paper's authors: all programs within bounds on which one application of
+//! a rule shows.
 //!
-//! [`program`] is what is enumerated ([`enumerate`]), up to symmetry; [`pivot`] looks for an execution that the rule
-//! forbids.
+//! [`program`] defines what is enumerated ([`enumerate`]), up to symmetry. [`pivot`] searches for an
+//! execution that the rule forbids.
 
 pub mod draft;
 pub mod enumerate;

@@ -1,4 +1,4 @@
-//! Candidates: small programs on which two models are likely to differ, by size.
+//! Makes candidates: small programs on which two models are likely to differ, by size.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,10 +15,11 @@ use super::program::test;
 use super::segments::{Library, Segment, words};
 use super::shape::{Completion, Shape};
 
-/// How large programs may be.
+/// The maximum size of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// The most statements in all; to wait for an operation counts as one, however many polls it takes.
+    /// The most statements of a program. Waiting for an operation counts as one statement, even if it takes
+    /// several polls.
     pub size: usize,
     /// The most statements of a thread.
     pub thread: usize,
@@ -41,12 +42,12 @@ impl std::fmt::Display for Bounds {
     }
 }
 
-/// Statements that models share, and how they wait.
+/// The statements that models share, and how programs wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vocabulary {
-    /// Names of statements, as models speak of them.
+    /// The names of statements in models.
     pub calls: Vec<&'static str>,
-    /// How programs wait.
+    /// How programs wait for operations.
     pub completion: Completion,
 }
 
@@ -65,19 +66,19 @@ impl Vocabulary {
     }
 }
 
-/// What is known of a model before candidates are made.
+/// What is computed for a model before candidates are made.
 #[derive(Debug)]
 pub struct Known<'m> {
     /// The model.
     pub model: &'m Model,
-    /// Its segments.
+    /// All segments of the model.
     pub library: Library,
-    /// The smallest of them for each way of meeting others.
+    /// The smallest segments for each way of meeting others.
     pub simplest: Vec<Segment>,
 }
 
 impl<'m> Known<'m> {
-    /// Finds the segments of a model, by so many workers.
+    /// Finds the segments of a model with `jobs` workers.
     pub fn new(model: &'m Model, vocabulary: &Vocabulary, bounds: &Bounds, jobs: usize) -> Self {
         let words = words(bounds.thread, &vocabulary.calls, vocabulary.completion);
         let ordered = ordered(&words, vocabulary.completion, model, jobs);
@@ -103,7 +104,7 @@ fn ordered(
         }
         all.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     };
-    // The limits of this thread hold for all.
+    // The limits of this thread apply to all workers.
     let (limits, reached) = (limits::current(), Mutex::new(None));
     let limited = || {
         if let Err(limit) = limits.within(work) {
@@ -123,25 +124,26 @@ fn ordered(
 /// Programs that one model may forbid and another may allow.
 #[derive(Debug)]
 pub struct Candidates {
-    /// Segments through which the difference shows.
+    /// Segments that one model orders and the other does not: through them the difference shows.
     pivots: Vec<Segment>,
-    /// How many of them are ordered by one model only; the others come after.
+    /// The number of pivots that only one model orders. The other pivots come after them.
     lost: usize,
-    /// Segments that close cycles with them.
+    /// Segments that close cycles with the pivots.
     companions: Vec<Segment>,
     bounds: Bounds,
 }
 
-/// Segments longer than this are no pivots where the models order all of them alike.
+/// Longer segments are not pivots if the models order all segments in the same way.
 const LONGEST_WITHOUT_PIVOT: usize = 2;
-/// Nor are programs larger than this candidates there.
+/// In that case, larger programs are not candidates either.
 const LARGEST_WITHOUT_PIVOT: usize = 3;
-/// More segments that close cycles with each other are too many.
+/// If there are more segments than this, cycles of two pivots are not tried.
 const MOST_PAIRED: usize = 64;
 
 impl Candidates {
-    /// Those for a model that forbids and one that allows. `simplest` are more segments to close cycles with.
-    /// Where the difference may be in how threads meet (`may_meet`), all cycles of short threads are candidates too.
+    /// The candidates for a model that forbids and a model that allows. `simplest` has additional segments to
+    /// close cycles with. If the difference may be in how threads meet (`may_meet`), all cycles of short
+    /// threads are candidates too.
     pub fn new(
         forbids: &Known<'_>,
         allows: &Model,
@@ -153,7 +155,7 @@ impl Candidates {
         if pivots.is_empty() {
             pivots = forbids.library.spoiled(allows);
         }
-        // What loses almost everything is no rule of its own: an axiom, say.
+        // A change that loses almost everything is not a rule of its own; it may be an axiom, for example.
         let is_all = pivots.len() * 2 > forbids.library.segments.len();
         if is_all {
             pivots.retain(|segment| segment.size() <= LONGEST_WITHOUT_PIVOT);
@@ -166,7 +168,7 @@ impl Candidates {
             pivots.extend(short.collect::<Vec<_>>());
         }
         let mut companions = forbids.simplest.clone();
-        // Where all threads hang on the rule, as in LOCO, Fig. 4 right.
+        // For cycles in which all threads depend on the rule, as in LOCO, Fig. 4 right.
         let paired = if lost > MOST_PAIRED { &[] } else { &pivots[..lost] };
         for segment in simplest.iter().chain(paired) {
             if !companions.contains(segment) {
@@ -181,7 +183,7 @@ impl Candidates {
         &self.pivots
     }
 
-    /// The candidates of a size, in order, each once.
+    /// The candidates of a size, each once, in a fixed order.
     pub fn of_size(&self, size: usize) -> Vec<Shape> {
         let mut found = BTreeSet::new();
         let nodes = self.bounds.nodes;
@@ -201,7 +203,8 @@ impl Candidates {
                 if second.size() == rest {
                     found.extend(closed(&[pivot, second], nodes));
                 }
-                // Of three threads, two are the CPU's: one that writes, and one that passes on what it sees.
+                // In programs of three threads, two use the CPU only: one writes, and one passes on what it
+                // sees.
                 if self.bounds.threads < 3 || second.size() + 1 != rest || !second.is_plain() {
                     continue;
                 }
@@ -216,21 +219,21 @@ impl Candidates {
     }
 }
 
-/// What a candidate shows.
+/// A program on which two models differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// The program.
     pub shape: Shape,
     /// The program as a test.
     pub test: Test,
-    /// Holds of an outcome that only the one model allows.
+    /// A condition that holds for an outcome that only one of the models allows.
     pub condition: Condition,
 }
 
-/// Whether a model allows what another forbids, and what.
+/// Whether `allows` has an outcome that `forbids` does not have, and which.
 ///
 /// # Errors
-/// If an engine cannot say.
+/// Fails if an engine has no answer.
 pub fn check(
     shape: &Shape,
     completion: Completion,

@@ -1,5 +1,6 @@
-//! The pieces of which tests are made: one thread, from an access at which another thread can reach it to
-//! one from which it can reach another, which a model orders, with no statement too many.
+//! Segments are the pieces of tests: one thread, from an access at which another thread can reach it to an
+//! access from which it can reach another thread. A model orders the two, and every statement is needed for
+//! that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,38 +10,38 @@ use lang::limits;
 use super::orders::{Edge, Ordered, Port};
 use super::shape::{Access, Completion, Shape, Step, Thread};
 
-/// One thread and the way through it.
+/// One thread, and a path through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// A shape of one thread, in which every access has a location of its own.
     pub shape: Shape,
-    /// Where the way enters.
+    /// Where the path enters.
     pub entry: Port,
-    /// Where it leaves; not before the entry in program order.
+    /// Where the path leaves. This is not before the entry in program order.
     pub exit: Port,
     /// What the model orders between the two.
     pub edges: BTreeSet<Edge>,
 }
 
 impl Segment {
-    /// How many steps it has.
+    /// The number of steps.
     pub fn size(&self) -> usize {
         self.shape.size()
     }
 
-    /// The access at a port.
+    /// The access of a port.
     pub fn access(&self, port: Port) -> Option<Access> {
         access(&self.shape, port)
     }
 
-    /// What neighbors see of it. For each, the smallest segments are kept.
+    /// What neighbors can see of the segment. For each signature, the smallest segments are kept.
     fn signature(&self) -> Option<(Access, Access, &BTreeSet<Edge>)> {
         let anywhere = |access: Access| Access { place: 0, ..access };
         let (first, last) = (self.access(self.entry)?, self.access(self.exit)?);
         Some((anywhere(first), anywhere(last), &self.edges))
     }
 
-    /// Whether it is nothing but CPU reads, writes and fences.
+    /// Whether the segment consists of CPU reads, writes and fences only.
     pub fn is_plain(&self) -> bool {
         let is_plain =
             |step: &Step| matches!(step, Step::Read { .. } | Step::Write { .. } | Step::Fence);
@@ -53,13 +54,13 @@ fn access(shape: &Shape, port: Port) -> Option<Access> {
     step.accesses().find(|access| access.side == port.side)
 }
 
-/// All threads of at most so many steps that use the statements.
+/// All threads of at most `longest` steps over these statements.
 pub fn words(longest: usize, calls: &[&str], completion: Completion) -> Vec<Shape> {
     let mut all = Vec::new();
     let mut last = vec![Shape { threads: vec![Thread::default()], homes: Vec::new() }];
     for length in 1..=longest {
         let longer = |shape: &Shape| extended(shape, calls, completion, length, longest);
-        // What stands in the middle of a long thread is there to order its ends.
+        // In a long thread, the statements in the middle must be there to order its ends.
         let can_grow = |shape: &&Shape| length < 4 || shape.threads[0].body[1..].iter().all(orders);
         last = last.iter().filter(can_grow).flat_map(longer).collect();
         all.extend(last.iter().cloned());
@@ -87,7 +88,7 @@ fn orders(step: &Step) -> bool {
     )
 }
 
-/// The thread with one step more, of each kind.
+/// All threads with one more step.
 fn extended(
     shape: &Shape,
     calls: &[&str],
@@ -99,7 +100,7 @@ fn extended(
     let body = &shape.threads[0].body;
     let next = shape.homes.len() as u8;
     let has_target = body.iter().any(|step| shape.node_of(*step).is_some());
-    // A second remote node, in short threads only: orders that cross queue pairs need no more.
+    // A second remote node appears in short threads only: orders across queue pairs do not need longer ones.
     let nodes: &[u8] = if has_target && longest.min(length) <= 3 { &[1, 2] } else { &[1] };
     let mut found = Vec::new();
     let mut add = |step: Step, homes: &[u8]| {
@@ -150,7 +151,7 @@ fn extended(
     found
 }
 
-/// Every way through two statements, ordered or not.
+/// Every path through two statements, ordered or not.
 pub fn two_steps(calls: &[&str], completion: Completion) -> Vec<Segment> {
     let all = words(2, calls, completion);
     let two = all.into_iter().filter(|shape| shape.size() == 2);
@@ -169,15 +170,16 @@ pub fn two_steps(calls: &[&str], completion: Completion) -> Vec<Segment> {
 /// The segments of a model.
 #[derive(Clone, Debug)]
 pub struct Library {
-    /// Every segment in which no statement is too many, by size.
+    /// Every segment in which all statements are needed, by size.
     pub segments: Vec<Segment>,
-    /// What the model orders in all threads, those with a statement too many included.
+    /// What the model orders in every thread, including threads with unneeded statements.
     ordered: HashMap<Shape, Option<Ordered>>,
     completion: Completion,
 }
 
 impl Library {
-    /// The segments of a model among these threads, which [`words`] gave. `ordered` has what the model orders in each.
+    /// The segments of a model among threads from [`words`]. `ordered` has what the model orders in each of
+    /// them.
     pub fn new(
         words: &[Shape],
         completion: Completion,
@@ -214,7 +216,7 @@ impl Library {
         Self { segments, ordered, completion }
     }
 
-    /// The smallest segments for each way of meeting their neighbors.
+    /// The smallest segments for each way of meeting neighbors.
     pub fn simplest(&self) -> Vec<Segment> {
         let mut least = BTreeMap::new();
         for segment in &self.segments {
@@ -226,7 +228,7 @@ impl Library {
         self.segments.iter().filter(is_least).cloned().collect()
     }
 
-    /// The segments that another model orders less.
+    /// The segments that a weaker model orders less.
     pub fn lost(&self, weaker: &Model) -> Vec<Segment> {
         let mut known: HashMap<&Shape, Option<Ordered>> = HashMap::new();
         let mut lost = Vec::new();
@@ -235,7 +237,7 @@ impl Library {
                 .entry(&segment.shape)
                 .or_insert_with(|| Ordered::new(&segment.shape, self.completion, weaker));
             let kept = ordered.as_ref().map(|known| known.between(segment.entry, segment.exit));
-            // Without any execution of its own there is nothing to compare.
+            // If the weaker model has no execution of the thread, there is nothing to compare.
             if kept.is_some_and(|kept| !segment.edges.is_subset(&kept)) {
                 lost.push(segment.clone());
             }
@@ -243,8 +245,9 @@ impl Library {
         lost
     }
 
-    /// The segments that another model orders less, where none of [`Self::lost`] is: what order does not need may spoil it in
-    /// the other model. The smallest: without any one of their statements, the models order them alike.
+    /// The segments that another model orders less, for models between which [`Self::lost`] finds no
+    /// difference: a statement that the order does not need may destroy it in the other model. Only the
+    /// smallest are returned: without any one of their statements, the models order them alike.
     pub fn spoiled(&self, weaker: &Model) -> Vec<Segment> {
         let mut shapes: Vec<&Shape> = self.ordered.keys().collect();
         shapes.sort_by_cached_key(|shape| (shape.size(), (*shape).clone()));
@@ -275,7 +278,7 @@ impl Library {
     }
 }
 
-/// Every way through a thread, from its first step to its last.
+/// Every path through a thread, from its first step to its last.
 fn ports(shape: &Shape) -> Vec<(Port, Port)> {
     let body = &shape.threads[0].body;
     let last = body.len() - 1;
@@ -284,7 +287,7 @@ fn ports(shape: &Shape) -> Vec<(Port, Port)> {
         for exit in body[last].accesses() {
             let entry = Port { step: 0, side: first.side };
             let exit_port = Port { step: last, side: exit.side };
-            // A way of one event goes on only if the event writes.
+            // A path of a single event can continue only if the event writes.
             if last > 0 || first.side != exit.side || exit.writes {
                 found.push((entry, exit_port));
             }
@@ -293,7 +296,7 @@ fn ports(shape: &Shape) -> Vec<(Port, Port)> {
     found
 }
 
-/// Locations and nodes in the order of their first occurrence, as [`words`] numbers them.
+/// Numbers locations and nodes by their first occurrence, as [`words`] does.
 fn renumbered(shape: &Shape) -> Shape {
     let mut places: Vec<u8> = Vec::new();
     let mut nodes: Vec<u8> = vec![shape.threads[0].node];
@@ -316,7 +319,7 @@ fn renumbered(shape: &Shape) -> Shape {
     }
 }
 
-/// Whether every statement between the ends is needed for some of what is ordered.
+/// Whether every statement between the ends is needed for a part of what is ordered.
 fn is_minimal(
     segment: &Segment,
     completion: Completion,

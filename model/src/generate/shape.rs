@@ -1,26 +1,27 @@
-//! Abstract programs: which statement is where and which of them meet at a location, and nothing else.
+//! Shapes are abstract programs: which statements there are, and which of them meet at a location. They
+//! contain nothing else.
 //!
-//! Values, names and registers follow from that: the writes of a location write different values, every read
-//! has a register of its own, every remote read a target of its own unless a step says otherwise. So
-//! programs that differ only in those are one shape.
+//! Values, names and registers follow from the shape. The writes of a location write different values. Every
+//! read has a register of its own. Every remote read has a target of its own unless a step says otherwise. So
+//! programs that differ only in values, names and registers have one shape.
 
 use std::collections::BTreeSet;
 
-/// A location's number in its shape.
+/// The number of a location in its shape, from 0.
 pub type Place = u8;
 
 /// How a program waits for remote operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Completion {
-    /// By `Poll(n)`, which answers for operations in order.
+    /// With `Poll(n)`, which answers for operations in order.
     Poll,
-    /// By work ids and `Wait(d)`.
+    /// With work ids and `Wait(d)`.
     Wait,
     /// Not at all.
     Never,
 }
 
-/// One statement, but for [`Step::Await`], which can be several polls.
+/// One statement. [`Step::Await`] can stand for several polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(
     missing_docs,
@@ -31,7 +32,7 @@ pub enum Step {
     Write { at: Place },
     /// `a := x`
     Read { at: Place },
-    /// `a := CAS(x, …)`, which finds the initial value (`hits`) or can find what it expects nowhere.
+    /// `a := CAS(x, …)`. With `hits` it expects the initial value, else a value that never occurs.
     Cas { at: Place, hits: bool },
     /// `a := FAA(x, v)`
     Faa { at: Place },
@@ -43,7 +44,7 @@ pub enum Step {
     Put { to: Place, from: Place },
     /// `y := x^n`
     Get { from: Place, into: Place },
-    /// `RCAS(y, x^n, …)`, `hits` as of [`Step::Cas`].
+    /// `RCAS(y, x^n, …)`, with `hits` as in [`Step::Cas`].
     Rcas { at: Place, into: Place, hits: bool },
     /// `RFAA(y, x^n, v)`
     Rfaa { at: Place, into: Place },
@@ -53,30 +54,30 @@ pub enum Step {
     RemoteFence { node: u8 },
 }
 
-/// Which of a statement's accesses is meant.
+/// Which side of a statement an access is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
-    /// Of the thread's own node, by the CPU or the NIC.
+    /// On the thread's own node, by the CPU or the NIC.
     Local,
-    /// Of the node that a remote operation goes to.
+    /// On the node that a remote operation targets.
     Remote,
 }
 
-/// What is done to a location.
+/// An access to a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Access {
     /// The location.
     pub place: Place,
-    /// Which of the statement's accesses it is.
+    /// The side of the statement that the access is on.
     pub side: Side,
-    /// Whether it reads.
+    /// Whether the access reads.
     pub reads: bool,
-    /// Whether it writes.
+    /// Whether the access writes.
     pub writes: bool,
 }
 
 impl Step {
-    /// The statement's accesses: the remote one first.
+    /// The accesses of the statement. The remote access comes first.
     pub fn accesses(self) -> impl Iterator<Item = Access> {
         let access = |place, side, reads, writes| Some(Access { place, side, reads, writes });
         let (local, remote) = (Side::Local, Side::Remote);
@@ -103,12 +104,12 @@ impl Step {
         pair.into_iter().flatten()
     }
 
-    /// The remote location, of remote operations.
+    /// The remote location, for remote operations.
     pub fn target(self) -> Option<Place> {
         self.accesses().find(|access| access.side == Side::Remote).map(|access| access.place)
     }
 
-    /// The same with every location, and every node, replaced.
+    /// The step with every location and node renamed.
     pub fn renamed(self, place: &impl Fn(Place) -> Place, node: &impl Fn(u8) -> u8) -> Self {
         match self {
             Self::Write { at } => Self::Write { at: place(at) },
@@ -125,7 +126,7 @@ impl Step {
         }
     }
 
-    /// The name under which models speak of the statement; `None` for waits.
+    /// The name of the statement in models; `None` for waits.
     pub fn call(self) -> Option<&'static str> {
         Some(match self {
             Self::Write { .. } => "Write",
@@ -146,7 +147,7 @@ impl Step {
 /// A thread: its node, from 0, and its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Thread {
-    /// The node, from 0.
+    /// The node that the thread runs on, from 0.
     pub node: u8,
     /// The steps in program order.
     pub body: Vec<Step>,
@@ -162,12 +163,12 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// How many steps there are; waiting for an operation counts as one.
+    /// The number of steps. Waiting for an operation counts as one.
     pub fn size(&self) -> usize {
         self.threads.iter().map(|thread| thread.body.len()).sum()
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> usize {
         let mut all: BTreeSet<u8> = self.homes.iter().copied().collect();
         for thread in &self.threads {
@@ -177,7 +178,7 @@ impl Shape {
         all.len()
     }
 
-    /// The node that a step goes to, if it is a remote operation or a remote fence.
+    /// The target node of a step, if it is a remote operation or a remote fence.
     pub fn node_of(&self, step: Step) -> Option<u8> {
         match step {
             Step::RemoteFence { node } => Some(node),
@@ -185,7 +186,7 @@ impl Shape {
         }
     }
 
-    /// Every access, with its thread and step.
+    /// All accesses, with thread and step.
     pub fn accesses(&self) -> impl Iterator<Item = (usize, usize, Access)> {
         self.threads.iter().enumerate().flat_map(|(index, thread)| {
             let steps = thread.body.iter().enumerate();
@@ -193,7 +194,8 @@ impl Shape {
         })
     }
 
-    /// How many polls each step stands for, where programs wait by polls: 0 for all but [`Step::Await`].
+    /// For each step, how many polls it stands for if the program waits by polls: 0 except for
+    /// [`Step::Await`].
     pub fn polls(&self, thread: &Thread) -> Vec<usize> {
         let mut polled: Vec<(u8, usize)> = Vec::new();
         let mut counts = vec![0; thread.body.len()];
@@ -214,7 +216,7 @@ impl Shape {
         counts
     }
 
-    /// Whether each wait waits for something that no earlier one waited for, by this way of waiting.
+    /// Whether each wait waits for something that no earlier wait waited for.
     pub fn waits_for_something(&self, completion: Completion) -> bool {
         self.threads.iter().all(|thread| {
             let polls = self.polls(thread);
@@ -229,8 +231,8 @@ impl Shape {
         })
     }
 
-    /// The shape without a step, and without the waits that lose their meaning with it; and where the
-    /// thread's other steps are then.
+    /// Removes a step, and the waits that lose their meaning without it. Also returns the new positions of
+    /// the thread's other steps.
     pub fn without(
         &self,
         thread: usize,
@@ -253,7 +255,7 @@ impl Shape {
             body.extend(renumbered);
         }
         smaller.threads[thread].body = body;
-        // A poll of an operation that a later wait polls anyway is not lost; one that polls nothing is.
+        // A poll that a later wait would do anyway is not lost. A wait that stands for no polls is lost.
         let polls = smaller.polls(&smaller.threads[thread]);
         let body = &smaller.threads[thread].body;
         let empty = (0..body.len()).find(|at| {
@@ -268,7 +270,7 @@ impl Shape {
         (smaller, places.into_iter().map(|place| place.and_then(|place| again[place])).collect())
     }
 
-    /// Every shape with one step less, or with a wait for an earlier operation in place of a wait.
+    /// All shapes with one step less, or in which a wait is for an earlier operation.
     pub fn smaller(&self, completion: Completion) -> Vec<Self> {
         let mut found = BTreeSet::new();
         for (index, thread) in self.threads.iter().enumerate() {

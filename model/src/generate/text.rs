@@ -1,4 +1,5 @@
-//! A shape as a litmus file, in the one form that `litmus fmt` writes, and its name by the rules of diy.
+//! Writes a shape as a litmus file, in the one form that `litmus fmt` writes, and names it by the rules of
+//! diy.
 
 use std::collections::BTreeSet;
 
@@ -10,39 +11,39 @@ use lang::source::Source;
 use super::program::Naming;
 use super::shape::{Access, Completion, Shape, Side, Step};
 
-/// What a file says beside its program.
+/// The texts of a file beside its program.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// The name, also of the file.
+    /// The name of the test and of the file.
     pub name: String,
-    /// What the test is about.
+    /// The title: what the test is about.
     pub title: String,
-    /// Where it comes from.
+    /// The origin of the test.
     pub source: String,
-    /// The models of which the verdicts hold.
+    /// The models to which the verdicts apply.
     pub models: Vec<String>,
-    /// Lines of comments above the program.
+    /// Comment lines above the program.
     pub comments: Vec<String>,
     /// Verdict lines.
     pub verdicts: Vec<String>,
-    /// The name of the test that is like it and whose outcome is allowed.
+    /// The name of a similar test whose outcome is allowed.
     pub twin: Option<String>,
 }
 
-/// A program that becomes a file.
+/// The program's part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The same for programs that are the same up to names, with the same outcome in question.
+    /// A key that is equal for programs that are equal up to names and have the same outcome in question.
     pub key: String,
-    /// Its name, to which a number is added where it is taken.
+    /// The name. A number is added if the name is taken.
     pub name: String,
     /// The dialect, if it is not the default.
     pub dialect: Option<String>,
-    /// Declarations, the rule and the statements.
+    /// Declarations, the separator line and the statements.
     pub body: String,
 }
 
-/// The file of a shape, see [`Content::file`].
+/// The file of a shape. See [`Content::file`].
 pub fn file(shape: &Shape, completion: Completion, words: &Words) -> String {
     let body = body(shape, completion);
     let content = Content { key: String::new(), name: String::new(), dialect: None, body };
@@ -50,7 +51,8 @@ pub fn file(shape: &Shape, completion: Completion, words: &Words) -> String {
 }
 
 impl Content {
-    /// The file's text. The text is printed as `litmus fmt` prints it; one that it cannot read is given as it is.
+    /// The text of the file, printed as `litmus fmt` does. A text that the parser rejects is returned
+    /// unformatted.
     pub fn file(&self, words: &Words) -> String {
         let text = self.text(words);
         let source = Source::new(format!("{}.litmus", words.name), text.as_str());
@@ -90,10 +92,10 @@ impl Content {
     }
 }
 
-/// Declarations, the rule and the statements.
+/// Declarations, the separator line and the statements.
 pub(super) fn body(shape: &Shape, completion: Completion) -> String {
     let naming = Naming::new(shape);
-    // Threads by node; a node without any is an empty column.
+    // One column for each thread, in the order of nodes. A node without threads is an empty column.
     let mut columns: Vec<(u8, Vec<String>)> = Vec::new();
     for node in 0..shape.nodes() as u8 {
         let threads = (0..shape.threads.len()).filter(|index| shape.threads[*index].node == node);
@@ -188,7 +190,7 @@ fn statements(
     lines
 }
 
-/// A condition as verdict lines write it: `(a, b) = (0, 1)`.
+/// A condition in the notation of verdict lines: `(a, b) = (0, 1)`.
 pub fn condition(names: &[&str], values: &[Value]) -> String {
     match (names, values) {
         ([], _) | (_, []) => "true".to_owned(),
@@ -200,7 +202,7 @@ pub fn condition(names: &[&str], values: &[Value]) -> String {
     }
 }
 
-/// `exactly {(0, 1), (1, 1)} for (a, b)`.
+/// The line `exactly {(0, 1), (1, 1)} for (a, b)`.
 pub fn exactly(names: &[&str], found: &BTreeSet<Outcome>) -> String {
     let tuple = |values: &[String]| match values {
         [one] => one.clone(),
@@ -213,7 +215,7 @@ pub fn exactly(names: &[&str], found: &BTreeSet<Outcome>) -> String {
     format!("exactly {{{}}} for {}", outcomes.join(", "), tuple(&names))
 }
 
-/// The name of a shape: a family, and what each thread does: `MP+put-put+r-r`.
+/// The name of a shape: a family, and the statements of each thread: `MP+put-put+r-r`.
 pub fn name(shape: &Shape, completion: Completion) -> String {
     let threads: Vec<String> = (0..shape.threads.len())
         .filter(|index| !shape.threads[*index].body.is_empty())
@@ -250,7 +252,7 @@ fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// The family, of the accesses of shared locations that each thread does first and last.
+/// The family: the first and the last access of each thread to shared locations decide it.
 fn family(shape: &Shape) -> &'static str {
     let shared = |access: &Access| {
         let same = |(.., other): &(usize, usize, Access)| other.place == access.place;

@@ -1,4 +1,4 @@
-//! How a queue pair comes to its ends: errors, flushing, reset.
+//! The ends of a queue pair's life: errors, flushing and reset.
 
 use std::mem::take;
 
@@ -9,15 +9,15 @@ use super::node::{Event, Node};
 use super::pair::{LocalEntry, Pair, RemoteAction, Requester, Responder, Stage};
 use super::{requester, responder};
 
-/// The queue pair goes into the error state: its requests are flushed, in order. What was done before goes on to
-/// memory and to completion.
+/// Puts the queue pair into the error state. Its requests are flushed, in order. Effects of earlier requests
+/// still reach memory and completion.
 pub fn fail(pair: &mut Pair, node: &mut Node) {
     pair.state = State::Error;
     settle(pair, node);
     pair.responder.arrived.clear();
     pair.responder.session = None;
     pair.requester.sent = 0;
-    // What failed first keeps its own status.
+    // A request that failed by itself keeps its own status.
     for entry in take(&mut pair.requester.pipe) {
         let status = match entry.stage {
             Stage::Failed(status) => status,
@@ -30,7 +30,7 @@ pub fn fail(pair: &mut Pair, node: &mut Node) {
     flush_posted(pair, node);
 }
 
-/// In the error state, what is posted is flushed.
+/// Flushes posted requests in the error state.
 pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
     for request in pair.sends.take(usize::MAX) {
         let completion = Some(pair.completion(&request, Status::Flushed, 0));
@@ -51,7 +51,7 @@ pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
     }
 }
 
-/// What was acknowledged to the peer takes effect at once, and A(n) is freed.
+/// Applies at once everything that was acknowledged to the peer, and frees A(n).
 pub fn settle(pair: &mut Pair, node: &mut Node) {
     for entry in take(&mut pair.responder.wb_remote) {
         responder::take_effect(pair, node, entry.number, entry.action);
@@ -61,7 +61,7 @@ pub fn settle(pair: &mut Pair, node: &mut Node) {
     }
 }
 
-/// Back to how it was made.
+/// Resets the queue pair to its initial state.
 pub fn reset(pair: &mut Pair, node: &mut Node) {
     settle(pair, node);
     settle_local(pair, node);
@@ -77,14 +77,14 @@ pub fn reset(pair: &mut Pair, node: &mut Node) {
     pair.receive_cq.forget(pair.number);
 }
 
-/// What is pending in `wbL` takes effect at once.
+/// Applies at once everything that is pending in `wbL`.
 fn settle_local(pair: &mut Pair, node: &mut Node) {
     for entry in take(&mut pair.requester.wb_local) {
         requester::take_effect(pair, node, entry);
     }
 }
 
-/// Before a region goes, the writes that are pending for it take effect.
+/// Applies the pending writes to a region before the region is removed.
 pub fn settle_region(pair: &mut Pair, node: &mut Node, key: u32) {
     let remote = pair.responder.wb_remote.iter().any(|entry| match &entry.action {
         RemoteAction::Write { remote, .. } => remote.key == key,

@@ -1,4 +1,4 @@
-//! Whether peers are there: hello and welcome, and what happens if they do not answer.
+//! Checks whether peers are there, with hello and welcome messages, and handles peers that do not answer.
 
 use crate::request::Status;
 use crate::states::State;
@@ -8,11 +8,11 @@ use super::node::{Event, Node};
 use super::pair::{Link, Pair, Stage};
 use super::{requester, responder, time};
 
-/// Nanoseconds between two hellos.
+/// The time between two hello messages, in nanoseconds.
 const AGAIN: u64 = 1_000_000;
 
-/// Asks the peer whether it is there, as long as there is something to ask it for. Gives the time at which to look
-/// again, if there is one.
+/// Asks the peer whether it is there, as long as requests wait for it. Returns the time of the next check, if
+/// one is needed.
 pub fn keep(pair: &mut Pair, node: &mut Node) -> Option<u64> {
     if pair.requester.pipe.is_empty() {
         return None;
@@ -37,7 +37,7 @@ pub fn keep(pair: &mut Pair, node: &mut Node) -> Option<u64> {
     Some(next.min(until))
 }
 
-/// The first request that is not done fails; what was done before completes.
+/// Gives up: the first request that is not done fails. Earlier requests complete.
 fn give_up(pair: &mut Pair, node: &mut Node) {
     let waits =
         |stage: &Stage| !matches!(stage, Stage::Ack | Stage::LocalWrite(_) | Stage::Failed(_));
@@ -48,7 +48,7 @@ fn give_up(pair: &mut Pair, node: &mut Node) {
     }
 }
 
-/// The peer is gone, or does not know this session: what was sent may be lost.
+/// Handles a peer that is gone, or that does not know this session: requests that were sent may be lost.
 pub fn lose(pair: &mut Pair, node: &Node) {
     let patience = time::patience(pair.path.timeout, pair.path.retries);
     match pair.requester.link {
@@ -60,7 +60,7 @@ pub fn lose(pair: &mut Pair, node: &Node) {
     }
 }
 
-/// A message for a queue pair.
+/// Handles a message for a queue pair.
 pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
     let connected = pair.path.peer == message.from;
     match message.body {
@@ -100,7 +100,7 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
     }
 }
 
-/// An answer to a message for a queue pair that is not there.
+/// The answer to a message for a queue pair that does not exist.
 pub fn refuse(message: &Message) -> Option<Message> {
     let asks = matches!(message.body, Body::Hello { .. } | Body::Request { .. });
     asks.then(|| reply(message, Body::Absent))

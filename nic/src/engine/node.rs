@@ -1,4 +1,4 @@
-//! What all queue pairs of a process share: memory and its keys, A(n), chance, and what was counted.
+//! The state that all queue pairs of a process share: memory and its keys, A(n), random choices, and counts.
 
 use std::collections::HashMap;
 
@@ -10,44 +10,44 @@ use crate::request::Sge;
 use crate::trace::{Name, Step, Trace};
 use crate::wire::Message;
 
-/// Memory of this process, by its addresses. Aligned words are accessed whole.
+/// The memory of this process, by address. Aligned words are accessed whole.
 pub trait Memory: Send {
-    /// Reads bytes.
+    /// Reads `out.len()` bytes from an address.
     fn read(&mut self, host: u64, out: &mut [u8]);
-    /// Writes bytes.
+    /// Writes bytes to an address.
     fn write(&mut self, host: u64, bytes: &[u8]);
 }
 
-/// What all queue pairs of a process share.
+/// The state that all queue pairs of a process share.
 pub struct Node {
-    /// Memory regions.
+    /// The memory regions, by their keys.
     pub keys: Keys,
-    /// Memory.
+    /// The memory of the process.
     pub memory: Box<dyn Memory>,
-    /// Messages to be sent.
+    /// Messages that are to be sent.
     pub outbox: Vec<Message>,
-    /// Events to be told, with the queue pair they are of.
+    /// Events that are to be reported, each with the number of its queue pair.
     pub events: Vec<(u32, Event)>,
-    /// A(n): the queue pair whose RMW is under way, for each device.
+    /// A(n): for each device, the number of the queue pair whose RMW is in progress.
     pub locks: HashMap<u16, u32>,
     /// How weak the NIC is.
     pub knobs: Knobs,
-    /// Where chance comes from.
+    /// The source of random choices.
     pub random: Random,
-    /// What was done.
+    /// Counts of what was done.
     pub counts: Counts,
-    /// Where each step is noted.
+    /// The trace of all steps.
     pub trace: Trace,
-    /// Nanoseconds of a clock that only moves forward.
+    /// The current time in nanoseconds, of a clock that never goes back.
     pub now: u64,
 }
 
-/// Asynchronous events.
+/// The asynchronous events of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// `IBV_EVENT_CQ_ERR`, of the send queue's completions.
+    /// `IBV_EVENT_CQ_ERR`, for the completion queue of send requests.
     SendCompletionsOverran,
-    /// `IBV_EVENT_CQ_ERR`, of the receive queue's completions.
+    /// `IBV_EVENT_CQ_ERR`, for the completion queue of receive requests.
     ReceiveCompletionsOverran,
     /// `IBV_EVENT_QP_REQ_ERR`.
     InvalidRequest,
@@ -63,23 +63,23 @@ pub enum Event {
     LastReached,
 }
 
-/// The rules whose effects can be delayed.
+/// The groups of rules whose effects can be delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
     /// Rule 2: the local read of a put.
     Source,
-    /// Rules 3, 6, 9 to 12: what is done at the remote node.
+    /// Rules 3, 6, 9 to 12: performing a request at the remote node.
     Remote,
-    /// Rule 4: what is pending at the remote node.
+    /// Rule 4: a pending write becomes visible at the remote node.
     Visible,
-    /// Rules 5 and 7: acknowledgements and local writes to do.
+    /// Rules 5 and 7: acknowledgements, and local writes that enter `wbL`.
     Answer,
     /// Rule 8, and notices at the head of `wbL`.
     Landing,
 }
 
 impl Node {
-    /// When a rule may be applied that has become possible now.
+    /// The time at which a rule may be applied that becomes possible now. It may be delayed at random.
     pub fn due(&mut self, _delay: Delay) -> u64 {
         if self.knobs.preset == Preset::Calm || !self.random.percent(self.knobs.percent) {
             return self.now;
@@ -88,12 +88,12 @@ impl Node {
         self.now + 1 + self.random.below(self.knobs.most)
     }
 
-    /// Notes a step of a request.
+    /// Records a step of a request in the trace.
     pub fn note(&mut self, name: Name, step: impl FnOnce() -> Step) {
         self.trace.note(self.now, name, step);
     }
 
-    /// The bytes of local pieces, one after the other; `None` if a key does not fit.
+    /// Reads local pieces, one after the other. `None` if a key is not valid for its piece.
     pub fn gather(&mut self, domain: u32, sges: &[Sge]) -> Option<Vec<u8>> {
         let mut bytes = vec![0; crate::request::total(sges) as usize];
         let mut rest = bytes.as_mut_slice();
@@ -106,7 +106,7 @@ impl Node {
         Some(bytes)
     }
 
-    /// Writes bytes into local pieces, one after the other. A piece whose region is gone is left out.
+    /// Writes bytes into local pieces, one after the other. Skips pieces whose region is gone.
     pub fn scatter(&mut self, domain: u32, sges: &[Sge], bytes: &[u8]) {
         let mut rest = bytes;
         for sge in sges {

@@ -1,4 +1,4 @@
-//! A queue pair: the queues of the operational semantics, and what connects it.
+//! A queue pair: the queues of the operational semantics, and its connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,125 +11,125 @@ use crate::wire;
 
 /// A reliable-connection queue pair.
 pub struct Pair {
-    /// Its number.
+    /// The queue pair number.
     pub number: u32,
-    /// Its protection domain.
+    /// The number of its protection domain.
     pub domain: u32,
-    /// Its device.
+    /// The index of its device.
     pub device: u16,
-    /// What the program posted to send.
+    /// The send requests that the program has posted.
     pub sends: Arc<Sends>,
-    /// What the program posted to receive.
+    /// The receive requests that the program has posted.
     pub receives: Arc<Receives>,
-    /// Where requests complete.
+    /// The queue for completions of send requests.
     pub send_cq: Arc<CompletionQueue>,
-    /// Where receive requests complete.
+    /// The queue for completions of receive requests.
     pub receive_cq: Arc<CompletionQueue>,
-    /// Its state.
+    /// The current state.
     pub state: State,
-    /// How it is connected.
+    /// The attributes of its connection.
     pub path: Path,
-    /// Its own requests.
+    /// The queues of its own requests.
     pub requester: Requester,
-    /// Its peer's requests.
+    /// The queues of its peer's requests.
     pub responder: Responder,
-    /// Whether it is among those that the scheduler looks at.
+    /// Whether the scheduler examines it.
     pub active: bool,
-    /// Whether a program that waits for it to drain has been told.
+    /// Whether the program has been told that the send queue has drained.
     pub drained: bool,
 }
 
-/// Attributes of the connection.
+/// The attributes of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    /// The own port, by its number in the network.
+    /// The number of its own port in the network.
     pub port: u16,
-    /// The peer's port, by its number in the network; `None` if no such port is known.
+    /// The number of the peer's port in the network. `None` if no such port is known.
     pub peer_port: Option<u16>,
-    /// The peer's queue pair.
+    /// The number of the peer's queue pair.
     pub peer: u32,
-    /// `ibv_access_flags` for the peer.
+    /// The peer's access rights, as in `ibv_access_flags`.
     pub access: u32,
-    /// Exponent of the time until an unacknowledged request is sent again; 0 for never.
+    /// Exponent of the time until an unacknowledged request is sent again; 0 means never.
     pub timeout: u8,
-    /// How often it is sent again.
+    /// How often a request is sent again.
     pub retries: u8,
-    /// How often a request is tried again if there is no receive request; 7 for ever.
+    /// How often a request is tried again if there is no receive request; 7 means forever.
     pub rnr_retries: u8,
-    /// Code of the time between such tries.
+    /// The code of the time between such tries.
     pub rnr_timer: u8,
-    /// Reads and atomics under way.
+    /// The most reads and atomics in flight.
     pub most_fetches: u8,
 }
 
-/// The queues of the pair's own requests: `pipe` and `wbL`.
+/// The queues of the queue pair's own requests: `pipe` and `wbL`.
 #[derive(Default)]
 pub struct Requester {
-    /// Tells its requests from those of an earlier life.
+    /// The session number. It distinguishes requests from those before the last reset.
     pub session: u32,
-    /// Whether the peer answers.
+    /// The state of the link to the peer.
     pub link: Link,
-    /// Requests in the order in which they were posted.
+    /// The requests in progress, in the order in which they were posted.
     pub pipe: VecDeque<Entry>,
-    /// So many entries at the head of `pipe` have been sent.
+    /// How many entries at the head of `pipe` have been sent.
     pub sent: usize,
-    /// Writes pending here, and completion notices.
+    /// wbL: pending local writes, and completion notices.
     pub wb_local: VecDeque<LocalEntry>,
-    /// The number of the next request.
+    /// The number of the next request in the session.
     pub next: u64,
-    /// Reads and atomics that the peer has not answered.
+    /// How many reads and atomics the peer has not answered.
     pub fetching: usize,
-    /// Bytes that were read and have not arrived.
+    /// How many bytes were read from sources and are not acknowledged.
     pub carried: usize,
 }
 
-/// Whether the peer answers.
+/// The state of the link to the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Link {
-    /// It was not asked.
+    /// The peer has not been asked whether it is there.
     #[default]
     Unknown,
-    /// It was asked, or is gone: when to ask again, and when to give up.
+    /// The peer has been asked, or is gone. Says when to ask again, and when to give up.
     Asking {
-        /// Nanoseconds.
+        /// The time of the next question, in nanoseconds.
         next: u64,
-        /// Nanoseconds; `u64::MAX` for never.
+        /// The time to give up, in nanoseconds; `u64::MAX` means never.
         until: u64,
         /// Whether requests that were sent may be lost.
         lost: bool,
     },
-    /// It does.
+    /// The peer answers.
     Ready,
 }
 
 /// A request in `pipe`.
 pub struct Entry {
-    /// Its number in the session.
+    /// The number of the request in the session.
     pub number: u64,
-    /// What was posted.
+    /// The request as it was posted.
     pub request: SendRequest,
-    /// An rfence stands before it.
+    /// Whether an rfence stands before it.
     pub fence: bool,
-    /// How far it is.
+    /// The progress of the request.
     pub stage: Stage,
-    /// When the next rule may be applied to it.
+    /// The earliest time at which the next rule may be applied to it.
     pub due: u64,
 }
 
-/// How far a request is.
+/// The progress of a request in `pipe`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// A put (or send): its local read is to be done.
+    /// A put (or send) that has not read its source.
     Put,
-    /// `x := v`: its remote write is to be done.
+    /// `x := v`: a put whose source is read (or inline), and that has not been sent.
     RemoteWrite(Vec<u8>),
-    /// A get or RMW: its remote read is to be done.
+    /// A get or RMW that has not been sent.
     Get,
-    /// It is with the peer, or on its way.
+    /// It is on its way to the peer, or with the peer.
     Sent,
-    /// The peer has done a put.
+    /// The peer has performed the put.
     Ack,
-    /// `y := v`: its local write is to be done.
+    /// `y := v`: the local write of a get or RMW.
     LocalWrite(Vec<u8>),
     /// It failed.
     Failed(Status),
@@ -141,46 +141,46 @@ pub enum LocalEntry {
     Write {
         /// The request's number in the session.
         number: u64,
-        /// Where to.
+        /// The pieces of memory to write to.
         sges: Vec<Sge>,
-        /// What.
+        /// The bytes to write.
         bytes: Vec<u8>,
-        /// When it may be done.
+        /// The earliest time at which the write may be performed.
         due: u64,
     },
-    /// `cn`: a completion, if it is shown.
+    /// `cn`: a completion. The program sees it only if it was requested.
     Notice {
         /// The request's number in the session.
         number: u64,
-        /// What the program will see.
+        /// The completion for the program, if any.
         completion: Option<Completion>,
-        /// When it may be shown.
+        /// The earliest time at which it may become visible.
         due: u64,
     },
 }
 
-/// The queues of the peer's requests: those that arrived, and `wbR`.
+/// The queues of the peer's requests: those that have arrived, and `wbR`.
 #[derive(Default)]
 pub struct Responder {
-    /// The requester's session, once it has said hello.
+    /// The session of the requester, after it has said hello.
     pub session: Option<u32>,
-    /// Requests in the order in which they were sent: the part of the peer's `pipe` that is here.
+    /// The requests in the order in which they were sent: the part of the peer's `pipe` that is at this end.
     pub arrived: VecDeque<Arrived>,
-    /// Writes pending here.
+    /// wbR: the pending remote writes.
     pub wb_remote: VecDeque<RemoteEntry>,
 }
 
-/// A request of the peer.
+/// A request of the peer that has arrived.
 pub struct Arrived {
-    /// Its number in the session.
+    /// The number of the request in the session.
     pub number: u64,
-    /// What is asked.
+    /// The request.
     pub request: wire::Request,
-    /// An RMW that was read and has to write: what to write, and the old value.
+    /// For an RMW that has read, and still has to write: the new value, and the old value.
     pub atomic_write: Option<(u64, u64)>,
-    /// When the next rule may be applied to it.
+    /// The earliest time at which the next rule may be applied to it.
     pub due: u64,
-    /// When it was found that there is no receive request for it.
+    /// The time at which a receive request was first missing for it.
     pub waiting_since: Option<u64>,
 }
 
@@ -188,28 +188,28 @@ pub struct Arrived {
 pub struct RemoteEntry {
     /// The request's number in the session.
     pub number: u64,
-    /// What it does.
+    /// The effect of the entry.
     pub action: RemoteAction,
-    /// When it may be done.
+    /// The earliest time at which it may take effect.
     pub due: u64,
 }
 
-/// What an entry of `wbR` does.
+/// The effect of an entry of `wbR`.
 pub enum RemoteAction {
-    /// Writes what a put carried, or an RMW; then A(n) is free again.
+    /// Writes the data of a put, or the result of an RMW. After an RMW, A(n) is free.
     Write {
-        /// Where to.
+        /// The memory to write to.
         remote: Remote,
-        /// What.
+        /// The bytes to write.
         bytes: Vec<u8>,
-        /// Whether it is an RMW's.
+        /// Whether an RMW writes it.
         atomic: bool,
     },
-    /// Writes what a send carried.
+    /// Writes the data of a send.
     Scatter {
-        /// Where to.
+        /// The pieces of memory to write to.
         sges: Vec<Sge>,
-        /// What.
+        /// The bytes to write.
         bytes: Vec<u8>,
     },
     /// Completes a receive request.
@@ -217,7 +217,7 @@ pub enum RemoteAction {
 }
 
 impl Pair {
-    /// Whether there is nothing that the NIC could do for it.
+    /// Whether the NIC has nothing to do for the queue pair.
     pub fn is_idle(&self) -> bool {
         self.requester.pipe.is_empty()
             && self.requester.wb_local.is_empty()
@@ -225,30 +225,30 @@ impl Pair {
             && self.responder.wb_remote.is_empty()
     }
 
-    /// One of the own requests, for the trace.
+    /// The trace's name of one of its own requests.
     pub fn own(&self, request: u64) -> Name {
         Name { queue_pair: self.number, session: self.requester.session, request }
     }
 
-    /// One of the peer's requests, for the trace.
+    /// The trace's name of one of the peer's requests.
     pub fn peers(&self, request: u64) -> Name {
         let session = self.responder.session.unwrap_or(0);
         Name { queue_pair: self.path.peer, session, request }
     }
 
-    /// A message to the peer about the own requests.
+    /// A message to the peer about its own requests.
     pub fn ask(&self, body: wire::Body) -> wire::Message {
         let session = self.requester.session;
         wire::Message { to: self.path.peer, from: self.number, session, body }
     }
 
-    /// A message to the peer about its requests.
+    /// A message to the peer about the peer's requests.
     pub fn answer(&self, body: wire::Body) -> wire::Message {
         let session = self.responder.session.unwrap_or(0);
         wire::Message { to: self.path.peer, from: self.number, session, body }
     }
 
-    /// The completion of one of the own requests.
+    /// The completion of one of its own requests.
     pub fn completion(&self, request: &SendRequest, status: Status, bytes: u32) -> Completion {
         Completion {
             id: request.id,

@@ -1,8 +1,8 @@
-//! Rules 1, 2, 5, 7 and 8: what a queue pair does with its own requests.
+//! Rules 1, 2, 5, 7 and 8: how a queue pair performs its own requests.
 //!
-//! Rules 3, 6 and 9 to 12 are applied where the remote memory is ([`super::responder`]). A request is sent there as
-//! soon as all before it have been, and messages keep their order, so the part of `pipe` that matters to these
-//! rules stands there in the same order as here.
+//! Rules 3, 6 and 9 to 12 are applied at the remote memory ([`super::responder`]). A request is sent there as
+//! soon as all earlier ones have been sent, and messages keep their order. So the part of `pipe` that matters
+//! to these rules has the same order there as here.
 
 use crate::fault::Fault;
 use crate::request::{Operation, Payload, SendRequest, Status};
@@ -13,10 +13,10 @@ use super::node::{Delay, Event, Node};
 use super::pair::{Entry, Link, LocalEntry, Pair, Stage, pieces};
 use super::{Step, Steps};
 
-/// No more bytes of one queue pair are carried at once, if one request does not have more.
+/// The most bytes of one queue pair that are in flight. A single request may have more.
 const MOST_CARRIED: usize = 8 << 20;
 
-/// Appends the rules that may be applied.
+/// Adds the requester's rules that may be applied.
 pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     let requester = &pair.requester;
     if let Some(entry) = requester.pipe.front() {
@@ -39,7 +39,8 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     enabled_local(pair, node, steps);
 }
 
-/// Rule 2: a put's local read may overtake everything but puts not yet read and rfences; no write in `wbL`.
+/// Rule 2: a put's local read may overtake everything except puts that have not read yet, and rfences. It may
+/// not overtake a write in `wbL`.
 fn enabled_sources(pair: &Pair, node: &Node, steps: &mut Steps) {
     let requester = &pair.requester;
     let pending = requester.wb_local.iter().any(|entry| matches!(entry, LocalEntry::Write { .. }));
@@ -62,7 +63,7 @@ fn enabled_sources(pair: &Pair, node: &Node, steps: &mut Steps) {
     }
 }
 
-/// What is next to be sent, if it can be.
+/// Adds the sending of the next request, if it is ready.
 fn enabled_sending(pair: &Pair, node: &Node, steps: &mut Steps) {
     let requester = &pair.requester;
     let Some(entry) = requester.pipe.get(requester.sent) else { return };
@@ -76,7 +77,7 @@ fn enabled_sending(pair: &Pair, node: &Node, steps: &mut Steps) {
     }
 }
 
-/// Rule 8: the first write in `wbL`, past notices. A notice at the head is shown.
+/// Rule 8: the first write in `wbL` may pass notices. A notice at the head can become visible.
 fn enabled_local(pair: &Pair, node: &Node, steps: &mut Steps) {
     let early = node.knobs.has(Fault::PollEarly);
     let any = node.knobs.has(Fault::LocalBufferNotFifo);
@@ -99,7 +100,7 @@ fn enabled_local(pair: &Pair, node: &Node, steps: &mut Steps) {
     }
 }
 
-/// Puts a request that was posted into `pipe`.
+/// Moves a posted request into `pipe`.
 pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     match request.operation {
         Operation::Send { .. } => node.counts.sends += 1,
@@ -120,7 +121,7 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     let fence = request.fence && !node.knobs.has(Fault::RfenceIgnored);
     if node.knobs.has(Fault::CompletionAtIssue) && !fetches {
         if request.signaled {
-            // It is released with the notice that nobody is shown.
+            // The notice for the request, which shows nothing, releases its place in the send queue.
             pair.send_cq.push(pair.completion(&request, Status::Success, 0));
             node.note(pair.own(number), || Traced::completed(Status::Success));
         }
@@ -138,7 +139,7 @@ pub fn rfence(pair: &mut Pair) {
     }
 }
 
-/// Rule 2: the source is read.
+/// Rule 2: reads the source.
 pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
     let domain = pair.domain;
     let own = pair.own(0);
@@ -158,7 +159,7 @@ pub fn source(pair: &mut Pair, node: &mut Node, index: usize) {
     };
 }
 
-/// The request goes to where rules 3, 6 and 9 to 12 are applied.
+/// Sends a request to where rules 3, 6 and 9 to 12 are applied.
 pub fn send(pair: &mut Pair, node: &mut Node) {
     let (retries, domain) = (pair.path.rnr_retries, pair.domain);
     let sent = pair.requester.sent;
@@ -194,7 +195,7 @@ pub fn send(pair: &mut Pair, node: &mut Node) {
     node.outbox.push(pair.ask(wire::Body::Request { number, request }));
 }
 
-/// The peer has done a request.
+/// The peer has performed a request.
 pub fn done(pair: &mut Pair, node: &mut Node, number: u64, bytes: Vec<u8>) {
     let due = node.due(Delay::Answer);
     let domain = pair.domain;
@@ -214,7 +215,8 @@ pub fn done(pair: &mut Pair, node: &mut Node, number: u64, bytes: Vec<u8>) {
     let Payload::Memory(sges) = &entry.request.payload else { return };
     let carried = crate::request::total(sges) as usize;
     pair.requester.carried = pair.requester.carried.saturating_sub(carried);
-    // As if the acknowledgement had been lost: the same request once more, with what its source holds by now.
+    // Acts as if the acknowledgement had been lost: sends the request again, with the current content of its
+    // source.
     if node.knobs.has(Fault::SourceReadAgain)
         && let Operation::Write { remote, immediate: None } = entry.request.operation
         && node.random.percent(50)
@@ -228,7 +230,7 @@ pub fn done(pair: &mut Pair, node: &mut Node, number: u64, bytes: Vec<u8>) {
     }
 }
 
-/// The peer could not do a request.
+/// The peer failed to perform a request.
 pub fn failed(pair: &mut Pair, number: u64, status: Status) {
     let found = pair.requester.pipe.iter_mut().find(|entry| entry.number == number);
     if let Some(entry) = found
@@ -238,7 +240,7 @@ pub fn failed(pair: &mut Pair, number: u64, status: Status) {
     }
 }
 
-/// Rules 5 and 7, and the same for what failed: a request leaves `pipe`.
+/// Rules 5 and 7, and the same for failed requests: a request leaves `pipe`.
 pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(entry) = pair.requester.pipe.remove(index) else { return };
     let number = entry.number;
@@ -277,7 +279,7 @@ pub fn land(pair: &mut Pair, node: &mut Node, index: usize) {
     }
 }
 
-/// The notice at the head of `wbL` is shown.
+/// The notice at the head of `wbL` becomes visible.
 pub fn notice(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(entry) = pair.requester.wb_local.remove(index) else { return };
     if index > 0 {
@@ -286,7 +288,7 @@ pub fn notice(pair: &mut Pair, node: &mut Node, index: usize) {
     take_effect(pair, node, entry);
 }
 
-/// What an entry of `wbL` does: a write reaches memory, a notice the program.
+/// Performs an entry of `wbL`: a write reaches memory, or a notice becomes visible to the program.
 pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
     match entry {
         LocalEntry::Write { number, sges, bytes, .. } => {

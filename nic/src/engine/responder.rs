@@ -1,4 +1,4 @@
-//! Rules 3, 4, 6 and 9 to 13: what a queue pair does with its peer's requests, on memory of this process.
+//! Rules 3, 4, 6 and 9 to 13: how a queue pair performs its peer's requests on the memory of this process.
 
 use std::mem::take;
 
@@ -11,10 +11,10 @@ use super::node::{Delay, Event, Node};
 use super::pair::{Arrived, Pair, RemoteAction, RemoteEntry};
 use super::{Step, Steps};
 
-/// So many requests are looked at for one that may overtake the others.
+/// How many requests are examined for one that may overtake the others.
 const WINDOW: usize = 16;
 
-/// Appends the rules that may be applied.
+/// Adds the responder's rules that may be applied.
 pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     let any = node.knobs.has(Fault::RemoteBufferNotFifo);
     let most = if any { WINDOW } else { 1 };
@@ -41,15 +41,15 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     }
 }
 
-/// What stands before a request, other than gets not yet read.
+/// The kinds of requests before a request, except gets that have not read yet.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Before {
     write: bool,
     rmw: bool,
 }
 
-/// When a request may take its next step; `None` if something is in its way. Rules 3, 6 and 9 to 12 may overtake gets
-/// not yet read, and nothing else that can be here.
+/// The time at which a request may take its next step. `None` if an earlier request blocks it. Rules 3, 6 and
+/// 9 to 12 may overtake gets that have not read yet, and nothing else that can be in the queue.
 fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Option<u64> {
     let has = |fault| node.knobs.has(fault);
     let flushed = pair.responder.wb_remote.is_empty();
@@ -76,14 +76,15 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
     ready.then_some(arrived.due)
 }
 
-/// When the sender of a request without a receive request gives up. (Posting one makes the rule possible before.)
+/// The time at which the sender gives up because there is no receive request. (If one is posted earlier, the
+/// rule becomes possible then.)
 fn give_up(pair: &Pair, arrived: &Arrived, retries: u8) -> Option<u64> {
     let tries = u64::from(retries);
     let since = arrived.waiting_since?;
     (retries < 7).then(|| since.saturating_add(tries * super::time::rnr(pair.path.rnr_timer)))
 }
 
-/// A request has arrived.
+/// Adds a request that has arrived.
 pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
     let due = node.due(Delay::Remote);
     let arrived = Arrived { number, request, atomic_write: None, due, waiting_since: None };
@@ -91,7 +92,7 @@ pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
     node.note(pair.peers(number), || Traced::Arrived);
 }
 
-/// Rules 3, 6 and 9 to 12 for one request.
+/// Applies rules 3, 6 and 9 to 12 to one request.
 pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(mut arrived) = pair.responder.arrived.remove(index) else { return };
     let number = arrived.number;
@@ -119,7 +120,7 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
             rmw(pair, node, &mut arrived, remote)
         }
     };
-    // An RMW is done when it has read; its write is seen when it is visible.
+    // An RMW counts as done when it has read. Its write is traced when it becomes visible.
     let is_done = match result {
         Outcome::Done(_) => !has_read,
         Outcome::Again => arrived.atomic_write.is_some(),
@@ -148,7 +149,7 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
     }
 }
 
-/// What a read or atomic has read.
+/// The value that a read or atomic has read.
 fn read_value(arrived: &Arrived, result: &Outcome) -> Option<u64> {
     match (arrived.atomic_write, &arrived.request, result) {
         (Some((_, old)), ..) => Some(old),
@@ -158,17 +159,17 @@ fn read_value(arrived: &Arrived, result: &Outcome) -> Option<u64> {
     }
 }
 
-/// What became of a request.
+/// The result of a step of a request.
 enum Outcome {
-    /// It leaves; the requester gets these bytes.
+    /// The request leaves. The requester gets these bytes.
     Done(Vec<u8>),
-    /// It stays in its place.
+    /// The request stays in its place.
     Again,
-    /// It leaves, and the requester is told why.
+    /// The request failed. It leaves, and the requester gets the status.
     Failed(Status),
 }
 
-/// How a message is delivered.
+/// How a message is delivered to the program.
 #[derive(Clone, Copy)]
 struct Delivery {
     immediate: Option<u32>,
@@ -214,7 +215,7 @@ fn write(
     Outcome::Done(Vec::new())
 }
 
-/// As rule 3, into memory that a receive request names.
+/// Like rule 3, into the memory that a receive request names.
 fn send(
     pair: &mut Pair,
     node: &mut Node,
@@ -253,7 +254,7 @@ fn send(
     Outcome::Done(Vec::new())
 }
 
-/// There is no receive request: the sender tries again, for as long as it has retries.
+/// The result if there is no receive request: the sender tries again as long as it has retries.
 fn not_ready(pair: &Pair, node: &Node, waiting_since: &mut Option<u64>, retries: u8) -> Outcome {
     let since = *waiting_since.get_or_insert(node.now);
     let patience = u64::from(retries) * super::time::rnr(pair.path.rnr_timer);
@@ -263,7 +264,7 @@ fn not_ready(pair: &Pair, node: &Node, waiting_since: &mut Option<u64>, retries:
     Outcome::Again
 }
 
-/// Rule 6.
+/// Rule 6: reads memory for the peer.
 fn read(pair: &Pair, node: &mut Node, remote: Remote, length: u32) -> Outcome {
     let mut bytes = vec![0; length as usize];
     if length > 0 {
@@ -275,7 +276,7 @@ fn read(pair: &Pair, node: &mut Node, remote: Remote, length: u32) -> Outcome {
     Outcome::Done(bytes)
 }
 
-/// Rules 9, 10 and 11; then 12.
+/// Rules 9, 10 and 11, and then 12.
 fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) -> Outcome {
     let own_lock = |node: &Node| node.locks.get(&pair.device) == Some(&pair.number);
     if let Some((new, old)) = arrived.atomic_write {
@@ -314,7 +315,7 @@ fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) 
     Outcome::Again
 }
 
-/// The address of what the peer names, if it may do that.
+/// The address of the memory that the peer names. `None` if the peer has no right to this access.
 fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u32) -> Option<u64> {
     if pair.path.access & needs != needs {
         return None;
@@ -348,7 +349,7 @@ pub fn visible(pair: &mut Pair, node: &mut Node, index: usize) {
     take_effect(pair, node, entry.number, entry.action);
 }
 
-/// What an entry of `wbR` does.
+/// Performs an entry of `wbR`.
 pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteAction) {
     let visible = |node: &mut Node, address: u64, bytes: &[u8]| {
         let (length, value) = (bytes.len() as u64, value(bytes));
@@ -373,7 +374,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteActi
     }
 }
 
-/// The program can see that a receive request has ended.
+/// Shows the program that a receive request has completed.
 pub fn received(pair: &Pair, node: &mut Node, completion: Completion) {
     if !pair.receive_cq.push(completion) {
         node.events.push((pair.number, Event::ReceiveCompletionsOverran));

@@ -1,5 +1,5 @@
-//! The rules on two queue pairs that are connected to each other, over many seeds: what must happen always, what at
-//! least once, and what never.
+//! Tests the rules on two connected queue pairs, over many seeds: what must always happen, what must happen
+//! at least once, and what must never happen.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use super::node::{Event, Memory, Node};
 use super::pair::{Pair, Path, Requester, Responder};
 use super::{Engine, Round, life};
 
-/// Words from address 0.
+/// Memory that starts at address 0.
 #[derive(Clone)]
 struct Words(Arc<Mutex<Vec<u8>>>);
 
@@ -48,7 +48,7 @@ impl Words {
     }
 }
 
-/// Two pairs of queue pairs, 1 with 2 and 3 with 4, on 16 words.
+/// Four queue pairs on 16 words. 1 is connected to 2, and 3 to 4.
 struct World {
     engine: Engine,
     words: Words,
@@ -112,7 +112,7 @@ impl World {
         Self { engine, words, key }
     }
 
-    /// Applies at most one rule; messages arrive at once.
+    /// Applies at most one rule. Messages arrive at once.
     fn step(&mut self) -> Round {
         let now = self.engine.node.now + 1;
         let mut round = self.engine.round(now, 1);
@@ -180,7 +180,7 @@ impl World {
         panic!("nothing completes")
     }
 
-    /// Until nothing is to be done.
+    /// Continues until there is nothing to do.
     fn settle(&mut self) {
         for _ in 0..10_000 {
             if self.step() == Round::Idle {
@@ -193,7 +193,7 @@ impl World {
 
 const SEEDS: std::ops::Range<u64> = 0..300;
 
-/// In how many of all seeds something is so.
+/// The number of seeds for which `holds` is true.
 fn count(fault: Option<Fault>, holds: impl Fn(&mut World, &mut Random) -> bool) -> usize {
     let run = |seed: &u64| holds(&mut World::new(*seed, fault), &mut Random::new(!seed));
     SEEDS.filter(run).count()
@@ -236,7 +236,7 @@ fn a_completion_comes_before_the_write_is_visible() {
     sometimes(count(None, early));
 }
 
-/// Message passing: a later put is never seen without the earlier.
+/// Message passing: nobody sees the later put without the earlier one.
 fn passes(world: &mut World, _: &mut Random) -> bool {
     world.words.set(0, 1);
     world.put(1, 8, 0);

@@ -1,6 +1,6 @@
 //! Times that the specification encodes in a few bits.
 
-/// Nanoseconds of a "receiver not ready" timer code: from 10 us (1) to 491 ms (31); 0 is 655 ms.
+/// The nanoseconds of a "receiver not ready" timer code: from 10 us (1) to 491 ms (31); 0 means 655 ms.
 pub fn rnr(code: u8) -> u64 {
     const HUNDREDTHS: [u64; 32] = [
         65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
@@ -9,8 +9,8 @@ pub fn rnr(code: u8) -> u64 {
     HUNDREDTHS[usize::from(code & 31)] * 10_000
 }
 
-/// Nanoseconds that a peer may be silent: 4.096 us · 2^timeout for each try; `u64::MAX` if the timeout is 0. Not less
-/// than half a second: a process that was not scheduled is not gone.
+/// How long a peer may be silent, in nanoseconds: 4.096 us · 2^timeout for each try; `u64::MAX` if the
+/// timeout is 0. It is at least half a second, because a process that was only not scheduled is not gone.
 pub fn patience(timeout: u8, retries: u8) -> u64 {
     const LEAST: u64 = 500_000_000;
     match timeout & 31 {

@@ -1,4 +1,4 @@
-//! The functions of libibverbs, by the kind of object that they are about.
+//! The functions of libibverbs, grouped by the kind of object.
 
 pub mod completion;
 pub mod context;

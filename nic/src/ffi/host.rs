@@ -1,4 +1,4 @@
-//! This process: words of its memory, its threads, and what it waits on.
+//! This process: its memory, its threads, and the descriptors that it waits on.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::engine::node::Memory;
 
-/// A counter that wakes those who poll it (`eventfd`).
+/// A counter that wakes threads which poll it (`eventfd`).
 pub struct Bell(File);
 
 impl Bell {
-    /// A counter that is 0. If `one_by_one`, each read takes 1 from it, else all.
+    /// A counter with value 0. If `one_by_one`, each read takes 1 from it; otherwise, each read takes all.
     ///
     /// # Errors
-    /// There are too many open files.
+    /// Fails if too many files are open.
     pub fn new(one_by_one: bool) -> io::Result<Self> {
         let flags = libc::EFD_CLOEXEC | if one_by_one { libc::EFD_SEMAPHORE } else { 0 };
         // SAFETY: the call takes no pointers.
@@ -23,31 +23,32 @@ impl Bell {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new, and nobody else has it.
+        // SAFETY: the descriptor is new, and nothing else owns it.
         Ok(Self(File::from(unsafe { OwnedFd::from_raw_fd(fd) })))
     }
 
-    /// Adds 1.
+    /// Adds 1, which wakes waiting threads.
     pub fn ring(&self) {
-        // It can only fail when the counter is full, and then it wakes anyway.
+        // This fails only if the counter is full, and a full counter wakes threads anyway.
         let _ = (&self.0).write(&1_u64.to_ne_bytes());
     }
 
-    /// Waits until it is not 0, unless its descriptor was made non-blocking, and takes from it.
+    /// Waits until the counter is not 0, and takes from it. Does not wait if the descriptor was made
+    /// non-blocking.
     ///
     /// # Errors
-    /// It is 0 and non-blocking, or a signal came.
+    /// Fails if the counter is 0 and non-blocking, or if a signal came.
     pub fn hear(&self) -> io::Result<()> {
         (&self.0).read(&mut [0; 8]).map(|_| ())
     }
 
-    /// What to poll.
+    /// The descriptor to poll.
     pub fn fd(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 }
 
-/// Waits until a descriptor has something: can be read, can be written where asked, or is closed. Gives which.
+/// Waits until a descriptor can be read, can be written (if requested), or is closed. Returns which ones.
 pub fn wait(fds: &[(RawFd, bool)], nanoseconds: Option<u64>) -> Vec<bool> {
     let entry = |&(fd, writes): &(RawFd, bool)| libc::pollfd {
         fd,
@@ -60,15 +61,15 @@ pub fn wait(fds: &[(RawFd, bool)], nanoseconds: Option<u64>) -> Vec<bool> {
         tv_nsec: (total % 1_000_000_000) as libc::c_long,
     });
     let timeout = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the list and the time live through the call; a null time means for ever, a null mask none.
+    // SAFETY: the list and the time live during the call. A null time means forever, a null mask means none.
     let found = unsafe {
         libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout, ptr::null())
     };
     polled.iter().map(|entry| found > 0 && entry.revents != 0).collect()
 }
 
-/// Makes the calling thread fit to be a NIC: it runs on all cores, whatever its parent was pinned to, and leaves
-/// signals to the program.
+/// Prepares the calling thread for the NIC's work: it may run on all cores, whatever its parent was pinned
+/// to, and it leaves signals to the program.
 pub fn become_nic_thread() {
     // SAFETY: both sets are plain memory of the right size, filled before they are used.
     unsafe {
@@ -80,7 +81,7 @@ pub fn become_nic_thread() {
         let mut signals: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut signals);
         libc::pthread_sigmask(libc::SIG_BLOCK, &signals, ptr::null_mut());
-        // Sleeps end when they should, not up to 50 us later.
+        // Makes sleeps end on time, not up to 50 us later.
         libc::prctl(libc::PR_SET_TIMERSLACK, 1_000);
     }
 }
@@ -103,7 +104,7 @@ pub fn same_user(socket: BorrowedFd<'_>) -> bool {
     code == 0 && peer.uid == unsafe { libc::geteuid() }
 }
 
-/// Whether all of a range is mapped, and can be written if asked.
+/// Whether a whole range is mapped, and writable if requested.
 pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
     let Some(end) = start.checked_add(length) else { return false };
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
@@ -131,10 +132,11 @@ pub fn mapped(start: u64, length: u64, writes: bool) -> bool {
     reached >= end
 }
 
-/// The memory of this process. Whoever accesses it has looked up a key, so the program has registered it.
+/// The memory of this process. Callers have checked a key before each access, so the program has registered
+/// the memory.
 pub struct HostMemory;
 
-/// The largest unit at an address that is aligned and not longer than what is left.
+/// The largest access size that is aligned at the address and fits into the rest.
 fn unit(address: u64, left: usize) -> usize {
     let fits = |size: &usize| left >= *size && address.is_multiple_of(*size as u64);
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)
@@ -156,8 +158,9 @@ impl Memory for HostMemory {
             let address = host + at as u64;
             let size = unit(address, out.len() - at);
             let place = address as *mut u8;
-            // SAFETY: the address is in a registered region, which the program keeps mapped as long as it is
-            // registered, and is aligned for the unit. The program's CPUs may access it too: so would they with a NIC.
+            // SAFETY: the address is in a registered region, which the program keeps mapped while it is
+            // registered, and it is aligned for the size. The program's CPUs may access it too, as they may
+            // with a real NIC.
             let word = unsafe {
                 match size {
                     8 => AtomicU64::from_ptr(place.cast()).load(Ordering::Acquire),

@@ -1,7 +1,7 @@
-//! What programs hold: C's structures, each with what belongs to it behind them.
+//! The objects that programs hold: C structures, each followed by our own data.
 //!
-//! A program reads and writes its part while the NIC works, so C's part is only ever accessed through pointers, and
-//! references are made to the other part alone.
+//! A program reads and writes the C part while the NIC works. So the C part is accessed only through
+//! pointers, and references are made only to our own part.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,11 +21,11 @@ use super::abi::{
     ibv_qp_ex, ibv_qp_init_attr, ibv_srq, verbs_context,
 };
 
-/// What of an object is not C's.
+/// An object that consists of a C structure and our own data.
 pub trait Object {
-    /// The structure by which C knows it.
+    /// The C structure that programs know.
     type C;
-    /// How far C's structure is behind the start.
+    /// The offset of the pointer that C has from the start of the object.
     const OFFSET: usize = 0;
 }
 
@@ -34,43 +34,43 @@ macro_rules! object {
         $(#[$doc])*
         #[repr(C)]
         pub struct $name {
-            /// C's part.
+            /// The C part.
             pub c: $c,
-            /// The other part.
+            /// Our own part.
             pub own: $rust,
         }
         impl $name {
-            /// The part that is not C's; `None` for null.
+            /// Our own part of an object. `None` for null.
             ///
             /// # Safety
             /// The pointer is null, or this library gave it to the program, and the object is not destroyed.
             pub unsafe fn own<'a>(known: *mut $known) -> Option<&'a $rust> {
-                // SAFETY: by the contract there is a whole object there, and it lives as long as the caller's call.
+                // SAFETY: by the contract, there is a whole object, and it lives during the caller's call.
                 unsafe { Self::whole(known).map(|whole| &(*whole).own) }
             }
 
-            /// The whole object; `None` for null.
+            /// The whole object. `None` for null.
             ///
             /// # Safety
             /// As for `own`.
             pub unsafe fn whole(known: *mut $known) -> Option<*mut Self> {
-                // SAFETY: C's part is at this distance in an object that this library made.
+                // SAFETY: the C pointer has this offset in every object that this library made.
                 (!known.is_null()).then(|| unsafe { known.byte_sub(<Self as Object>::OFFSET).cast() })
             }
 
-            /// The object, to be dropped; `None` for null.
+            /// The object, to be dropped. `None` for null.
             ///
             /// # Safety
-            /// As for `own`; and nobody uses the object afterwards.
+            /// As for `own`. Nothing uses the object afterwards.
             pub unsafe fn take(known: *mut $known) -> Option<Box<Self>> {
-                // SAFETY: it was made by `give`, so it is a box.
+                // SAFETY: `give` made it, so it is a box.
                 unsafe { Self::whole(known).map(|whole| Box::from_raw(whole)) }
             }
 
-            /// Puts the object where it stays until `take`.
+            /// Puts the object on the heap, where it stays until `take`.
             pub fn give(self) -> *mut $known {
                 let whole = Box::into_raw(Box::new(self));
-                // SAFETY: C's part is inside of the box.
+                // SAFETY: the C part is inside the box.
                 unsafe { whole.byte_add(<Self as Object>::OFFSET).cast() }
             }
         }
@@ -128,54 +128,54 @@ impl Object for QpObject {
     type C = ibv_qp;
 }
 
-/// What belongs to a context.
+/// Our data of a context.
 pub struct Context {
-    /// The NIC.
+    /// The NIC of the process.
     pub nic: &'static Nic,
-    /// Which device.
+    /// The index of the device.
     pub device: u16,
-    /// Asynchronous events.
+    /// The channel for asynchronous events.
     pub channel: Arc<Channel<AsyncEvent>>,
-    /// Objects that were made in it and are not destroyed.
+    /// The number of objects that were made in it and are not destroyed.
     pub objects: AtomicUsize,
 }
 
-/// What belongs to a protection domain.
+/// Our data of a protection domain.
 pub struct Domain {
-    /// Its number.
+    /// The number of the domain.
     pub number: u32,
-    /// Queue pairs and shared receive queues in it.
+    /// The number of queue pairs and shared receive queues in it.
     pub users: AtomicUsize,
 }
 
-/// What belongs to a completion queue.
+/// Our data of a completion queue.
 pub struct Cq {
     /// The queue.
     pub queue: Mutex<Arc<CompletionQueue>>,
-    /// What `start_poll` and `next_poll` have found.
+    /// The completion that `start_poll` or `next_poll` found last.
     pub current: Mutex<Option<Completion>>,
 }
 
-/// What belongs to a queue pair.
+/// Our data of a queue pair.
 pub struct Qp {
-    /// Its number.
+    /// The queue pair number.
     pub number: u32,
-    /// Requests to send.
+    /// The posted send requests.
     pub sends: Arc<Sends>,
-    /// Requests to receive.
+    /// The posted receive requests.
     pub receives: Arc<Receives>,
-    /// The state that the program brought it to; the NIC may have brought it to the error state.
+    /// The last state that the program set. The NIC may have moved it to the error state since.
     pub state: AtomicI32,
-    /// Attributes as they were set last.
+    /// The attributes that were set last.
     pub attributes: Mutex<ibv_qp_attr>,
-    /// What it was made from.
+    /// The attributes it was created with.
     pub made_from: ibv_qp_init_attr,
-    /// Whether `ibv_wr_*` may be used.
+    /// Whether the program may use `ibv_wr_*`.
     pub extended: bool,
 }
 
 thread_local! {
-    /// What this thread has collected by `ibv_wr_*` for which queue pair, and what was wrong with it.
+    /// For each queue pair, the requests that this thread has collected with `ibv_wr_*`, and the first error.
     pub static WORK: RefCell<HashMap<u32, (Vec<SendRequest>, c_int)>> = RefCell::new(HashMap::new());
 }
 
@@ -185,23 +185,23 @@ pub fn set_errno(code: c_int) {
     unsafe { *libc::__errno_location() = code }
 }
 
-/// What a function that makes something gives when it cannot.
+/// The result of a function that fails to create an object: null, with errno set.
 pub fn none<T>(code: c_int) -> *mut T {
     set_errno(code);
     ptr::null_mut()
 }
 
-/// Calls something that must not unwind into C.
+/// Calls `act`, and returns `otherwise` if it panics: a panic must not unwind into C.
 pub fn guard<T>(otherwise: impl FnOnce() -> T, act: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| otherwise())
 }
 
-/// As `guard`, for a function that gives an error number.
+/// Like `guard`, for a function that returns an error number.
 pub fn guard_code(act: impl FnOnce() -> c_int) -> c_int {
     guard(|| libc::EIO, act)
 }
 
-/// As `guard`, for a function that makes something.
+/// Like `guard`, for a function that creates an object.
 pub fn guard_new<T>(act: impl FnOnce() -> Result<*mut T, c_int>) -> *mut T {
     guard(|| Err(libc::EIO), act).unwrap_or_else(none)
 }

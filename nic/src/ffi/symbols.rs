@@ -1,12 +1,12 @@
 //! The names under which programs find the functions, each in libibverbs's version node.
 //!
-//! Each name is a jump to a function of [`super::calls`], since Rust has no way to give a symbol a version.
+//! Each name is a jump to a function of [`super::calls`], because Rust cannot give a symbol a version.
 
 use std::arch::global_asm;
 
 use super::calls::{completion, context, device, memory, modify, pair, shared, text, unsupported};
 
-/// Names in a version node, and the function that each stands for.
+/// Exports names in a version node, each with its function.
 macro_rules! export {
     ($($node:literal: $($name:literal => $function:path),+ $(,)?;)+) => { $($(
         global_asm!(
@@ -110,7 +110,7 @@ export! {
         "ibv_unimport_dm" => unsupported::nothing;
     "1.14":
         "ibv_query_qp_data_in_order" => pair::query_qp_data_in_order;
-    // Called by providers of real devices only, but their libraries do not load without them.
+    // Only the providers of real devices call these, but their libraries do not load without them.
     "PRIVATE_34":
         "ibv_query_gid_type" => context::query_gid_type,
         "_verbs_init_and_alloc_context" => unsupported::object,

@@ -7,7 +7,7 @@ use super::super::{Condition, Stamp, Value, ValueId};
 use super::Builder;
 
 impl Builder<'_> {
-    /// One event if it succeeds, a fence and a read if it fails (RMW paper, §D.2).
+    /// One event if it succeeds; a fence and a read if it fails [RMW §D.2].
     pub(super) fn compare_and_swap(
         &mut self,
         span: Span,

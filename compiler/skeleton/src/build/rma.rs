@@ -1,7 +1,7 @@
-//! Statements of coreRMA as actions (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, Table 3).
+//! coreRMA statements as actions (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, Table 3).
 //!
-//! A local read and write are the CPU's; er and ew are the NIC's local and remote reads and writes; the erw of an rga and
-//! of a cas, and flushes, have stamps of their own.
+//! Local reads and writes are CPU events. The actions er and ew are the NIC's local and remote reads and
+//! writes. The erw of an rga and of a cas, and flushes, have stamps of their own.
 
 use lang::program::{BinaryOp, LocationId, RmaKind, RmaStmt};
 use lang::source::Span;
@@ -41,7 +41,7 @@ impl Builder<'_> {
             (RmaKind::Cas, [x, z, y, w]) => {
                 let expected = self.read_action(shape, Stamp::NicLocalRead, *y);
                 let desired = self.read_action(shape, Stamp::NicLocalRead, *w);
-                // One that fails leaves the value as it is; it is a writer all the same (Table 3, rule CAS-F).
+                // A cas that fails writes the old value. It still counts as a writer (Table 3, rule CAS-F).
                 let old = self.read_write(shape, Stamp::NicCompareSwap, *z, |builder, old| {
                     let equal = builder.equal(old, expected);
                     builder.select(equal, desired, old)
@@ -52,7 +52,7 @@ impl Builder<'_> {
                 let live = self.live;
                 self.event(shape, Stamp::Flush, live, None, None);
             }
-            // The checker makes no others.
+            // The checker produces no other statements.
             _ => {}
         }
     }
@@ -75,7 +75,7 @@ impl Builder<'_> {
         self.value(Value::Read(event))
     }
 
-    /// An action that writes what `written` makes of what it reads; that is the result.
+    /// An action that reads a value, and writes what `written` computes from it. Returns the value read.
     fn read_write(
         &mut self,
         shape: Shape,

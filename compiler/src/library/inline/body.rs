@@ -1,4 +1,4 @@
-//! The body of an implementation at one call.
+//! Expands the body of an implementation at one call.
 
 use lang::library::syntax::{Local, Place};
 use lang::library::{Expr as Text, ParameterKind, Statement, StatementKind};
@@ -10,7 +10,7 @@ use super::super::bind::{Set, WORD};
 use super::super::{Bound, as_call};
 use super::{Inliner, Refused, Site};
 
-/// How many statements of bodies are followed.
+/// The most statements of bodies that are expanded.
 const MOST_STATEMENTS: usize = 1 << 16;
 
 impl Inliner<'_> {
@@ -225,7 +225,7 @@ impl Inliner<'_> {
         Ok(())
     }
 
-    /// The location that an expression is nothing but.
+    /// The location, if the expression is only the name of a location.
     fn read_only(&self, site: &Site<'_>, expr: &Text) -> Result<Option<LocationId>, Refused> {
         match expr {
             Text::Name(name, _) => match site.environment.names.get(name) {
@@ -269,7 +269,7 @@ impl Inliner<'_> {
         }
     }
 
-    /// A value; what it reads of memory is read before.
+    /// Translates an expression. Reads of memory are emitted before the statement that uses them.
     fn value(
         &mut self,
         site: &mut Site<'_>,
@@ -335,7 +335,7 @@ impl Inliner<'_> {
         }))
     }
 
-    /// A call in a body: a statement of the base, or of a lower library.
+    /// Translates a call in a body: of a base statement, or of a lower library.
     fn lower_call(
         &mut self,
         site: &mut Site<'_>,

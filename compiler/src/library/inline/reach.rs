@@ -1,16 +1,16 @@
-//! What a thread may reach: the rules of programs, for the bodies of implementations. Where objects have their memory, and where
-//! threads run, only a call tells.
+//! Checks what a thread may access: the rules of programs, applied to the bodies of implementations. This is
+//! only possible at a call, because the call decides where objects have their memory and where threads run.
 
 use lang::program::{LocationId, PutSource, StmtKind};
 
 use super::{Inliner, Refused, Site};
 
-/// A rule that a statement of a body breaks.
+/// A rule of programs that a statement of a body breaks.
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// The code that the same has in programs.
+    /// The code of the diagnostic for the same mistake in a program.
     pub code: &'static str,
-    /// How to do it.
+    /// The hint: how to do it right.
     pub help: &'static str,
 }
 
@@ -28,7 +28,7 @@ const GET_TARGET: Broken = Broken {
 };
 
 impl Inliner<'_> {
-    /// Refuses a statement that uses memory which its thread cannot use so.
+    /// Rejects a statement that uses memory in a way that its thread cannot.
     pub(super) fn reaches(&mut self, site: &Site<'_>, kind: &StmtKind) -> Result<(), Refused> {
         let own: Option<(&LocationId, Broken)> = match kind {
             StmtKind::Read { location, .. }
@@ -64,7 +64,7 @@ impl Inliner<'_> {
 }
 
 impl Site<'_> {
-    /// The call in words.
+    /// The call, for messages.
     fn called(&self) -> String {
         match self.object.as_str() {
             "" => format!("`{}`", self.method),

@@ -1,4 +1,4 @@
-//! A batch on this machine: its threads and streams side by side.
+//! Runs a batch on this machine: its threads and streams run side by side.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use super::super::protocol::Seen;
 use super::{Prepared, Trouble};
 use crate::rounds::{Batch, End, Stop, ThreadResult};
 
-/// How long a batch waits for what must happen, until it counts as hanging. Soft-RoCE in an emulated machine whose host is busy
-/// was silent for more than 8 s in one of 408 tests.
+/// How long a batch waits for something that must happen before it counts as hanging. Soft-RoCE in an
+/// emulated machine on a busy host was silent for more than 8 s in one of 408 tests.
 const LIMIT: Duration = Duration::from_secs(20);
 
 impl Prepared {
-    /// Runs a batch. `tick` is called now and then with the number of instances that have ended.
+    /// Runs a batch. `tick` is called regularly with the number of instances that have ended.
     pub(in crate::nodes) fn run(
         &mut self,
         number: u64,
@@ -29,7 +29,8 @@ impl Prepared {
         let stop = Stop {
             flag,
             limit: LIMIT,
-            // Three instances of a round may be given up only after all their patience, and slow ones take 10 ms.
+            // Three instances of a round may be given up after their full patience each, and slow instances
+            // take 10 ms.
             barrier_limit: LIMIT
                 + 4 * parameters.patience()
                 + Duration::from_millis(10) * parameters.instances,
@@ -72,7 +73,8 @@ impl Prepared {
                 std::thread::sleep(Duration::from_millis(1));
                 tick(done.load(Ordering::Relaxed));
             }
-            // The machine that a stream leads to may be gone with the test: then that is said already.
+            // The peer of a stream may have ended with the test. In that case, the test has reported it
+            // already.
             failed_streams = streams.into_iter().map(join).filter_map(Result::err).collect();
             results
         });
@@ -81,7 +83,7 @@ impl Prepared {
         for result in results {
             match result {
                 Ok(result) => ran.push(result),
-                // Others only stop because one failed.
+                // The other threads stop only because one failed.
                 Err(end) if worst.is_none() || worst == Some(End::Stopped) => worst = Some(end),
                 Err(_) => {}
             }
@@ -143,7 +145,7 @@ fn join(
     }
 }
 
-/// Pins the calling thread to a core; where that cannot be done, it stays free.
+/// Pins the calling thread to a core. If that is not possible, the thread stays unpinned.
 fn pin_to(index: usize) {
     if let Some(cores) = core_affinity::get_core_ids()
         && !cores.is_empty()

@@ -1,4 +1,4 @@
-//! What to say where there is no RDMA: which part is missing, and how to get it.
+//! Messages for machines without RDMA: which part is missing, and how to get it.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::describe::SYSFS;
 use super::errors::errno_text;
 use super::ffi::CallError;
 
-/// Drivers of RDMA devices by PCI vendor, for those that also make network cards.
+/// The RDMA drivers of PCI vendors that also make network cards.
 const DRIVERS: [(&str, &str); 5] = [
     ("0x15b3", "mlx5_ib"),
     ("0x14e4", "bnxt_re"),
@@ -19,8 +19,8 @@ const DRIVERS: [(&str, &str); 5] = [
     ("0x1425", "iw_cxgb4"),
 ];
 
-/// There is no list of devices. Without the library, the bindings that look for it at run time give EOPNOTSUPP;
-/// with the library and without the kernel's support, the library gives ENOSYS.
+/// The error if there is no list of devices. Without the library, the bindings that load it at run time give
+/// EOPNOTSUPP. If only the kernel's support is missing, the library gives ENOSYS.
 pub fn no_list(error: CallError) -> RdmaError {
     match error.errno {
         libc::EOPNOTSUPP => RdmaError::new(
@@ -36,7 +36,7 @@ pub fn no_list(error: CallError) -> RdmaError {
     }
 }
 
-/// The library is there, and knows no device.
+/// The error if the library is there, but finds no device.
 pub fn no_device() -> RdmaError {
     missing(explain(&names(Path::new(SYSFS)), &network_vendors(Path::new("/sys/bus/pci/devices"))))
 }
@@ -62,7 +62,7 @@ fn explain(kernel: &[String], vendors: &[String]) -> String {
     )
 }
 
-/// The vendors of PCI devices that are network controllers.
+/// The vendors of all PCI network controllers.
 fn network_vendors(folder: &Path) -> Vec<String> {
     let read = |device: &str, file: &str| {
         fs::read_to_string(folder.join(device).join(file)).unwrap_or_default().trim().to_owned()

@@ -1,4 +1,4 @@
-//! Which device, port and GID to use, and what to say if there is none.
+//! Chooses the device, port and GID, and reports what is missing.
 
 use lang::diagnostic::nearest;
 
@@ -6,7 +6,7 @@ use crate::rdma::{DeviceInfo, Gid, GidKind, LinkLayer, PortInfo, RdmaError, Rdma
 
 use super::Selection;
 
-/// The place of the device that has the name.
+/// The index of the device with this name.
 pub fn by_name(name: &str, names: &[String]) -> Result<usize, RdmaError> {
     names.iter().position(|known| known == name).ok_or_else(|| {
         let known = names.iter().map(String::as_str);
@@ -18,7 +18,7 @@ pub fn by_name(name: &str, names: &[String]) -> Result<usize, RdmaError> {
     })
 }
 
-/// Chooses port and GID of a device, and writes them into its description.
+/// Chooses the port and GID of a device, and stores them in its description.
 pub fn port_and_gid(info: &mut DeviceInfo, selection: &Selection) -> Result<(), RdmaError> {
     let port = port(info, selection.port)?;
     if let (LinkLayer::InfiniBand, None) = (port.link_layer, selection.gid_index) {
@@ -32,7 +32,7 @@ pub fn port_and_gid(info: &mut DeviceInfo, selection: &Selection) -> Result<(), 
     Ok(())
 }
 
-/// The port that is asked for, or else the first that is active.
+/// The requested port, or else the first that is active.
 fn port(info: &DeviceInfo, wanted: Option<u8>) -> Result<&PortInfo, RdmaError> {
     let name = &info.name;
     let ports: Vec<String> =
@@ -56,7 +56,7 @@ fn port(info: &DeviceInfo, wanted: Option<u8>) -> Result<&PortInfo, RdmaError> {
     }
 }
 
-/// The index that is asked for, or else the best, and why.
+/// The requested index, or else the best GID; and the reason for the choice.
 fn gid(name: &str, port: &PortInfo, wanted: Option<u32>) -> Result<(u32, String), RdmaError> {
     let number = port.number;
     let Some(index) = wanted else {
@@ -67,7 +67,7 @@ fn gid(name: &str, port: &PortInfo, wanted: Option<u32>) -> Result<(u32, String)
             ))
         });
     };
-    // The interface of libibverbs has a byte for it.
+    // libibverbs stores the index in one byte.
     if index <= u32::from(u8::MAX) && port.gids.iter().any(|gid| gid.index == index) {
         return Ok((index, "as asked for".to_owned()));
     }
@@ -80,8 +80,9 @@ fn gid(name: &str, port: &PortInfo, wanted: Option<u32>) -> Result<(u32, String)
     Err(missing(format!("port {number} of {name} has no GID of index {index}; it has {known}")))
 }
 
-/// The GID that is most likely to reach the peer, as perftest judges: RoCE v2 before v1, for it can be routed; IPv4
-/// before IPv6, for it is what networks are set up with; global before link-local; then the lowest index.
+/// The GID that is most likely to reach the peer, ranked as perftest does: RoCE v2 before v1, because v2 can
+/// be routed; IPv4 before IPv6, because most networks are set up with IPv4; global before link-local; then
+/// the lowest index.
 fn best_gid(gids: &[Gid]) -> Option<(u32, String)> {
     let usable = gids.iter().filter(|gid| gid.index <= u32::from(u8::MAX));
     let best = usable.max_by_key(|gid| (score(gid), std::cmp::Reverse(gid.index)))?;
@@ -95,7 +96,7 @@ fn best_gid(gids: &[Gid]) -> Option<(u32, String)> {
     Some((best.index, format!("{} with {what}", best.kind)))
 }
 
-/// Version 2, IPv4, global.
+/// The rank of a GID: is it version 2, IPv4, global?
 fn score(gid: &Gid) -> (bool, bool, bool) {
     let ipv4 = !gid.address.contains(':');
     let local = ["169.254.", "fe8", "fe9", "fea", "feb"];
@@ -103,7 +104,7 @@ fn score(gid: &Gid) -> (bool, bool, bool) {
     (gid.kind == GidKind::RoceV2, ipv4, global)
 }
 
-/// Nothing to be found where it was looked for.
+/// The error for a library, device or port that was not found.
 pub fn missing(message: String) -> RdmaError {
     RdmaError::new(RdmaErrorKind::NoDevice, message)
 }

@@ -1,4 +1,4 @@
-//! From what libibverbs and the kernel say of a device to [`DeviceInfo`].
+//! Builds a [`DeviceInfo`] from what libibverbs and the kernel report about a device.
 
 use std::fs;
 use std::net::Ipv6Addr;
@@ -8,12 +8,12 @@ use crate::rdma::{AtomicCapability, DeviceInfo, Gid, GidKind, LinkLayer, PciAtom
 
 use super::ffi::{CallError, Context, DeviceAttributes, PortAttributes};
 
-/// Where the kernel tells of devices.
+/// The folder in which the kernel describes devices.
 pub const SYSFS: &str = "/sys/class/infiniband";
 
-/// Asks an opened device, its ports, and the kernel. Port and GID are left to be chosen.
+/// Queries an opened device, its ports, and the kernel. The port and GID are chosen later.
 ///
-/// The types of GIDs are taken from the kernel's files, since the bindings differ in what they have for it.
+/// The types of GIDs come from the kernel's files, because the bindings differ in how they report them.
 pub fn describe(name: &str, context: &Context) -> Result<DeviceInfo, CallError> {
     let attributes = context.attributes()?;
     let folder = Path::new(SYSFS).join(name);
@@ -37,7 +37,7 @@ pub fn describe(name: &str, context: &Context) -> Result<DeviceInfo, CallError> 
     Ok(info)
 }
 
-/// What the kernel's files say of the device and of its place in the host, where they say it.
+/// Adds what the kernel's files report about the device and its place in the host.
 fn ask_kernel(folder: &Path, info: &mut DeviceInfo) {
     let said = |path: PathBuf| Some(read(path)).filter(|text| !text.is_empty());
     info.board = said(folder.join("board_id"));
@@ -56,7 +56,8 @@ fn ask_kernel(folder: &Path, info: &mut DeviceInfo) {
     };
 }
 
-/// By the bits, as in `enum ibv_odp_transport_cap_bits`; `None` if the device or its provider knows of none.
+/// The names of the bits in `enum ibv_odp_transport_cap_bits`. `None` if the device or its provider does not
+/// report them.
 fn on_demand_paging((is_known, bits): (bool, u32)) -> Option<Vec<String>> {
     let names =
         ["send", "receive", "write", "read", "atomic", "shared receive", "flush", "atomic write"];
@@ -128,7 +129,7 @@ fn port_info(number: u8, attributes: PortAttributes, rate: &str, gids: Vec<Gid>)
     }
 }
 
-/// By the number, as in `enum ibv_transport_type`.
+/// The name of a number in `enum ibv_transport_type`.
 fn transport(number: i32) -> &'static str {
     match number {
         0 => DeviceInfo::INFINIBAND,
@@ -139,7 +140,7 @@ fn transport(number: i32) -> &'static str {
     }
 }
 
-/// By the number, as in `IBV_LINK_LAYER_…`.
+/// The link layer for a number of `IBV_LINK_LAYER_…`.
 fn link_layer(number: u8) -> LinkLayer {
     match number {
         1 => LinkLayer::InfiniBand,
@@ -148,7 +149,8 @@ fn link_layer(number: u8) -> LinkLayer {
     }
 }
 
-/// From the kernel's word for it. On Ethernet without a word, it is not known, and the GID is of no use.
+/// The kind of a GID, from the kernel's word. On Ethernet without a word, the kind is unknown, and the GID
+/// cannot be used.
 fn gid_kind(layer: LinkLayer, word: &str) -> Option<GidKind> {
     match (layer, word) {
         (LinkLayer::Ethernet, "RoCE v2") => Some(GidKind::RoceV2),
@@ -166,13 +168,14 @@ fn address(gid: [u8; 16]) -> String {
     }
 }
 
-/// From the kernel's text: `100 Gb/sec (4X EDR)`.
+/// The speed in Gbit/s, from the kernel's text: `100 Gb/sec (4X EDR)`.
 fn gigabits(rate: &str) -> u32 {
     let whole = rate.split([' ', '.']).next().and_then(|number| number.parse().ok());
     whole.unwrap_or(0)
 }
 
-/// The driver, by the PCI device below. Those without one are software: rxe tells its network interface.
+/// The driver of the PCI device. Devices without one are software; rxe is recognized by its network
+/// interface.
 fn driver(folder: &Path, transport: i32) -> String {
     if let Ok(link) = fs::read_link(folder.join("device/driver")) {
         let name = link.file_name().unwrap_or_default().to_string_lossy();
@@ -185,12 +188,12 @@ fn driver(folder: &Path, transport: i32) -> String {
     }
 }
 
-/// Whether the device's writes over PCIe may be marked as relaxed, as far as that can be seen from here.
+/// Whether the device may use PCIe relaxed ordering for its writes, as far as the host can tell.
 ///
-/// libibverbs takes the flag from anyone and drops it in silence, so the PCI function is asked: if its "Enable
-/// Relaxed Ordering" is off, no. If it is on, it may, and memory registered with the flag is as relaxed as the device
-/// makes it. `None` if the PCI configuration cannot be read (that takes root), and for virtual functions, which
-/// have no such bit of their own. A device without PCI has nothing to relax: no.
+/// libibverbs accepts the flag from anyone and drops it silently, so the PCI function is examined. If its
+/// "Enable Relaxed Ordering" bit is off: no. If the bit is on: yes, and the device decides how relaxed memory
+/// with the flag is. `None` if the PCI configuration cannot be read (this needs root), and for virtual
+/// functions, which have no such bit of their own. A device without PCI: no.
 fn relaxed_ordering(folder: &Path) -> Option<bool> {
     let pci = folder.join("device");
     if !folder.exists() || pci.join("physfn").exists() {
@@ -202,11 +205,11 @@ fn relaxed_ordering(folder: &Path) -> Option<bool> {
     relaxed_ordering_enabled(&fs::read(pci.join("config")).ok()?)
 }
 
-/// Bit 4 of Device Control in the PCI Express capability; PCI Express Base Specification, 7.5.3.4.
+/// Reads bit 4 of Device Control in the PCI Express capability (PCI Express Base Specification, 7.5.3.4).
 fn relaxed_ordering_enabled(config: &[u8]) -> Option<bool> {
     let byte = |at: u8| config.get(usize::from(at)).copied();
     let mut at = byte(0x34)? & 0xfc;
-    // There is place for no more than 48 capabilities: a longer list runs in a circle.
+    // There is space for at most 48 capabilities, so a longer list is circular.
     for _ in 0..48 {
         match (at, byte(at)?) {
             (0, _) => return None,

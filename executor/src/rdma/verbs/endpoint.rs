@@ -1,4 +1,5 @@
-//! The traits of [`crate::rdma`] over [`ffi`](super::ffi): when what is asked of the NIC, and what is refused.
+//! Implements the traits of [`crate::rdma`] with [`ffi`](super::ffi): when to ask the NIC for what, and what
+//! to refuse.
 
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
@@ -15,20 +16,20 @@ use super::ffi::{
     Context, Domain, INLINE_BYTES, Memory, Peer, PostError, QueuePair, Step, Timing, WORD_BYTES,
 };
 
-/// An opened device, with the way to its port.
+/// An opened device, with its port.
 pub struct VerbsDevice {
     info: DeviceInfo,
     domain: Arc<Domain>,
     own: Own,
 }
 
-/// What peers must know of a port, and how to send from it.
+/// What peers must know about our port, and how to send from it.
 #[derive(Clone, Copy)]
 struct Own {
     port: u8,
     lid: u16,
     gid: [u8; 16],
-    /// Peers are reached by global address, from this index.
+    /// If set, peers are reached by global address, from the GID with this index.
     gid_index: Option<u8>,
     mtu: u32,
     atomics: bool,
@@ -37,7 +38,7 @@ struct Own {
 }
 
 impl VerbsDevice {
-    /// Of a device whose port and GID have been chosen.
+    /// Prepares a device whose port and GID have been chosen.
     pub fn new(context: Arc<Context>, info: DeviceInfo) -> Result<Self, RdmaError> {
         let failed = |error, object: &str| call_failed(error, &info.name, object);
         let port = context.port(info.port).map_err(|error| failed(error, "the port"))?;
@@ -101,7 +102,7 @@ impl Device for VerbsDevice {
             device: name.clone(),
             own: self.own,
             settings: settings.clone(),
-            // Any start will do, as long as a late packet of an earlier connection does not fit in.
+            // The start must be random, so that a late packet of an earlier connection does not fit in.
             sequence: RandomState::new().hash_one(depth) as u32 & 0xff_ffff,
             connected: false,
             posted: 0,
@@ -112,7 +113,7 @@ impl Device for VerbsDevice {
     }
 }
 
-/// Registered words.
+/// Registered memory.
 struct VerbsRegion {
     memory: Arc<Memory>,
 }
@@ -142,9 +143,9 @@ struct VerbsEndpoint {
     connected: bool,
     posted: u64,
     completed: u64,
-    /// The requests that may be under way, by their number modulo the depth, for messages.
+    /// The latest requests, by their number modulo the depth. Error messages describe them.
     recent: Vec<Request>,
-    /// What broke the connection.
+    /// The error that broke the connection.
     failure: Option<RdmaError>,
 }
 
@@ -236,7 +237,8 @@ impl Endpoint for VerbsEndpoint {
             let number = self.queue.number();
             let error = request_failed(failure, self.recent.get(slot), &self.device, number);
             self.failure = Some(error.clone());
-            // What completed before it is told first; the next call will find the failure.
+            // Requests that completed before the failure are reported first. The next call reports the
+            // failure.
             if polled.good == 0 {
                 return Err(error);
             }
@@ -273,9 +275,9 @@ fn peer_text(peer: &Address, global: bool) -> String {
     }
 }
 
-/// Whether the device promises that the data of a write arrives in order. It is asked about a queue pair that is
-/// connected (to itself), as mlx5 answers for such only. `None` if one cannot be made, or if libibverbs is older
-/// than version 41 of rdma-core and has no such question.
+/// Whether the device promises that the data of a write arrives in order. The function connects a queue pair
+/// to itself, because mlx5 answers only for connected ones. `None` if it cannot, or if libibverbs is older
+/// than rdma-core 41, which introduced the query.
 pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
     if info.lacks_puts_and_gets().is_some() {
         return None;
@@ -294,7 +296,7 @@ pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
     queue.data_in_order()
 }
 
-/// Asked for something that cannot be.
+/// The error for a request that is not supported.
 fn refusal(message: impl Into<String>) -> RdmaError {
     RdmaError::new(RdmaErrorKind::Unsupported, message)
 }

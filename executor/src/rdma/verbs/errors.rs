@@ -1,4 +1,4 @@
-//! What to tell of calls and requests that failed, and what can be done about it.
+//! Messages for calls and requests that failed, with hints.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use crate::rdma::{RdmaError, RdmaErrorKind, Request, RequestKind};
 
 use super::ffi::{CallError, Failure, status_text};
 
-/// A call that failed for an object of a device.
+/// The error for a failed call that concerns an object of a device.
 pub fn call_failed(error: CallError, device: &str, object: &str) -> RdmaError {
     let CallError { call, errno } = error;
     let mut message = format!("{call} failed for {object} of {device}: {}", errno_text(errno));
@@ -22,7 +22,7 @@ pub fn call_failed(error: CallError, device: &str, object: &str) -> RdmaError {
     RdmaError::new(kind, message)
 }
 
-/// `Cannot allocate memory (errno 12)`.
+/// An error number in words: `Cannot allocate memory (errno 12)`.
 pub fn errno_text(errno: i32) -> String {
     if errno == 0 {
         return "no reason given".to_owned();
@@ -60,7 +60,7 @@ fn call_hint(CallError { call, errno }: CallError) -> Option<String> {
     Some(hint)
 }
 
-/// That memory for a NIC is locked, and of that a process may not have as much as it likes.
+/// A hint about the limit of locked memory. Memory for a NIC must be locked.
 fn locked_limit() -> Option<String> {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
@@ -71,7 +71,7 @@ fn locked_limit() -> Option<String> {
     ))
 }
 
-/// A request that completed with an error.
+/// The error for a request that completed with an error.
 pub fn request_failed(
     failure: Failure,
     request: Option<&Request>,
@@ -92,7 +92,7 @@ pub fn request_failed(
     RdmaError::new(RdmaErrorKind::Failed, message)
 }
 
-/// By the number of the status, as in `enum ibv_wc_status`.
+/// A hint for a status in `enum ibv_wc_status`.
 fn status_hint(status: u32) -> Option<&'static str> {
     let hint = match status {
         4 => "the local words are not registered for that",
@@ -112,7 +112,7 @@ fn status_hint(status: u32) -> Option<&'static str> {
     Some(hint)
 }
 
-/// A request in words: `write of 2 words, from word 5 to 0x7f00 by key 0x12`.
+/// Describes a request: `write of 2 words, from word 5 to 0x7f00 by key 0x12`.
 pub fn describe(request: &Request) -> String {
     let (address, key) = request.remote;
     let words = match request.words {

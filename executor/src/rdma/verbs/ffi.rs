@@ -1,10 +1,11 @@
 //! libibverbs behind a safe interface. All `unsafe` of the project is in this file and the two below it.
 //!
-//! What makes it safe to use: every object keeps alive what it was made from (queue pair → memory → domain →
-//! context) and is destroyed before it; the NIC is only ever given memory that consists of atomic words and stays
-//! where it is until it is deregistered; local addresses come from checked indices, never from a caller.
+//! It is safe to use for these reasons. Every object keeps alive the object that it was made from (queue pair
+//! → memory → domain → context), and is destroyed before it. The NIC gets only memory that consists of atomic
+//! words, and that stays in place until it is deregistered. Local addresses come from checked indices, never
+//! from a caller.
 //!
-//! Nothing here decides anything or words a message: that is `endpoint`, `choose` and `errors`.
+//! This module makes no decisions and no messages. Those are in `endpoint`, `choose` and `errors`.
 
 #![allow(unsafe_code, reason = "libibverbs is a C library")]
 
@@ -33,19 +34,19 @@ pub use queue::{Failure, INLINE_BYTES, Peer, PostError, QueuePair, Step, Timing}
 /// A call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallError {
-    /// Which.
+    /// The name of the function.
     pub call: &'static str,
-    /// What it said.
+    /// The error number that it reported.
     pub errno: i32,
 }
 
 impl CallError {
-    /// Of a call that has just said so by `errno`.
+    /// The error of a call that has just set `errno`.
     fn last(call: &'static str) -> Self {
         Self { call, errno: io::Error::last_os_error().raw_os_error().unwrap_or(0) }
     }
 
-    /// Of a call that gives 0 or an error number; some old providers give -1 and set `errno`.
+    /// Checks a call that returns 0 or an error number. Some old providers return -1 and set `errno`.
     fn check(call: &'static str, result: i32) -> Result<(), Self> {
         match result {
             0 => Ok(()),
@@ -55,21 +56,21 @@ impl CallError {
     }
 }
 
-/// Sets an environment variable, if this is the only thread of the process: `false` if it is not, or if that is
-/// not known.
+/// Sets an environment variable if this is the only thread of the process. Returns `false` if there are other
+/// threads, or if that is not known.
 pub fn set_variable(name: &str, value: &str) -> bool {
     let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     if threads == 1 {
-        // SAFETY: no other thread can read or write the environment meanwhile, for there is none; and none can
-        // come to be, for the only one that could start it is here.
+        // SAFETY: there is no other thread that could access the environment, and only this thread could
+        // start one.
         unsafe { std::env::set_var(name, value) };
     }
     threads == 1
 }
 
-/// The text of a completion status, as libibverbs has it.
+/// libibverbs's text for a completion status.
 pub fn status_text(status: u32) -> String {
-    // SAFETY: takes any number, and gives a constant text, or null if the library is not there.
+    // SAFETY: takes any number, and returns a constant text, or null if the library is missing.
     text(unsafe { sys::ibv_wc_status_str(status) })
 }
 
@@ -77,7 +78,7 @@ fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: callers pass texts of libibverbs, which end in 0 and live at least until the caller returns.
+    // SAFETY: callers pass texts from libibverbs, which end in 0 and live at least until the caller returns.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
@@ -88,41 +89,42 @@ pub struct DeviceList {
 }
 
 impl DeviceList {
-    /// Asks libibverbs.
+    /// Gets the list from libibverbs.
     pub fn get() -> Result<Self, CallError> {
         let mut count = 0;
-        // SAFETY: `count` is a place for the number of entries.
+        // SAFETY: `count` is a valid place for the number of entries.
         let list = unsafe { sys::ibv_get_device_list(&mut count) };
         let list = NonNull::new(list).ok_or_else(|| CallError::last("ibv_get_device_list"))?;
         Ok(Self { list, count: usize::try_from(count).unwrap_or(0) })
     }
 
-    /// Their names.
+    /// The names of the devices.
     pub fn names(&self) -> Vec<String> {
-        // SAFETY: the entries are devices of the list, and the list lives.
+        // SAFETY: the entries are devices of the list, and the list is alive.
         let name = |device: &*mut sys::ibv_device| unsafe { sys::ibv_get_device_name(*device) };
         self.entries().iter().map(|device| text(name(device))).collect()
     }
 
-    /// Opens one by its place in [`Self::names`].
+    /// Opens the device with this index in [`Self::names`].
     pub fn open(&self, index: usize) -> Result<Arc<Context>, CallError> {
         let missing = CallError { call: "ibv_open_device", errno: libc::ENODEV };
         let device = *self.entries().get(index).ok_or(missing)?;
-        // SAFETY: the device is of the list, and the list lives; an open context keeps its device by itself.
+        // SAFETY: the device is in the list, and the list is alive. An open context keeps its device alive by
+        // itself.
         let context = unsafe { sys::ibv_open_device(device) };
         let raw = NonNull::new(context).ok_or_else(|| CallError::last("ibv_open_device"))?;
         Ok(Arc::new(Context { raw }))
     }
 
     fn entries(&self) -> &[*mut sys::ibv_device] {
-        // SAFETY: libibverbs gave that many entries, and they stay until the list is freed by `drop`.
+        // SAFETY: libibverbs returned this number of entries, and they live until `drop` frees the list.
         unsafe { std::slice::from_raw_parts(self.list.as_ptr(), self.count) }
     }
 }
 
 impl Drop for DeviceList {
     fn drop(&mut self) {
-        // SAFETY: the list is from ibv_get_device_list, and freed once.
+        // SAFETY: the list is from ibv_get_device_list, and is freed once.
         unsafe { sys::ibv_free_device_list(self.list.as_ptr()) };
     }
 }
@@ -137,7 +139,7 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
-/// What a device says of itself, in libibverbs's terms.
+/// A device's description of itself, in libibverbs's terms.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "fields are named as in rdma::DeviceInfo, where they have docs")]
 pub struct DeviceAttributes {
@@ -148,19 +150,19 @@ pub struct DeviceAttributes {
     pub hardware_version: u32,
     pub transport: i32,
     pub atomics: u32,
-    /// Fetch-and-add, swap, compare-and-swap.
+    /// Supported sizes over PCIe, as bit masks: fetch-and-add, swap, compare-and-swap.
     pub pci_atomics: [u16; 3],
-    /// On-demand paging: whether it is known at all, and bits of what reliable connections can do so.
+    /// On-demand paging: whether it is known at all, and the bits of what reliable connections support.
     pub on_demand_paging: (bool, u32),
     pub responder_reads: u32,
     pub initiator_reads: u32,
     pub queue_depth: u32,
     pub queue_pairs: u32,
-    /// How many there are.
+    /// The number of ports.
     pub ports: u8,
 }
 
-/// What a port says of itself.
+/// A port's description of itself.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs, reason = "fields are named as in rdma::PortInfo, where they have docs")]
 pub struct PortAttributes {
@@ -168,26 +170,26 @@ pub struct PortAttributes {
     pub link_layer: u8,
     pub mtu: u32,
     pub lid: u16,
-    /// How long the table is.
+    /// The length of the GID table.
     pub gids: u32,
 }
 
 impl Context {
-    /// Asks the device.
+    /// Queries the device.
     ///
     /// `pci_atomics` and `on_demand_paging` are 0 if the provider does not know `ibv_query_device_ex`.
     pub fn attributes(&self) -> Result<DeviceAttributes, CallError> {
         let context = self.raw.as_ptr();
         // SAFETY: all fields are numbers.
         let mut all: sys::ibv_device_attr_ex = unsafe { zeroed() };
-        // SAFETY: the context is open; `all` is a place for the answer, and the bindings pass on its size.
+        // SAFETY: the context is open, `all` is a valid place for the answer, and the bindings pass its size.
         let result = unsafe { sys::ibv_query_device_ex(context, std::ptr::null(), &mut all) };
         CallError::check("ibv_query_device_ex", result)?;
         // SAFETY: an open context has a device.
         let transport = unsafe { (*(*context).device).transport_type };
         let plain = &all.orig_attr;
         let count = |number: i32| u32::try_from(number).unwrap_or(0);
-        // The text ends in 0, or fills its place.
+        // The text ends in 0, or fills the array.
         let firmware = plain.fw_ver.iter().take_while(|c| **c != 0);
         let firmware: Vec<u8> = firmware.map(|c| c.to_ne_bytes()[0]).collect();
         let pci = &all.pci_atomic_caps;
@@ -212,7 +214,7 @@ impl Context {
         })
     }
 
-    /// Asks about a port.
+    /// Queries a port.
     pub fn port(&self, number: u8) -> Result<PortAttributes, CallError> {
         #[cfg(feature = "rdma-sys")]
         use sys::___ibv_query_port as query_port;
@@ -220,7 +222,7 @@ impl Context {
         use sys::ibv_query_port as query_port;
         // SAFETY: all fields are numbers.
         let mut port: sys::ibv_port_attr = unsafe { zeroed() };
-        // SAFETY: the context is open, and `port` is a place for the answer.
+        // SAFETY: the context is open, and `port` is a valid place for the answer.
         let result = unsafe { query_port(self.raw.as_ptr(), number, &mut port) };
         CallError::check("ibv_query_port", result)?;
         Ok(PortAttributes {
@@ -232,20 +234,21 @@ impl Context {
         })
     }
 
-    /// An entry of a port's table of GIDs; `None` if it cannot be read.
+    /// An entry of a port's GID table. `None` if it cannot be read.
     pub fn gid(&self, port: u8, index: u32) -> Option<[u8; 16]> {
         let index = i32::try_from(index).ok()?;
         let mut gid = sys::ibv_gid { raw: [0; 16] };
-        // SAFETY: the context is open, and `gid` is a place for the answer.
+        // SAFETY: the context is open, and `gid` is a valid place for the answer.
         let result = unsafe { sys::ibv_query_gid(self.raw.as_ptr(), port, index, &mut gid) };
-        // SAFETY: all that can be in the union is also an array of bytes, and it was one from the start.
+        // SAFETY: every variant of the union is also an array of bytes, and it was initialized as one.
         (result == 0).then_some(unsafe { gid.raw })
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it is open, and closed once; what was made from it holds an Arc of it, so there is nothing left.
+        // SAFETY: it is open, and is closed once. Everything made from it holds an Arc of it, so nothing is
+        // left.
         unsafe { sys::ibv_close_device(self.raw.as_ptr()) };
     }
 }

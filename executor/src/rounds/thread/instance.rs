@@ -1,4 +1,4 @@
-//! One run of a thread's code.
+//! Runs a thread's code once.
 
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
@@ -15,18 +15,18 @@ use crate::rdma::{Request, RequestKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ending {
-    /// It came to its end.
+    /// The thread reached its end.
     Finished,
-    /// It polls for what was never posted.
+    /// The thread polls for an operation that it never posted.
     Blocked,
     /// An `assume` failed.
     AssumeFailed,
-    /// It waited too long for another thread.
+    /// The thread waited too long for another thread.
     GivenUp,
 }
 
 impl Ending {
-    /// The ending that a number stands for; an unknown one counts as given up.
+    /// The ending for a number. An unknown number counts as given up.
     pub fn from_number(number: u8) -> Self {
         match number {
             0 => Self::Finished,
@@ -37,14 +37,16 @@ impl Ending {
     }
 }
 
-/// What an instance needs, kept for the next.
+/// Reusable memory for running instances.
 pub(super) struct Scratch {
-    /// All of the program; a thread uses its own.
+    /// The registers of the whole program. A thread uses only its own.
     pub registers: Vec<u64>,
-    /// Per work id and queue pair, one more than the last request of this instance with that id; 0 for none.
+    /// For each work id and queue pair: one more than the number of the last request of this instance with
+    /// this id; 0 if there is none.
     last: Vec<u64>,
     pairs: usize,
-    /// Per request, how often it was posted in this instance, and the sequence number of each copy's last use.
+    /// For each request: how often it was posted in this instance, and the sequence number of the last use of
+    /// each copy.
     uses: Vec<(usize, [u64; plan::LOOP_COPIES])>,
 }
 
@@ -66,7 +68,7 @@ impl Scratch {
     }
 }
 
-/// How many steps a thread makes until it looks at the time.
+/// The steps that a thread takes before it checks the time.
 const STEPS: u32 = 1024;
 
 impl ThreadRun {
@@ -100,7 +102,7 @@ impl ThreadRun {
                 Instruction::Assign { register, value } => {
                     scratch.registers[register.0] = value.evaluate(&scratch.registers);
                 }
-                // On x86 these are plain moves; what the compiler may reorder of them, TSO may too.
+                // On x86 these are plain moves. The compiler may reorder them only as TSO may.
                 Instruction::Read { register, location } => {
                     scratch.registers[register.0] = memory(*location).load(Ordering::Acquire);
                 }
@@ -197,7 +199,7 @@ impl ThreadRun {
         let mut local = request.local;
         let copy = scratch.uses[index].0 % request.copies.max(1);
         if let Some(value) = &request.store {
-            // The NIC may still need what the copy's last use put there.
+            // The NIC may still need the value that the copy's last use stored.
             connection.wait(scratch.uses[index].1[copy], stop)?;
             local += copy;
             let value = value.evaluate(&scratch.registers);
@@ -236,7 +238,7 @@ impl ThreadRun {
     }
 }
 
-/// Spins for a random time, in half of the cases.
+/// In half of the cases, spins for a random time.
 #[inline]
 fn delay(longest: u32, random: &mut Random) {
     if longest == 0 {

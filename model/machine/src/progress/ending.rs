@@ -1,4 +1,4 @@
-//! Does every execution of a program end, and where do threads wait that wait for ever?
+//! Decides whether every execution of a program ends, and where threads wait if they wait forever.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::super::footprint::Footprints;
 use super::super::rules::{Agent, Machine, Variant};
 use super::{Graph, state, stuck_states};
 
-/// By thread, the statement that it never comes back from; `None` if it is done.
+/// By thread, the statement that it never completes; `None` if the thread is done.
 pub type Places = Vec<Option<Span>>;
 
 /// Whether every execution can end.
@@ -21,27 +21,29 @@ pub type Places = Vec<Option<Span>>;
 pub enum Ending {
     /// From each state that the program reaches, steps lead to an end.
     Always,
-    /// Not from all. Some ways to wait for ever; none if a limit was hit before one was known.
+    /// No end can be reached from some states. The set has ways to wait forever; it is empty if a limit was
+    /// reached before one was found.
     NotAlways(BTreeSet<Places>),
-    /// It is not known.
+    /// Not known: a limit was reached.
     #[default]
     Unknown,
 }
 
-/// How many states are looked at to say where threads wait that wait for ever.
+/// The most states that are explored to find where threads wait forever.
 const STATES: u64 = 50_000;
 
-/// Whether some statement may wait for ever: a loop, or a poll that may come before what it polls. All others come back.
+/// Whether some statement may wait forever: a loop, or a poll that may come before the operation it polls.
+/// All other statements complete.
 pub fn may_wait(program: &Program) -> bool {
     program.threads.iter().any(|thread| may_wait_in(program, &thread.body))
 }
 
-/// Whether some call of a library or other statement may wait for ever, as far as the text of the program tells.
+/// Whether some statement, or a call of a library, may wait forever, as far as the program's text shows.
 pub fn never_comes_back(program: &Program) -> bool {
     may_wait(program) || has(program, |stmt| matches!(stmt, StmtKind::Call(_)))
 }
 
-/// Why a program has no outcome, in words.
+/// The reason why a program has no outcome, in words.
 pub fn why_nothing(program: &Program) -> &'static str {
     let assumes = has(program, |stmt| matches!(stmt, StmtKind::Assume(_)));
     match (never_comes_back(program), assumes) {
@@ -52,7 +54,7 @@ pub fn why_nothing(program: &Program) -> &'static str {
     }
 }
 
-/// Whether some statement of a program is of a kind.
+/// Whether a program has a statement of a kind.
 fn has(program: &Program, is_meant: impl Fn(&StmtKind) -> bool) -> bool {
     let mut open: Vec<&Stmt> = program.threads.iter().flat_map(|thread| &thread.body).collect();
     while let Some(stmt) = open.pop() {
@@ -68,7 +70,7 @@ fn has(program: &Program, is_meant: impl Fn(&StmtKind) -> bool) -> bool {
 
 fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
     let (mut branches, mut polls) = (false, false);
-    // Operations that are not polled yet, by node.
+    // For each node, how many operations are issued and not polled yet.
     let mut sent = BTreeMap::new();
     let mut is_short = false;
     let mut open: Vec<&Stmt> = body.iter().rev().collect();
@@ -99,10 +101,10 @@ fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
     is_short || (polls && branches)
 }
 
-/// All outcomes of a test, and whether its executions end. Of coreRMA that is not known.
+/// Explores all outcomes of a test, and whether its executions end. For coreRMA, endings are unknown.
 ///
 /// # Errors
-/// Statements without operational meaning in this variant.
+/// Fails if a statement has no operational meaning in this variant.
 pub fn explore_to_ends(
     test: &Test,
     variant: Variant,
@@ -117,7 +119,7 @@ pub fn explore_to_ends(
     ends_with(test, variant, (Effort::Full, Effort::Eager), limits)
 }
 
-/// The same by two efforts: to find stuck states, and to follow them.
+/// Like [`explore_to_ends`], with one effort to find stuck states, and one to follow them.
 pub(in super::super) fn ends_with(
     test: &Test,
     variant: Variant,
@@ -146,7 +148,7 @@ pub(in super::super) fn ends_with(
     Ok((found, ending))
 }
 
-/// Where threads wait in the places that lead nowhere, from some stuck states of a reduced state space on.
+/// Follows some stuck states of a reduced state space, and returns where threads wait.
 fn places(reduced: &Explorer<'_>, roots: &[usize], mut all: Explorer<'_>) -> BTreeSet<Places> {
     for root in roots {
         if all.run_from(state(reduced, *root)).is_some() {
@@ -158,7 +160,7 @@ fn places(reduced: &Explorer<'_>, roots: &[usize], mut all: Explorer<'_>) -> BTr
     components.iter().map(|component| places_in(&all, component)).collect()
 }
 
-/// Where threads are in states that only lead to each other.
+/// Where each thread is, in a set of states that only lead to each other.
 fn places_in(all: &Explorer<'_>, component: &[usize]) -> Places {
     let machine = all.machine;
     let states: Vec<_> = component.iter().map(|number| state(all, *number)).collect();
@@ -172,7 +174,7 @@ fn places_in(all: &Explorer<'_>, component: &[usize]) -> Places {
     machine.code.threads.iter().enumerate().map(place).collect()
 }
 
-/// The innermost loop that has these instructions.
+/// The innermost loop that contains these instructions.
 fn loop_around(code: &ThreadCode, first: usize, last: usize) -> Option<Span> {
     let around = code.instructions.iter().enumerate().skip(last);
     let mut around = around.filter(

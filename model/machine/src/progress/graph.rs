@@ -1,18 +1,18 @@
-//! Which states lead to which.
+//! The graph of stored states.
 
-/// Which stored state leads to which, and from which an execution ends.
+/// Records which stored state leads to which, and from which states an execution ends.
 #[derive(Default)]
 pub struct Graph {
     /// The state that is being expanded.
     pub current: Option<usize>,
-    /// By state, the one that it was first reached from; itself for the first.
+    /// For each state, the state that it was first reached from. The first state is its own parent.
     parents: Vec<usize>,
     edges: Vec<(u32, u32)>,
     ends: Vec<usize>,
 }
 
 impl Graph {
-    /// Notes that the current state leads to one.
+    /// Records that the current state leads to the state of this number.
     pub fn leads_to(&mut self, number: usize, is_new: bool) {
         if is_new {
             self.parents.push(self.current.unwrap_or(number));
@@ -22,29 +22,31 @@ impl Graph {
         }
     }
 
-    /// How many bytes it takes.
+    /// The size of the graph in bytes.
     pub fn memory(&self) -> usize {
         8 * (self.parents.len() + self.edges.len() + self.ends.len())
     }
 
-    /// Notes that an execution ends from the current state.
+    /// Records that an execution ends from the current state.
     pub fn ends(&mut self) {
         self.ends.extend(self.current);
     }
 
-    /// The states from which no way leads to an end, nor to a state that is not expanded.
+    /// The states from which no path leads to an end, or to a state that is not expanded.
     pub fn stuck(&self, states: usize, open: &[usize]) -> Vec<usize> {
         let before = Neighbors::new(states, self.edges.iter().map(|(from, to)| (*to, *from)));
         let reached = before.reach(self.ends.iter().chain(open).copied());
         (0..states).filter(|state| !reached[*state]).collect()
     }
 
-    /// The sets of states that only lead to each other: the last components, by Tarjan's algorithm, the first that was come
-    /// to in front. States that are not expanded may lead anywhere.
+    /// The sets of states that only lead to each other: the components without an exit, by Tarjan's
+    /// algorithm. Each set begins with the state that was reached first. States that are not expanded may
+    /// lead anywhere.
     pub fn innermost(&self, states: usize, open: &[usize]) -> Vec<Vec<usize>> {
         const DONE: usize = usize::MAX;
         let after = Neighbors::new(states, self.edges.iter().copied());
-        // In the order in which states are come to, from 1, and `DONE` once their component is known.
+        // Numbers the states in the order in which they are reached, from 1. `DONE` marks states whose
+        // component is known.
         let mut number = vec![0; states];
         let mut least = vec![0; states];
         let mut leaves = vec![false; states];
@@ -102,7 +104,7 @@ impl Graph {
     }
 }
 
-/// By state, its neighbors.
+/// The neighbors of each state.
 struct Neighbors {
     first: Vec<usize>,
     all: Vec<u32>,
@@ -124,7 +126,7 @@ impl Neighbors {
         Self { first, all }
     }
 
-    /// By state, whether it can be reached.
+    /// Whether each state can be reached.
     fn reach(&self, from: impl IntoIterator<Item = usize>) -> Vec<bool> {
         let mut reached = vec![false; self.first.len() - 1];
         let mut open = Vec::new();

@@ -13,14 +13,15 @@ pub enum Instruction {
     Assume(Expr),
 }
 
-/// One thread's.
+/// The code of one thread.
 #[derive(Clone, Debug)]
 pub struct Code {
     pub node: NodeId,
     pub instructions: Vec<Instruction>,
 }
 
-/// The code of each thread, and a statement with an access that is not atomic, if there is one.
+/// Compiles each thread. Also returns the place of a statement with an access that is not atomic, if there is
+/// one.
 pub fn compile(program: &Program) -> Result<(Vec<Code>, Option<Span>), CompileError> {
     let mut threads = Vec::new();
     let mut non_atomic = None;
@@ -36,7 +37,7 @@ pub fn compile(program: &Program) -> Result<(Vec<Code>, Option<Span>), CompileEr
 
 struct Lowering {
     instructions: Vec<Instruction>,
-    /// For each loop around, the jumps that leave it.
+    /// For each enclosing loop, the jumps that leave it.
     breaks: Vec<Vec<usize>>,
     non_atomic: Option<Span>,
 }
@@ -105,7 +106,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// A jump whose target is filled in later; until then to the next instruction.
+    /// Emits a jump whose target is filled in later. Until then, it leads to the next instruction.
     fn hole(&mut self) -> usize {
         let at = self.instructions.len();
         self.instructions.push(Instruction::Jump(at + 1));

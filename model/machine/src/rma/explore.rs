@@ -1,4 +1,4 @@
-//! All states of a coreRMA program.
+//! Explores all states of a coreRMA program.
 
 use compiler::code::CompileError;
 use lang::Test;
@@ -8,13 +8,14 @@ use super::super::explore::{Exploration, Limits};
 use super::super::rules::Effect;
 use super::{Machine, Rules, State};
 
-/// How often limits are looked at, in states.
+/// The limits are checked once for this many states.
 const LOOK: u64 = 1024;
 
 /// All outcomes of a test on the machine.
 ///
 /// # Errors
-/// Statements that are not of coreRMA, and accesses that are not atomic: the machine would show numbers for ⊤.
+/// Fails for statements that are not part of coreRMA, and for accesses that are not atomic: for these, the
+/// machine would show numbers where the model has ⊤.
 pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration, CompileError> {
     let machine = Machine::new(test, rules)?;
     if let Some(span) = machine.non_atomic {
@@ -42,7 +43,7 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration,
         }
         let enabled = machine.enabled(&state);
         if enabled.is_empty() {
-            // Nothing waits forever: what stands first among a thread's pending statements can go on.
+            // No execution waits forever: the first of a thread's pending statements can always continue.
             found.outcomes.insert(machine.outcome(&state));
         }
         for transition in enabled {
@@ -64,7 +65,7 @@ pub fn explore(test: &Test, rules: Rules, limits: Limits) -> Result<Exploration,
     Ok(found)
 }
 
-/// Which limit is reached.
+/// The limit that is reached, if one is.
 fn exceeded(limits: &Limits, states: u64, state: &State) -> Option<String> {
     let size = size_of::<State>()
         + 8 * (state.memory.len() + state.registers.len())

@@ -1,4 +1,4 @@
-//! Random executions of a coreRMA program.
+//! Simulates random executions of a coreRMA program.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,32 @@ use super::super::rules::Effect;
 use super::super::simulate::Run;
 use super::{Machine, Rules, Transition};
 
-/// Weights go from 1 to 2 to the power of this, less one.
+/// Each weight is a power of two: 2^0 up to 2^(this - 1).
 const WEIGHTS: u32 = 11;
 
-/// Runs a program again and again.
+/// Runs one program many times.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     machine: Machine,
-    /// Outcomes in the order in which they were first seen, by number and back.
+    /// Outcomes in the order in which they were first seen. `numbers` maps them back to their index.
     outcomes: Vec<Outcome>,
     numbers: BTreeMap<Outcome, usize>,
-    /// By thread: of its own actions, and of the network's.
+    /// By thread: the weight of its own actions, and the weight of the network's actions for it.
     weights: Vec<[u32; 2]>,
 }
 
 impl Simulator {
-    /// A simulator of a test's program.
+    /// A simulator for a test's program.
     ///
     /// # Errors
-    /// Statements that are not of coreRMA.
+    /// Fails for statements that are not part of coreRMA.
     pub fn new(test: &Test, rules: Rules) -> Result<Self, CompileError> {
         let machine = Machine::new(test, rules)?;
         let weights = vec![[1; 2]; machine.code.len()];
         Ok(Self { machine, outcomes: Vec::new(), numbers: BTreeMap::new(), weights })
     }
 
-    /// The outcome of that number.
+    /// The outcome with this number, as in `Run::Outcome`.
     pub fn outcome(&self, number: usize) -> Option<Outcome> {
         self.outcomes.get(number).cloned()
     }

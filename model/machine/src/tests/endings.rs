@@ -1,4 +1,4 @@
-//! Whether executions end, and where threads wait that wait for ever.
+//! Whether executions end, and where threads wait if they wait forever.
 
 use lang::Test;
 
@@ -7,7 +7,7 @@ use super::random_programs::{Shape, program};
 use crate::progress::ends_with;
 use crate::{Effort, Ending, Limits, Variant, explore_to_ends, may_wait, why_nothing};
 
-/// By way to be stuck, the statements that threads wait at: `1: Poll(2)`.
+/// For each way to be stuck, the statements at which threads wait: `1: Poll(2)`.
 fn ways(test: &Test, text: &str, ending: &Ending) -> Vec<Vec<String>> {
     let Ending::NotAlways(ways) = ending else { panic!("{ending:?}") };
     assert_eq!(ways.iter().next().map(Vec::len), Some(test.program.threads.len()));
@@ -17,7 +17,7 @@ fn ways(test: &Test, text: &str, ending: &Ending) -> Vec<Vec<String>> {
     ways.iter().map(|way| way.iter().enumerate().filter_map(place).collect()).collect()
 }
 
-/// Declarations, statements, and the ways to be stuck.
+/// Checks a program (`declared`, `body`) for the expected ways to be stuck.
 #[track_caller]
 fn check(declared: &str, body: &str, variant: Variant, expected: &[&[&str]]) {
     let test = test(declared, body, "x");
@@ -34,7 +34,7 @@ fn check(declared: &str, body: &str, variant: Variant, expected: &[&[&str]]) {
 #[test]
 fn where_threads_wait() {
     const TSO: Variant = Variant::RdmaTso;
-    // Some executions end in all of these but where it says otherwise.
+    // In all of these, some executions end unless a comment says otherwise.
     check(
         "x = 0, z = 0 ||",
         "a := x; if a = 0 { while z = 0 { skip } } || x^1 := 1",
@@ -45,7 +45,7 @@ fn where_threads_wait() {
     let posted = "a := x; if a = 1 { y^2 := 1 }; if a = 1 { Poll(2) } || x^1 := 1";
     check("x = 0 || y = 0", posted, TSO, &[]);
     check("x = 0", "while x = 0 { skip } | x := 1", TSO, &[]);
-    // A thread that waits at one of two places, and one that goes on without it.
+    // One thread waits at one of two places, and the other continues without it.
     let two = "a := x; if a = 0 { while z = 0 { skip } } else { loop { b := z; c := x; if b > c { break } } } \
                || x^1 := 1; x^1 := 1";
     check(
@@ -54,7 +54,7 @@ fn where_threads_wait() {
         TSO,
         &[&["1: while z = 0 { skip }"], &["1: loop { b := z; c := x; if b > c { break } }"]],
     );
-    // Two locks that are taken in another order.
+    // Two locks that the threads take in different orders.
     let lock = |name: &str, by: &str| {
         format!("loop {{ {by} := CAS({name}, 0, 1); if {by} = 0 {{ break }} }}")
     };

@@ -1,4 +1,4 @@
-//! Verdicts printed in the papers, for programs that need no library; and what surrounds them.
+//! Verdicts that the papers print, for programs that need no library, and related cases.
 
 use super::load::{outcome, outcomes, test};
 use lang::limits;
@@ -90,7 +90,7 @@ fn remote_rmws_and_order() {
     check("7c under sc", &polled, Variant::Sc, &[&[0, 1], &[1, 0], &[1, 1]], &[&[0, 0]]);
 }
 
-/// Waiting for a put says nothing of the get before it by the axioms, but polls come in order.
+/// By the axioms, waiting for a put does not order the get before it. Polls come in order, so polling does.
 #[test]
 fn waiting_is_weaker_than_polling() {
     let body = "x := w^2; z^2 :=^d 1; Wait(d); a := x ||";
@@ -124,7 +124,7 @@ fn spinning_is_finite() {
     assert_eq!(outcomes(&test, TSO), [outcome(&[1, 1])].into());
 }
 
-/// Loops whose states never repeat, and one that does nothing at all.
+/// Loops whose states never repeat, and a loop that does nothing at all.
 #[test]
 fn endless_loops_hit_a_limit_or_have_no_outcome() {
     let limits = Limits { states: 1000, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! Tests from their parts.
+//! Builds tests from their parts.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use lang::source::Source;
 
 use crate::{Effort, Exploration, Fault, FaultSet, Limits, Variant, explore, explore_with};
 
-/// These declarations, statements and observables in the language of litmus files.
+/// The litmus file with these declarations, statements and observables.
 pub fn text(declarations: &str, statements: &str, observed: &str) -> String {
     let model = if statements.contains("Wait(") { "rdma-wait-rmw" } else { "rdma-tso-rmw" };
     format!("litmus t\nmodel {model}\n{declarations}\n---\n{statements}\n\nobserve {observed}\n")
 }
 
-/// The test of such a text.
+/// Loads the test of such a text.
 pub fn test(declarations: &str, statements: &str, observed: &str) -> Test {
     let source = Source::new("t.litmus", text(declarations, statements, observed));
     let (test, diagnostics) = lang::litmus::load(&source);
@@ -25,12 +25,12 @@ pub fn test(declarations: &str, statements: &str, observed: &str) -> Test {
     })
 }
 
-/// An outcome of numbers.
+/// An outcome that consists of numbers.
 pub fn outcome(values: &[u64]) -> Outcome {
     Outcome(values.iter().map(|value| Value::Int(*value)).collect())
 }
 
-/// All outcomes, which must be complete.
+/// All outcomes. Fails if the exploration is not complete.
 pub fn outcomes(test: &Test, variant: Variant) -> BTreeSet<Outcome> {
     complete(explore(test, variant, Limits::default()).unwrap())
 }

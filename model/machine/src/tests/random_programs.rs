@@ -5,20 +5,20 @@ use lang::Test;
 use super::load::test;
 use crate::{Random, Variant};
 
-/// How large programs get.
+/// The size of the programs.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub nodes: u32,
     pub threads: u32,
-    /// Statements per thread, at least and at most.
+    /// The least and the most statements per thread.
     pub statements: (u32, u32),
     pub locations_per_node: u32,
     pub variant: Variant,
-    /// Whether threads may spin.
+    /// Whether threads may have loops that spin.
     pub loops: bool,
 }
 
-/// The program of a seed; it observes some of its locations and registers.
+/// Makes the program of a seed. It observes some of its locations and registers.
 pub fn program(seed: u64, shape: Shape) -> Test {
     let mut random = Random::new(seed);
     let names =
@@ -69,7 +69,7 @@ impl Writer<'_> {
         format!("r{}{}", self.thread, self.registers - 1)
     }
 
-    /// A node that operations go to: mostly another one.
+    /// A node for operations to go to: usually another node.
     fn remote(&mut self) -> u32 {
         let node = self.random.below(self.shape.nodes) + 1;
         if node == self.node && self.random.below(4) > 0 {

@@ -13,7 +13,7 @@ const SMALL: Shape = Shape {
     loops: true,
 };
 
-/// Compares the efforts on the programs of some seeds; states without and with reduction.
+/// Compares all efforts on the programs of some seeds. Returns how many states each effort stored.
 fn compare(shape: Shape, seeds: std::ops::Range<u64>) -> [u64; 4] {
     let limits = Limits { states: 100_000, ..Limits::default() };
     let mut states = [0; 4];
@@ -77,7 +77,7 @@ fn one_thread_with_many_operations() {
     compare(Shape { nodes: 2, locations_per_node: 2, ..one }, 0..40);
 }
 
-/// Orders that a reduction which forgets something would lose, and random programs of this size seldom have.
+/// Orders that a wrong reduction would lose, and that random programs of this size seldom have.
 #[test]
 fn rare_orders() {
     let check = |variant, declared: &str, body: &str, observed: &str, values: &[u64]| {

@@ -1,4 +1,4 @@
-//! The simulator shows outcomes of the explorer, the same ones for the same seed.
+//! The simulator shows only outcomes that the explorer has, and the same ones for the same seed.
 
 use super::load::{faulty, outcome, outcomes, test};
 use super::random_programs::{Shape, program};
@@ -63,11 +63,11 @@ fn a_seed_determines_everything() {
     };
     assert_eq!(run(&mut Random::stream(7, 3)), run(&mut Random::stream(7, 3)));
     assert_ne!(run(&mut Random::stream(7, 3)), run(&mut Random::stream(7, 4)));
-    // What earlier runs saw does not matter.
+    // Outcomes of earlier runs have no influence.
     let mut simulator = Simulator::new(&test, Variant::RdmaTso, FaultSet::NONE).unwrap();
     simulator.run(&mut Random::new(5), 10);
     assert_eq!(simulator.run(&mut Random::stream(7, 3), 1000), run(&mut Random::stream(7, 3)));
-    // The generator is part of what records promise: its numbers never change.
+    // Records promise that a seed gives the same numbers, so the generator must never change.
     assert_eq!(Random::new(1).bits(), 6_791_897_765_849_424_158);
 }
 

@@ -1,4 +1,4 @@
-//! Executions in words.
+//! Witnesses: executions in words.
 
 use lang::outcome::Outcome;
 

@@ -1,4 +1,4 @@
-//! The free choices of the model's orders, and final values of memory, which follow from `mo`.
+//! Encodes the free choices of the model's orders, and final values of memory, which follow from `mo`.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,12 @@ use super::values::Domain;
 use super::{EncodeError, Encoder};
 use crate::relation::Relation;
 
-/// About how many bytes a pair takes in a map.
+/// The approximate size in bytes of a pair in a map.
 const PAIR: usize = 40;
 
 impl Encoder<'_> {
-    /// One literal for every two events that an order of the model must decide; of `forced` pairs it is known.
+    /// One literal for every two events that an order of the model must decide. The literals of `forced`
+    /// pairs are constant.
     pub(super) fn orders(
         &mut self,
         plan: &Plan,
@@ -44,7 +45,7 @@ impl Encoder<'_> {
                         open.insert(b, a);
                         self.cnf.variable()
                     }
-                    // Either direction is against the relation, so no choice remains.
+                    // The relation excludes both directions, so the order cannot relate these events.
                     (true, true) => {
                         let happens =
                             |event: usize| !self.values.guard(self.skeleton.events[event].guard);
@@ -65,9 +66,10 @@ impl Encoder<'_> {
         orders
     }
 
-    /// No cycles of three; longer ones are excluded by them where the order is total, else by the theory. `open` are the pairs that
-    /// are not fixed, if the others are a strict partial order: then events that do not happen fit into any order of those that do,
-    /// and where no pair of three is open, there is nothing to say.
+    /// Excludes cycles of three events. If the order is total, this excludes longer cycles too; otherwise the
+    /// theory does. `open` has the pairs that are not fixed, if the fixed pairs are a strict partial order.
+    /// In that case, events that do not happen fit into any order of the events that do, and three events
+    /// without an open pair need no clause.
     fn transitivity(
         &mut self,
         order: &FxHashMap<(usize, usize), Lit>,
@@ -113,12 +115,12 @@ impl Encoder<'_> {
                 Ok(self.values.domains[self.skeleton.registers[register.0].0].clone())
             }
             Observed::Location(location) => self.final_value(location, order, executed),
-            // Only libraries have copies, and their calls have no skeleton.
+            // Only libraries have copies, and library calls have no skeleton.
             Observed::Copy(..) => Ok(Domain { values: vec![(0, Lit::TRUE)], ..Domain::default() }),
         }
     }
 
-    /// The value of the last write of a location.
+    /// Encodes the value of the last write to a location.
     fn final_value(
         &mut self,
         location: LocationId,
@@ -161,7 +163,7 @@ impl Encoder<'_> {
             .map(|(value, literals)| (value, self.cnf.or_all(&literals)))
             .filter(|(_, literal)| *literal != Lit::FALSE)
             .collect();
-        // A value that is not listed is excluded by [`super::values::Values::other`].
+        // [`super::values::Values::other`] excludes values that are not listed.
         let undefined = self.cnf.or_all(&undefined);
         let undefined = (undefined != Lit::FALSE).then_some(undefined);
         Ok(Domain { values, other: None, undefined })

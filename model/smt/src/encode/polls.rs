@@ -1,4 +1,4 @@
-//! Which operation each poll answers for.
+//! Encodes which operation each poll answers for.
 
 use rustc_hash::FxHashMap;
 
@@ -6,13 +6,14 @@ use super::super::cnf::Lit;
 use super::Encoder;
 
 impl Encoder<'_> {
-    /// Each poll that happens answers for one earlier operation of its thread towards its node, and no two polls for the
-    /// same; for which is chosen. A poll without an earlier operation waits for ever.
+    /// Each poll that happens answers for one earlier operation of its thread to its node. No two polls
+    /// answer for the same operation. The solver chooses which. A poll without an earlier operation waits
+    /// forever.
     pub(super) fn polls(&mut self) -> FxHashMap<(usize, usize), Lit> {
         let mut polls_from = FxHashMap::default();
         let mut of_operation: Vec<Vec<Lit>> = vec![Vec::new(); self.skeleton.operations.len()];
         for poll in self.skeleton.event_ids() {
-            // pf is within po [RMW, Definition 18]: no later operation answers.
+            // pf is contained in po [RMW, Definition 18], so no later operation can answer.
             let Some(earlier) = self.skeleton.polled_by(poll) else { continue };
             let happens = self.values.guard(self.skeleton.event(poll).guard);
             let mut answers = Vec::new();

@@ -1,12 +1,12 @@
-//! Values: what each expression may be, which write each read takes, and what follows from both.
+//! Encodes values: what each expression may be, which write each read takes, and what follows from both.
 //!
-//! Values travel along rf, and round a loop of it they may grow without end (`x := x + 1` in two threads),
-//! though no execution goes round. So domains are cut off at a size; where one is, a literal `other` stands
-//! for the values left out. If a consistent execution needs one, [`Values::missing`] says which, and the
-//! encoding is made again with it.
+//! Values travel along rf. Around a loop of rf they may grow without end (`x := x + 1` in two threads),
+//! though no execution goes around it. So the size of domains is limited. If a domain reaches the limit, a
+//! literal `other` stands for the values left out. If a consistent execution needs one of these,
+//! [`Values::missing`] says which, and the encoding is made again with it.
 //!
-//! A read that the model calls undefined gives ⊤, any value at all. What is computed from ⊤ is ⊤, and a condition on it may
-//! come out either way.
+//! A read that the model calls undefined gives ⊤, which stands for any value. Whatever is computed from ⊤ is
+//! ⊤. A condition on ⊤ may be true or false.
 
 mod missing;
 
@@ -20,27 +20,27 @@ use skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
 use super::super::cnf::{Cnf, Lit};
 use crate::relation::Relation;
 
-/// Where domains are cut off.
+/// The largest number of values in a domain.
 const DOMAIN_LIMIT: usize = 48;
 
-/// The possible values of something, each with the literal that says so.
+/// The possible values of an expression or observable, each with the literal for "it has this value".
 #[derive(Clone, Debug, Default)]
 pub struct Domain {
-    /// The values, in order.
+    /// The listed values, in increasing order.
     pub values: Vec<(u64, Lit)>,
-    /// It is none of them.
+    /// True iff the value is a number that is not listed.
     pub other: Option<Lit>,
-    /// It is ⊤.
+    /// True iff the value is ⊤.
     pub undefined: Option<Lit>,
 }
 
 impl Domain {
-    /// The number that an assignment chooses, if it is one of those listed.
+    /// The number that an assignment chooses, if it is listed.
     fn number(&self, is_true: impl Fn(Lit) -> bool) -> Option<u64> {
         self.values.iter().find(|(_, literal)| is_true(*literal)).map(|(value, _)| *value)
     }
 
-    /// The value that an assignment chooses, if it is one of those listed or ⊤.
+    /// The value that an assignment chooses, if it is listed or ⊤.
     pub fn chosen(&self, is_true: impl Fn(Lit) -> bool) -> Option<Shown> {
         if self.undefined.is_some_and(&is_true) {
             return Some(Shown::Undefined);
@@ -48,7 +48,7 @@ impl Domain {
         self.number(is_true).map(Shown::of_word)
     }
 
-    /// The literal that says that it is this value, if it can be.
+    /// The literal for "it has this value", if the value is possible.
     pub fn showing(&self, value: Shown) -> Option<Lit> {
         match value.word() {
             Some(word) => {
@@ -59,39 +59,40 @@ impl Domain {
         }
     }
 
-    /// All its literals; one at most is true.
+    /// All literals of the domain. At most one of them is true.
     pub fn literals(&self) -> Vec<Lit> {
         let values = self.values.iter().map(|(_, literal)| *literal);
         values.chain(self.other).chain(self.undefined).collect()
     }
 
-    /// The literal for a value: its own, or `other`, or none.
+    /// The literal for a value: its own, else `other`, else the literal that is never true.
     fn literal(&self, value: u64) -> Lit {
         let index = self.values.binary_search_by_key(&value, |(known, _)| *known);
         index.map_or(self.other.unwrap_or(Lit::FALSE), |index| self.values[index].1)
     }
 }
 
-/// Values that expressions have in some execution and that were not in their domains.
+/// Values that expressions have in some execution and that their domains lacked.
 pub type Extra = BTreeMap<ValueId, BTreeSet<u64>>;
 
 /// Domains, conditions and rf.
 #[derive(Clone, Debug)]
 pub struct Values {
-    /// By value.
+    /// The domain of each expression.
     pub domains: Vec<Domain>,
-    /// By condition.
+    /// The literal of each condition.
     conditions: Vec<Lit>,
-    /// By write and read.
+    /// The literal of each pair of a write and a read.
     pub reads_from: FxHashMap<(usize, usize), Lit>,
-    /// True if some value is none of those listed.
+    /// True iff some value is not listed.
     pub other: Lit,
-    /// By event: the read gives ⊤.
+    /// By event: true iff the read gives ⊤.
     pub undefined_reads: Vec<Lit>,
 }
 
 impl Values {
-    /// Adds the clauses of a skeleton's values to a formula; `may_be_undefined` are the reads that may give ⊤, an identity.
+    /// Encodes a skeleton's values. `may_be_undefined` has the reads that may give ⊤, as an identity
+    /// relation.
     pub fn new(
         skeleton: &Skeleton,
         extra: &Extra,
@@ -186,7 +187,7 @@ impl Values {
         }
     }
 
-    /// If all of `when`, then `to` has the value of `from`.
+    /// Encodes: if all of `when` hold, `to` has the value of `from`.
     fn copy(&self, cnf: &mut Cnf, when: &[Lit], from: &Domain, to: &Domain) {
         let mut copy = |from: Lit, to: Lit| cnf.implies(&[when, &[from]].concat(), &[to]);
         for (value, literal) in &from.values {
@@ -221,7 +222,7 @@ impl Values {
         }
     }
 
-    /// Every read that happens takes its value from one write that happens.
+    /// Encodes: every read that happens takes its value from exactly one write that happens.
     fn link_reads(&mut self, skeleton: &Skeleton, cnf: &mut Cnf) {
         for read in skeleton.event_ids() {
             let event = skeleton.event(read);
@@ -246,16 +247,16 @@ impl Values {
             }
             cnf.implies(&[happens], &options);
             cnf.at_most_one(&options);
-            // One that reads what is computed from it has a value too, though nothing else gives it one.
+            // A read may depend on itself, and then nothing else gives it a value. This clause does.
             cnf.implies(&[happens], &self.domain(value).literals());
-            // A read that does not happen has some value, so that what is computed from it has one too.
+            // A read that does not happen gets some value, so that expressions over it have one too.
             if let Some((_, some)) = self.domain(value).values.first() {
                 cnf.implies(&[!happens], &[*some]);
             }
         }
     }
 
-    /// The conditions that hang on ⊤ in an assignment, each with how it came out.
+    /// The conditions on ⊤ in an assignment, each with the result that the assignment guesses.
     pub fn guesses(
         &self,
         skeleton: &Skeleton,
@@ -272,7 +273,7 @@ impl Values {
         guessed.map(|(index, _)| (index, is_true(self.conditions[index]))).collect()
     }
 
-    /// The literals that distinguish assignments with ⊤ from others: which reads give it, and what is guessed of it.
+    /// The literals that distinguish assignments with ⊤: which reads give ⊤, and what is guessed about it.
     pub fn undefined(&self) -> impl Iterator<Item = Lit> + use<'_> {
         let reads = self.undefined_reads.iter().filter(|literal| **literal != Lit::FALSE);
         let conditions = if self.undefined_reads.iter().all(|literal| *literal == Lit::FALSE) {
@@ -283,7 +284,7 @@ impl Values {
         reads.chain(conditions).copied()
     }
 
-    /// What an expression is computed from in an assignment, each with the choice that makes it so.
+    /// The operands of an expression in an assignment, each with the literal that selects it.
     fn operands(
         &self,
         skeleton: &Skeleton,
@@ -309,7 +310,7 @@ impl Values {
         }
     }
 
-    /// What an expression hangs on: the same, and what decides between the arms of a choice.
+    /// What an expression depends on: its operands, and what decides between the arms of a choice.
     fn hangs_on(
         &self,
         skeleton: &Skeleton,
@@ -323,13 +324,14 @@ impl Values {
         all
     }
 
-    /// A circle of rf and computation, of which no part is ⊤, in which an assignment makes a value out of thin air, as the choices that
-    /// together make it; no execution has one, whatever the model.
+    /// Finds a cycle of rf and computation without ⊤: there, the assignment makes a value out of thin air.
+    /// No execution of any model has such a cycle. Returns the literals that together make the cycle.
     pub fn circle(&self, skeleton: &Skeleton, is_true: &dyn Fn(Lit) -> bool) -> Option<Vec<Lit>> {
         let mut finished = vec![false; skeleton.values.len()];
         let mut on_path = vec![false; skeleton.values.len()];
         for start in 0..skeleton.values.len() {
-            // Each entry: an expression, the choice that led to it, and its operands still to follow.
+            // Each entry: an expression, the literal that led to it, and the operands that are still to
+            // visit.
             let mut path = vec![(ValueId(start), Lit::TRUE, None)];
             while let Some((id, _, rest)) = path.last_mut() {
                 let id = *id;
@@ -365,7 +367,7 @@ impl Values {
     }
 }
 
-/// The writes that a read may take its value from: all of its location but itself.
+/// The writes that a read may take its value from: all writes of its location except the read's own event.
 fn writers(skeleton: &Skeleton, read: EventId) -> impl Iterator<Item = EventId> + use<'_> {
     let location = skeleton.event(read).location;
     skeleton.event_ids().filter(move |write| {
@@ -402,7 +404,7 @@ fn possibly_undefined(skeleton: &Skeleton, read: impl Fn(usize) -> bool) -> Vec<
 
 type Possible = (Vec<BTreeSet<u64>>, Vec<bool>);
 
-/// Which values each expression may take, as far as the limit allows, and where it was cut off.
+/// The values that each expression may have, up to the limit, and which domains were cut off.
 fn possible_values(skeleton: &Skeleton, extra: &Extra) -> Possible {
     let count = skeleton.values.len();
     let mut domains: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); count];

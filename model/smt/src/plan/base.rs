@@ -5,7 +5,7 @@ use skeleton::{Skeleton, Stamp};
 
 use crate::relation::Relation;
 
-/// The set of the events of one stamp; `None` for bases that are no stamp's.
+/// The stamp of a base set that consists of the events of one stamp; `None` for other bases.
 pub fn stamp(base: Base) -> Option<Stamp> {
     Some(match base {
         Base::InitialWrites => Stamp::Init,
@@ -28,7 +28,7 @@ pub fn stamp(base: Base) -> Option<Stamp> {
     })
 }
 
-/// A base set or relation as if all events happened; rf and pf are no such.
+/// A base set or relation when all events happen. rf and pf are not constant and have no value here.
 pub fn relation(skeleton: &Skeleton, base: Base) -> Relation {
     let events = &skeleton.events;
     let size = events.len();

@@ -1,4 +1,4 @@
-//! What the nodes of a plan hold at most, whatever is chosen.
+//! Computes upper bounds: what a node of a plan contains at most, for any choice.
 
 use lang::cat::model::Type;
 use lang::limits;
@@ -8,24 +8,25 @@ use super::super::theory::{Evaluation, Facts};
 use super::{NodeIndex, Op, Plan};
 use crate::relation::Relation;
 
-/// A relation that holds all that a node relates in any execution.
+/// A superset of what the node relates in any execution.
 pub fn at_most(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Relation {
     let all = || Relation::from_fn(plan.size, |_, _| true);
     up_to(plan, skeleton, node).pop().unwrap_or_else(all)
 }
 
-/// The same for this node and all before it.
+/// Upper bounds of this node and all nodes before it.
 pub fn up_to(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Vec<Relation> {
     let values = Evaluation::new(plan, Facts::all_events(plan));
     let size = plan.size;
     let all = Relation::from_fn(size, |_, _| true);
     let mut bounds: Vec<Relation> = Vec::new();
-    // Operands come first, but for the names of recursive groups.
+    // Operands come before their users, except for the names of recursive groups.
     for index in 0..=node {
         limits::need(size * size / 8);
         let of = |operand: &NodeIndex| &bounds[*operand];
         let without = |mut whole: Relation, part: &NodeIndex| {
-            // Of what holds of events whenever they happen, nothing is left.
+            // A pair of a local operand is present whenever both events happen, so it never remains in the
+            // difference.
             if let Some(part) = values.unrestricted(*part) {
                 whole.subtract(part);
             }
@@ -76,7 +77,7 @@ pub fn up_to(plan: &Plan, skeleton: &Skeleton, node: NodeIndex) -> Vec<Relation>
     bounds
 }
 
-/// Each write to each other read of its location.
+/// All pairs of a write and another read of its location.
 pub fn reads_from(skeleton: &Skeleton) -> Relation {
     let events = &skeleton.events;
     Relation::from_fn(events.len(), |write, read| {

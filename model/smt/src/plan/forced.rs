@@ -1,13 +1,15 @@
-//! Pairs of the model's orders that its axioms decide, whatever else is chosen: they need no variable.
+//! Finds pairs of the model's orders that the axioms decide, whatever else is chosen. They need no variable.
 //!
-//! An axiom that excludes cycles, of a relation that has an order `o` and a pair (a, b) whenever both events happen,
-//! excludes o(b, a). So in every consistent execution in which both happen, o has (a, b).
+//! Take an axiom that excludes cycles of a relation. If the relation contains an order `o`, and the pair (a,
+//! b) whenever both events happen, the axiom excludes o(b, a). So in every consistent execution in which both
+//! happen, o contains (a, b).
 //!
-//! The formula has a total order of all events of a class, also of those that do not happen. Pairs are fixed there only where this
-//! takes no execution away: where those of the class, with what the order extends, are a strict partial order. For, let E be the events
-//! that happen, `o` their order, and F the fixed pairs. A cycle of o and F could be taken for one of events in E: a chain of pairs in F
-//! from E to E is a pair in F, since F is transitive, and so in o. But o has no cycle; nor has F alone. So some total order of all events
-//! has o and F.
+//! The formula orders all events of a class totally, including events that do not happen. A pair is fixed
+//! there only if this loses no execution: the fixed pairs of the class, together with what the order extends,
+//! must be a strict partial order. Proof: let E be the events that happen, `o` their order, and F the fixed
+//! pairs. Assume that o and F together have a cycle. F is transitive, so a chain of pairs of F from E to E is
+//! itself a pair of F between events in E, and so is in o. The cycle would therefore be a cycle of o alone,
+//! which has none; and F alone has none either. So some total order of all events contains both o and F.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +47,8 @@ fn is_transitive(plan: &Plan, node: NodeIndex) -> bool {
     is_plus(node) || plan.body(node).is_some_and(is_plus)
 }
 
-/// What a relation certainly has: pairs, whenever both events happen, and orders.
+/// What a relation contains in every execution: pairs that are there whenever both events happen, and whole
+/// orders.
 fn parts(plan: &Plan, evaluation: &Evaluation<'_>, node: NodeIndex) -> (Relation, BTreeSet<usize>) {
     let (mut fixed, mut orders) = (Relation::empty(plan.size), BTreeSet::new());
     let (mut open, mut seen) = (vec![node], BTreeSet::new());
@@ -68,7 +71,8 @@ fn parts(plan: &Plan, evaluation: &Evaluation<'_>, node: NodeIndex) -> (Relation
     (fixed, orders)
 }
 
-/// The pairs of those classes in which they are a strict partial order together with what the order extends.
+/// Keeps the pairs of those classes in which the pairs, with what the order extends, are a strict partial
+/// order.
 fn without_gaps(order: &Choice, mut forced: Relation) -> Relation {
     let size = forced.size();
     let mut decided = order.total_on.clone();
@@ -88,7 +92,7 @@ fn without_gaps(order: &Choice, mut forced: Relation) -> Relation {
     fixed.unite(&forced);
     let mut gaps = fixed.then(&fixed);
     gaps.subtract(&fixed);
-    // A gap of an event with itself is a cycle.
+    // A gap from an event to itself is a cycle.
     for (event, _) in gaps.pairs() {
         for other in classes.successors(event) {
             forced.clear_row(other);

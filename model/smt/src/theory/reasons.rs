@@ -1,4 +1,4 @@
-//! Why a candidate breaks an axiom: the literals behind each pair that a relation has or lacks.
+//! Explains why a candidate breaks an axiom: the literals behind each pair that a relation contains or lacks.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,12 @@ use super::super::cnf::Lit;
 use super::super::plan::{NodeIndex, Op, Undefined};
 use super::{Evaluation, Literals};
 
-/// How far the iteration of recursive groups has come; at the end, this.
+/// The stage of a recursive group's iteration that stands for its end.
 const FINAL: u32 = u32::MAX;
 
 impl Evaluation<'_> {
-    /// For each way in which the candidate breaks an axiom that was found: literals, all true in the
-    /// candidate, that together break it. Nothing iff the candidate is consistent.
+    /// For each violation of an axiom that was found: literals that are all true in the candidate and
+    /// together break the axiom. Empty iff the candidate is consistent.
     pub fn violations(
         &self,
         axioms: &[(AxiomKind, NodeIndex)],
@@ -32,8 +32,9 @@ impl Evaluation<'_> {
         found
     }
 
-    /// Where the candidate says of an event that it is in a set, or that it is not, and the set says otherwise: literals, all
-    /// true in the candidate, that cannot be so together. `said` is the literal for each event.
+    /// Finds events for which the candidate's claim of being in a set disagrees with the set. For each,
+    /// returns literals that are all true in the candidate and cannot be true together. `said` has the
+    /// literal of the claim for each event.
     pub fn misjudged(
         &self,
         set: &Undefined,
@@ -60,7 +61,8 @@ impl Evaluation<'_> {
         found
     }
 
-    /// For each event from which the candidate breaks an axiom: literals, all true, that together do.
+    /// For each event at which the candidate breaks the axiom: literals that are all true and together break
+    /// it.
     pub fn ways_to_break(
         &self,
         kind: AxiomKind,
@@ -106,7 +108,7 @@ impl Evaluation<'_> {
             }
             Op::Union(operands) => operands.iter().any(|x| self.holds(*x, a, b, stage)),
             Op::Intersection(x, y) => self.holds(*x, a, b, stage) && self.holds(*y, a, b, stage),
-            // What is taken away is not of the group, for the group is monotone.
+            // The second operand is not of the group, because the group is monotone.
             Op::Difference(x, y) => self.holds(*x, a, b, stage) && !self.values[*y].contains(a, b),
             Op::Product(x, y) => self.holds(*x, a, a, stage) && self.holds(*y, b, b, stage),
             Op::Sequence(x, y) => {
@@ -120,14 +122,14 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Whether a pair of a node holds whatever is chosen, as long as the same events happen.
+    /// Whether a node contains a pair for every choice, as long as the same events happen.
     fn is_certain(&self, node: NodeIndex, a: usize, b: usize) -> bool {
         self.plan.under[node].is_some_and(|under| self.values[under].contains(a, b))
     }
 
-    /// Why a node relates a pair.
+    /// Collects the literals that make a node contain a pair.
     fn present(&self, node: NodeIndex, a: usize, b: usize, stage: u32, trace: &mut Trace<'_>) {
-        // The node below holds too, and depends on nothing but which events happen.
+        // The node below contains the pair too, and depends only on which events happen.
         let node = match self.plan.under[node] {
             Some(under) if self.values[under].contains(a, b) => under,
             _ => node,
@@ -204,7 +206,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// A path of one step at least with the fewest steps that are not certain.
+    /// A path of at least one step, with as few uncertain steps as possible.
     fn find_path(&self, node: NodeIndex, a: usize, b: usize, stage: u32) -> Option<Vec<usize>> {
         let size = self.plan.size;
         let mut distance = vec![usize::MAX; size];
@@ -249,7 +251,7 @@ impl Evaluation<'_> {
         Some(path)
     }
 
-    /// Why a node does not relate a pair.
+    /// Collects the literals that make a node lack a pair.
     fn absent(&self, node: NodeIndex, a: usize, b: usize, trace: &mut Trace<'_>) {
         limits::look();
         let executed = &self.facts.executed;
@@ -265,8 +267,9 @@ impl Evaluation<'_> {
             Op::ReadsFrom => trace.literal(!trace.literals.reads_from(a, b)),
             Op::PollsFrom => trace.literal(!trace.literals.polls_from(a, b)),
             Op::Choice(choice) => trace.literal(!trace.literals.choice(*choice, a, b)),
-            // The bodies cannot add any of the pairs that are explained here as long as they have none of them, and the
-            // least fixed point begins with none. So each may take the absence of the others for granted.
+            // The least fixed point begins with no pairs. As long as none of the pairs explained here is
+            // present, the bodies cannot add any of them. So the explanation of each may assume that the
+            // others are absent.
             Op::Recursive(_) => {
                 let body = self.plan.body(node);
                 if let (Some(body), true) = (body, trace.lacking.insert((node, a, b))) {
@@ -298,7 +301,7 @@ impl Evaluation<'_> {
                 let reached = |event: usize| self.values[node].contains(a, event);
                 for from in (0..size).filter(|event| *event == a || reached(*event)) {
                     for to in (0..size).filter(|event| !reached(*event)) {
-                        // Other pairs of the closure lack the same steps.
+                        // Other absent pairs of the closure lack the same steps, so each is explained once.
                         if trace.lacking.insert((*x, from, to)) {
                             self.absent(*x, from, to, trace);
                         }
@@ -311,7 +314,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Why one of two pairs is missing; the one that needs fewer words.
+    /// Explains why one of two pairs is absent. Picks the pair with the shorter explanation.
     fn one_absent(&self, pairs: [(NodeIndex, usize, usize); 2], trace: &mut Trace<'_>) {
         let is_missing =
             |(node, a, b): &(NodeIndex, usize, usize)| !self.values[*node].contains(*a, *b);
@@ -327,21 +330,22 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Which of two missing pairs is to be explained, if it is not done already.
+    /// The missing pair to explain, or `None` if one of them is explained already.
     fn cheaper(
         &self,
         first: (NodeIndex, usize, usize),
         second: (NodeIndex, usize, usize),
         trace: &mut Trace<'_>,
     ) -> Option<(NodeIndex, usize, usize)> {
-        // What only the program decides costs nothing; what is recursive is explained only if it must be, and not to be compared.
+        // A pair that only the program decides costs nothing. A recursive pair is explained only if it must
+        // be, never only to compare.
         let cost = |(node, ..): &(NodeIndex, usize, usize)| {
             let node = &self.plan.nodes[*node];
             u8::from(!node.is_local) + u8::from(node.is_recursive)
         };
         let (one, other) = (cost(&first), cost(&second));
         let is_plain = one.min(other) == 0 || one.max(other) == 2;
-        // Comparisons within comparisons would double the work with each.
+        // Nested comparisons would double the work at each level.
         if is_plain || trace.depth == DEEPEST {
             return Some(if other < one { second } else { first });
         }
@@ -359,16 +363,17 @@ impl Evaluation<'_> {
     }
 }
 
-/// How deep comparisons of explanations go.
+/// How deeply comparisons of explanations may nest.
 const DEEPEST: usize = 1;
 
-/// The literals found so far.
+/// The explanation so far.
 struct Trace<'a> {
     literals: &'a dyn Literals,
     reason: Vec<Lit>,
-    /// Pairs whose absence is being explained, of recursive names and of what closures are of.
+    /// Pairs whose absence is being explained or was explained, for recursive names and for operands of
+    /// closures.
     lacking: FxHashSet<(NodeIndex, usize, usize)>,
-    /// How many comparisons it is an attempt of.
+    /// How many comparisons this attempt is nested in.
     depth: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What becomes a file: a program of coreRMA and an outcome that one application of a rule forbids.
+//! A coreRMA test before it becomes a file: a program, and an outcome that one application of a rule forbids.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use crate::generate::text::{self, Content};
 pub struct Draft {
     /// The program.
     pub program: Program,
-    /// What each local read gives in the outcome that the test is about, in order.
+    /// The outcome that the test is about: the value of each local read, in order.
     pub claim: Vec<u64>,
 }
 
 impl Draft {
-    /// What becomes a file.
+    /// The program's part of the file.
     pub fn content(&self) -> Content {
         Content {
             key: format!("{:?}", self.program.canonical()),
@@ -34,11 +34,11 @@ impl Draft {
         Outcome(self.claim.iter().map(|value| Value::Int(*value)).collect())
     }
 
-    /// The outcomes that a model allows, and what a file says of them: whether the claim is one, and all of them if
-    /// they are not too many.
+    /// Asks which outcomes a model allows. Returns whether the claim is allowed, and the verdict lines: of
+    /// the claim, and of all outcomes if they are not too many.
     ///
     /// # Errors
-    /// If the engine cannot say all outcomes.
+    /// Fails if the engine cannot find all outcomes.
     pub fn verdicts(&self, model: &Model) -> Result<(bool, Vec<String>), Undecided> {
         let found = outcomes(&self.program.test(), model)?;
         let is_allowed = found.contains(&self.claimed());
@@ -57,8 +57,8 @@ impl Draft {
         lines
     }
 
-    /// The same with a flush less, or with two neighbors of a process swapped, so that the outcome is allowed; and what a
-    /// file says of it.
+    /// Removes one flush, or swaps two adjacent statements of a process, so that the outcome becomes allowed.
+    /// Returns the changed test with its verdict lines.
     ///
     /// # Errors
     /// As [`Self::verdicts`].
@@ -73,7 +73,7 @@ impl Draft {
     }
 
     fn variants(&self) -> Vec<Self> {
-        // Statements with the values of reads, so that these stay with them.
+        // Keeps the value of each read with its statement, so that both move together.
         let mut values = self.claim.iter().copied();
         let mut value = |statement: &Statement| match statement {
             Statement::Read { .. } => (*statement, values.next()),

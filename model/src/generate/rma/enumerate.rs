@@ -1,15 +1,15 @@
-//! Every program of coreRMA up to a size that shows what its writes do.
+//! Enumerates every coreRMA program up to a size in which local reads can see all writes.
 
 use lang::limits;
 
 use super::program::{Place, Program, Statement};
 
-/// How large programs may be.
+/// The maximum size of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// How many processes there are, 1 or 2; each does something.
+    /// The number of processes, 1 or 2. Each does something.
     pub processes: usize,
-    /// The most actions, the initial writes of locations included.
+    /// The most actions, including the initial writes of locations.
     pub size: usize,
 }
 
@@ -21,22 +21,23 @@ impl std::fmt::Display for Bounds {
     }
 }
 
-/// Calls `each` with every program within the bounds, up to the names of locations and the order of processes, that reads
-/// each location where it lives at least as often as it is written: every writer's value can be seen by a
-/// local read of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1).
+/// Calls `each` with every program within the bounds, up to the names of locations and the order of
+/// processes. At a location's home process, a program has at least as many local reads of the location as it
+/// has writers. So every writer's value can be seen by a local read of its own (Dan, Lam, Hoefler, Vechev,
+/// OOPSLA 2016, §6.1).
 pub fn programs(bounds: Bounds, each: &mut impl FnMut(Program)) {
     let program = Program { processes: vec![Vec::new()], homes: Vec::new() };
     let mut growing = Growing { bounds, program, used: 0, unseen: Vec::new(), each };
     growing.grow();
 }
 
-/// The first so many processes, the last of them not done.
+/// A program under construction: the last process is not complete.
 struct Growing<'a, F> {
     bounds: Bounds,
     program: Program,
-    /// Actions so far.
+    /// The number of actions so far.
     used: usize,
-    /// For each location, how many more writers than local reads it has.
+    /// For each location, the number of its writers minus the number of its local reads.
     unseen: Vec<i8>,
     each: &'a mut F,
 }
@@ -46,7 +47,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         self.program.processes.len() as u8 - 1
     }
 
-    /// Reads that are still to come.
+    /// The number of reads that are still needed.
     fn missing(&self) -> usize {
         self.unseen.iter().map(|unseen| usize::try_from(*unseen).unwrap_or(0)).sum()
     }
@@ -59,7 +60,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         for target in 0..self.bounds.processes as u8 {
             self.with(Statement::Flush { process: target });
         }
-        // A read may be one that is counted already.
+        // A read may be one of those that `missing` counts already.
         self.local(0, 0, &mut |this, at| {
             this.with(Statement::Read { at });
             this.with(Statement::Write { at });
@@ -83,7 +84,8 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         });
     }
 
-    /// Whether a statement of so many actions and writes may fit, with the reads that its writes need.
+    /// Whether a statement with `actions` actions and `writes` writes may fit, together with the reads that
+    /// its writes need.
     fn fits(&self, actions: usize, writes: usize) -> bool {
         let surplus = self.unseen.iter().map(|unseen| usize::from(unseen.min(&0).unsigned_abs()));
         let reads = writes.saturating_sub(surplus.sum());
@@ -92,7 +94,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
 
     fn end_process(&mut self) {
         let process = self.process();
-        // What lives here is read here.
+        // The locations of this process are read in this process.
         let is_seen =
             |(at, unseen): (usize, &i8)| self.program.homes[at] != process || *unseen <= 0;
         if !self.unseen.iter().enumerate().all(is_seen) {
@@ -110,7 +112,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         }
     }
 
-    /// With each location of this process, known or new, if a statement of so many actions and writes may fit.
+    /// Calls `then` with each location of this process, known or new, if a statement of this size may fit.
     fn local(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Place)) {
         if !self.fits(actions, writes) {
             return;
@@ -126,7 +128,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         }
     }
 
-    /// With each location of any process, as [`Self::local`].
+    /// Like [`Self::local`], with the locations of any process.
     fn any(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Place)) {
         if !self.fits(actions, writes) {
             return;
@@ -164,7 +166,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         change(self, 1);
         self.used += size;
         let process = self.process();
-        // No process is left to read what an earlier one has.
+        // No later process could read the locations of earlier ones.
         let is_late = |(at, unseen): (usize, &i8)| self.program.homes[at] < process && *unseen > 0;
         if self.used + self.missing() <= self.bounds.size
             && !self.unseen.iter().enumerate().any(is_late)
@@ -181,8 +183,9 @@ impl<F: FnMut(Program)> Growing<'_, F> {
     }
 }
 
-/// Whether a statement is there that can show or order nothing: a local read of what nobody writes, or a flush without
-/// an access to its process since the last one, or, if it is the first, before the next.
+/// Whether the program has a statement without effect: a local read of a location that nobody writes, or a
+/// flush without an access to its process since the last flush. The first flush may instead have an access
+/// before the next flush.
 fn has_idle(program: &Program) -> bool {
     let is_written = |place: Place| {
         let actions = program.statements().flat_map(|(_, statement)| statement.actions());

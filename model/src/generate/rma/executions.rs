@@ -1,4 +1,4 @@
-//! The executions of a program that one application of a rule forbids, found by trying every choice.
+//! Finds executions of a program that one application of a rule forbids, by trying every choice.
 
 use lang::cat::model::AxiomKind;
 use skeleton::{Skeleton, Stamp};
@@ -11,35 +11,35 @@ use crate::smt::theory::{Evaluation, Facts};
 /// An execution that one application of the rule forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// What each local read gives, in order.
+    /// The value of each local read, in order.
     pub outcome: Vec<u64>,
-    /// How the comparison of the statement that the rule was applied to came out, if it is a cas.
+    /// For a cas: whether its comparison succeeded, if the rule was applied to a cas.
     pub compared: Option<bool>,
 }
 
-/// The reads and writes of a program, and a choice for each.
+/// A search over all choices: the source of each read, and the order of the writes.
 pub struct Search<'a> {
     program: &'a Program,
     skeleton: &'a Skeleton,
     plan: &'a Plan,
-    /// The axioms' nodes.
+    /// The axioms, as nodes of the plan with their kinds.
     axioms: Vec<(usize, AxiomKind)>,
     evaluation: Evaluation<'a>,
     is_monotone: bool,
-    /// What is taken out of the rule at once.
+    /// The pairs that are removed from the rule in this search.
     pub removed: Relation,
-    /// Reads, local ones first, with the writes that each can take its value from.
+    /// The reads, local ones first, each with the writes that it can take its value from.
     reads: Vec<(usize, Vec<usize>)>,
     /// How many of the reads are local.
     locals: usize,
-    /// Writes of each location but the initial one.
+    /// For each location, its writes except the initial one.
     writes: Vec<Vec<usize>>,
-    /// The write that each read of [`Search::reads`] takes its value from.
+    /// The chosen write for each of the first reads of [`Search::reads`].
     sources: Vec<usize>,
 }
 
 impl<'a> Search<'a> {
-    /// Nothing is chosen, and nothing is taken out of the rule.
+    /// A search in which nothing is chosen, and nothing is removed from the rule.
     pub fn new(
         program: &'a Program,
         skeleton: &'a Skeleton,
@@ -55,7 +55,7 @@ impl<'a> Search<'a> {
                 .filter(|write| events[*write].writes() && *write != read && same(read, *write))
                 .collect()
         };
-        // Local reads come first: what they leave unseen is soon known.
+        // Local reads come first: then it is known early which writes no local read sees.
         let is_local = |event: usize| events[event].stamp == Stamp::CpuRead;
         let all = (0..events.len()).filter(|event| events[*event].reads());
         let mut reads: Vec<(usize, Vec<usize>)> = all.map(|read| (read, writers(read))).collect();
@@ -87,7 +87,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The first execution that is wanted, going on with every source of the next read.
+    /// The first wanted execution that continues the choices so far. Tries every source of the next read.
     pub fn sources(&mut self, wanted: &dyn Fn(&Instance) -> bool) -> Option<Instance> {
         let done = self.sources.len();
         if !self.can_be_seen() || self.is_monotone && done > 0 && self.is_hopeless(&[]) {
@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Whether there are enough local reads left to see each write.
+    /// Whether enough local reads are left for each write to be seen.
     fn can_be_seen(&self) -> bool {
         let (sources, events) = (&self.sources, &self.skeleton.events);
         let seen = &sources[..sources.len().min(self.locals)];
@@ -120,14 +120,14 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Whether what was chosen so far is inconsistent even without what is taken out of the rule.
+    /// Whether the choices so far are inconsistent even without what is removed from the rule.
     fn is_hopeless(&mut self, orders: &[Vec<usize>]) -> bool {
         let polls_from = self.removed.clone();
         self.evaluation.update(Facts { polls_from, ..self.facts(orders) });
         !self.is_consistent()
     }
 
-    /// Goes on with every order of the writes of the next location.
+    /// Tries every order of the writes of the next location.
     fn ordered(
         &mut self,
         chosen: &mut Vec<Vec<usize>>,
@@ -162,7 +162,7 @@ impl<'a> Search<'a> {
                 writes[..index].iter().for_each(|earlier| order.insert(*earlier, *later));
             }
         }
-        // There is one order, that of writes.
+        // The model has one order, the order of writes.
         facts.choices = vec![order; self.plan.choices.len()];
         facts
     }
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// What the execution shows, if it is forbidden, and is not without some application of the rule.
+    /// What the execution shows, if the rule forbids it, and would not without one application.
     fn examine(&mut self, orders: &[Vec<usize>]) -> Option<Instance> {
         if self.is_monotone && self.is_hopeless(orders) {
             return None;
@@ -206,7 +206,8 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The values of the execution, if they do not depend on themselves; `pivot` is an event of the rule's application.
+    /// The values of the execution, if they do not depend on themselves. `pivot` is an event of the rule's
+    /// application.
     fn values(&self, pivot: usize) -> Option<Instance> {
         let count = self.skeleton.events.len();
         let mut read: Vec<Option<u64>> = vec![None; count];
@@ -215,7 +216,7 @@ impl<'a> Search<'a> {
             *value = Some(self.program.initial(place as u8));
         }
         let mut compared = None;
-        // Each round settles at least one event, if any can be.
+        // Each round determines the value of at least one more event, if any can be determined.
         for _ in 0..count {
             for ((event, _), write) in self.reads.iter().zip(&self.sources) {
                 read[*event] = written[*write];
@@ -256,7 +257,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Every order of the items.
+/// All permutations of the items.
 fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     let Some((first, rest)) = items.split_first() else { return vec![Vec::new()] };
     let with = |order: Vec<usize>| {

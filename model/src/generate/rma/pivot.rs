@@ -1,7 +1,7 @@
-//! Executions that one application of a rule forbids: coreRMA's way to find tests.
+//! Finds executions that one application of a rule forbids: this is how coreRMA's authors find tests.
 //!
-//! "We require that the hb cycle contains an edge induced by a rule in Figure 4 and that removing this edge renders hb
-//! acyclic. We call this edge a pivot." (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1.)
+//! "We require that the hb cycle contains an edge induced by a rule in Figure 4 and that removing this edge
+//! renders hb acyclic. We call this edge a pivot." (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1.)
 
 use lang::cat::model::{
     Axiom, AxiomKind, Base, DefinitionId, DefinitionKind, Expr, Model, UNDEFINED_READS,
@@ -17,7 +17,7 @@ use crate::relation::Relation;
 use crate::smt::plan::{self, Op, Plan};
 use crate::smt::theory::{Evaluation, Facts};
 
-/// The rules of a model of coreRMA: what its recursive relation unites.
+/// The rules of a coreRMA model: the parts that its recursive relation unites.
 pub fn rules(model: &Model) -> Vec<(String, DefinitionId)> {
     let mut names = Vec::new();
     for definition in &model.definitions {
@@ -50,15 +50,15 @@ fn name(model: &Model, id: DefinitionId) -> Option<String> {
     }
 }
 
-/// A rule whose single applications are examined.
+/// A rule of a model, prepared to examine its single applications.
 pub struct Pivot {
-    /// The model, whose rule lacks the pairs of `pf`: a relation that is empty in this dialect, and so free to be set. Its
-    /// last axiom is the rule itself.
+    /// The model with a changed rule: the rule lacks the pairs of `pf`. `pf` is empty in this dialect, so the
+    /// search can set it freely. The last axiom is the rule itself.
     model: Model,
 }
 
 impl Pivot {
-    /// Of a rule of a model.
+    /// Prepares a rule of a model.
     pub fn new(model: &Model, rule: DefinitionId) -> Self {
         let mut model = model.clone();
         let lacking = |body: &mut Expr| {
@@ -78,7 +78,7 @@ impl Pivot {
             span: Span::default(),
         };
         model.axioms.push(observed);
-        // Whether a value is ⊤ is not asked.
+        // The search does not need to know whether a value is ⊤.
         for definition in &mut model.definitions {
             if let DefinitionKind::Let { name, body, .. } = &mut definition.kind
                 && (name == UNDEFINED_READS || name == UNDEFINED_WRITES)
@@ -89,8 +89,8 @@ impl Pivot {
         Self { model }
     }
 
-    /// The first execution of a program that one application of the rule forbids, of those that `wanted` takes: every
-    /// writer's value is seen by a local read, and all values are determined.
+    /// The first execution of a program that one application of the rule forbids and that `wanted` accepts. A
+    /// local read sees every writer's value, and all values are determined.
     pub fn instance(
         &self,
         program: &Program,
@@ -102,7 +102,7 @@ impl Pivot {
         self.search(program, true, wanted)
     }
 
-    /// As [`Self::instance`]; with shortcuts, what cannot become an instance is left early.
+    /// Like [`Self::instance`]. With `shortcuts`, drops early what cannot become an instance.
     fn search(
         &self,
         program: &Program,
@@ -125,7 +125,7 @@ impl Pivot {
         })
     }
 
-    /// Whether the program has what the rule speaks of.
+    /// Whether the program has the kinds of events that the rule needs.
     fn may_apply(&self, program: &Program) -> bool {
         let Some(rule) = self.model.axioms.last() else { return false };
         let statements = program.processes.iter().flatten();
@@ -133,7 +133,7 @@ impl Pivot {
         self.may_hold(&rule.body, &|stamp| stamp == Stamp::Init || stamps.contains(&stamp))
     }
 
-    /// Whether an expression can hold of anything where only some kinds of events are.
+    /// Whether an expression can be nonempty if only some kinds of events exist.
     fn may_hold(&self, expr: &Expr, is_there: &dyn Fn(Stamp) -> bool) -> bool {
         let may = |expr: &Expr| self.may_hold(expr, is_there);
         match expr {
@@ -158,8 +158,8 @@ impl Pivot {
     }
 }
 
-/// What to take out of the rule, one after the other, to find its pivots: where no choice is in the rule, each pair
-/// that is not there anyway by the other rules; else everything, of which each execution says its pairs.
+/// What to remove from the rule, in sequence, to find its pivots. If the rule contains no choice: each pair
+/// that the other rules do not imply. Otherwise: everything, and then each execution determines its pairs.
 fn removals(
     evaluation: &mut Evaluation<'_>,
     plan: &Plan,
@@ -179,7 +179,7 @@ fn removals(
                 axioms.iter().map(|(node, _)| evaluation.value(*node).clone()).collect()
             };
             let with = ordered(evaluation);
-            // What holds when nothing is chosen holds always.
+            // What holds without any choice always holds.
             let mut is_there_anyway = |removed: &Relation| {
                 let polls_from = removed.clone();
                 evaluation.update(Facts { polls_from, ..Facts::all_events(plan) });
@@ -198,8 +198,8 @@ fn removals(
     }
 }
 
-/// Whether what is chosen only ever adds to the relations, but for what the rule lacks: then a part of the choices
-/// that is inconsistent stays so.
+/// Whether choices only add pairs to the relations, except for what the rule lacks. Then a partial choice
+/// that is inconsistent stays inconsistent.
 fn is_monotone(plan: &Plan) -> bool {
     let is_fixed = |node: &usize| {
         let node = &plan.nodes[*node];
@@ -217,7 +217,7 @@ mod tests {
     use super::super::enumerate::{Bounds, programs};
     use super::*;
 
-    /// Leaving early loses no test.
+    /// The shortcuts lose no test.
     #[test]
     fn shortcuts_find_the_same_programs() {
         let loaded = crate::models::load_shipped("corerma").expect("a shipped model");

@@ -1,7 +1,8 @@
-//! Programs of coreRMA without names and values: which statement accesses which location.
+//! coreRMA programs without names and values: which statement accesses which location.
 //!
-//! As with [`super::super::shape`], the rest follows: locations begin with different values, local writes write different ones,
-//! every local read has a register of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §6.1). All accesses are atomic.
+//! As in [`super::super::shape`], the rest follows. Locations begin with different values, local writes write
+//! different values, and every local read has a register of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016,
+//! §6.1). All accesses are atomic.
 
 use lang::outcome::{Observable, Observed};
 use lang::program::{
@@ -14,10 +15,10 @@ use skeleton::Stamp;
 
 use crate::generate::program::{generated, pick};
 
-/// A location's number in its program.
+/// The number of a location in its program, from 0.
 pub type Place = u8;
 
-/// A statement. The target process of a remote access is the one at which the location lives.
+/// A statement. The target process of a remote access is the home of the location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(
     missing_docs,
@@ -28,7 +29,7 @@ pub enum Statement {
     Read { at: Place },
     /// `X = v`
     Write { at: Place },
-    /// `flush(p)`, p from 0
+    /// `flush(p)`; processes count from 0
     Flush { process: u8 },
     /// `put(Z^p, X)`
     Put { to: Place, from: Place },
@@ -40,7 +41,7 @@ pub enum Statement {
     Cas { into: Place, at: Place, expected: Place, desired: Place },
 }
 
-/// An action's access to memory.
+/// The access of an action to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     /// The location.
@@ -52,7 +53,8 @@ pub struct Action {
 }
 
 impl Statement {
-    /// Its actions that access memory, in program order (Table 3); a flush has one that does not.
+    /// The actions that access memory, in program order (Table 3). A flush has one action, which accesses
+    /// none.
     pub fn actions(self) -> impl Iterator<Item = Action> {
         let read = |at| Some(Action { at, reads: true, writes: false });
         let write = |at| Some(Action { at, reads: false, writes: true });
@@ -84,12 +86,12 @@ impl Statement {
         }
     }
 
-    /// How many actions it has.
+    /// The number of actions.
     pub fn size(self) -> usize {
         self.actions().count().max(1)
     }
 
-    /// The location that a remote access goes to.
+    /// The location of the remote access, for remote statements.
     pub fn target(self) -> Option<Place> {
         match self {
             Self::Read { .. } | Self::Write { .. } | Self::Flush { .. } => None,
@@ -99,7 +101,7 @@ impl Statement {
         }
     }
 
-    /// In names of tests.
+    /// The word for the statement in names of tests.
     pub fn word(self) -> &'static str {
         match self {
             Self::Read { .. } => "r",
@@ -135,9 +137,9 @@ impl Statement {
 /// A program. Locations are numbered in the order in which the text first names them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Program {
-    /// Each process's statements.
+    /// The statements of each process.
     pub processes: Vec<Vec<Statement>>,
-    /// The process at which each location lives.
+    /// The home process of each location.
     pub homes: Vec<u8>,
 }
 
@@ -153,13 +155,13 @@ fn register_name(index: usize) -> String {
 }
 
 impl Program {
-    /// How many actions it has, initial writes included: the size of the paper's bounds.
+    /// The number of actions, including initial writes. The paper's bounds count this size.
     pub fn size(&self) -> usize {
         let statements = self.processes.iter().flatten();
         self.homes.len() + statements.map(|statement| statement.size()).sum::<usize>()
     }
 
-    /// All statements with their processes, in order.
+    /// All statements with their process, in order.
     pub fn statements(&self) -> impl Iterator<Item = (usize, Statement)> + '_ {
         let of = |(process, body): (usize, &'_ Vec<Statement>)| {
             body.clone().into_iter().map(move |statement| (process, statement))
@@ -167,17 +169,18 @@ impl Program {
         self.processes.iter().enumerate().flat_map(of)
     }
 
-    /// The value with which a location begins.
+    /// The initial value of a location.
     pub fn initial(&self, place: Place) -> u64 {
         u64::from(place)
     }
 
-    /// The value of the k-th local write.
+    /// The value that a local write writes; `index` counts the local writes.
     pub fn written(&self, index: usize) -> u64 {
         (self.homes.len() + index) as u64
     }
 
-    /// The same program with locations numbered by first use and the order of processes that comes first.
+    /// The same program in canonical form: locations are numbered by first use, and the smaller order of the
+    /// processes is chosen.
     pub fn canonical(&self) -> Self {
         let mut best = self.renumbered(false);
         if self.processes.len() == 2 {
@@ -208,7 +211,7 @@ impl Program {
         Self { processes, homes }
     }
 
-    /// The test: its registers are observed, in order.
+    /// The program as a test. It observes its registers, in order.
     pub fn test(&self) -> Test {
         let mut program = Checked { nodes: self.processes.len() as u32, ..Checked::default() };
         for (index, home) in self.homes.iter().enumerate() {
@@ -276,7 +279,7 @@ impl Program {
         RmaStmt { kind, accesses, register, value, process: target }
     }
 
-    /// Declarations, the rule and the statements of the litmus file.
+    /// The body of the litmus file: declarations, the separator line, and the statements.
     pub fn text(&self) -> String {
         let count = self.processes.len();
         let row = |cell: &dyn Fn(usize) -> String| -> String {
@@ -326,13 +329,13 @@ impl Program {
         self.processes.iter().map(body).collect()
     }
 
-    /// The names of its registers, in order.
+    /// The names of the registers, in order.
     pub fn registers(&self) -> Vec<String> {
         let reads = self.statements().filter(|(_, one)| matches!(one, Statement::Read { .. }));
         (0..reads.count()).map(register_name).collect()
     }
 
-    /// Its name, as diy would make it: what each process does.
+    /// The name of the test in the style of diy: what each process does.
     pub fn name(&self) -> String {
         let words = |body: &Vec<Statement>| -> String {
             body.iter().map(|statement| statement.word()).collect::<Vec<_>>().join("-")

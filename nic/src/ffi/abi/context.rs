@@ -1,4 +1,4 @@
-//! Devices, contexts, and what can be asked of them.
+//! Devices, contexts, and their attributes.
 #![allow(missing_docs, reason = "named and documented in verbs.h")]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -8,7 +8,7 @@ use super::{
     ibv_send_wr, ibv_srq, ibv_srq_init_attr_ex, ibv_wc,
 };
 
-/// A function that this library does not have; C checks for null.
+/// The place of a function that this library does not have. C checks for null.
 pub type Absent = *const c_void;
 
 #[repr(C)]
@@ -56,7 +56,7 @@ pub struct ibv_context {
     pub abi_compat: *mut c_void,
 }
 
-/// What stands before a context in memory; the header's inline functions look there.
+/// The part before a context in memory. The header's inline functions access it.
 #[repr(C)]
 pub struct verbs_context {
     pub query_port:

@@ -1,4 +1,4 @@
-//! Protection domains, memory regions, queues, and what they are made from.
+//! Protection domains, memory regions, queues, and their creation attributes.
 #![allow(missing_docs, reason = "named and documented in verbs.h")]
 
 use std::ffi::{c_int, c_void};
@@ -94,7 +94,7 @@ pub struct ibv_srq_init_attr {
     pub attr: ibv_srq_attr,
 }
 
-/// Begins as `ibv_srq_init_attr`, but for the padding at its end.
+/// Begins like `ibv_srq_init_attr`, except for the padding at its end.
 #[repr(C)]
 pub struct ibv_srq_init_attr_ex {
     pub srq_context: *mut c_void,
@@ -140,7 +140,7 @@ pub struct ibv_qp_init_attr {
     pub sq_sig_all: c_int,
 }
 
-/// Begins as `ibv_qp_init_attr`, but for the padding at its end.
+/// Begins like `ibv_qp_init_attr`, except for the padding at its end.
 #[repr(C)]
 pub struct ibv_qp_init_attr_ex {
     pub qp_context: *mut c_void,
@@ -180,7 +180,7 @@ pub struct ibv_qp {
     pub events_completed: u32,
 }
 
-/// What `ibv_data_buf` is in C.
+/// The same as `ibv_data_buf` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ibv_data_buf {
@@ -218,7 +218,7 @@ pub struct ibv_qp_ex {
     pub wr_atomic_write: Absent,
 }
 
-/// In C a union with 64-bit numbers, which is where its alignment comes from.
+/// In C, this is a union with 64-bit numbers, which give it its alignment.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 pub struct ibv_gid {

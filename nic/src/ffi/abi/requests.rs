@@ -11,7 +11,7 @@ pub struct ibv_sge {
     pub lkey: u32,
 }
 
-/// The union `wr`: the words of `rdma` are the first and the low half of the second, those of `atomic` all.
+/// The union `wr`. `rdma` uses the first word and the low half of the second. `atomic` uses all words.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ibv_send_wr_target {

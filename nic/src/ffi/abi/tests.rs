@@ -3,7 +3,7 @@ use std::process::Command;
 
 use super::*;
 
-/// Lines of C, each of which compiles only if the header agrees with Rust on a size or an offset.
+/// Generates lines of C. Each compiles only if the header agrees with Rust on a size or an offset.
 macro_rules! agree {
     ($($structure:ident { $($field:ident $(= $known:literal)?),* $(,)? })*) => {{
         let mut lines = Vec::new();

@@ -47,13 +47,13 @@ pub unsafe extern "C" fn destroy_comp_channel(channel: *mut ibv_comp_channel) ->
         if let Some(context) = unsafe { ContextObject::own((*channel).context) } {
             context.objects.fetch_sub(1, Ordering::SeqCst);
         }
-        // SAFETY: by the contract, and no completion queue has it.
+        // SAFETY: by the contract, and no completion queue uses it.
         drop(unsafe { ChannelObject::take(channel) });
         0
     })
 }
 
-/// Makes a completion queue that calls itself as C knows it.
+/// Creates a completion queue.
 unsafe fn create(
     context: *mut ibv_context,
     cqe: u32,
@@ -103,7 +103,8 @@ pub unsafe extern "C" fn create_cq(
     })
 }
 
-/// What may be read of an entry of an extended completion queue: all but time stamps and what is of other transports.
+/// The supported fields of an extended completion queue's entries: all except time stamps and fields of other
+/// transports.
 const READABLE: u64 = 0x7f;
 
 /// `create_cq_ex` of a context.
@@ -125,7 +126,7 @@ pub unsafe extern "C" fn create_cq_ex(
         let cq =
             unsafe { create(context, attr.cqe, attr.cq_context, attr.channel, attr.comp_vector)? };
         let cq: *mut ibv_cq_ex = cq.cast();
-        // SAFETY: it was just made, and nobody else has it yet.
+        // SAFETY: it was just made, and nothing else has it yet.
         let c = unsafe { &mut *cq };
         c.start_poll = Some(start_poll);
         c.next_poll = Some(next_poll);
@@ -210,7 +211,7 @@ fn flags(completion: &Completion) -> u32 {
     u32::from(completion.immediate.is_some()) << 1
 }
 
-/// There is no completion: the NIC and others may need the core.
+/// Called if there is no completion: the NIC and other threads may need the core.
 fn wait(context: *mut ibv_context) {
     // SAFETY: callers have it from a completion queue that is there.
     if let Some(own) = unsafe { ContextObject::own(context) } {
@@ -218,7 +219,7 @@ fn wait(context: *mut ibv_context) {
     }
 }
 
-/// `poll_cq` of a context. If there is nothing, others get the core: the NIC may need it.
+/// `poll_cq` of a context. If there is no completion, the thread helps the NIC, which may need the core.
 ///
 /// # Safety
 /// The queue is null or not destroyed; `out` has `most` entries.
@@ -283,7 +284,7 @@ pub unsafe extern "C" fn get_cq_event(
     }
 }
 
-/// `ibv_ack_cq_events`: nothing waits for it.
+/// `ibv_ack_cq_events`: does nothing, because nothing waits for acknowledgements.
 pub extern "C" fn ack_cq_events(_cq: *mut ibv_cq, _count: u32) {}
 
 /// `ibv_start_poll`
@@ -308,7 +309,7 @@ unsafe extern "C" fn next_poll(cq: *mut ibv_cq_ex) -> c_int {
         return libc::ENOENT;
     };
     *lock(&own.current) = current;
-    // SAFETY: as above; these fields are the thread's that polls.
+    // SAFETY: as above; these fields belong to the thread that polls.
     unsafe {
         (*cq).status = completion.status as c_int;
         (*cq).wr_id = completion.id;
@@ -357,7 +358,7 @@ unsafe extern "C" fn read_no_byte(_cq: *mut ibv_cq_ex) -> u8 {
     0
 }
 
-/// The queue that a program names; none for null.
+/// The queue of a program's completion queue object. `None` for null.
 ///
 /// # Safety
 /// The queue is null or not destroyed.

@@ -1,4 +1,4 @@
-//! Contexts: opening a device, asking it, and its asynchronous events.
+//! Contexts: opening a device, queries, and asynchronous events.
 
 use std::ffi::{c_int, c_void};
 use std::mem::{offset_of, zeroed};
@@ -59,9 +59,9 @@ pub unsafe extern "C" fn close_device(context: *mut ibv_context) -> c_int {
     guard_code(|| {
         // SAFETY: by the contract.
         let Some(own) = (unsafe { ContextObject::own(context) }) else { return libc::EINVAL };
-        // What a program has not destroyed may still be used, and it names its context.
+        // Objects that the program has not destroyed may still be used, and they refer to the context.
         if own.objects.load(Ordering::SeqCst) == 0 {
-            // SAFETY: by the contract, and nothing names it.
+            // SAFETY: by the contract, and nothing refers to it.
             drop(unsafe { ContextObject::take(context) });
         }
         0
@@ -80,7 +80,8 @@ fn attributes(device: u16) -> ibv_device_attr {
     attr.vendor_part_id = 1;
     attr.max_qp = limit::QUEUE_PAIRS as c_int;
     attr.max_qp_wr = limit::REQUESTS as c_int;
-    // IBV_DEVICE_CURR_QP_STATE_MOD, IBV_DEVICE_SYS_IMAGE_GUID, IBV_DEVICE_RC_RNR_NAK_GEN, IBV_DEVICE_SRQ_RESIZE
+    // IBV_DEVICE_CURR_QP_STATE_MOD, IBV_DEVICE_SYS_IMAGE_GUID, IBV_DEVICE_RC_RNR_NAK_GEN,
+    // IBV_DEVICE_SRQ_RESIZE
     attr.device_cap_flags = 1 << 7 | 1 << 11 | 1 << 12;
     (attr.max_sge, attr.max_sge_rd) = (limit::PIECES as c_int, limit::PIECES as c_int);
     (attr.max_cq, attr.max_cqe) = (most, limit::COMPLETIONS as c_int);
@@ -190,7 +191,8 @@ pub unsafe extern "C" fn query_port_ex(
     unsafe { copy_port(context, number, out.cast(), size) }
 }
 
-/// `ibv_query_port`, the function: programs of old headers have a shorter structure, without the last two fields.
+/// `ibv_query_port`, the function. Programs compiled with old headers have a shorter structure, without the
+/// last two fields.
 ///
 /// # Safety
 /// As for `query_port_ex`, with the shorter structure.
@@ -295,7 +297,7 @@ pub unsafe extern "C" fn query_gid_table(
     ports as isize
 }
 
-/// `ibv_query_gid_type`, of tools that come with libibverbs.
+/// `ibv_query_gid_type`, used by the tools of libibverbs.
 ///
 /// # Safety
 /// `out` is null or can be written.
@@ -309,13 +311,13 @@ pub unsafe extern "C" fn query_gid_type(
         set_errno(libc::EINVAL);
         return -1;
     }
-    // Here RoCE's versions are 0 for "IB or version 1" and 1 for version 2.
+    // In this function, RoCE versions are 0 for "IB or version 1" and 1 for version 2.
     // SAFETY: by the contract.
     unsafe { *out = u32::from(config().ethernet) };
     0
 }
 
-/// `ibv_query_pkey`: there is the default partition only.
+/// `ibv_query_pkey`: there is only the default partition.
 ///
 /// # Safety
 /// `out` is null or can be written.
@@ -366,5 +368,5 @@ pub unsafe extern "C" fn get_async_event(
     }
 }
 
-/// `ibv_ack_async_event`: nothing waits for it.
+/// `ibv_ack_async_event`: does nothing, because nothing waits for acknowledgements.
 pub extern "C" fn ack_async_event(_event: *mut ibv_async_event) {}

@@ -1,4 +1,4 @@
-//! Devices: the list, and what is told without opening one.
+//! Devices: the list, and queries that need no open device.
 
 use std::ffi::{c_char, c_int};
 use std::ptr;
@@ -9,7 +9,8 @@ use crate::ffi::abi::ibv_device;
 use crate::ffi::objects::{none, set_errno};
 use crate::nic::config;
 
-/// A device, and room behind it: providers of real devices look there for who made it, and find nobody.
+/// A device, with zeros after it. The providers of real devices look there for a device of their own, and
+/// find none.
 #[repr(C)]
 struct DeviceObject {
     c: ibv_device,
@@ -17,10 +18,10 @@ struct DeviceObject {
     number: u16,
 }
 
-/// The devices stay where they are for as long as the process runs.
+/// The list of devices. Its entries stay in place until the process ends.
 struct Devices(Vec<*mut DeviceObject>);
 
-// SAFETY: the devices are not changed once they are made.
+// SAFETY: the devices never change after they are made.
 unsafe impl Send for Devices {}
 // SAFETY: as above.
 unsafe impl Sync for Devices {}
@@ -43,7 +44,7 @@ fn devices() -> &'static [*mut DeviceObject] {
     &DEVICES.get_or_init(|| Devices((0..config().devices).map(make).collect())).0
 }
 
-/// A text in an array of C, cut off if it is too long.
+/// Copies a text into a C array, cut off if it is too long.
 pub fn text<const N: usize>(text: &str) -> [c_char; N] {
     let mut out = [0; N];
     for (place, byte) in out.iter_mut().take(N - 1).zip(text.bytes()) {
@@ -52,10 +53,10 @@ pub fn text<const N: usize>(text: &str) -> [c_char; N] {
     out
 }
 
-/// The number of a device, if it is one of this library's.
+/// The index of a device, if this library made it.
 pub fn number(device: *mut ibv_device) -> Option<u16> {
     let known = devices().iter().find(|known| ptr::eq(known.cast::<ibv_device>(), device))?;
-    // SAFETY: it is in the list, so it is there.
+    // SAFETY: it is in the list, so it exists.
     Some(unsafe { (**known).number })
 }
 
@@ -65,13 +66,13 @@ pub fn number(device: *mut ibv_device) -> Option<u16> {
 /// `count` is null or can be written.
 pub unsafe extern "C" fn get_device_list(count: *mut c_int) -> *mut *mut ibv_device {
     let devices = devices();
-    // SAFETY: no pointers; the array has a null more than there are devices.
+    // SAFETY: the call takes no pointers. The array has one more entry, for the final null.
     let list: *mut *mut ibv_device = unsafe { libc::calloc(devices.len() + 1, 8) }.cast();
     if list.is_null() {
         return none(libc::ENOMEM);
     }
     for (index, device) in devices.iter().enumerate() {
-        // SAFETY: the array has this many places.
+        // SAFETY: the array has this many entries.
         unsafe { *list.add(index) = device.cast() };
     }
     if !count.is_null() {
@@ -95,7 +96,7 @@ pub extern "C" fn get_device_name(device: *mut ibv_device) -> *const c_char {
     if number(device).is_none() {
         return none::<c_char>(libc::EINVAL);
     }
-    // SAFETY: it is one of ours; only the address of a field is taken.
+    // SAFETY: this library made the device; only the address of a field is taken.
     unsafe { (&raw const (*device).name).cast() }
 }
 
@@ -109,7 +110,7 @@ pub extern "C" fn get_device_index(device: *mut ibv_device) -> c_int {
     number(device).map_or(-1, c_int::from)
 }
 
-/// `ibv_read_sysfs_file`: no device of this library is in the system's files.
+/// `ibv_read_sysfs_file`: the system has no files about these devices.
 pub extern "C" fn read_sysfs_file(
     _folder: *const c_char,
     _file: *const c_char,
@@ -125,7 +126,7 @@ pub extern "C" fn get_sysfs_path() -> *const c_char {
     c"/sys".as_ptr()
 }
 
-/// `ibv_fork_init`: nothing is pinned, so nothing is to be prepared.
+/// `ibv_fork_init`: nothing is pinned, so there is nothing to prepare.
 pub extern "C" fn fork_init() -> c_int {
     0
 }

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn dealloc_pd(pd: *mut ibv_pd) -> c_int {
             return libc::EBUSY;
         }
         context.objects.fetch_sub(1, Ordering::SeqCst);
-        // SAFETY: by the contract, and nothing is in it.
+        // SAFETY: by the contract, and it contains no objects.
         drop(unsafe { DomainObject::take(pd) });
         0
     })
@@ -55,7 +55,7 @@ pub unsafe fn domain<'a>(pd: *mut ibv_pd) -> Option<(&'a Domain, &'a Context)> {
     unsafe { Some((DomainObject::own(pd)?, ContextObject::own((*pd).context)?)) }
 }
 
-/// What may be asked for: the flags that are known, and all that are optional.
+/// The flags that are accepted: the known ones, and all optional ones.
 const KNOWN: u32 = 0xff | 0x3ff0_0000;
 /// `IBV_ACCESS_ON_DEMAND`
 const ON_DEMAND: u32 = 1 << 6;
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn rereg_mr(
             return INVALID;
         }
         context.nic.with(|engine| engine.node.keys.replace(*key, region));
-        // SAFETY: the region is there; only its owner changes it.
+        // SAFETY: the region exists, and only its owner changes it.
         unsafe {
             if what & 1 != 0 {
                 (*mr).addr = addr;
@@ -208,13 +208,13 @@ pub unsafe extern "C" fn dereg_mr(mr: *mut ibv_mr) -> c_int {
             return libc::EINVAL;
         }
         context.objects.fetch_sub(1, Ordering::SeqCst);
-        // SAFETY: by the contract, and the NIC no longer knows it.
+        // SAFETY: by the contract, and the NIC no longer uses it.
         drop(unsafe { RegionObject::take(mr) });
         0
     })
 }
 
-/// `ibv_reg_dmabuf_mr`: there is no such memory here.
+/// `ibv_reg_dmabuf_mr`: not supported.
 pub extern "C" fn reg_dmabuf_mr(
     _pd: *mut ibv_pd,
     _offset: u64,

@@ -1,4 +1,4 @@
-//! `ibv_modify_qp`: from state to state.
+//! `ibv_modify_qp`: changes the state of a queue pair.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -14,10 +14,10 @@ use crate::nic::config;
 use crate::queues::lock;
 use crate::states::{State, attribute, may_change};
 
-/// Sets an attribute to the value that it has in the second.
+/// Copies one attribute from the second structure to the first.
 type Set = fn(&mut ibv_qp_attr, &ibv_qp_attr);
 
-/// Takes over the attributes that the mask names.
+/// Copies the attributes that the mask names.
 fn merge(known: &mut ibv_qp_attr, new: &ibv_qp_attr, mask: u32) {
     let fields: [(u32, Set); 16] = [
         (attribute::ACCESS, |to, from| to.qp_access_flags = from.qp_access_flags),
@@ -44,7 +44,7 @@ fn merge(known: &mut ibv_qp_attr, new: &ibv_qp_attr, mask: u32) {
     }
 }
 
-/// Whether the values are ones that there are.
+/// Whether the values of the attributes are valid.
 fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
     let has = |bit| mask & bit != 0;
     let port = |number: u8| device::port_number(config, device, u32::from(number)).is_some();
@@ -68,7 +68,7 @@ fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
         && (!has(attribute::DESTINATION) || attr.dest_qp_num <= 0xff_ffff)
 }
 
-/// What the NIC must know of the attributes.
+/// Copies the attributes that the NIC needs to the queue pair.
 fn connect(config: &Config, pair: &mut Pair, attr: &ibv_qp_attr) {
     let port = device::port_number(config, pair.device, u32::from(attr.port_num));
     let ah = &attr.ah_attr;
@@ -82,7 +82,7 @@ fn connect(config: &Config, pair: &mut Pair, attr: &ibv_qp_attr) {
     pair.path.most_fetches = attr.max_rd_atomic;
 }
 
-/// What happens to the queue pair in its new state.
+/// Performs what a queue pair does when it enters a state.
 fn enter(pair: &mut Pair, node: &mut Node, state: State) {
     match state {
         State::Reset => life::reset(pair, node),

@@ -1,4 +1,4 @@
-//! Queue pairs: making, asking, destroying.
+//! Queue pairs: creation, queries and destruction.
 
 use std::ffi::c_int;
 use std::mem::zeroed;
@@ -27,7 +27,7 @@ const WITH_DOMAIN: u32 = 1;
 /// `IBV_QP_INIT_ATTR_SEND_OPS_FLAGS`
 const WITH_OPERATIONS: u32 = 1 << 6;
 
-/// What is really made of what was asked for.
+/// The capacities that a queue pair gets for the requested ones.
 fn capacities(asked: &ibv_qp_cap, shared: bool) -> Result<ibv_qp_cap, c_int> {
     let too_much = asked.max_send_wr > limit::REQUESTS
         || asked.max_recv_wr > limit::REQUESTS
@@ -125,7 +125,8 @@ unsafe fn create(
 /// `ibv_create_qp`
 ///
 /// # Safety
-/// The domain is null or not deallocated; the attributes are null or as in the header, and what they name is there.
+/// The domain is null or not deallocated; the attributes are null or as in the header, and what they name is
+/// there.
 pub unsafe extern "C" fn create_qp(pd: *mut ibv_pd, attr: *mut ibv_qp_init_attr) -> *mut ibv_qp {
     guard_new(|| {
         // SAFETY: by the contract.
@@ -235,7 +236,7 @@ pub unsafe extern "C" fn destroy_qp(qp: *mut ibv_qp) -> c_int {
         context.channel.forget(|event| event.object == qp.addr());
         domain.users.fetch_sub(1, Ordering::SeqCst);
         context.objects.fetch_sub(1, Ordering::SeqCst);
-        // SAFETY: by the contract, and the NIC no longer knows it.
+        // SAFETY: by the contract, and the NIC no longer uses it.
         drop(unsafe { QpObject::take(qp) });
         0
     })

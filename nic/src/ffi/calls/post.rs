@@ -1,4 +1,4 @@
-//! Posting requests.
+//! Functions that post requests.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -12,19 +12,19 @@ use crate::queues::Receives;
 use crate::request::{Operation, Payload, ReceiveRequest, Remote, SendRequest, Sge, total};
 use crate::states::State;
 
-/// Bits of `ibv_send_flags`.
+/// The bits of `ibv_send_flags`.
 pub mod flag {
-    /// Wait for earlier reads and atomics.
+    /// Wait for all earlier reads and atomics.
     pub const FENCE: u32 = 1;
-    /// Show the completion.
+    /// Show the completion to the program.
     pub const SIGNALED: u32 = 1 << 1;
     /// Wake the receiver.
     pub const SOLICITED: u32 = 1 << 2;
-    /// Copy the data now.
+    /// Copy the data when the request is posted.
     pub const INLINE: u32 = 1 << 3;
 }
 
-/// The pieces of a list; `None` if there is no such list.
+/// The pieces of a list. `None` if the list is too long, or missing.
 ///
 /// # Safety
 /// The list is null or has `count` entries.
@@ -41,10 +41,10 @@ pub unsafe fn sges(list: *const ibv_sge, count: usize, most: u32) -> Option<Vec<
     Some(list.iter().map(sge).collect())
 }
 
-/// The bytes of pieces that need no key, now.
+/// Copies the bytes of inline pieces. They need no key.
 ///
 /// # Safety
-/// The program may read them.
+/// The program may read the pieces.
 pub unsafe fn copy(sges: &[Sge]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(total(sges) as usize);
     for sge in sges.iter().filter(|sge| sge.length > 0) {
@@ -55,7 +55,7 @@ pub unsafe fn copy(sges: &[Sge]) -> Vec<u8> {
     bytes
 }
 
-/// The request that C describes.
+/// Converts a request of C.
 unsafe fn send_request(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
     let immediate = Some(wr.imm_data);
     let address = wr.wr.remote_addr;
@@ -99,7 +99,7 @@ unsafe fn send_request(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int>
     check(request)
 }
 
-/// Refuses what no NIC would take.
+/// Refuses requests that no NIC would accept.
 pub fn check(mut request: SendRequest) -> Result<SendRequest, c_int> {
     let fetches = request.operation.fetches();
     match &mut request.payload {
@@ -122,7 +122,7 @@ pub fn check(mut request: SendRequest) -> Result<SendRequest, c_int> {
     Ok(request)
 }
 
-/// Hands requests to the NIC, all or none.
+/// Hands all requests to the NIC, or none. Returns an error number.
 pub fn hand_over(own: &Qp, qp: *mut ibv_qp, requests: Vec<SendRequest>) -> c_int {
     let state = State::from_code(own.state.load(Ordering::Relaxed));
     let takes = [State::ReadyToSend, State::SendQueueDrained, State::Error].map(Some);
@@ -132,7 +132,7 @@ pub fn hand_over(own: &Qp, qp: *mut ibv_qp, requests: Vec<SendRequest>) -> c_int
     if !own.sends.post(requests) {
         return libc::ENOMEM;
     }
-    // SAFETY: the queue pair is there, as `own` is its part, and its context is open.
+    // SAFETY: the queue pair exists, because `own` is a part of it, and its context is open.
     if let Some(context) = unsafe { ContextObject::own((*qp).context) } {
         context.nic.ring(own.number);
     }
@@ -245,9 +245,10 @@ pub unsafe extern "C" fn post_srq_recv(
         let Some(own) = (unsafe { SrqObject::own(srq) }) else { return libc::EINVAL };
         // SAFETY: by the contract.
         let code = unsafe { receive(own, wr, bad) };
-        // SAFETY: the queue is there, and its context is open.
+        // SAFETY: the queue exists, and its context is open.
         if let Some(context) = unsafe { ContextObject::own((*srq).context) } {
-            // Queue pairs that wait for a request are looked at all the time; this one number is nobody's.
+            // Queue pairs that wait for a receive request are examined all the time, so it is enough to wake
+            // the NIC. No queue pair has the number 0.
             context.nic.ring(0);
         }
         code

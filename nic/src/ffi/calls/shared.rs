@@ -43,7 +43,7 @@ pub unsafe extern "C" fn create_srq(pd: *mut ibv_pd, attr: *mut ibv_srq_init_att
     })
 }
 
-/// `create_srq_ex` of a context: reached for kinds that are not supported only.
+/// `create_srq_ex` of a context. Programs reach it only for kinds that are not supported.
 pub unsafe extern "C" fn create_srq_ex(
     _context: *mut ibv_context,
     _attr: *mut ibv_srq_init_attr_ex,
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn destroy_srq(srq: *mut ibv_srq) -> c_int {
             domain.users.fetch_sub(1, Ordering::SeqCst);
             context.objects.fetch_sub(1, Ordering::SeqCst);
         }
-        // SAFETY: by the contract, and no queue pair has it.
+        // SAFETY: by the contract, and no queue pair uses it.
         drop(unsafe { SrqObject::take(srq) });
         0
     })

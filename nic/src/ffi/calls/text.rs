@@ -1,4 +1,4 @@
-//! Names of numbers, and rates.
+//! Names for numbers, and conversions of rates.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -86,7 +86,7 @@ pub extern "C" fn node_type_str(node: c_int) -> *const c_char {
     name(&names, node)
 }
 
-/// `enum ibv_rate`, the multiple of 2.5 Gbit/s where there is one, and Mbit/s.
+/// For each `enum ibv_rate`: the multiple of 2.5 Gbit/s, if there is one, and the rate in Mbit/s.
 const RATES: [(c_int, c_int, c_int); 23] = [
     (2, 1, 2500),
     (5, 2, 5000),

@@ -1,25 +1,25 @@
-//! What this device does not have. Functions are not told how often they have arguments, so one serves for all
-//! that give the same.
+//! Functions that are not supported. In C's calling convention, a function need not know how many arguments
+//! it gets. So one function serves all names with the same result type.
 
 use std::ffi::{c_int, c_void};
 
 use crate::ffi::objects::none;
 
-/// Gives EOPNOTSUPP.
+/// Returns EOPNOTSUPP.
 pub extern "C" fn code() -> c_int {
     libc::EOPNOTSUPP
 }
 
-/// Gives nothing, and EOPNOTSUPP in errno.
+/// Returns null, and sets errno to EOPNOTSUPP.
 pub extern "C" fn object() -> *mut c_void {
     none(libc::EOPNOTSUPP)
 }
 
-/// Gives -1, and EOPNOTSUPP in errno.
+/// Returns -1, and sets errno to EOPNOTSUPP.
 pub extern "C" fn minus_one() -> c_int {
     none::<c_void>(libc::EOPNOTSUPP);
     -1
 }
 
-/// Does nothing: a provider of a real device introduces itself, and is not needed.
+/// Does nothing: it lets the provider of a real device register itself, and the provider is not used.
 pub extern "C" fn nothing() {}

@@ -1,4 +1,4 @@
-//! `ibv_wr_*`: requests that are put together by calls. What a thread has begun is its own until it completes it.
+//! `ibv_wr_*`: requests that several calls build up. Each thread has its own list until it completes it.
 
 use std::ffi::{c_int, c_void};
 use std::mem::take;
@@ -9,10 +9,10 @@ use crate::request::{Operation, Payload, Remote, SendRequest, Sge, total};
 
 use super::post::{check, copy, flag, hand_over, sges};
 
-/// The bits of `ibv_qp_create_send_ops_flags` that are supported.
+/// The supported bits of `ibv_qp_create_send_ops_flags`.
 pub const OPERATIONS: u64 = 0x7f;
 
-/// Puts the functions into a new queue pair.
+/// Stores the functions in a new queue pair.
 pub fn install(qp: &mut ibv_qp_ex) {
     qp.wr_start = Some(start);
     qp.wr_complete = Some(complete);
@@ -60,7 +60,7 @@ unsafe fn add(qp: *mut ibv_qp_ex, operation: Operation) {
     guard(|| (), push);
 }
 
-/// Sets the payload of the request that was added last.
+/// Sets the payload of the last request that was added.
 unsafe fn set(qp: *mut ibv_qp_ex, payload: impl FnOnce(&Qp) -> Option<Payload>) {
     // SAFETY: programs have these functions from a queue pair that is there.
     let Some(own) = (unsafe { own(qp) }) else { return };
@@ -157,7 +157,7 @@ unsafe extern "C" fn set_sge_list(qp: *mut ibv_qp_ex, count: usize, list: *const
     }
 }
 
-/// A payload that is copied now.
+/// A payload that is copied now (inline).
 unsafe fn inline(own: &Qp, pieces: &[Sge]) -> Option<Payload> {
     let fits = total(pieces) <= u64::from(own.made_from.cap.max_inline_data);
     // SAFETY: a program that posts data inline may read it.

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicU64;
 
 use super::{CallError, Context, sys};
 
-/// Bytes of a word.
+/// The size of a word in bytes.
 pub const WORD_BYTES: usize = size_of::<AtomicU64>();
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
 const LINE_WORDS: usize = LINE_BYTES / WORD_BYTES;
 
@@ -18,7 +18,7 @@ struct Line([AtomicU64; LINE_WORDS]);
 
 const _: () = assert!(size_of::<Line>() == LINE_BYTES);
 
-/// What memory and queue pairs of a device that work together belong to.
+/// A protection domain: the memory and queue pairs of a device that work together.
 pub struct Domain {
     pub(super) raw: NonNull<sys::ibv_pd>,
     pub(super) context: Arc<Context>,
@@ -30,9 +30,9 @@ unsafe impl Send for Domain {}
 unsafe impl Sync for Domain {}
 
 impl Domain {
-    /// Makes one.
+    /// Creates a domain.
     pub fn new(context: &Arc<Context>) -> Result<Arc<Self>, CallError> {
-        // SAFETY: the context is open, and stays so as long as the domain has its Arc.
+        // SAFETY: the context is open, and stays open because the domain holds its Arc.
         let raw = unsafe { sys::ibv_alloc_pd(context.raw.as_ptr()) };
         let raw = NonNull::new(raw).ok_or_else(|| CallError::last("ibv_alloc_pd"))?;
         Ok(Arc::new(Self { raw, context: Arc::clone(context) }))
@@ -41,29 +41,30 @@ impl Domain {
 
 impl Drop for Domain {
     fn drop(&mut self) {
-        // SAFETY: made by ibv_alloc_pd, freed once; its memory and queue pairs hold an Arc of it, so they are gone.
+        // SAFETY: it was made by ibv_alloc_pd, and is freed once. Its memory and queue pairs hold an Arc of
+        // it, so they are gone.
         unsafe { sys::ibv_dealloc_pd(self.raw.as_ptr()) };
     }
 }
 
-/// Registered words on whole cache lines.
+/// Registered words, on whole cache lines.
 pub struct Memory {
     pub(super) registration: NonNull<sys::ibv_mr>,
     pub(super) domain: Arc<Domain>,
-    /// A leaked box, freed by `drop` when the NIC has let go of it.
+    /// A leaked box. `drop` frees it after the NIC has let go of it.
     lines: NonNull<[Line]>,
     count: usize,
 }
 
-// SAFETY: as for `Context`; the words are atomic, and what the NIC does to them is for them like another thread.
+// SAFETY: as for `Context`. The words are atomic, so the NIC's accesses are like those of another thread.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Makes and registers words, all 0, for all that peers may do: with remote atomics if `atomics`, and with
-    /// PCIe relaxed ordering if `relaxed_ordering`. libibverbs drops the latter silently where the kernel's driver
-    /// knows nothing of it.
+    /// Allocates and registers words, all 0. Peers may read and write them, and use atomics if `atomics` is
+    /// set. `relaxed_ordering` requests PCIe relaxed ordering; libibverbs drops this flag silently if the
+    /// kernel's driver does not support it.
     pub fn new(
         domain: &Arc<Domain>,
         count: usize,
@@ -80,8 +81,8 @@ impl Memory {
         let lines = NonNull::from(Box::leak(lines.into_boxed_slice()));
         let address = lines.as_ptr().cast();
         let access = access(atomics).0;
-        // SAFETY: the domain lives; the lines have at least that many bytes, which are atomic words for the CPU, and
-        // which stay in place until `drop` has deregistered them.
+        // SAFETY: the domain is alive. The lines have at least that many bytes. They are atomic words for the
+        // CPU, and stay in place until `drop` has deregistered them.
         let registration = unsafe {
             if relaxed_ordering {
                 let access = access | sys::ibv_access_flags::IBV_ACCESS_RELAXED_ORDERING.0;
@@ -92,36 +93,37 @@ impl Memory {
         };
         let Some(registration) = NonNull::new(registration) else {
             let error = CallError::last(CALL);
-            // SAFETY: leaked above, freed once, and known to nobody else.
+            // SAFETY: it was leaked above, is freed once, and nothing else knows it.
             drop(unsafe { Box::from_raw(lines.as_ptr()) });
             return Err(error);
         };
         Ok(Self { registration, domain: Arc::clone(domain), lines, count })
     }
 
-    /// Whether it was made in that domain.
+    /// Whether the memory belongs to this domain.
     pub fn is_of(&self, domain: &Arc<Domain>) -> bool {
         Arc::ptr_eq(&self.domain, domain)
     }
 
     /// The words.
     pub fn words(&self) -> &[AtomicU64] {
-        // SAFETY: lines are arrays of words without anything between them, and there are at least `count`.
+        // SAFETY: lines are arrays of words without gaps, and there are at least `count` words.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast_const().cast(), self.count) }
     }
 
-    /// The address of the first word, and the key by which peers reach it.
+    /// The address of the first word, and the remote key.
     pub fn remote(&self) -> (u64, u32) {
         // SAFETY: the registration lives as long as `self`.
         (self.words().as_ptr() as u64, unsafe { self.registration.as_ref() }.rkey)
     }
 
-    /// Drives the cache line of a word out of the CPU's caches, on x86-64; elsewhere, and for a word that there is
-    /// not, it does nothing.
+    /// Flushes the cache line of a word from the CPU's caches on x86-64. Elsewhere, and for an index out of
+    /// range, it does nothing.
     pub fn flush(&self, word: usize) {
         #[cfg(target_arch = "x86_64")]
         if let Some(word) = self.words().get(word) {
-            // SAFETY: every x86-64 has the instruction; it is for any address that can be read, and changes no value.
+            // SAFETY: every x86-64 CPU has the instruction. It works on any readable address, and changes no
+            // value.
             unsafe { std::arch::x86_64::_mm_clflush(word.as_ptr().cast_const().cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -131,15 +133,17 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: made by ibv_reg_mr, deregistered once; queue pairs that use it hold an Arc of it, so they are gone.
+        // SAFETY: it was made by ibv_reg_mr, and is deregistered once. Queue pairs that use it hold an Arc of
+        // it, so they are gone.
         if unsafe { sys::ibv_dereg_mr(self.registration.as_ptr()) } == 0 {
-            // SAFETY: leaked by `new`, freed once, and out of the NIC's reach. Had that failed, it would have to stay.
+            // SAFETY: it was leaked by `new`, is freed once, and the NIC cannot reach it. If deregistering
+            // fails, it stays allocated.
             drop(unsafe { Box::from_raw(self.lines.as_ptr()) });
         }
     }
 }
 
-/// What peers may do to memory and queue pairs.
+/// The access rights of peers to memory and queue pairs.
 pub(super) fn access(atomics: bool) -> sys::ibv_access_flags {
     use sys::ibv_access_flags as flags;
     let write = flags::IBV_ACCESS_LOCAL_WRITE | flags::IBV_ACCESS_REMOTE_WRITE;

@@ -11,12 +11,12 @@ use crate::rdma::{Request, RequestKind};
 use super::memory::{Memory, WORD_BYTES, access};
 use super::{CallError, sys};
 
-/// How many bytes a request can have inline, where that is asked for.
+/// The most bytes of an inline request, if inline data is requested.
 pub const INLINE_BYTES: usize = 64;
-/// How many completions are taken at once.
+/// The most completions that one poll takes.
 const BATCH: usize = 16;
 
-/// A queue pair over one memory.
+/// A queue pair, which works on one memory.
 pub struct QueuePair {
     raw: NonNull<sys::ibv_qp>,
     completions: NonNull<sys::ibv_cq>,
@@ -27,18 +27,18 @@ pub struct QueuePair {
 // SAFETY: libibverbs objects may be used by any thread.
 unsafe impl Send for QueuePair {}
 
-/// How the states of a queue pair are gone through, in this order.
+/// The states of a queue pair, in the order in which they are entered.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// From reset: the port, and whether peers may do atomics.
+    /// From reset to initialized: the port, and whether peers may do atomics.
     Initialize { port: u8, atomics: bool },
-    /// Able to answer a peer.
+    /// Ready to answer the peer's requests.
     ReceiveReady(Peer),
-    /// Able to ask: the first packet sequence number, and the rest.
+    /// Ready to send requests: the first packet sequence number, and the timing.
     SendReady { sequence: u32, timing: Timing },
 }
 
-/// The other end, and the way there.
+/// The other end, and how to reach it.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "fields are named as in rdma::Address, where they have docs")]
 pub struct Peer {
@@ -46,11 +46,11 @@ pub struct Peer {
     pub queue_pair: u32,
     pub sequence: u32,
     pub lid: u16,
-    /// The peer's, and the index of ours: the way is by global address.
+    /// The peer's GID, and the index of our own GID, if packets are addressed globally.
     pub gid: Option<([u8; 16], u8)>,
-    /// In bytes.
+    /// The path MTU in bytes.
     pub mtu: u32,
-    /// Reads and atomics of the peer that are served at once.
+    /// How many reads and atomics of the peer are served at once.
     pub responder_reads: u8,
 }
 
@@ -64,44 +64,46 @@ pub struct Timing {
     pub initiator_reads: u8,
 }
 
-/// Why a request was not posted.
+/// The reason why a request was not posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostError {
     /// Its local words are not all in the memory.
     Outside,
-    /// It has too much data to be inline, or is none that can be.
+    /// It has too much data to be inline, or its kind cannot be inline.
     Inline,
-    /// The call failed.
+    /// The library call failed.
     Call(CallError),
 }
 
-/// What was taken from the completion queue.
+/// The result of a poll of the completion queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Polled {
-    /// How many requests completed well, before the one that did not.
+    /// How many requests completed successfully, before the first failure.
     pub good: usize,
-    /// The first that did not.
+    /// The first failure.
     pub failure: Option<Failure>,
 }
 
 /// A completion with an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
-    /// As given to [`QueuePair::post`].
+    /// The id that was given to [`QueuePair::post`].
     pub id: u64,
-    /// `ibv_wc_status`.
+    /// The status, as in `ibv_wc_status`.
     pub status: u32,
-    /// What the vendor calls it.
+    /// The vendor's error code.
     pub vendor: u32,
 }
 
 impl QueuePair {
-    /// Makes one that can have `depth` requests under way. With `inline`, it is asked to take [`INLINE_BYTES`].
+    /// Creates a queue pair for up to `depth` requests in flight. With `inline`, it must accept
+    /// [`INLINE_BYTES`].
     pub fn new(memory: &Arc<Memory>, depth: u32, inline: bool) -> Result<Self, CallError> {
         let domain = &memory.domain;
         let context = domain.context.raw.as_ptr();
         let entries = i32::try_from(depth).unwrap_or(i32::MAX);
-        // SAFETY: the context is open, as the domain has its Arc; there is no channel, and no context of ours.
+        // SAFETY: the context is open, because the domain holds its Arc. There is no channel, and no context
+        // of ours.
         let completions =
             unsafe { sys::ibv_create_cq(context, entries, null_mut(), null_mut(), 0) };
         let completions =
@@ -117,11 +119,12 @@ impl QueuePair {
         initial.cap.max_send_sge = 1;
         initial.cap.max_recv_sge = 1;
         initial.cap.max_inline_data = if inline { INLINE_BYTES as u32 } else { 0 };
-        // SAFETY: domain and completion queue live; `initial` is filled in, and is a place for what came of it.
+        // SAFETY: the domain and the completion queue are alive. `initial` is filled in, and the call may
+        // write to it.
         let raw = unsafe { sys::ibv_create_qp(domain.raw.as_ptr(), &mut initial) };
         let Some(raw) = NonNull::new(raw) else {
             let error = CallError::last("ibv_create_qp");
-            // SAFETY: made above, and used by nothing.
+            // SAFETY: it was made above, and nothing uses it.
             unsafe { sys::ibv_destroy_cq(completions.as_ptr()) };
             return Err(error);
         };
@@ -130,18 +133,18 @@ impl QueuePair {
         Ok(Self { raw, completions, memory: Arc::clone(memory), inline_bytes })
     }
 
-    /// Its number.
+    /// The queue pair's number.
     pub fn number(&self) -> u32 {
-        // SAFETY: it lives as long as `self`.
+        // SAFETY: the queue pair lives as long as `self`.
         unsafe { self.raw.as_ref() }.qp_num
     }
 
-    /// How many bytes it takes inline, at most [`INLINE_BYTES`].
+    /// How many bytes it accepts inline, at most [`INLINE_BYTES`].
     pub fn inline_bytes(&self) -> usize {
         self.inline_bytes
     }
 
-    /// Goes on to the next state.
+    /// Enters the next state.
     pub fn advance(&mut self, step: &Step) -> Result<(), CallError> {
         use sys::ibv_qp_attr_mask as mask;
         // SAFETY: all fields are numbers, or arrays of numbers.
@@ -173,16 +176,16 @@ impl QueuePair {
             }
         };
         let given = (mask::IBV_QP_STATE | given).0.cast_signed();
-        // SAFETY: the queue pair lives, and the fields that the mask names are filled in.
+        // SAFETY: the queue pair is alive, and the fields that the mask names are filled in.
         CallError::check(call, unsafe { sys::ibv_modify_qp(self.raw.as_ptr(), &mut to, given) })
     }
 
-    /// Whether the device promises that the data of a write arrives in order; `None` if libibverbs does not have the
-    /// question. Both bindings may lack it, so it is looked up by its name.
+    /// Whether the device promises that the data of a write arrives in order. `None` if libibverbs does not
+    /// have this query. The bindings may lack it too, so the function is looked up by name.
     pub fn data_in_order(&self) -> Option<bool> {
         type Query = unsafe extern "C" fn(*mut sys::ibv_qp, c_uint, u32) -> c_int;
-        // SAFETY: the names are C strings. The library is there already, and is only asked for, not loaded; what it
-        // has by that name is a function with that type, as its manual page says.
+        // SAFETY: the names are C strings. The library is already loaded; this only gets its handle. Its
+        // function of this name has this type, according to its manual page.
         let query = unsafe {
             let library =
                 libc::dlopen(c"libibverbs.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
@@ -191,14 +194,14 @@ impl QueuePair {
             })?;
             transmute::<*mut c_void, Option<Query>>(found)?
         };
-        // SAFETY: the queue pair lives.
+        // SAFETY: the queue pair is alive.
         Some(unsafe { query(self.raw.as_ptr(), sys::ibv_wr_opcode::IBV_WR_RDMA_WRITE, 0) } == 1)
     }
 
-    /// Hands over a request, signaled.
+    /// Posts a signaled request.
     pub fn post(&mut self, id: u64, request: &Request) -> Result<(), PostError> {
         let words = if request.is_atomic() { 1 } else { request.words as usize };
-        // No words at all would be a length of 0, which some devices take for 2 GB.
+        // A request without words would have length 0, which some devices treat as 2 GB.
         let end = request.local.checked_add(words).filter(|end| *end > request.local);
         let end = end.ok_or(PostError::Outside)?;
         let local = self.memory.words().get(request.local..end).ok_or(PostError::Outside)?;
@@ -209,7 +212,7 @@ impl QueuePair {
             if request.kind != RequestKind::Write || bytes as usize > self.inline_bytes {
                 return Err(PostError::Inline);
             }
-            // Read here, word by word, so that no word is torn by how the provider copies.
+            // The words are read here, one by one, so that the provider's copy cannot tear them.
             for (to, from) in copy.iter_mut().zip(local) {
                 *to = from.load(Ordering::Relaxed);
             }
@@ -220,23 +223,24 @@ impl QueuePair {
         let mut local = sys::ibv_sge { addr: address, length: bytes, lkey };
         let mut work = work_request(id, request, &mut local);
         let mut bad = null_mut();
-        // SAFETY: the queue pair lives; the request and its list are copied by the call. Its data is in the memory,
-        // which stays as long as the queue pair, or, if inline, is copied by the call from `copy`.
+        // SAFETY: the queue pair is alive, and the call copies the request and its list. The data is in the
+        // memory, which lives as long as the queue pair, or, if inline, the call copies it from `copy`.
         let result = unsafe { sys::ibv_post_send(self.raw.as_ptr(), &mut work, &mut bad) };
         CallError::check("ibv_post_send", result).map_err(PostError::Call)
     }
 
-    /// Takes what has completed, up to a bound. Does not wait.
+    /// Takes completions, up to a bound. Does not wait.
     pub fn poll(&mut self) -> Result<Polled, CallError> {
         let mut taken = [const { MaybeUninit::<sys::ibv_wc>::uninit() }; BATCH];
         let first = taken.as_mut_ptr().cast();
-        // SAFETY: the completion queue lives, and there is place for so many completions.
+        // SAFETY: the completion queue is alive, and there is space for this number of completions.
         let count = unsafe { sys::ibv_poll_cq(self.completions.as_ptr(), BATCH as i32, first) };
         let count =
             usize::try_from(count).map_err(|_| CallError { call: "ibv_poll_cq", errno: -count })?;
         let mut polled = Polled::default();
         for completion in taken.iter().take(count) {
-            // SAFETY: the call has filled in that many. Of one with an error, these fields are valid.
+            // SAFETY: the call has filled in this entry. If it reports an error, these fields are still
+            // valid.
             let completion = unsafe { completion.assume_init_ref() };
             if completion.status != sys::ibv_wc_status::IBV_WC_SUCCESS {
                 polled.failure = Some(Failure {
@@ -254,12 +258,12 @@ impl QueuePair {
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
-        // SAFETY: made by ibv_create_qp, destroyed once, and before what it uses.
+        // SAFETY: it was made by ibv_create_qp, and is destroyed once, before what it uses.
         if unsafe { sys::ibv_destroy_qp(self.raw.as_ptr()) } == 0 {
-            // SAFETY: made by ibv_create_cq, destroyed once; its only queue pair is gone.
+            // SAFETY: it was made by ibv_create_cq, and is destroyed once; its only queue pair is gone.
             unsafe { sys::ibv_destroy_cq(self.completions.as_ptr()) };
         } else {
-            // The NIC may still use the memory: let it stay for good.
+            // The NIC may still use the memory, so the memory is leaked.
             forget(Arc::clone(&self.memory));
         }
     }
@@ -277,7 +281,8 @@ fn ready_to_receive(to: &mut sys::ibv_qp_attr, peer: &Peer) {
     to.dest_qp_num = peer.queue_pair;
     to.rq_psn = peer.sequence;
     to.max_dest_rd_atomic = peer.responder_reads;
-    // 0.64 ms until a sender tries again. No request here can find a receiver that is not ready, but it must be set.
+    // 0.64 ms until a sender tries again. Requests here never find the receiver not ready, but the field must
+    // be set.
     to.min_rnr_timer = 12;
     to.ah_attr.port_num = peer.port;
     to.ah_attr.dlid = peer.lid;

@@ -1,4 +1,4 @@
-//! Values that domains lack.
+//! Finds values that domains lack.
 
 use lang::limits;
 use rustc_hash::FxHashMap;
@@ -26,8 +26,9 @@ impl Values {
         missing
     }
 
-    /// The value of an expression in an assignment without circles, computed along rf; listed values are
-    /// taken as they are. `None` if it hangs on a read that does not happen. Each is computed once: expressions share parts.
+    /// The value of an expression in an assignment without cycles, computed along rf. Listed values are used
+    /// as they are. `None` if the value depends on a read that does not happen. Each value is computed once,
+    /// because expressions share parts.
     fn compute(
         &self,
         skeleton: &Skeleton,
