@@ -1,5 +1,5 @@
-//! What identifies texts and lines: FNV-1a of 64 bits, the same on every platform and in every version. It shows changes, and
-//! resists no attack.
+//! What identifies texts and lines: FNV-1a of 64 bits, the same on every platform and in every version. It
+//! shows changes, and resists no attack.
 
 /// FNV-1a of texts.
 pub fn fnv1a(texts: &[&str]) -> u64 {

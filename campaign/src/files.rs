@@ -1,4 +1,5 @@
-//! Files that are written whole: a crash or a full disk leaves what was there before, or all of the new, and no part of it.
+//! Files that are written whole: a crash or a full disk leaves what was there before, or all of the new, and
+//! no part of it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -13,7 +14,8 @@ const UNFINISHED: &str = ".litmus-tmp";
 /// The longest name of a file that is made of a name in a file.
 const LONGEST: usize = 200;
 
-/// Writes a file, in place of the one that is there, if any. Where a path leads to a pipe or a device, it is written to as it is.
+/// Writes a file, in place of the one that is there, if any. Where a path leads to a pipe or a device, it is
+/// written to as it is.
 ///
 /// # Errors
 /// What the file system says; then the old file is as it was.
@@ -39,7 +41,8 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<()> {
     unfinished.create()
 }
 
-/// A file that is being written beside its place, and goes there when it is whole; it is removed if it never is.
+/// A file that is being written beside its place, and goes there when it is whole; it is removed if it never
+/// is.
 #[derive(Debug)]
 pub struct Unfinished {
     file: File,
@@ -110,7 +113,8 @@ impl Unfinished {
         match fs::hard_link(&self.path, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             Ok(()) => {}
-            // Some file systems have no links. Then there is a moment in which another process could make the file.
+            // Some file systems have no links. Then there is a moment in which another process could make the
+            // file.
             Err(_) if fs::symlink_metadata(&self.target).is_ok() => {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }

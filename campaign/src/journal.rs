@@ -1,8 +1,8 @@
-//! Journals: files of JSON lines that grow while work goes on. The first line, the head, says what the work is; each other line
-//! is an item that is done; the last line may be an [`End`].
+//! Journals: files of JSON lines that grow while work goes on. The first line, the head, says what the work
+//! is; each other line is an item that is done; the last line may be an [`End`].
 //!
-//! A line is written in one piece when its item is done, so a process that is killed loses the item that it was at and no
-//! other. While a journal is open, it is locked: another process that opens it is refused.
+//! A line is written in one piece when its item is done, so a process that is killed loses the item that it
+//! was at and no other. While a journal is open, it is locked: another process that opens it is refused.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -28,8 +28,8 @@ pub struct Journal {
     items: u64,
 }
 
-/// The last line, where all that was to be done is done, or somebody stopped it: it shows whether a line was changed or
-/// lost since.
+/// The last line, where all that was to be done is done, or somebody stopped it: it shows whether a line was
+/// changed or lost since.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
@@ -40,7 +40,8 @@ struct End {
 }
 
 impl Journal {
-    /// Begins a journal in a new file. The file is locked before it has its name, and has its first line by then.
+    /// Begins a journal in a new file. The file is locked before it has its name, and has its first line by
+    /// then.
     ///
     /// # Errors
     /// What the file system says; a file that exists is not touched.
@@ -54,7 +55,8 @@ impl Journal {
         Ok(Self { file, path: path.to_owned(), length: line.len() as u64, digest, items: 0 })
     }
 
-    /// Opens a journal to go on with it. Its text is for the caller to read, who then says by [`Self::keep`] what counts.
+    /// Opens a journal to go on with it. Its text is for the caller to read, who then says by [`Self::keep`]
+    /// what counts.
     ///
     /// # Errors
     /// What the file system says, or that another process has it open.
@@ -70,8 +72,8 @@ impl Journal {
         Ok((Self { file, path, length, digest: Digest::default(), items: 0 }, text))
     }
 
-    /// Opens the journal of work with this head, or begins it where there is none: the lines that were written to their end,
-    /// after the head. The last line does not count if it was cut off: it is removed.
+    /// Opens the journal of work with this head, or begins it where there is none: the lines that were
+    /// written to their end, after the head. The last line does not count if it was cut off: it is removed.
     ///
     /// # Errors
     /// As [`Self::create`] and [`Self::open`]; and that the head is another.
@@ -104,8 +106,8 @@ impl Journal {
         Ok((journal, lines.map(str::to_owned).collect()))
     }
 
-    /// Opens the journal that [`Self::create`] began, to go on with it: `take` is given what it has, and says whether that is
-    /// of the work that is to be done. An end goes.
+    /// Opens the journal that [`Self::create`] began, to go on with it: `take` is given what it has, and says
+    /// whether that is of the work that is to be done. An end goes.
     ///
     /// # Errors
     /// As [`Self::open`] and [`Contents::parse`], and what `take` says.
@@ -123,8 +125,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Keeps the first bytes of a journal that was opened, with the digest of their lines, so many of which are items; what
-    /// follows is removed. A last line without an end of line gets one.
+    /// Keeps the first bytes of a journal that was opened, with the digest of their lines, so many of which
+    /// are items; what follows is removed. A last line without an end of line gets one.
     ///
     /// # Errors
     /// What the file system says.
@@ -169,7 +171,8 @@ impl Journal {
     /// All of the bytes in one write, or nothing.
     fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(bytes) {
-            // Where the disk is full, a part of the line may be there. Readers ignore it if it cannot be removed.
+            // Where the disk is full, a part of the line may be there. Readers ignore it if it cannot be
+            // removed.
             drop(self.file.set_len(self.length));
             return Err(error);
         }

@@ -1,5 +1,5 @@
-//! JSON objects that tell whether they are what was written, by a digest of their fields: a line that was lost or a word
-//! that was changed on the way is seen before anything is made of it.
+//! JSON objects that tell whether they are what was written, by a digest of their fields: a line that was
+//! lost or a word that was changed on the way is seen before anything is made of it.
 
 use serde_json::Value as Json;
 

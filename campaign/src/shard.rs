@@ -34,8 +34,8 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Which of the items are this part's, in order: the dearest item first, each goes to the part that has least to do so
-    /// far. It depends on the costs only, so that all parts agree.
+    /// Which of the items are this part's, in order: the dearest item first, each goes to the part that has
+    /// least to do so far. It depends on the costs only, so that all parts agree.
     pub fn items(self, costs: &[u64]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..costs.len()).collect();
         order.sort_by_key(|item| (Reverse(costs[*item]), *item));
@@ -53,7 +53,8 @@ impl Shard {
         items
     }
 
-    /// This part of the items of these names and costs; `asked` is what all parts of one whole have in common.
+    /// This part of the items of these names and costs; `asked` is what all parts of one whole have in
+    /// common.
     pub fn of(self, names: &[String], costs: &[u64], asked: &str) -> ShardOf {
         let named = |item: &usize| (*item, names[*item].clone());
         ShardOf {

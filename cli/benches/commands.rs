@@ -1,6 +1,7 @@
 //! What a user waits for: whole commands, with the start of the program.
 //!
-//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `suite`, `simulator` and `refine` restrict them.
+//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `suite`, `simulator` and
+//! `refine` restrict them.
 
 #![allow(clippy::print_stdout, reason = "the tables are the result")]
 

@@ -1,7 +1,9 @@
-//! Options that have no meaning together with others are refused: what is ignored without a word is taken for done.
+//! Options that have no meaning together with others are refused: what is ignored without a word is taken for
+//! done.
 //!
-//! clap knows what conflicts with what. Here is what it cannot say: that an option means something only where another has
-//! some value. A test goes through all options of all commands, so that a new one is either here or known to hold always.
+//! clap knows what conflicts with what. Here is what it cannot say: that an option means something only where
+//! another has some value. A test goes through all options of all commands, so that a new one is either here
+//! or known to hold always.
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;

@@ -1,8 +1,8 @@
 //! `--cache DIR`: what engines found before, a file per question.
 //!
-//! A file says the whole question, so that nothing hangs on hashes being different, and is written beside its place and
-//! renamed, so that others see all of it or nothing. What cannot be read, or answers another question, is as if it were not
-//! there. Only complete and undisputed answers are kept.
+//! A file says the whole question, so that nothing hangs on hashes being different, and is written beside its
+//! place and renamed, so that others see all of it or nothing. What cannot be read, or answers another
+//! question, is as if it were not there. Only complete and undisputed answers are kept.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,7 +46,8 @@ pub struct Asked<'a> {
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 impl Cache {
-    /// The cache in a folder, which is made if it is not there; `libraries` are those of files that tests may use.
+    /// The cache in a folder, which is made if it is not there; `libraries` are those of files that tests may
+    /// use.
     ///
     /// # Errors
     /// Why the folder cannot be used.

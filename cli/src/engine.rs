@@ -38,7 +38,8 @@ pub enum Engine {
 
 /// How many states the engine auto explores at most, if not told otherwise: a few seconds.
 const STATES_OF_AUTO: u64 = 1_000_000;
-/// How many states it explores at most to know whether all executions end, where the outcomes are known: some 10 ms.
+/// How many states it explores at most to know whether all executions end, where the outcomes are known: some
+/// 10 ms.
 const STATES_OF_ENDING: u64 = 20_000;
 
 impl Engine {
@@ -99,7 +100,8 @@ impl Request {
         self.libraries.unwrap_or_else(|| model::library::shipped())
     }
 
-    /// The request with its time running from now, unless it runs already: all that is asked with it shares that time.
+    /// The request with its time running from now, unless it runs already: all that is asked with it shares
+    /// that time.
     pub fn begun(self) -> Self {
         let end = || self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Self { deadline: self.deadline.or_else(end), ..self }
@@ -249,8 +251,8 @@ pub fn explained<'q>(
     }
 }
 
-/// A loop that waits or tries again may go round for ever, and yet through few states: then the machine knows all
-/// outcomes. It is asked only of the shipped models, which are known to agree with it.
+/// A loop that waits or tries again may go round for ever, and yet through few states: then the machine knows
+/// all outcomes. It is asked only of the shipped models, which are known to agree with it.
 fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let found = by_smt(test, model, request)?;
     if found.allowed.complete && is_shipped(model) {
@@ -273,7 +275,8 @@ fn beyond_bound(test: &Test, model: &Model, request: &Request) -> Option<Result<
     is_shipped(model).then(ask)
 }
 
-/// Whether all executions of a test end, if that is soon known: of executions that do not, the axioms say nothing.
+/// Whether all executions of a test end, if that is soon known: of executions that do not, the axioms say
+/// nothing.
 fn ending(test: &Test, model: &Model, request: &Request) -> Ending {
     if !machine::may_wait(&test.program) {
         return Ending::Always;
@@ -294,8 +297,8 @@ fn is_shipped(model: &Model) -> bool {
     SHIPPED[place].get_or_init(load).as_ref() == Some(model)
 }
 
-/// What a machine shows is what its model allows only as far as the two are known to mean the same: the text of
-/// one's own model may name a machine and say something else.
+/// What a machine shows is what its model allows only as far as the two are known to mean the same: the text
+/// of one's own model may name a machine and say something else.
 fn of_machine(mut found: Found, model: &Model) -> Found {
     if found.allowed.complete && !is_shipped(model) {
         let machine = model.machine.as_deref().unwrap_or_default();

@@ -16,7 +16,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// One more result of a test, or of a test on a machine: the later the column, the worse. Whether the test is new.
+    /// One more result of a test, or of a test on a machine: the later the column, the worse. Whether the
+    /// test is new.
     pub fn add(&mut self, file: &str, machine: &str, column: usize) -> bool {
         let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
         let group = folder.rsplit('/').next().unwrap_or_default().to_owned();
@@ -38,8 +39,8 @@ impl Groups {
         self.tests.values().filter(|own| **own == column).count()
     }
 
-    /// The table, if there are enough tests for one; in words where it is too wide. Of more than four columns, the empty
-    /// ones in the middle are left out.
+    /// The table, if there are enough tests for one; in words where it is too wide. Of more than four
+    /// columns, the empty ones in the middle are left out.
     pub fn draw(&self, look: Look, columns: &[&str]) -> String {
         if self.tests.len() < MANY {
             return String::new();

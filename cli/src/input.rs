@@ -128,8 +128,8 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The files that arguments stand for: files as they are, and for folders all files below them with one of the
-/// extensions, sorted. A folder without any is a problem.
+/// The files that arguments stand for: files as they are, and for folders all files below them with one of
+/// the extensions, sorted. A folder without any is a problem.
 pub fn collect(paths: &[PathBuf], extensions: &[&str]) -> (Vec<Input>, Vec<Problem>) {
     let mut inputs = Vec::new();
     let mut problems = Vec::new();
@@ -153,7 +153,8 @@ pub fn collect(paths: &[PathBuf], extensions: &[&str]) -> (Vec<Input>, Vec<Probl
     (inputs, problems)
 }
 
-/// Links to folders are not followed, so this ends; neither pipes nor devices are read, so they cannot hold it up.
+/// Links to folders are not followed, so this ends; neither pipes nor devices are read, so they cannot hold
+/// it up.
 fn walk(
     folder: &Path,
     extensions: &[&str],

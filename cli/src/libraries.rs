@@ -32,7 +32,8 @@ pub struct LibraryOption {
 }
 
 impl LibraryOption {
-    /// The texts of the files, for records. Those that cannot be read are left out: [`LibraryOption::load`] says so.
+    /// The texts of the files, for records. Those that cannot be read are left out: [`LibraryOption::load`]
+    /// says so.
     pub fn texts(&self) -> Vec<LibraryText> {
         let text = |path: &String| {
             let bytes = input::small(Path::new(path), LARGEST_FILE).ok()?;
@@ -135,8 +136,8 @@ pub fn inlined(
     inline(test, libraries, Depth::Full).map_err(|errors| problems(source, errors))
 }
 
-/// A test with its calls replaced, unless it misuses libraries; and what is wrong with it. Misuse that hangs on values is
-/// looked for under the first of the test's models.
+/// A test with its calls replaced, unless it misuses libraries; and what is wrong with it. Misuse that hangs
+/// on values is looked for under the first of the test's models.
 pub fn inlined_if_sound(
     test: &Test,
     source: &Arc<Source>,

@@ -75,8 +75,8 @@ impl MachineOptions {
         self.connect_to(self.nodes.clone())
     }
 
-    /// Connects to each machine alone where agents run already, so that one that is broken does not hide the others.
-    /// Agents that are to be started are started together.
+    /// Connects to each machine alone where agents run already, so that one that is broken does not hide the
+    /// others. Agents that are to be started are started together.
     pub fn connect_to_each(&self) -> Vec<(String, Result<Cluster, String>)> {
         if self.launch() != Launch::None {
             return vec![("launch".to_owned(), self.connect())];

@@ -9,8 +9,8 @@ use lang::limits::{Limits, Memory, Size};
 /// The limit of memory.
 #[derive(Args)]
 pub struct MemoryOption {
-    /// How much memory the process may take, as in 512M or 1.5G; what needs more stays unknown [default: half of the
-    /// machine's, on Linux]
+    /// How much memory the process may take, as in 512M or 1.5G; what needs more stays unknown [default: half
+    /// of the machine's, on Linux]
     #[allow(dead_code, reason = "it is taken before the command begins")]
     #[arg(long = "memory", id = OPTION, value_name = "SIZE", value_parser = size)]
     most: Option<u64>,

@@ -80,8 +80,8 @@ pub enum ChoiceError {
 }
 
 impl Models {
-    /// The models that `--model` names: shipped ones by name, files by a path that ends in `.cat`. What a file's
-    /// text is warned of is given back too.
+    /// The models that `--model` names: shipped ones by name, files by a path that ends in `.cat`. What a
+    /// file's text is warned of is given back too.
     ///
     /// # Errors
     /// See [`ChoiceError`].
@@ -115,8 +115,8 @@ impl Models {
         known.entry(name.to_owned()).or_insert_with(load).clone()
     }
 
-    /// The models that a test is asked about: those of the command line, or else of its header, whose files are looked
-    /// for from the test's folder.
+    /// The models that a test is asked about: those of the command line, or else of its header, whose files
+    /// are looked for from the test's folder.
     ///
     /// # Errors
     /// A diagnostic for each name in the header that no model has, and each file that is no model.
@@ -183,8 +183,8 @@ impl Models {
     }
 }
 
-/// A model as headers of tests in a folder name it, by its name or by what `--model` took for it: a file is named by its
-/// path from there.
+/// A model as headers of tests in a folder name it, by its name or by what `--model` took for it: a file is
+/// named by its path from there.
 pub fn in_headers(model: &str, folder: &Path) -> String {
     if !is_model_file(model) {
         return model.to_owned();
@@ -249,8 +249,8 @@ fn load_shipped_include(include: &str, _: &str) -> Option<Source> {
     shipped_source(include)
 }
 
-/// A file beside the one that includes it, or else a shipped model. A file does not include itself so: it can be a
-/// changed copy of the shipped model of its own name.
+/// A file beside the one that includes it, or else a shipped model. A file does not include itself so: it can
+/// be a changed copy of the shipped model of its own name.
 fn load_include(include: &str, includer: &str) -> Option<Source> {
     if includer.starts_with(SHIPPED_FOLDER) {
         return shipped_source(include);

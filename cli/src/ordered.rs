@@ -26,11 +26,12 @@ pub enum Broken {
     Limit(Reached),
 }
 
-/// Calls `work` on every item by `jobs` workers, and `each` with every result, in the order of the items, by the
-/// calling thread. It ends early when `stop` is set or when `each` says so: then no other work begins, and
-/// results of work that had begun are given to `each` in the first case and dropped in the second.
+/// Calls `work` on every item by `jobs` workers, and `each` with every result, in the order of the items, by
+/// the calling thread. It ends early when `stop` is set or when `each` says so: then no other work begins,
+/// and results of work that had begun are given to `each` in the first case and dropped in the second.
 ///
-/// A panic of `work` is a result like others, and so is that it was given up: the limit of memory holds for it.
+/// A panic of `work` is a result like others, and so is that it was given up: the limit of memory holds for
+/// it.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     jobs: usize,

@@ -1,4 +1,5 @@
-//! What is written into files, and what is said where that cannot be done: one way and one exit code for all commands.
+//! What is written into files, and what is said where that cannot be done: one way and one exit code for all
+//! commands.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::terminal::Terminal;
 
-/// Writes a file, in place of the one that is there. If that fails, it is as it was, and it has been said why.
+/// Writes a file, in place of the one that is there. If that fails, it is as it was, and it has been said
+/// why.
 pub fn write(path: &Path, content: &str, terminal: &mut Terminal) -> Exit {
     match files::replace(path, content.as_bytes()) {
         Ok(()) => Exit::Fine,

@@ -1,7 +1,7 @@
 //! Reports as pages: HTML, Markdown and JUnit by templates, all from the report's data.
 //!
-//! Everything that comes from records is escaped by the environment: for HTML and XML as such, for Markdown by
-//! backslashes. Only pictures and styles, which are made here, are not. HTML is well-formed XML too.
+//! Everything that comes from records is escaped by the environment: for HTML and XML as such, for Markdown
+//! by backslashes. Only pictures and styles, which are made here, are not. HTML is well-formed XML too.
 
 mod cards;
 mod text;
@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use text::{code, element, fence, markdown, numbered, thousands, words, xml};
 
-/// How many cards of violating programs there are at most; the others are in the table of causes, and all in the JSON.
+/// How many cards of violating programs there are at most; the others are in the table of causes, and all in
+/// the JSON.
 const CARDS: usize = 200;
 /// How many outcomes of a test's histogram are shown, in reports with few programs and with many.
 const ROWS: (usize, usize) = (256, 24);

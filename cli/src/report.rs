@@ -258,8 +258,8 @@ impl<'t> Report<'t> {
         (self.skip_reasons.values().sum(), self.counts.iter().sum())
     }
 
-    /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and open
-    /// results are called in the summary; without, it only says what was skipped.
+    /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and
+    /// open results are called in the summary; without, it only says what was skipped.
     pub fn finish(mut self, tail: &[(&str, Json)], words: Option<[&str; 3]>) -> Exit {
         let mut tail = tail.to_vec();
         if let Some(shard) = &self.shard {

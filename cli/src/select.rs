@@ -26,8 +26,8 @@ pub use pattern::{Pattern, Subject};
 /// Which tests.
 #[derive(Args)]
 pub struct SelectOption {
-    /// Only what this selects: a glob such as 'MP*', or a part of a name, that is looked for in names, folders, tags and models;
-    /// `and`, `or` and `not` join several. Can be repeated
+    /// Only what this selects: a glob such as 'MP*', or a part of a name, that is looked for in names,
+    /// folders, tags and models; `and`, `or` and `not` join several. Can be repeated
     #[arg(short = 'k', long = "filter", value_name = "PATTERN")]
     patterns: Vec<Asked>,
     /// Only list what is selected
@@ -94,7 +94,8 @@ impl StopOption {
 }
 
 impl OnlyOption {
-    /// Whether a result is printed. People are shown those that are not as expected, or all of them in full; programs all.
+    /// Whether a result is printed. People are shown those that are not as expected, or all of them in full;
+    /// programs all.
     pub fn shows(&self, kind: Kind, report: &Report<'_>, in_full: bool) -> bool {
         let look = report.look();
         match self.only.as_slice() {

@@ -21,11 +21,12 @@ pub struct ShardOption {
 }
 
 impl ShardOption {
-    /// Keeps the inputs of this part, if there is one, and says which these are. Results hang on `models` and `libraries` too, whose
-    /// texts the command line does not say.
+    /// Keeps the inputs of this part, if there is one, and says which these are. Results hang on `models` and
+    /// `libraries` too, whose texts the command line does not say.
     ///
     /// # Errors
-    /// Inputs that cannot be split: standard input, which each part would read for itself, and one that is named twice.
+    /// Inputs that cannot be split: standard input, which each part would read for itself, and one that is
+    /// named twice.
     pub fn keep(
         &self,
         inputs: &mut Vec<Input>,
@@ -64,8 +65,8 @@ impl ShardOption {
         Ok(shard)
     }
 
-    /// Which of the items of these names and costs are this part's, if there is one; `settings` is what else the results hang
-    /// on, as far as the command line does not say it.
+    /// Which of the items of these names and costs are this part's, if there is one; `settings` is what else
+    /// the results hang on, as far as the command line does not say it.
     pub fn items(&self, names: &[String], costs: &[u64], settings: &str) -> Option<ShardOf> {
         let asked = format!("{}\n{settings}", ASKED.get().map_or("", String::as_str));
         Some(self.shard?.of(names, costs, &asked))

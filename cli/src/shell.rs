@@ -196,7 +196,8 @@ fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
     words.join(" ")
 }
 
-/// What `--model` takes for a model: the name of a shipped one, or else a file, of which the name is all that is known.
+/// What `--model` takes for a model: the name of a shipped one, or else a file, of which the name is all that
+/// is known.
 fn argument(name: &str) -> String {
     if model::models::shipped(name).is_some() { name.to_owned() } else { format!("{name}.cat") }
 }

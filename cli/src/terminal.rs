@@ -126,8 +126,8 @@ fn width() -> Option<usize> {
     width.filter(|width| *width > 0)
 }
 
-/// Text without control characters, which a terminal would obey: they are shown instead. Colors stay, where there are
-/// some; lines and tabs do.
+/// Text without control characters, which a terminal would obey: they are shown instead. Colors stay, where
+/// there are some; lines and tabs do.
 fn harmless(text: &str, color: bool) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(is_control) {
@@ -259,7 +259,8 @@ impl Terminal {
         self.progress.clone()
     }
 
-    /// Says on stderr how long it took, to a person who had to wait or who asks: output itself is always the same.
+    /// Says on stderr how long it took, to a person who had to wait or who asks: output itself is always the
+    /// same.
     pub fn tell_time(&mut self) {
         let took = self.began.elapsed();
         let is_seen = io::stderr().is_terminal() && took >= LONG;

@@ -1,5 +1,5 @@
-//! docs/diagnostics.md has every code, with an example that really shows it. `UPDATE_EXPECT=1 cargo test` writes anew
-//! what the examples print.
+//! docs/diagnostics.md has every code, with an example that really shows it. `UPDATE_EXPECT=1 cargo test`
+//! writes anew what the examples print.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 

@@ -6,8 +6,9 @@ use std::process::Command;
 
 use lang::source::Source;
 
-/// The crates, and which of the others each may use. The engines stand apart, so that their agreement means something:
-/// `machine` cannot see the skeleton, and neither `machine`, `smt` nor `checker` can see another of the three.
+/// The crates, and which of the others each may use. The engines stand apart, so that their agreement means
+/// something: `machine` cannot see the skeleton, and neither `machine`, `smt` nor `checker` can see another
+/// of the three.
 const CRATES: [(&str, &[&str]); 12] = [
     ("lang", &[]),
     ("campaign", &[]),

@@ -1,5 +1,5 @@
-//! Programs of `litmus compile --target verbs-c`: every test of the suite builds without warnings, and some run, on a
-//! stand-in for libibverbs (`fake_verbs.c`).
+//! Programs of `litmus compile --target verbs-c`: every test of the suite builds without warnings, and some
+//! run, on a stand-in for libibverbs (`fake_verbs.c`).
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -34,7 +34,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Whether C programs can be built here. If not, that is a failure, unless somebody has said that it is known.
+/// Whether C programs can be built here. If not, that is a failure, unless somebody has said that it is
+/// known.
 fn can_build() -> bool {
     let known = std::env::var_os("LITMUS_WITHOUT_VERBS_HEADERS").is_some_and(|set| set == "1");
     let probe = Command::new("gcc")

@@ -286,7 +286,8 @@ fn suite() -> Vec<(String, String)> {
     found
 }
 
-/// Runs the suite on a broken simulator, for the models that only CPU and RDMA^TSO or RDMA^WAIT with RMWs have.
+/// Runs the suite on a broken simulator, for the models that only CPU and RDMA^TSO or RDMA^WAIT with RMWs
+/// have.
 fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
     let sim = Sim::new(&[fault.to_owned()]).expect("there is such a fault");
     let stop = AtomicBool::new(false);
@@ -319,8 +320,9 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
     }
 }
 
-/// For each fault: names of which the report must say one as what is not kept, in words of the models. A poll that
-/// returns too early is one that does not order what follows: no model has a cell from a write to a poll.
+/// For each fault: names of which the report must say one as what is not kept, in words of the models. A poll
+/// that returns too early is one that does not order what follows: no model has a cell from a write to a
+/// poll.
 const BROKEN_BY: &[(&str, &[&str])] = &[
     ("puts-reordered", &["[nrW, nrW]", "[aNRW, aNRW]"]),
     ("put-reads-reordered", &["[nlR, nlR]", "[aNLR, aNLR]"]),

@@ -81,7 +81,8 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// The message with its place drawn into the text, as terminals show it: of long lines, what is around the place.
+    /// The message with its place drawn into the text, as terminals show it: of long lines, what is around
+    /// the place.
     pub fn render(&self, source: &Source, color: bool) -> String {
         let spans = || std::iter::once(self.span).chain(self.related.iter().map(|(span, _)| *span));
         let places: Vec<usize> = spans().flat_map(|span| [span.start, span.end]).collect();
@@ -162,8 +163,8 @@ fn most_edits(length: usize) -> usize {
     }
 }
 
-/// Whether a word has the first letter of another, some of the others in their order, and half of them at least: `Recv`
-/// for `Receive`.
+/// Whether a word has the first letter of another, some of the others in their order, and half of them at
+/// least: `Recv` for `Receive`.
 fn abbreviates(short: &str, long: &str) -> bool {
     let (short, long) = (short.to_lowercase(), long.to_lowercase());
     let (count, whole) = (short.chars().count(), long.chars().count());
@@ -174,8 +175,8 @@ fn abbreviates(short: &str, long: &str) -> bool {
         && short.chars().all(|letter| rest.any(|other| other == letter))
 }
 
-/// The number of edits between two words, letter case not counted: a character more, less, or another, or two neighbors
-/// exchanged.
+/// The number of edits between two words, letter case not counted: a character more, less, or another, or two
+/// neighbors exchanged.
 fn edit_distance(left: &str, right: &str) -> usize {
     let [left, right]: [Vec<char>; 2] =
         [left, right].map(|word| word.to_lowercase().chars().collect());

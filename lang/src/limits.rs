@@ -1,9 +1,9 @@
 //! Limits of time and memory, looked at wherever work may be long.
 //!
-//! [`Limits::within`] does some work, or says which limit was reached first. The work calls [`look`] in its loops, and [`need`] before it
-//! takes much memory. Either gives up by unwinding to `within`, so that nothing half done is seen, and no function in between has to
-//! pass on that there is no result. Work that keeps what it has so far asks [`Limits::reached`] instead. Outside of `within`
-//! nothing is ever given up.
+//! [`Limits::within`] does some work, or says which limit was reached first. The work calls [`look`] in its
+//! loops, and [`need`] before it takes much memory. Either gives up by unwinding to `within`, so that nothing
+//! half done is seen, and no function in between has to pass on that there is no result. Work that keeps what
+//! it has so far asks [`Limits::reached`] instead. Outside of `within` nothing is ever given up.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -176,7 +176,8 @@ pub fn look_now() {
     }
 }
 
-/// Gives up, as [`look`] does: for a limit that was seen elsewhere, say by another thread that does a part of the work.
+/// Gives up, as [`look`] does: for a limit that was seen elsewhere, say by another thread that does a part of
+/// the work.
 pub fn give_up(reached: Reached) -> ! {
     resume_unwind(Box::new(reached))
 }
@@ -205,7 +206,8 @@ pub fn need(bytes: usize) {
 }
 
 impl Memory {
-    /// Whether the process takes too much, or would with so many bytes more, and this thread's work is what is to be given up.
+    /// Whether the process takes too much, or would with so many bytes more, and this thread's work is what
+    /// is to be given up.
     fn is_exceeded(&self, now: Instant, more: u64) -> bool {
         let known = MEASURED.get().filter(|(at, _)| more == 0 && now.duration_since(*at) < OFTEN);
         let used = known.map_or_else(

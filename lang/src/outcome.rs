@@ -30,7 +30,8 @@ impl Value {
         self == value || self == Self::Undefined
     }
 
-    /// The value for people, of something whose values have some number of words: several are shown as those, `(1, 2)`.
+    /// The value for people, of something whose values have some number of words: several are shown as those,
+    /// `(1, 2)`.
     pub fn show(self, words: u32) -> String {
         match self {
             Self::Int(number) if words > 1 => {
@@ -131,8 +132,8 @@ impl Outcome {
 pub enum Condition {
     /// Always true or always false.
     Constant(bool),
-    /// `left op right`, with op one of the six comparisons. `⊥` equals only itself and is not ordered; so does
-    /// a `⊤` that the condition names, while one that an outcome shows stands for every value.
+    /// `left op right`, with op one of the six comparisons. `⊥` equals only itself and is not ordered; so
+    /// does a `⊤` that the condition names, while one that an outcome shows stands for every value.
     Compare(BinaryOp, Operand, Operand),
     /// All hold; true if there are none.
     And(Vec<Condition>),

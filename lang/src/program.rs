@@ -200,7 +200,8 @@ pub enum StmtKind {
         /// The value added, wrapping.
         addend: Expr,
     },
-    /// CPU exchange `a := XCHG(x, value)`; `a` takes the old value. To models it is an FAA: an RMW that always writes.
+    /// CPU exchange `a := XCHG(x, value)`; `a` takes the old value. To models it is an FAA: an RMW that
+    /// always writes.
     Exchange {
         /// The register that takes the old value, if any does.
         register: Option<RegisterId>,
@@ -318,7 +319,8 @@ pub struct Call {
 pub struct RmaStmt {
     /// What it does.
     pub kind: RmaKind,
-    /// Locations accessed, in the order in which the text names them, with atomic (true) or non-atomic access.
+    /// Locations accessed, in the order in which the text names them, with atomic (true) or non-atomic
+    /// access.
     pub accesses: Vec<(LocationId, bool)>,
     /// The register that takes a local read's value.
     pub register: Option<RegisterId>,
@@ -381,12 +383,13 @@ pub enum BinaryOp {
     Or,
 }
 
-/// The word that stands for `⊥` wherever values are words. Programs that use this number cannot tell it from `⊥`.
+/// The word that stands for `⊥` wherever values are words. Programs that use this number cannot tell it from
+/// `⊥`.
 pub const BOTTOM: u64 = 0xB077_0B07_70B0_770B;
 
 impl BinaryOp {
-    /// The operator applied to two words. `⊥` is equal to itself only and not ordered; what is computed from it is
-    /// `⊥`. A number's remainder by 0 is 0.
+    /// The operator applied to two words. `⊥` is equal to itself only and not ordered; what is computed from
+    /// it is `⊥`. A number's remainder by 0 is 0.
     pub fn apply(self, left: u64, right: u64) -> u64 {
         if left == BOTTOM || right == BOTTOM {
             return match self {

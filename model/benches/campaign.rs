@@ -1,4 +1,5 @@
-//! coreRMA's campaign again: all tests of its rules within the bounds of the paper's Table 6, and all their outcomes.
+//! coreRMA's campaign again: all tests of its rules within the bounds of the paper's Table 6, and all their
+//! outcomes.
 //!
 //! `cargo bench -p model --bench campaign` prints a table in Markdown, beside the paper's figures.
 
@@ -17,7 +18,8 @@ use model::generate::rma::program::Program;
 use model::{library, models};
 use rayon::prelude::*;
 
-/// A row of Table 6: rule, processes, actions, tests, outputs. The size of WS with one process cannot be read in our copy.
+/// A row of Table 6: rule, processes, actions, tests, outputs. The size of WS with one process cannot be read
+/// in our copy.
 const TABLE: [(&str, usize, usize, usize, usize); 24] = [
     ("R1", 1, 8, 863, 1492),
     ("R1", 2, 9, 1040, 3616),

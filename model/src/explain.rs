@@ -60,11 +60,13 @@ pub enum Reason {
     Broken(Broken),
     /// Forbidden whatever the model: no execution of the program gives these values.
     NoCandidate(Complete),
-    /// Forbidden, as everything is: no execution of the program ends, or none of those that do meets its assumptions.
+    /// Forbidden, as everything is: no execution of the program ends, or none of those that do meets its
+    /// assumptions.
     NothingEnds(Complete),
     /// Forbidden: the solver proved it. No execution that would show the outcome was found in time.
     Proved(Complete),
-    /// Excluded: the executions that give these values misuse a library, as the diagnostic says, so they do not count.
+    /// Excluded: the executions that give these values misuse a library, as the diagnostic says, so they do
+    /// not count.
     Misused(Box<Diagnostic>),
     /// A bound or a limit was reached first: this one.
     Unknown(String),
@@ -118,8 +120,8 @@ pub fn explain<'q>(
 }
 
 impl<'q> Explanation<'q> {
-    /// The same where more is known than the axioms can tell within the bound on loops: all that is allowed, from
-    /// exploring the model's machine. The execution that is shown is one within the bound.
+    /// The same where more is known than the axioms can tell within the bound on loops: all that is allowed,
+    /// from exploring the model's machine. The execution that is shown is one within the bound.
     ///
     /// # Errors
     /// As [`explain`].
@@ -160,7 +162,8 @@ fn found<R>(
     }
 }
 
-/// Why no execution that counts is consistent: those that would be misuse a library, or else an axiom is broken.
+/// Why no execution that counts is consistent: those that would be misuse a library, or else an axiom is
+/// broken.
 fn excluded(
     question: &Question<'_>,
     options: &Options,

@@ -1,8 +1,8 @@
 //! Libraries composed: the model of a program that uses several.
 //!
-//! MOWGLI [LOCO, Definition 3.6]: an execution is consistent iff each library's part of it is, and
-//! hb = (ppo ∪ the union of all so)+ is irreflexive. So the composed model has the base model's definitions over
-//! the base's events, each library's over its own, ppo over all events, and hb from all of them.
+//! MOWGLI [LOCO, Definition 3.6]: an execution is consistent iff each library's part of it is, and hb = (ppo
+//! ∪ the union of all so)+ is irreflexive. So the composed model has the base model's definitions over the
+//! base's events, each library's over its own, ppo over all events, and hb from all of them.
 
 mod restrict;
 

@@ -1,9 +1,9 @@
-//! Is a library's implementation one? For all small clients: are the outcomes of the client with calls replaced by
-//! the implementation among those that the specification allows?
+//! Is a library's implementation one? For all small clients: are the outcomes of the client with calls
+//! replaced by the implementation among those that the specification allows?
 //!
-//! Soundness of implementations [LOCO, Definition 3.12], checked up to a bound and not proved. The lower libraries
-//! keep their specifications, as in the definition. It speaks of executions that end, so one more thing is asked: can
-//! each execution of the implementation end (`stuck`)?
+//! Soundness of implementations [LOCO, Definition 3.12], checked up to a bound and not proved. The lower
+//! libraries keep their specifications, as in the definition. It speaks of executions that end, so one more
+//! thing is asked: can each execution of the implementation end (`stuck`)?
 
 mod answer;
 mod bounds;
@@ -125,7 +125,8 @@ impl Refinement {
         }
         let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(wrong)?;
         let asked = Asked { client, test: &test, allowed: &allowed, options };
-        // Over no other library, the machine knows all that the implementation shows, however often its loops go round.
+        // Over no other library, the machine knows all that the implementation shows, however often its loops
+        // go round.
         let is_lowest = self.libraries.used(&lowered.program).is_empty();
         let mut open = None;
         if is_lowest {
@@ -176,7 +177,8 @@ impl Refinement {
         }
     }
 
-    /// Asks for an outcome of the implementation, over the specifications of lower libraries, that is not allowed.
+    /// Asks for an outcome of the implementation, over the specifications of lower libraries, that is not
+    /// allowed.
     fn by_axioms(&self, lowered: &Test, asked: &Asked<'_>) -> Result<ByAxioms, Vec<Diagnostic>> {
         let Asked { allowed, options, .. } = asked;
         let bound = options.loop_bound;
@@ -267,8 +269,8 @@ fn message(errors: &[Diagnostic]) -> String {
     }
 }
 
-/// What is wrong with a library's text that only calls show, at any placement of threads and objects: of bodies at the
-/// statement, of specifications at the method.
+/// What is wrong with a library's text that only calls show, at any placement of threads and objects: of
+/// bodies at the statement, of specifications at the method.
 pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -> Vec<Diagnostic> {
     let mut libraries = libraries.clone();
     libraries.all.push(Arc::new(library.clone()));
@@ -299,8 +301,8 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
 /// The most clients of which more is asked than whether their bodies can be followed.
 const MOST_ASKED: usize = 1000;
 
-/// Clients in which each method is called, by threads and on objects at all nodes: those of up to four statements,
-/// so that pairs such as Acq and Rel are called by two threads, or of fewer where these are many.
+/// Clients in which each method is called, by threads and on objects at all nodes: those of up to four
+/// statements, so that pairs such as Acq and Rel are called by two threads, or of fewer where these are many.
 fn placed(library: &Library) -> Vec<Client> {
     let of_size = |size| Bounds { plain: 0, size, ..Bounds::default() };
     let few = clients(library, &[of_size(4)], 5000);

@@ -1,7 +1,9 @@
-//! Explanations hold: every outcome that is possible but not allowed gets a cycle, and each step of it is there.
+//! Explanations hold: every outcome that is possible but not allowed gets a cycle, and each step of it is
+//! there.
 //!
 //! For files of the suite and for random programs. What is left out for lack of time is counted and printed;
-//! `LITMUS_EXPLAIN=N` sets how many outcomes of a test are explained, `LITMUS_RANDOM` and `LITMUS_SEED` the programs.
+//! `LITMUS_EXPLAIN=N` sets how many outcomes of a test are explained, `LITMUS_RANDOM` and `LITMUS_SEED` the
+//! programs.
 
 mod conditions;
 mod files;
@@ -188,7 +190,8 @@ fn holds(question: &Question<'_>, broken: &Broken) -> Result<(), String> {
     }
     let evaluator = Evaluator::new(skeleton, model, &broken.execution);
     if let Some(set) = model.defined(&broken.axiom) {
-        // What the model says of ⊤: each step is in its relation, or is the event that shows what it should not.
+        // What the model says of ⊤: each step is in its relation, or is the event that shows what it should
+        // not.
         let is_there = |step: &Step| {
             let alone = step.relation == broken.axiom && step.from == step.to;
             alone || in_relation(question, &evaluator, broken, step).is_ok()
@@ -254,8 +257,8 @@ fn in_program_order(question: &Question<'_>, (from, to): (EventId, EventId)) -> 
     from < to && thread(from).is_some() && thread(from) == thread(to)
 }
 
-/// The pairs of a relation by the name that steps use: a definition, a base relation, or a table's cell. A model composed
-/// with libraries has its tables twice: over all events, and over its own.
+/// The pairs of a relation by the name that steps use: a definition, a base relation, or a table's cell. A
+/// model composed with libraries has its tables twice: over all events, and over its own.
 fn evaluated(model: &Model, evaluator: &Evaluator<'_>, name: &str) -> Option<Pairs> {
     let (name, cell) = match name.split_once('[') {
         Some((table, cell)) => (table, cell.strip_suffix(']')?.split_once(", ")),

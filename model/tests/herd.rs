@@ -1,5 +1,6 @@
-//! Every test of the suite that `litmus compile --target herd` writes, read again: under `tso` it has the outcomes of the
-//! original, and its question is answered as the test claims. One named test per file of the suite: the others must be refused.
+//! Every test of the suite that `litmus compile --target herd` writes, read again: under `tso` it has the
+//! outcomes of the original, and its question is answered as the test claims. One named test per file of the
+//! suite: the others must be refused.
 
 mod files;
 

@@ -1,5 +1,5 @@
-//! Random programs over libraries, put to the engine and to an enumeration of executions that was written from the papers'
-//! definitions alone (`oracle`): they must agree.
+//! Random programs over libraries, put to the engine and to an enumeration of executions that was written
+//! from the papers' definitions alone (`oracle`): they must agree.
 //!
 //! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first.
 

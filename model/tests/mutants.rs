@@ -1,7 +1,8 @@
-//! Is every statement of every shipped implementation needed, as far as `litmus refine` can tell? Each is changed in turn: a
-//! statement is left out, a number, an operator, a returned or written value is another. The changed implementation must be
-//! refuted, or seen to do nothing, or not be one (`litmus check` refuses it); what is neither is listed with the reason in `mutants.md`. An entry
-//! there of a mutant that is refuted is stale, and fails.
+//! Is every statement of every shipped implementation needed, as far as `litmus refine` can tell? Each is
+//! changed in turn: a statement is left out, a number, an operator, a returned or written value is another.
+//! The changed implementation must be refuted, or seen to do nothing, or not be one (`litmus check` refuses
+//! it); what is neither is listed with the reason in `mutants.md`. An entry there of a mutant that is refuted
+//! is stale, and fails.
 
 mod mutate;
 
@@ -20,8 +21,8 @@ use mutate::{Mutant, mutants};
 /// What survives, and why: rows `| library | mutant | reason |`.
 const SURVIVORS: &str = include_str!("mutants.md");
 
-/// Of the clients at the default bounds, so many are tried: on all, the test would take as long as `litmus refine` of every
-/// library for each mutant.
+/// Of the clients at the default bounds, so many are tried: on all, the test would take as long as
+/// `litmus refine` of every library for each mutant.
 const MOST: usize = 1500;
 /// First so many of those without plain accesses, which tell most mutants.
 const WITHOUT_PLAIN: usize = 200;

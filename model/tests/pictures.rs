@@ -1,4 +1,5 @@
-//! Pictures of the whole suite can be read: names stand on nothing, arrows cross no event, and what is not kept in order is there.
+//! Pictures of the whole suite can be read: names stand on nothing, arrows cross no event, and what is not
+//! kept in order is there.
 
 mod drawn;
 mod files;
@@ -21,7 +22,8 @@ use resvg::usvg::Tree;
 /// How many outcomes of a list of all are drawn.
 const OUTCOMES: usize = 3;
 
-/// Of programs with more events than this, one execution is drawn, and no outcome asked for: that can take long.
+/// Of programs with more events than this, one execution is drawn, and no outcome asked for: that can take
+/// long.
 const LARGE: usize = 66;
 
 #[test]

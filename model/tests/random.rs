@@ -1,9 +1,11 @@
-//! Random programs, put to both engines and both solvers: they must agree, and so must models that mean the same.
+//! Random programs, put to both engines and both solvers: they must agree, and so must models that mean the
+//! same.
 //!
-//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A failure
-//! prints its seed and the smallest program found that still fails, ready to be pasted into a file.
+//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A
+//! failure prints its seed and the smallest program found that still fails, ready to be pasted into a file.
 //! `LITMUS_EXPLORED_FOR=MS` bounds each exploration: most that take long have no end, and tell nothing.
-//! `LITMUS_SOLVED_FOR=MS` bounds each answer of a solver, which is then compared as far as it goes, and counted.
+//! `LITMUS_SOLVED_FOR=MS` bounds each answer of a solver, which is then compared as far as it goes, and
+//! counted.
 
 mod programs;
 
@@ -212,8 +214,8 @@ fn within(small: &Answer, large: &Answer) -> Result<(), String> {
     Err(format!("{} finds what {} does not: {missing:?}", small.engine, large.engine))
 }
 
-/// Threads that need something of what comes after a loop that exceeds the bound: no execution of the skeleton has
-/// both, and yet there are outcomes. The last has none beyond the bound.
+/// Threads that need something of what comes after a loop that exceeds the bound: no execution of the
+/// skeleton has both, and yet there are outcomes. The last has none beyond the bound.
 #[test]
 fn what_comes_after_a_cut_is_not_forbidden() {
     let head = "litmus cut\nmodel rdma-tso-rmw\nbound loops = 3\n";

@@ -1,4 +1,5 @@
-//! Shipped implementations hold for small clients, and broken ones are refuted; counterexamples are confirmed.
+//! Shipped implementations hold for small clients, and broken ones are refuted; counterexamples are
+//! confirmed.
 
 use std::path::Path;
 

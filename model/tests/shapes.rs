@@ -93,7 +93,8 @@ fn in_three() -> Model {
 /// The cells of a table: table, row, column, and what stands there.
 type Cells = Vec<(String, String, String, Cell)>;
 
-/// What changes of cells do, by what is taken or added: the number of table, row and column, with the changed cell.
+/// What changes of cells do, by what is taken or added: the number of table, row and column, with the changed
+/// cell.
 fn by_name(model: &Model) -> Vec<(String, Cells)> {
     let edits = |change: &Change| {
         let cell = change.cell()?;

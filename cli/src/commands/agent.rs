@@ -14,14 +14,15 @@ use crate::terminal::Terminal;
 
 /// Wait on this machine for a coordinator (`litmus run --backend verbs --nodes …`), and run its tests
 ///
-/// Only who knows the secret is served. Make one with `head -c 32 /dev/urandom | base64 > secret`, and copy it to all
-/// machines. What follows is not encrypted: use agents on networks that you trust.
+/// Only who knows the secret is served. Make one with `head -c 32 /dev/urandom | base64 > secret`, and copy
+/// it to all machines. What follows is not encrypted: use agents on networks that you trust.
 #[derive(Args)]
 pub struct Arguments {
     /// Where to listen; port 0 for any
     #[arg(long, value_name = "HOST:PORT", default_value_t = format!("127.0.0.1:{DEFAULT_PORT}"))]
     listen: String,
-    /// The file with the secret, or - for the first line of standard input; LITMUS_SECRET in the environment serves too
+    /// The file with the secret, or - for the first line of standard input; LITMUS_SECRET in the environment
+    /// serves too
     #[arg(long, value_name = "FILE", env = "LITMUS_SECRET_FILE", hide_env_values = true)]
     secret_file: Option<PathBuf>,
     /// The most memory for a test, in MiB

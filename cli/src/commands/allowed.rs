@@ -1,7 +1,7 @@
 //! `litmus allowed`: which outcomes models allow, checked against the verdicts in the files.
 //!
-//! The way of a test is [`ask_about`]: load, choose models, ask engines, check verdicts. `result` says how it is
-//! shown, `waiting` what of threads that wait for ever.
+//! The way of a test is [`ask_about`]: load, choose models, ask engines, check verdicts. `result` says how it
+//! is shown, `waiting` what of threads that wait for ever.
 
 mod result;
 mod waiting;

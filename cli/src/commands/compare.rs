@@ -18,10 +18,11 @@ pub(crate) use search::bounds_of;
 
 /// Show where two models differ: the smallest programs on which they do, or the outcomes of given tests
 ///
-/// Without files, programs are searched by size, in both directions: those on which the second model allows an outcome
-/// that the first forbids, and the other way round. With files, the outcomes of each under both models are compared:
-/// `litmus compare rdma-tso sc FILE` tells whether a program needs care. The exit code is 0 if no difference was found
-/// and none can be, 1 if there is one, and 2 if the search ended at its bounds.
+/// Without files, programs are searched by size, in both directions: those on which the second model allows
+/// an outcome that the first forbids, and the other way round. With files, the outcomes of each under both
+/// models are compared: `litmus compare rdma-tso sc FILE` tells whether a program needs care. The exit code
+/// is 0 if no difference was found and none can be, 1 if there is one, and 2 if the search ended at its
+/// bounds.
 #[derive(Args)]
 pub struct Arguments {
     /// The first model

@@ -1,7 +1,8 @@
 //! `litmus compile`: tests as something else, to be read or built by others.
 //!
-//! The way of a test is [`compile`]: load, plan, and for C, ask which outcomes a model allows, so that the program can
-//! judge what it sees. herd's files need no plan: [`lang::herd::write()`] knows what fits into them.
+//! The way of a test is [`compile`]: load, plan, and for C, ask which outcomes a model allows, so that the
+//! program can judge what it sees. herd's files need no plan: [`lang::herd::write()`] knows what fits into
+//! them.
 
 mod output;
 
@@ -35,8 +36,8 @@ use output::Output;
 
 /// Turn tests into programs that run them, into files for herd7, or into plans
 ///
-/// A program in C needs libibverbs and nothing else; it says itself how it is built and run. herd7 and litmus7 get tests
-/// of one node without remote operations.
+/// A program in C needs libibverbs and nothing else; it says itself how it is built and run. herd7 and
+/// litmus7 get tests of one node without remote operations.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
@@ -51,7 +52,8 @@ pub struct Arguments {
     /// Write over files that were not made by this command
     #[arg(long)]
     force: bool,
-    /// The model by which a program judges what it sees, instead of the first of the test's header that is made for NICs
+    /// The model by which a program judges what it sees, instead of the first of the test's header that is
+    /// made for NICs
     #[arg(long, value_name = "NAME|FILE.cat")]
     model: Option<String>,
     #[command(flatten)]
@@ -73,7 +75,8 @@ enum Target {
     Plan,
     /// A program in C over libibverbs, in one file.
     VerbsC,
-    /// A file for herd7 and litmus7, of a test of one node: assembly of x86, and the test's first verdict on x86-TSO.
+    /// A file for herd7 and litmus7, of a test of one node: assembly of x86, and the test's first verdict on
+    /// x86-TSO.
     Herd,
 }
 
@@ -273,7 +276,8 @@ fn verdicts(
         allowed: Default::default(),
         incomplete: Some(reason),
     };
-    // Real machines are weaker than `sc`, and ones with a NIC weaker than `tso`. Of equals, the first is taken.
+    // Real machines are weaker than `sc`, and ones with a NIC weaker than `tso`. Of equals, the first is
+    // taken.
     let strength = |model: &&Arc<LoadedModel>| match model.model().machine.as_deref() {
         Some("sc") => 2,
         Some("tso") => 1,

@@ -33,11 +33,12 @@ use crate::terminal::Terminal;
 
 /// Show which axioms, rules and table cells of a model a suite tests
 ///
-/// A rule is tested if some verdict of the suite is wrong once the rule is changed: an axiom dropped, a part of a union left
-/// out, a cell of an order table made its opposite. What no test can notice of the shipped models is known, with the
-/// reason; what is about statements that the model does not define, no program has. What else is not tested is a hole: --missing looks for the smallest tests that would fill it. Where a
-/// limit kept a test from saying, it is unknown whether the rule is tested. The exit code is 0 if there is no hole, 1 if there
-/// is, and 2 if something is unknown, or for each hole the search ended at its bounds.
+/// A rule is tested if some verdict of the suite is wrong once the rule is changed: an axiom dropped, a part
+/// of a union left out, a cell of an order table made its opposite. What no test can notice of the shipped
+/// models is known, with the reason; what is about statements that the model does not define, no program has.
+/// What else is not tested is a hole: --missing looks for the smallest tests that would fill it. Where a
+/// limit kept a test from saying, it is unknown whether the rule is tested. The exit code is 0 if there is no
+/// hole, 1 if there is, and 2 if something is unknown, or for each hole the search ended at its bounds.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, or folders of tests
@@ -260,8 +261,8 @@ fn search(
     written
 }
 
-/// The folder for the tests that are missing: before they are looked for, which takes long. It is new, or the same command
-/// began it.
+/// The folder for the tests that are missing: before they are looked for, which takes long. It is new, or the
+/// same command began it.
 fn open<'m>(
     folder: &Path,
     model: &'m LoadedModel,

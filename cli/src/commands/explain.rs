@@ -31,11 +31,12 @@ pub struct Arguments {
     /// The test, or - for standard input
     #[arg(value_name = "FILE")]
     path: PathBuf,
-    /// What to explain, as verdicts are written: 'a=1, b=0', '(a, b) = (1, 0)', 'a != b or x % 2 = 1'. By default, the verdicts
-    /// of the file that do not hold; where all hold, all of them
+    /// What to explain, as verdicts are written: 'a=1, b=0', '(a, b) = (1, 0)', 'a != b or x % 2 = 1'. By
+    /// default, the verdicts of the file that do not hold; where all hold, all of them
     #[arg(long, value_name = "OUTCOME")]
     outcome: Option<String>,
-    /// The model. By default, the first that the test's header names; for verdicts that do not hold, all of them
+    /// The model. By default, the first that the test's header names; for verdicts that do not hold, all of
+    /// them
     #[arg(long, value_name = "NAME|FILE.cat")]
     model: Option<String>,
     #[command(flatten)]

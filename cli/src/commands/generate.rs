@@ -1,7 +1,7 @@
 //! `litmus gen`: suites made by machine.
 //!
-//! Each way to make tests is a list of units ([`suite::Unit`]), done in order; a suite remembers which are done, so
-//! that a run that was interrupted goes on where it was, to the same bytes.
+//! Each way to make tests is a list of units ([`suite::Unit`]), done in order; a suite remembers which are
+//! done, so that a run that was interrupted goes on where it was, to the same bytes.
 
 mod cycles;
 mod generation;
@@ -27,9 +27,9 @@ use crate::terminal::Terminal;
 
 /// Make tests by machine, with verdicts by the engine
 ///
-/// Every file says where it comes from, and carries verdicts that the engine has checked. Tests that are the same up to
-/// the names of threads, nodes, locations, values and registers are written once. Ctrl-C ends a run; the same
-/// command goes on where it was, and the suite is the same as that of one run.
+/// Every file says where it comes from, and carries verdicts that the engine has checked. Tests that are the
+/// same up to the names of threads, nodes, locations, values and registers are written once. Ctrl-C ends a
+/// run; the same command goes on where it was, and the suite is the same as that of one run.
 #[derive(Args)]
 pub struct Arguments {
     #[command(subcommand)]

@@ -1,7 +1,8 @@
-//! `litmus merge`: the outputs of all parts of a sharded command as the one that the whole command would have made.
+//! `litmus merge`: the outputs of all parts of a sharded command as the one that the whole command would have
+//! made.
 //!
-//! [`campaign::merge`] says whether the parts are those of one whole, and puts their items in order; each kind of output
-//! has a module that reads a part and writes the whole.
+//! [`campaign::merge`] says whether the parts are those of one whole, and puts their items in order; each
+//! kind of output has a module that reads a part and writes the whole.
 
 mod coverage;
 mod records;
@@ -30,9 +31,9 @@ use crate::terminal::Terminal;
 
 /// Put the outputs of `--shard` together
 ///
-/// JSON of `allowed`, `run` and `coverage`, records of `run` and `refine`, and folders of `gen`: what comes out is what the
-/// command without --shard would have written. A part that is there twice must be equal to its copy; a part that is
-/// missing, broken or of another command is named, and nothing is written.
+/// JSON of `allowed`, `run` and `coverage`, records of `run` and `refine`, and folders of `gen`: what comes
+/// out is what the command without --shard would have written. A part that is there twice must be equal to
+/// its copy; a part that is missing, broken or of another command is named, and nothing is written.
 #[derive(Args)]
 pub struct Arguments {
     /// The outputs of all parts, in any order

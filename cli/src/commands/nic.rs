@@ -20,8 +20,9 @@ use crate::terminal::Terminal;
 
 /// Start a verbs program on a NIC in software, as weak as the models allow
 ///
-/// COMMAND and all that it starts find devices of this NIC instead of the machine's. Programs that are started by several
-/// `litmus nic` reach each other. At the end, a line on standard error says what the NIC has done.
+/// COMMAND and all that it starts find devices of this NIC instead of the machine's. Programs that are
+/// started by several `litmus nic` reach each other. At the end, a line on standard error says what the NIC
+/// has done.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
@@ -230,7 +231,8 @@ fn library(given: Option<&Path>) -> Result<PathBuf, String> {
     })
 }
 
-/// A trace, and the folder beside it in which each process leaves its part. The folder stays if this command is killed.
+/// A trace, and the folder beside it in which each process leaves its part. The folder stays if this command
+/// is killed.
 struct Traced {
     file: PathBuf,
     parts: PathBuf,

@@ -57,8 +57,9 @@ pub struct Arguments {
     /// Values that are written [default: every statement writes one of its own]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     values: Option<u8>,
-    /// Plain accesses in all: CPU reads and writes, puts and gets; one alone shows nothing, so 1 is 0 [default: 2;
-    /// where that makes more than 50,000 clients, those with plain accesses have fewer statements]
+    /// Plain accesses in all: CPU reads and writes, puts and gets; one alone shows nothing, so 1 is 0
+    /// [default: 2; where that makes more than 50,000 clients, those with plain accesses have fewer
+    /// statements]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=6))]
     plain: Option<u8>,
     /// Objects of each class [default: as many as a method takes]
@@ -239,8 +240,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Checks clients, by their numbers, until one refutes, or a signal comes; how many were checked. What came of each is
-    /// recorded before the next.
+    /// Checks clients, by their numbers, until one refutes, or a signal comes; how many were checked. What
+    /// came of each is recorded before the next.
     fn all(
         &self,
         rest: &[usize],

@@ -27,8 +27,8 @@ use crate::terminal::Terminal;
 
 /// Judge recorded runs again, and make reports of them: by the models that they were judged by, or by others
 ///
-/// Several records are put side by side. The exit code is 1 if there is a violation, with --baseline if there is one
-/// that the baseline does not have.
+/// Several records are put side by side. The exit code is 1 if there is a violation, with --baseline if there
+/// is one that the baseline does not have.
 #[derive(Args)]
 pub struct Arguments {
     /// Records, as `litmus run --record` writes them, or logs of herd7 and litmus7

@@ -1,6 +1,7 @@
 //! `litmus run`: tests on a backend, recorded and judged.
 //!
-//! The way of a test is [`Runner::run_test`]: load, choose machines, measure (or take what a record has), judge.
+//! The way of a test is [`Runner::run_test`]: load, choose machines, measure (or take what a record has),
+//! judge.
 
 pub mod plan;
 pub mod result;
@@ -44,8 +45,8 @@ use verbs::VerbsOptions;
 
 /// Run tests on a machine or a simulator, and judge what is seen
 ///
-/// What a model forbids and the machine shows is a violation. Ctrl-C ends a run early: what was measured is kept
-/// and judged, and the exit code is 1 if there is a violation, else 2.
+/// What a model forbids and the machine shows is a violation. Ctrl-C ends a run early: what was measured is
+/// kept and judged, and the exit code is 1 if there is a violation, else 2.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
@@ -72,7 +73,8 @@ pub struct Arguments {
     libraries: LibraryOption,
     #[command(flatten)]
     solver: SolverOptions,
-    /// Record what is seen in DIR/record.jsonl, and make a report of it there: report.html, report.md, report.json, junit.xml
+    /// Record what is seen in DIR/record.jsonl, and make a report of it there: report.html, report.md,
+    /// report.json, junit.xml
     #[arg(short, long, value_name = "DIR", conflicts_with = "shard")]
     output: Option<PathBuf>,
     /// Record what is seen in a new file, as JSON lines
@@ -230,7 +232,8 @@ fn make_report(
     making::written(folder, &made, report).then(|| (made, folder.clone()))
 }
 
-/// Keeps the inputs that are asked for, of this part if there are some; if there are none, it has been said why.
+/// Keeps the inputs that are asked for, of this part if there are some; if there are none, it has been said
+/// why.
 fn choose(
     arguments: &Arguments,
     models: &Models,

@@ -150,7 +150,8 @@ fn identity(folder: &Path) -> Option<Identity> {
     Some((since.as_secs(), since.subsec_nanos().into()))
 }
 
-/// Whether an event changes a file that is named, or one of a kind that is read, or moves a folder. Reading is none.
+/// Whether an event changes a file that is named, or one of a kind that is read, or moves a folder. Reading
+/// is none.
 fn is_of_interest(event: &Event, paths: &[PathBuf]) -> bool {
     let is_move = matches!(
         event.kind,

@@ -10,7 +10,8 @@ const LISTED: (usize, usize) = (12, 3);
 /// From how many violating programs on cards are closed, but for the first of each cause.
 const OPEN: usize = 3;
 
-/// The records in the order of columns: the one that others are compared with, those with violations, the others.
+/// The records in the order of columns: the one that others are compared with, those with violations, the
+/// others.
 pub fn columns(report: &Report) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..report.runs.len()).collect();
     columns.sort_by_key(|run| (*run != 0, report.runs[*run].verdict.violations == 0, *run));
@@ -96,7 +97,8 @@ pub struct Card {
     is_open: bool,
 }
 
-/// One card for each violating program, in the order of the causes; those with known violations only come last.
+/// One card for each violating program, in the order of the causes; those with known violations only come
+/// last.
 pub fn cards(report: &Report, most: usize) -> Vec<Card> {
     let mut order: Vec<usize> = Vec::new();
     let mut by_program: BTreeMap<usize, Vec<usize>> = BTreeMap::new();

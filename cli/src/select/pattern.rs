@@ -1,6 +1,7 @@
 //! What `-k` takes: globs over names, joined by `and`, `or` and `not`.
 //!
-//! A model is not known of everything that is selected among: so a pattern may match, not match, or leave it open.
+//! A model is not known of everything that is selected among: so a pattern may match, not match, or leave it
+//! open.
 
 use std::str::FromStr;
 

@@ -167,7 +167,8 @@ fn causes_come_before_the_list_of_differences() {
     assert!(all > 0 && names.len() == all, "{junit}");
 }
 
-/// A variant says which violations it does not explain; values that no model allows stand apart and spoil no diagnosis.
+/// A variant says which violations it does not explain; values that no model allows stand apart and spoil no
+/// diagnosis.
 #[test]
 fn a_diagnosis_says_what_it_does_not_explain() {
     let scratch = Scratch::new("diagnosis");

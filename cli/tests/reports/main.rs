@@ -266,8 +266,8 @@ fn a_suite_on_a_broken_simulator_names_what_is_broken() {
     assert!(stdout(&output).contains("[nrW, nrR]"), "{}", stdout(&output));
 }
 
-/// The files in docs, made anew by `LITMUS_BLESS=1`. What they say is compared, but for the explanations and pictures, which
-/// have tests of their own.
+/// The files in docs, made anew by `LITMUS_BLESS=1`. What they say is compared, but for the explanations and
+/// pictures, which have tests of their own.
 fn is_example(scratch: &Scratch, folder: &Path) {
     if std::env::var_os("LITMUS_BLESS").is_some() {
         for name in ["report.html", "report.md", "report.json", "junit.xml"] {

@@ -7,7 +7,8 @@ use super::common::*;
 /// An element: its name and classes.
 type Element = (&'static str, &'static str);
 
-/// A rule's selector as compound parts, each with how it follows the one before: `' '` below it, `'+'` right after it.
+/// A rule's selector as compound parts, each with how it follows the one before: `' '` below it, `'+'` right
+/// after it.
 fn parts(selector: &str) -> Vec<(char, String)> {
     let mut parts = Vec::new();
     for word in selector.split_whitespace() {
@@ -29,8 +30,8 @@ fn is_of(part: &str, (name, classes): Element) -> Option<(usize, usize)> {
     fits.then(|| (wanted.len(), usize::from(own == name)))
 }
 
-/// How much a selector weighs for the last element of a path from the root; each step of the path has the elements before it
-/// among its siblings.
+/// How much a selector weighs for the last element of a path from the root; each step of the path has the
+/// elements before it among its siblings.
 fn weight(selector: &str, path: &[Vec<Element>]) -> Option<(usize, usize)> {
     fn back(parts: &[(char, String)], path: &[Vec<Element>]) -> Option<(usize, usize)> {
         let ((how, part), before) = parts.split_last()?;
@@ -170,8 +171,8 @@ fn bars_have_the_colors_of_the_legend() {
     assert!(letters.contains(&true), "{rows:?}");
 }
 
-/// On paper, cards are open, without script too, and what only a screen can use is not there. On a narrow screen, tables scroll, and
-/// not the page.
+/// On paper, cards are open, without script too, and what only a screen can use is not there. On a narrow
+/// screen, tables scroll, and not the page.
 #[test]
 fn paper_has_the_violations_and_narrow_screens_have_no_wide_page() {
     let scratch = Scratch::new("paper");

@@ -53,8 +53,8 @@ fn items(scratch: &Scratch, path: &str) -> Vec<String> {
     whole.lines().skip(1).filter(is_item).map(str::to_owned).collect()
 }
 
-/// A command that can be gone on with is killed again and again: what was finished stays, and at the end all is as if nobody had
-/// killed it. `{}` is where it writes; `more` is the command that goes on.
+/// A command that can be gone on with is killed again and again: what was finished stays, and at the end all
+/// is as if nobody had killed it. `{}` is where it writes; `more` is the command that goes on.
 fn goes_on(scratch: &Scratch, begin: &str, more: &str) {
     let long = timed(scratch, &begin.replace("{}", "whole"));
     let (mut kills, mut known) = (0, Vec::new());
@@ -125,8 +125,8 @@ fn a_cache_whose_writer_is_killed_says_the_same() {
     assert_eq!(scratch.run(&format!("{allowed} --cache cut")).1, plain);
 }
 
-/// Whatever the moment at which it is killed, a command that writes at its end leaves whole files or none, and can be done
-/// again.
+/// Whatever the moment at which it is killed, a command that writes at its end leaves whole files or none,
+/// and can be done again.
 #[test]
 fn what_is_written_at_the_end_is_whole_or_not_there() {
     let scratch = Scratch::new("killed-end");

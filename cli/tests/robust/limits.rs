@@ -1,4 +1,5 @@
-//! Limits of time and memory, wherever work is long. What a limit keeps from being known is unknown, and no verdict.
+//! Limits of time and memory, wherever work is long. What a limit keeps from being known is unknown, and no
+//! verdict.
 
 #[cfg(target_os = "linux")]
 use std::process::{Command, Stdio};

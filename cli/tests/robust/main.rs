@@ -1,4 +1,5 @@
-//! What must hold where something is odd: full disks, killed processes, endless inputs, options that make no sense.
+//! What must hold where something is odd: full disks, killed processes, endless inputs, options that make no
+//! sense.
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 
 mod common;

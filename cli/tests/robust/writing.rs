@@ -2,7 +2,8 @@
 
 use super::common::{MP, Scratch};
 
-/// A limit on the size of files, in blocks of 512 or 1024 bytes: what is beyond it cannot be written, as on a full disk.
+/// A limit on the size of files, in blocks of 512 or 1024 bytes: what is beyond it cannot be written, as on a
+/// full disk.
 fn limited(blocks: u32, command: &str) -> String {
     format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$LITMUS\" {command}")
 }

@@ -1,5 +1,5 @@
-//! A test in the words of its libraries: which method an assignment of theirs is, what a class without a name is called,
-//! and who takes part in objects whose declarations leave that open.
+//! A test in the words of its libraries: which method an assignment of theirs is, what a class without a name
+//! is called, and who takes part in objects whose declarations leave that open.
 
 use lang::Test;
 use lang::diagnostic::Diagnostic;

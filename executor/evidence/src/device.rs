@@ -37,8 +37,8 @@ pub struct DeviceInfo {
     pub queue_depth: u32,
     /// Queue pairs.
     pub queue_pairs: u32,
-    /// Whether its writes to memory may be marked as relaxed on PCIe, if memory is registered so; `None` if that
-    /// cannot be seen (it takes root, and virtual functions do not tell).
+    /// Whether its writes to memory may be marked as relaxed on PCIe, if memory is registered so; `None` if
+    /// that cannot be seen (it takes root, and virtual functions do not tell).
     pub relaxed_ordering: Option<bool>,
     /// Whether it promises that the data of a write arrives in order within a request; `None` if it cannot be
     /// asked. Says nothing about two requests.
@@ -46,13 +46,15 @@ pub struct DeviceInfo {
     /// The board, by its vendor's own name for it.
     #[serde(default)]
     pub board: Option<String>,
-    /// What it can do on memory that is not pinned (on-demand paging), for reliable connections: `send`, `write`, ….
+    /// What it can do on memory that is not pinned (on-demand paging), for reliable connections: `send`,
+    /// `write`, ….
     #[serde(default)]
     pub on_demand_paging: Option<Vec<String>>,
     /// Its link to the host: `16.0 GT/s PCIe x16`.
     #[serde(default)]
     pub pcie_link: Option<String>,
-    /// How the IOMMU translates what it accesses: `DMA`, `identity`, …; `none` if there is no IOMMU before it.
+    /// How the IOMMU translates what it accesses: `DMA`, `identity`, …; `none` if there is no IOMMU before
+    /// it.
     #[serde(default)]
     pub iommu: Option<String>,
     /// The NUMA node that it is nearest to.

@@ -16,7 +16,8 @@ pub struct Observations {
     pub assume_failed: u64,
     /// Runs that were given up.
     pub unfinished: u64,
-    /// Where outcomes were first seen, up to [`Observations::KEPT`] places each; of backends that no seed repeats.
+    /// Where outcomes were first seen, up to [`Observations::KEPT`] places each; of backends that no seed
+    /// repeats.
     pub places: BTreeMap<Outcome, Vec<Occurrence>>,
     /// What else a reader should know, each said once.
     pub notes: Vec<String>,

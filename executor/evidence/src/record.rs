@@ -1,9 +1,9 @@
 //! Records: what was observed, as JSON lines that are appended while a run goes on.
 //!
-//! The first line is a [`Header`], with everything that may differ between two equal runs; each other line is a
-//! [`TestRecord`], or says when the run ended, and how many lines with which digest there are before it. Readers ignore
-//! fields and kinds of lines that they do not know, and a last line that was cut off, and say so. Lines of one test and
-//! machine are added up if their program is the same.
+//! The first line is a [`Header`], with everything that may differ between two equal runs; each other line is
+//! a [`TestRecord`], or says when the run ended, and how many lines with which digest there are before it.
+//! Readers ignore fields and kinds of lines that they do not know, and a last line that was cut off, and say
+//! so. Lines of one test and machine are added up if their program is the same.
 
 mod file;
 mod host;
@@ -98,7 +98,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// The backend's name in what was read from a log of herd7 or litmus7, which says nothing of how it was made.
+    /// The backend's name in what was read from a log of herd7 or litmus7, which says nothing of how it was
+    /// made.
     pub const LOG: &str = "log";
 
     /// Whether it stands for a log.

@@ -1,9 +1,10 @@
 //! Reports: what records say of machines, as data, computed from records and models and nothing else.
 //!
-//! [`compute`] judges every test again ([`judging`]), puts records side by side ([`compare`]), explains what is forbidden and
-//! was seen (`findings`), looks for the nearest model that would allow it (`variants`), groups it by that (`causes`), says what was
-//! tested and what that is worth (`tested`, `evidence`, `mutants`, `silence`), and what it all comes to (`verdict`). The same
-//! records, models and version give the same report.
+//! [`compute`] judges every test again ([`judging`]), puts records side by side ([`compare`]), explains what
+//! is forbidden and was seen (`findings`), looks for the nearest model that would allow it (`variants`),
+//! groups it by that (`causes`), says what was tested and what that is worth (`tested`, `evidence`,
+//! `mutants`, `silence`), and what it all comes to (`verdict`). The same records, models and version give the
+//! same report.
 
 mod causes;
 pub mod compare;
@@ -67,7 +68,8 @@ pub struct Source {
 pub type Ask<'a> =
     dyn Fn(&Test, &Model, &'static Libraries) -> Result<ModelSays, Vec<Diagnostic>> + Sync + 'a;
 
-/// Commands in the words of a shell, for readers who want to do something again. Who has the command line words them.
+/// Commands in the words of a shell, for readers who want to do something again. Who has the command line
+/// words them.
 pub trait Shell: Sync {
     /// What makes a whole record again.
     fn again(&self, source: &Source) -> String;

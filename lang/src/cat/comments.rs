@@ -22,7 +22,8 @@ pub(super) fn comment_on(text: &str, statement: Span) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
-/// What is said of a name where it is defined: the comment of `///` behind it on its line, or directly above that line.
+/// What is said of a name where it is defined: the comment of `///` behind it on its line, or directly above
+/// that line.
 pub(super) fn words_on(text: &str, name: Span) -> Option<Words> {
     let (before, after) = (text.get(..name.start)?, text.get(name.end..)?);
     // Many names may stand on one line, which is then too long for words.
@@ -55,7 +56,8 @@ fn behind(after: &str) -> Option<String> {
     comment.get(2..end_of(comment)?).map(str::to_owned)
 }
 
-/// The comment that ends on the line before the one on which a statement begins; nothing else stands on its lines.
+/// The comment that ends on the line before the one on which a statement begins; nothing else stands on its
+/// lines.
 fn above(before: &str) -> Option<String> {
     let (lines, indentation) = before.rsplit_once('\n')?;
     if !indentation.trim().is_empty() {

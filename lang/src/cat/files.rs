@@ -28,7 +28,8 @@ pub(super) fn read(source: &Source, loader: Loader<'_>, sink: &mut Sink) -> File
 }
 
 impl Files {
-    /// Adds a file and what it includes; `open` are the files between it and the model's own. Its title is returned.
+    /// Adds a file and what it includes; `open` are the files between it and the model's own. Its title is
+    /// returned.
     fn add(
         &mut self,
         source: Source,

@@ -71,8 +71,8 @@ pub struct Loaded {
 ///
 /// # Errors
 ///
-/// Everything found wrong, each with the file that it is about, by file and place; at most [`MOST_DIAGNOSTICS`].
-/// A file that cannot be parsed hides the errors of later stages.
+/// Everything found wrong, each with the file that it is about, by file and place; at most
+/// [`MOST_DIAGNOSTICS`]. A file that cannot be parsed hides the errors of later stages.
 pub fn load(source: &Source, loader: Loader<'_>) -> Result<Loaded, Vec<(Source, Diagnostic)>> {
     load_part(source, loader, &[])
 }

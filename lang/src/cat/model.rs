@@ -123,8 +123,8 @@ pub struct RecBody {
     pub body: Expr,
 }
 
-/// `table NAME on BASE where Q = R …`: cell (row, column) relates an event of the row's set to a
-/// later (in BASE) event of the column's set, if the cell is `✓`, or if it is a letter and the letter's relation holds.
+/// `table NAME on BASE where Q = R …`: cell (row, column) relates an event of the row's set to a later (in
+/// BASE) event of the column's set, if the cell is `✓`, or if it is a letter and the letter's relation holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// The name of the relation that the table draws.
@@ -232,7 +232,8 @@ macro_rules! base {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Base {
             $($(#[$doc])* $variant,)*
-            /// Events of a library, by its number among a program's libraries; 0 is the base. No text names it.
+            /// Events of a library, by its number among a program's libraries; 0 is the base. No text names
+            /// it.
             Library(u8),
             /// Events of calls of a method, by the library's number and its own. A library's text names it.
             Method(u8, u8),
@@ -326,7 +327,7 @@ base! {
     SameNode "same-node" Relation,
     /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
     SameId "same-id" Relation,
-    /// The last event of an operation (nlW of a get or RMW, nrW of a put) to a later poll of its thread and node;
-    /// chosen, one operation for every poll and at most one poll for every operation.
+    /// The last event of an operation (nlW of a get or RMW, nrW of a put) to a later poll of its thread and
+    /// node; chosen, one operation for every poll and at most one poll for every operation.
     PollsFrom "pf" Relation,
 }

@@ -79,8 +79,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Goes on to the next reserved word that begins a statement, or to a word at the very beginning of a line,
-    /// which is meant to be one.
+    /// Goes on to the next reserved word that begins a statement, or to a word at the very beginning of a
+    /// line, which is meant to be one.
     fn skip_to_statement(&mut self) {
         while self.peek() != Kind::EndOfFile && !self.peek().starts_statement() {
             let start = self.token().span.start;

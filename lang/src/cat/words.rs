@@ -1,5 +1,5 @@
-//! What is said of the sets and relations of a model to those who read explanations and reports: by its text, in
-//! comments that begin with `///`, or where that says nothing, by what a definition means.
+//! What is said of the sets and relations of a model to those who read explanations and reports: by its text,
+//! in comments that begin with `///`, or where that says nothing, by what a definition means.
 
 use super::model::{Base, Definition, DefinitionKind, Expr, Model};
 

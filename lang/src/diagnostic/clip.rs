@@ -12,8 +12,8 @@ const LONG_MESSAGE: usize = 400;
 /// What stands for what was cut.
 const GAP: &str = "…";
 
-/// The lines of a text from the first place to the last, the long ones cut. Those above are empty, so that lines keep their
-/// numbers; to draw what is above and below takes time, of large texts much.
+/// The lines of a text from the first place to the last, the long ones cut. Those above are empty, so that
+/// lines keep their numbers; to draw what is above and below takes time, of large texts much.
 pub struct Clipped<'a> {
     /// What is left of it.
     pub text: Cow<'a, str>,

@@ -44,7 +44,8 @@ enum Side {
 }
 
 impl Lowerer<'_> {
-    /// The statements of an instruction that is no jump, and the flags that it sets; `None` if it was refused.
+    /// The statements of an instruction that is no jump, and the flags that it sets; `None` if it was
+    /// refused.
     pub fn instruction(
         &mut self,
         instruction: &Instruction,

@@ -38,8 +38,8 @@ fn jump(instruction: &Instruction) -> Option<Jump> {
 }
 
 impl Structured<'_, '_> {
-    /// The statements of the lines from `start` to `end`; jumps may lead up to `last`, a label at `end` or later, only
-    /// as the last line. `None` if something was refused.
+    /// The statements of the lines from `start` to `end`; jumps may lead up to `last`, a label at `end` or
+    /// later, only as the last line. `None` if something was refused.
     fn block(&mut self, start: usize, end: usize, last: usize) -> Option<Vec<Statement>> {
         let mut out = Vec::new();
         let mut flags: Option<Flags> = None;

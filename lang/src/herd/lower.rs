@@ -281,7 +281,8 @@ impl Lowerer<'_> {
         for (thread, name) in used.into_iter().rev() {
             let initial = self.initial.get(&name).copied();
             let Some(Thread { body, place, .. }) = threads.get_mut(thread) else { continue };
-            // Registers begin with 0. A name that nothing but constants are assigned to would be none in our language.
+            // Registers begin with 0. A name that nothing but constants are assigned to would be none in our
+            // language.
             let own = named(&name, *place);
             let value = match initial.filter(|value| *value != 0) {
                 Some(value) => binary(BinaryOp::Add, own, number(value, *place)),

@@ -1,8 +1,9 @@
 //! herd's litmus files for X86 and X86_64, read as programs of ours on one node.
 //!
-//! [`convert`] turns such a text into the tree of a file of ours: `parse` reads it by the grammar `herd.pest`, `lower` finds
-//! statements for instructions and `jumps` for branches. What is not known is refused with its place: herd takes a
-//! misspelt register for a new one, and so answers another question than was asked. [`write()`] is the other way.
+//! [`convert`] turns such a text into the tree of a file of ours: `parse` reads it by the grammar
+//! `herd.pest`, `lower` finds statements for instructions and `jumps` for branches. What is not known is
+//! refused with its place: herd takes a misspelt register for a new one, and so answers another question than
+//! was asked. [`write()`] is the other way.
 
 mod condition;
 mod instructions;

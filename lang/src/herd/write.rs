@@ -1,11 +1,12 @@
 //! Programs of ours on one node, as herd's litmus files for X86_64.
 //!
 //! The syntax is that of herdtools7 (`lib/X86_64Parser.mly`, `lib/X86_64Lexer.mll`, `lib/stateParser.mly`,
-//! `lib/splitter.mll`): AT&T's order of operands, but for cmpxchg, whose location comes first there. Words have 8 bytes
-//! here, so locations and registers are `uint64_t` and instructions end with `q`, as in litmus-tests-x86.
+//! `lib/splitter.mll`): AT&T's order of operands, but for cmpxchg, whose location comes first there. Words
+//! have 8 bytes here, so locations and registers are `uint64_t` and instructions end with `q`, as in
+//! litmus-tests-x86.
 //!
-//! What x86 or herd's part of it has no form for is refused with its place: more than one node, remote operations, loops,
-//! arithmetic but sums, and the result of a fetch-and-add (herd knows no xadd).
+//! What x86 or herd's part of it has no form for is refused with its place: more than one node, remote
+//! operations, loops, arithmetic but sums, and the result of a fetch-and-add (herd knows no xadd).
 
 mod code;
 mod names;
@@ -33,7 +34,8 @@ pub struct Written {
 
 /// Writes a test for herd.
 ///
-/// Its question is the first verdict on x86-TSO that herd has a form for; the other verdicts are comments below it.
+/// Its question is the first verdict on x86-TSO that herd has a form for; the other verdicts are comments
+/// below it.
 ///
 /// # Errors
 /// The program has something that there is no form for, with its place.

@@ -1,5 +1,5 @@
-//! Tokens of library files. Text of the model language in them is read by its own lexer; here it is only passed
-//! over, so every character is some token.
+//! Tokens of library files. Text of the model language in them is read by its own lexer; here it is only
+//! passed over, so every character is some token.
 
 use logos::{FilterResult, Lexer, Logos};
 

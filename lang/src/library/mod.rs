@@ -1,9 +1,9 @@
 //! Libraries as text: what calls mean, and how they are implemented.
 //!
-//! A file gives the methods of a library, the stamps and locations of each call (depending on its result), the
-//! order that the library exports (`so`, in the model language), and an implementation over lower
-//! libraries. [`load`] reads one; `docs/libraries.md` describes the language. What programs mean by it
-//! is for the crate `compiler` (events, inlining) and the crate `model` (composition) to say.
+//! A file gives the methods of a library, the stamps and locations of each call (depending on its result),
+//! the order that the library exports (`so`, in the model language), and an implementation over lower
+//! libraries. [`load`] reads one; `docs/libraries.md` describes the language. What programs mean by it is for
+//! the crate `compiler` (events, inlining) and the crate `model` (composition) to say.
 
 mod check;
 mod lexer;

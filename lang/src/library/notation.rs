@@ -1,12 +1,14 @@
-//! How programs write calls that are not written as calls, as a library's text declares it: `written x :=SV v`.
+//! How programs write calls that are not written as calls, as a library's text declares it:
+//! `written x :=SV v`.
 //!
-//! A program says which notation it uses, and its libraries say which method that is. Both compare a pattern, in which
-//! `o` and `p` are objects, `v` is a value, `d` a work id, and `r` what takes the result.
+//! A program says which notation it uses, and its libraries say which method that is. Both compare a pattern,
+//! in which `o` and `p` are objects, `v` is a value, `d` a work id, and `r` what takes the result.
 
 use super::syntax::{Method, ParameterKind};
 use super::{Library, Parameter};
 
-/// The class of objects that are declared as `x[2] = 0`, by whatever name the library that writes them so calls it.
+/// The class of objects that are declared as `x[2] = 0`, by whatever name the library that writes them so
+/// calls it.
 pub const WORDS: &str = "[]";
 /// What an object is, for messages.
 pub fn of_class(class: &str) -> String {

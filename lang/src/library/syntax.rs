@@ -207,7 +207,8 @@ pub struct Rule {
 /// The kinds of rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleKind {
-    /// `requires Acq before Rel`: of each object, a thread's calls alternate, from the first method to the second.
+    /// `requires Acq before Rel`: of each object, a thread's calls alternate, from the first method to the
+    /// second.
     Alternate(String, String),
     /// `requires equal Bar`: the threads that may call it do so equally often.
     Equal(String),

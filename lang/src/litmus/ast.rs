@@ -200,8 +200,8 @@ pub enum DeclarationKind {
     Barrier(Option<Vec<Number>>),
     /// `WLock l`, `SLock l`, `NLock l`: the keyword.
     Lock(String),
-    /// `TestLock l@2`, `Gate g {1, 2} size 3 = 0`, `Mailbox m 1 -> {2}`: an object of a class that the language does not
-    /// know.
+    /// `TestLock l@2`, `Gate g {1, 2} size 3 = 0`, `Mailbox m 1 -> {2}`: an object of a class that the
+    /// language does not know.
     Other {
         /// The class.
         class: String,

@@ -178,8 +178,8 @@ pub fn written(word: &str) -> Option<&'static str> {
     OTHER_WORDS.iter().find(|(words, _)| words.iter().any(is_word)).map(|row| row.1)
 }
 
-/// Libraries as papers mark them on methods, `Acq_WL` and `Submit^RBL`, the methods that each has, and the class of lock
-/// that it says.
+/// Libraries as papers mark them on methods, `Acq_WL` and `Submit^RBL`, the methods that each has, and the
+/// class of lock that it says.
 const MARKS: &[(&str, &[Method], Option<&str>)] = &[
     ("SV", &[Method::Bcast, Method::Gfence, Method::WaitSv], None),
     ("BAL", &[Method::Bar], None),

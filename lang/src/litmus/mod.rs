@@ -92,8 +92,8 @@ pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
     (test, diagnostics)
 }
 
-/// Reads what is asked about a test in the language of verdicts: conditions that all hold. What the test's outcomes do not
-/// show yet, they show from now on, behind all else.
+/// Reads what is asked about a test in the language of verdicts: conditions that all hold. What the test's
+/// outcomes do not show yet, they show from now on, behind all else.
 ///
 /// # Errors
 /// What is wrong with the text, with places in it.

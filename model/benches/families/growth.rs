@@ -10,7 +10,8 @@ pub struct Point {
     pub explore: Option<Duration>,
 }
 
-/// The slope of the line through log(time) against log(size) by least squares; `-` where fewer than three sizes are known.
+/// The slope of the line through log(time) against log(size) by least squares; `-` where fewer than three
+/// sizes are known.
 pub fn exponent(
     points: &[Point],
     time: impl Fn(&Point) -> Option<Duration>,

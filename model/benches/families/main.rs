@@ -1,7 +1,7 @@
 //! How time grows with the program: families of programs by each engine, beside other tools' figures.
 //!
-//! `cargo bench -p model --bench families` prints tables in Markdown. Arguments restrict them to families, as in `-- CO puts`;
-//! `--limit SECONDS` is how long one engine may take for one program.
+//! `cargo bench -p model --bench families` prints tables in Markdown. Arguments restrict them to families, as
+//! in `-- CO puts`; `--limit SECONDS` is how long one engine may take for one program.
 
 #![allow(clippy::print_stdout, reason = "the tables are the result")]
 

@@ -27,9 +27,10 @@ pub struct Member {
     pub peers: Option<Peers>,
 }
 
-/// What other tools took, in milliseconds with their start: herd7 and GenMC 0.11 (`--tso`), one process for each program, measured apart from this
-/// benchmark on a machine like ours (two virtual CPUs, Debian 12). Their programs of three threads show two of the three reads, so have fewer
-/// outcomes than ours; executions are the same.
+/// What other tools took, in milliseconds with their start: herd7 and GenMC 0.11 (`--tso`), one process for
+/// each program, measured apart from this benchmark on a machine like ours (two virtual CPUs, Debian 12).
+/// Their programs of three threads show two of the three reads, so have fewer outcomes than ours; executions
+/// are the same.
 #[derive(Clone, Copy)]
 pub struct Peers {
     /// As GenMC counts them.

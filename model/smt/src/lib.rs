@@ -312,7 +312,8 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// For each misuse of the skeleton, the assumptions under which an execution has it within the bound on loops.
+    /// For each misuse of the skeleton, the assumptions under which an execution has it within the bound on
+    /// loops.
     pub fn misusing(&self) -> Vec<[Lit; 2]> {
         let literals = self.encoding.misused.iter();
         literals.map(|literal| [*literal, !self.encoding.exceeded]).collect()

@@ -1,5 +1,5 @@
-//! What comes between the two halves of a remote RMW. A NIC does it as a read and a write, which only other remote RMWs
-//! may not come between; people who know CPUs expect more.
+//! What comes between the two halves of a remote RMW. A NIC does it as a read and a write, which only other
+//! remote RMWs may not come between; people who know CPUs expect more.
 
 use std::fmt::Write;
 

@@ -33,8 +33,9 @@ pub struct Way {
     pub steps: Vec<Step>,
 }
 
-/// The ways in which an execution breaks axioms, a shortest one for each event from which it does, as far as they do not
-/// follow from one another; where it breaks none, those in which it has ⊤ where the model has not.
+/// The ways in which an execution breaks axioms, a shortest one for each event from which it does, as far as
+/// they do not follow from one another; where it breaks none, those in which it has ⊤ where the model has
+/// not.
 pub fn ways(question: &Question<'_>, execution: &Execution) -> Vec<Way> {
     let (skeleton, model) = (&question.skeleton, &*question.model);
     let finder = |evaluator| Finder { evaluator, definitions: &model.definitions };
@@ -145,8 +146,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Why a value is not what the model says: an event that is in a set of undefined ones and does not show it, or
-    /// the other way round.
+    /// Why a value is not what the model says: an event that is in a set of undefined ones and does not show
+    /// it, or the other way round.
     fn misjudged(&self, set: DefinitionId, name: &str, claimed: &[EventId]) -> Vec<Vec<Step>> {
         let Value::Set(events) = self.evaluator.defined(set) else { return Vec::new() };
         let conflict = self.conflict(set);

@@ -10,7 +10,8 @@ use super::{Between, Broken, Explanation, Reason, Shape, Step};
 use crate::execution::Execution;
 
 impl Explanation<'_> {
-    /// The explanation as JSON: verdict; axiom and steps, or what makes the outcome weak; events and relations.
+    /// The explanation as JSON: verdict; axiom and steps, or what makes the outcome weak; events and
+    /// relations.
     pub fn json(&self, source: &Source) -> serde_json::Value {
         let mut value = match &self.reason {
             Reason::Witness(execution) => self.witness_json(source, execution),

@@ -9,8 +9,8 @@ use crate::allowed::Question;
 use crate::check::{Evaluator, Value};
 use crate::execution::Execution;
 
-/// A name for each event that happens: of a row or column of the model's tables; or else the first defined set of
-/// stamps that has it; or else its stamp.
+/// A name for each event that happens: of a row or column of the model's tables; or else the first defined
+/// set of stamps that has it; or else its stamp.
 pub fn names(question: &Question<'_>, execution: &Execution) -> BTreeMap<EventId, String> {
     let evaluator = Evaluator::new(&question.skeleton, &question.model, execution);
     let definitions = &question.model.definitions;

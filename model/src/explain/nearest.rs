@@ -1,7 +1,8 @@
 //! The execution that comes nearest to being consistent, of those that show an outcome that is forbidden.
 //!
-//! Axioms are dropped, as few as may be. Each execution that is found then is asked how it breaks them; what has nothing to
-//! do with the outcome, and what is wrong with the writes of one location alone, is excluded from those that come next.
+//! Axioms are dropped, as few as may be. Each execution that is found then is asked how it breaks them; what
+//! has nothing to do with the outcome, and what is wrong with the writes of one location alone, is excluded
+//! from those that come next.
 
 use std::collections::BTreeSet;
 
@@ -162,8 +163,8 @@ impl Search<'_> {
         way.kind != AxiomKind::Empty && locations.collect::<BTreeSet<_>>().len() == 1
     }
 
-    /// Executions that break axioms in other ways: without those that nobody wants to see; or else without the one that is
-    /// the best of this execution.
+    /// Executions that break axioms in other ways: without those that nobody wants to see; or else without
+    /// the one that is the best of this execution.
     fn away(&self, at: &Consistent<'_>, dropped: &[usize], best: &Way, ways: &[Way]) -> Next {
         let start = |way: &Way| way.steps.first().map(|step| step.from);
         let is_apart =
@@ -187,8 +188,8 @@ fn events(way: &Way) -> BTreeSet<EventId> {
     way.steps.iter().flat_map(|step| [step.from, step.to]).collect()
 }
 
-/// For each thing that an outcome names, the events whose values it shows: what a register's value was computed from,
-/// and the writes of a location.
+/// For each thing that an outcome names, the events whose values it shows: what a register's value was
+/// computed from, and the writes of a location.
 fn named_events(question: &Question<'_>, asked: &Asked) -> Vec<BTreeSet<EventId>> {
     let skeleton = &question.skeleton;
     let events = |index: usize| -> BTreeSet<EventId> {

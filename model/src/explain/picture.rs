@@ -1,4 +1,5 @@
-//! Explanations as pictures: a lane for each CPU thread and for each of its queue pairs, program order downwards.
+//! Explanations as pictures: a lane for each CPU thread and for each of its queue pairs, program order
+//! downwards.
 //!
 //! [`scene`] says what is shown, [`layout`] where, and [`svg`] how that is written.
 
@@ -65,8 +66,8 @@ impl Explanation<'_> {
         }
     }
 
-    /// What is drawn: program order, rf, pf, the order of writes, and the steps that break an axiom, or those by which an
-    /// outcome is weak.
+    /// What is drawn: program order, rf, pf, the order of writes, and the steps that break an axiom, or those
+    /// by which an outcome is weak.
     pub(super) fn links(
         &self,
         execution: &Execution,

@@ -1,4 +1,5 @@
-//! Why an allowed outcome is weak: what of the program's order the model does not keep, and an order that it allows.
+//! Why an allowed outcome is weak: what of the program's order the model does not keep, and an order that it
+//! allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +15,8 @@ use crate::execution::Execution;
 /// What there is to say of a consistent execution.
 #[derive(Clone, Debug)]
 pub struct Weakness {
-    /// A cycle of program order and of what events have to do with each other; empty if steps one after the other,
-    /// as in the program, give the same.
+    /// A cycle of program order and of what events have to do with each other; empty if steps one after the
+    /// other, as in the program, give the same.
     pub cycle: Vec<Step>,
     /// The steps of the cycle that the model does not keep.
     pub not_kept: Vec<NotKept>,
@@ -222,8 +223,8 @@ fn name_of(relation: &Expr, model: &Model) -> Option<String> {
     }
 }
 
-/// All events in an order that has what is kept, and otherwise as far as it can what the program has, and values before
-/// they are read.
+/// All events in an order that has what is kept, and otherwise as far as it can what the program has, and
+/// values before they are read.
 fn order(question: &Question<'_>, execution: &Execution, kept: &Pairs) -> Vec<EventId> {
     let thread = |event: EventId| question.skeleton.event(event).thread;
     let mut waiting: Vec<EventId> = execution.events.iter().map(|one| one.event).collect();

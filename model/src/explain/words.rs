@@ -63,7 +63,8 @@ impl<'a> Words<'a> {
         happening.map_or((None, None), |one| (show(one.read), show(one.written)))
     }
 
-    /// How many words a location's values have: those of an object that calls write as a whole have all of the object's.
+    /// How many words a location's values have: those of an object that calls write as a whole have all of
+    /// the object's.
     fn words(&self, location: LocationId) -> u32 {
         let program = &self.question.test.program;
         let lang::program::Location { name, initial, .. } = &program.locations[location.0];

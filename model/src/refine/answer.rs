@@ -21,8 +21,8 @@ pub enum Answer {
     Holds {
         /// How many outcomes the specification allows.
         outcomes: usize,
-        /// Some loop goes round more often than was followed over the specifications of lower libraries. All its
-        /// rounds were followed over their implementations.
+        /// Some loop goes round more often than was followed over the specifications of lower libraries. All
+        /// its rounds were followed over their implementations.
         cut_off: bool,
     },
     /// By its specification no execution ends, and no execution of the implementation does.
@@ -42,7 +42,8 @@ pub struct Counterexample {
     pub wrong: Wrong,
     /// The client as a litmus test; if an outcome is wrong, with the verdict that the implementation breaks.
     pub program: String,
-    /// The outcome, or what the calls have returned that came back before the client was stuck: names and values.
+    /// The outcome, or what the calls have returned that came back before the client was stuck: names and
+    /// values.
     pub outcome: Vec<(String, Value)>,
     /// The implementation's execution, in words.
     pub execution: String,
@@ -88,7 +89,8 @@ impl Counterexample {
 }
 
 impl Refinement {
-    /// The counterexample of an outcome that the specification forbids; `steps` are the machine's, if it has shown it.
+    /// The counterexample of an outcome that the specification forbids; `steps` are the machine's, if it has
+    /// shown it.
     pub(super) fn other_outcome(
         &self,
         asked: &Asked<'_>,

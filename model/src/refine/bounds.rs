@@ -26,11 +26,11 @@ pub struct Bounds {
     pub sizes: u64,
     /// Statements in all; no bound if 0.
     pub size: usize,
-    /// Plain accesses are of one location, and only where the thread has called the first method of a pair such as
-    /// `Acq` and `Rel` and not yet the second.
+    /// Plain accesses are of one location, and only where the thread has called the first method of a pair
+    /// such as `Acq` and `Rel` and not yet the second.
     pub guarded: bool,
-    /// Two plain accesses, which also reach the thread's own node through the NIC, in clients of so many statements;
-    /// none if 0.
+    /// Two plain accesses, which also reach the thread's own node through the NIC, in clients of so many
+    /// statements; none if 0.
     pub near: usize,
     /// Objects have initial values other than 0.
     pub initial: bool,
@@ -61,7 +61,8 @@ impl Default for Bounds {
 
 /// Two accesses through the NIC to the own node with two calls between them.
 const NEAR: usize = 4;
-/// Two accesses of one section, the second through the NIC, and one that comes between them if another section begins early.
+/// Two accesses of one section, the second through the NIC, and one that comes between them if another
+/// section begins early.
 const NEAR_GUARDED: usize = 3;
 /// An object's initial value shows where one call looks at it, perhaps after another.
 const INITIAL: usize = 2;
@@ -69,14 +70,15 @@ const INITIAL: usize = 2;
 /// One call changes an object, and another looks at it, or at another one, perhaps after a third.
 const APART: usize = 3;
 
-/// One access to read and one to write, in the sections of two threads: as many show that sections exclude each other.
+/// One access to read and one to write, in the sections of two threads: as many show that sections exclude
+/// each other.
 const GUARDED: usize = 4;
 
 impl Bounds {
-    /// These bounds, and those families beyond them that tell more of a library of this kind: sections with more
-    /// accesses, twice as many calls where none passes a value, a thread alone with one more call, buffers of several sizes, 0 for every value, accesses through the
-    /// NIC to the own node, initial values other than 0, participants that are not the first threads, and an object more
-    /// than methods take.
+    /// These bounds, and those families beyond them that tell more of a library of this kind: sections with
+    /// more accesses, twice as many calls where none passes a value, a thread alone with one more call,
+    /// buffers of several sizes, 0 for every value, accesses through the NIC to the own node, initial values
+    /// other than 0, participants that are not the first threads, and an object more than methods take.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
         let is_base = library.base.is_some();
         // One access alone shows nothing.

@@ -1,7 +1,9 @@
-//! Clients of a library: all programs up to a bound that call it, each once up to symmetry, the smallest first.
+//! Clients of a library: all programs up to a bound that call it, each once up to symmetry, the smallest
+//! first.
 //!
-//! Global fences with nothing before or after them in their thread are left out too. Symmetric are clients that differ in the order of threads, in the numbers of nodes, or in names of locations and
-//! values. Left out are those in which some plain location is not written by one statement and looked at by another, for
+//! Global fences with nothing before or after them in their thread are left out too. Symmetric are clients
+//! that differ in the order of threads, in the numbers of nodes, or in names of locations and values. Left
+//! out are those in which some plain location is not written by one statement and looked at by another, for
 //! what such a location shows the same client without it shows too.
 
 mod calls;
@@ -116,8 +118,9 @@ pub fn clients(
 /// The most clients that default bounds make.
 const MOST_BY_DEFAULT: usize = 50_000;
 
-/// The clients of the largest of the default families that are few enough to be checked in minutes, and the families. Where
-/// there are too many, those with plain accesses have fewer statements, and then the others too.
+/// The clients of the largest of the default families that are few enough to be checked in minutes, and the
+/// families. Where there are too many, those with plain accesses have fewer statements, and then the others
+/// too.
 ///
 /// # Errors
 /// [`TooMany`]
@@ -341,8 +344,8 @@ impl Frame<'_> {
         alternate && (!waits || ops.last().is_some_and(|_| ops.iter().any(has_id)))
     }
 
-    /// Whether a call is a global fence that its library's consistency does not speak of: all it does is to order
-    /// what precedes it in its thread before what follows it.
+    /// Whether a call is a global fence that its library's consistency does not speak of: all it does is to
+    /// order what precedes it in its thread before what follows it.
     fn is_fence(&self, op: &Op) -> bool {
         let Op::Call { method, objects, .. } = op else { return false };
         fn only_fences(items: &[Item]) -> bool {

@@ -27,7 +27,8 @@ pub(super) fn numbered(steps: &[String]) -> String {
     lines.concat()
 }
 
-/// How many steps at the front come again at once, and how many times they stand there: at least 3 times, or once.
+/// How many steps at the front come again at once, and how many times they stand there: at least 3 times, or
+/// once.
 fn repeated(steps: &[String]) -> (usize, usize) {
     let rounds = 1..=ROUND.min(steps.len() / 3);
     let mut counted = rounds.map(|round| {

@@ -1,11 +1,12 @@
-//! Can each execution of an implementation end? The definition of soundness speaks of executions that end, so an
-//! implementation that is stuck would show nothing and be sound.
+//! Can each execution of an implementation end? The definition of soundness speaks of executions that end, so
+//! an implementation that is stuck would show nothing and be sound.
 //!
-//! Asked on the machine, with the implementations of all libraries: from each state that it reaches, some steps
-//! must lead to the end of the client. A specification may forbid that too: two threads that take two locks each in
-//! another order, or one that waits for what another has taken. So a state is held against an implementation only if, by
-//! the specification, some of the calls that do not come back may return, after those that came back with what these
-//! returned. A call that takes what another thread holds (`requires A before B`) is not asked to.
+//! Asked on the machine, with the implementations of all libraries: from each state that it reaches, some
+//! steps must lead to the end of the client. A specification may forbid that too: two threads that take two
+//! locks each in another order, or one that waits for what another has taken. So a state is held against an
+//! implementation only if, by the specification, some of the calls that do not come back may return, after
+//! those that came back with what these returned. A call that takes what another thread holds
+//! (`requires A before B`) is not asked to.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -52,7 +53,8 @@ impl Asked<'_> {
 }
 
 impl Refinement {
-    /// What the machine says of a client whose outcomes are allowed by the axioms, with the implementations of all libraries.
+    /// What the machine says of a client whose outcomes are allowed by the axioms, with the implementations
+    /// of all libraries.
     pub(super) fn by_implementations(
         &self,
         asked: &Asked<'_>,
@@ -187,8 +189,8 @@ impl Refinement {
         Ok(if is_known { Said::Stuck } else { Said::Unknown })
     }
 
-    /// Whether the specification allows the client cut off after so many statements of each thread, and what is
-    /// held then released, with what has been returned. `None` if that misuses the library.
+    /// Whether the specification allows the client cut off after so many statements of each thread, and what
+    /// is held then released, with what has been returned. `None` if that misuses the library.
     fn allows(
         &self,
         client: &Client,

@@ -25,7 +25,8 @@ pub fn part(
     write(part, &kept(whole), library, outcome.map(|outcome| (outcome, '✓')))
 }
 
-/// The threads that a client's text has: not those that do nothing, unless an object names threads by their numbers.
+/// The threads that a client's text has: not those that do nothing, unless an object names threads by their
+/// numbers.
 pub fn kept(client: &Client) -> Vec<usize> {
     let named = client.ahead || client.objects.iter().any(|object| object.writer.is_some());
     let is_kept = |thread: &usize| named || !client.threads[*thread].1.is_empty();

@@ -10,7 +10,8 @@ use model::explain::{Reason, explain};
 
 const PROGRAMS: u64 = 8;
 
-/// Compares what is said of a condition with the outcomes; whether it is allowed, or `None` if that is unknown.
+/// Compares what is said of a condition with the outcomes; whether it is allowed, or `None` if that is
+/// unknown.
 fn compare(test: &mut Test, model: &Model, text: &str) -> Result<Option<bool>, String> {
     let asked = lang::litmus::ask(&Source::new("asked", text), test)
         .map_err(|errors| format!("{text}: {}", errors[0].message))?;

@@ -1,7 +1,7 @@
 //! Random coreRMA programs: the engine's outcomes against those of a brute-force oracle.
 //!
-//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A failure prints its seed and
-//! the smallest program found that still fails.
+//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A
+//! failure prints its seed and the smallest program found that still fails.
 
 mod oracle;
 mod program;

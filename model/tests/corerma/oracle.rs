@@ -1,5 +1,5 @@
-//! coreRMA by brute force: every choice of rf and of an order on atomic writes, and the rules of the paper's Fig. 4 word for
-//! word. Nothing here is the engine's.
+//! coreRMA by brute force: every choice of rf and of an order on atomic writes, and the rules of the paper's
+//! Fig. 4 word for word. Nothing here is the engine's.
 
 #![allow(
     clippy::needless_range_loop,

@@ -1,7 +1,7 @@
 //! All outcomes of a straight-line program over libraries, by enumeration of executions.
 //!
-//! Written from the definitions in the papers and from nothing else: RDMA^WAIT_RMW [RMW §3], MOWGLI [LOCO §3.3], SV [LOCO
-//! §3.4], BAL [§4.1], RBL [§5.1], the locks [RMW §4] and RDMA^SC_RMW [RMW §5].
+//! Written from the definitions in the papers and from nothing else: RDMA^WAIT_RMW [RMW §3], MOWGLI [LOCO
+//! §3.3], SV [LOCO §3.4], BAL [§4.1], RBL [§5.1], the locks [RMW §4] and RDMA^SC_RMW [RMW §5].
 
 mod order;
 

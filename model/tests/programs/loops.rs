@@ -1,6 +1,8 @@
-//! Random programs in which threads wait for each other in loops: spins, tickets, retries, barriers, counters.
+//! Random programs in which threads wait for each other in loops: spins, tickets, retries, barriers,
+//! counters.
 //!
-//! The bound on loops is small, so that many of them come to it, and threads need what others do after their loops.
+//! The bound on loops is small, so that many of them come to it, and threads need what others do after their
+//! loops.
 
 use model::machine::Random;
 

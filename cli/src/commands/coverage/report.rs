@@ -287,7 +287,8 @@ impl Rule {
     }
 }
 
-/// What is known of the cells that some tables have in common, or one has, by row and column of the first of them.
+/// What is known of the cells that some tables have in common, or one has, by row and column of the first of
+/// them.
 #[derive(Default)]
 struct Matrix<'a> {
     tables: Vec<&'a Named>,

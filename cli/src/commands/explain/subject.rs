@@ -75,8 +75,8 @@ impl Subject {
     }
 }
 
-/// What verdicts speak of: those that do not hold under one of the models; or else those that nobody knows to hold; or else all
-/// that speak of the first model.
+/// What verdicts speak of: those that do not hold under one of the models; or else those that nobody knows to
+/// hold; or else all that speak of the first model.
 ///
 /// # Errors
 /// What is wrong with asking a model about the test.

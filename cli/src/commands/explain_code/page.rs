@@ -1,5 +1,5 @@
-//! docs/diagnostics.md: every code, what it means, and an example. A test makes the examples, and reads the page as
-//! `litmus explain-code` does.
+//! docs/diagnostics.md: every code, what it means, and an example. A test makes the examples, and reads the
+//! page as `litmus explain-code` does.
 
 use std::ops::Range;
 

@@ -23,9 +23,9 @@ use crate::terminal::Terminal;
 
 /// Tests from cycles of relaxations, as diy makes them
 ///
-/// A cycle is a list of communications (rf, rb, mo) and of steps within a thread (po, po[R, W], or a cell of an order table
-/// of the model), as in 'rb oppo[nrW, nrW] rfe po'. Where two do not fit, program order stands between. Without a cycle, all
-/// those of at most --size statements are made [default: 4].
+/// A cycle is a list of communications (rf, rb, mo) and of steps within a thread (po, po[R, W], or a cell of
+/// an order table of the model), as in 'rb oppo[nrW, nrW] rfe po'. Where two do not fit, program order stands
+/// between. Without a cycle, all those of at most --size statements are made [default: 4].
 #[derive(Args)]
 pub struct Arguments {
     /// Cycles, each in quotes

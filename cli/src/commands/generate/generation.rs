@@ -69,8 +69,8 @@ impl Output<'_> {
 }
 
 impl<'m> Generation<'m> {
-    /// Opens the suite of a command, which has so many units: `way` is the command as far as every test repeats it, and
-    /// `choices` what else its tests depend on.
+    /// Opens the suite of a command, which has so many units: `way` is the command as far as every test
+    /// repeats it, and `choices` what else its tests depend on.
     ///
     /// # Errors
     /// Why the folder cannot be used.

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::output::Failure;
 
-/// Opens the journal of a folder, which is new, empty, or begun by the same command, and says what it has after its first
-/// line, `head`.
+/// Opens the journal of a folder, which is new, empty, or begun by the same command, and says what it has
+/// after its first line, `head`.
 ///
 /// # Errors
 /// Why it cannot be used.

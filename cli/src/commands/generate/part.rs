@@ -1,4 +1,5 @@
-//! A part of a suite, as `--shard` makes it: units with their tests before they have names. `litmus merge` gives these.
+//! A part of a suite, as `--shard` makes it: units with their tests before they have names. `litmus merge`
+//! gives these.
 
 use std::path::Path;
 

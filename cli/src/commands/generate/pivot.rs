@@ -25,11 +25,12 @@ use crate::terminal::Terminal;
 
 /// Tests that hang on one rule of a model
 ///
-/// For every rule of the model (each axiom, each part of a union, each table cell), all programs within the bounds
-/// that have an outcome which is forbidden, and allowed when that rule alone is dropped; and of which no statement can be
-/// dropped without losing that. Beside each stands its twin, in which one ordering is missing and the outcome is allowed.
-/// For a model of coreRMA, a test is a program of at most --size actions (initial writes included) and --threads
-/// processes with an execution that one application of the rule forbids, as in the model's paper (§6.1).
+/// For every rule of the model (each axiom, each part of a union, each table cell), all programs within the
+/// bounds that have an outcome which is forbidden, and allowed when that rule alone is dropped; and of which
+/// no statement can be dropped without losing that. Beside each stands its twin, in which one ordering is
+/// missing and the outcome is allowed. For a model of coreRMA, a test is a program of at most --size actions
+/// (initial writes included) and --threads processes with an execution that one application of the rule
+/// forbids, as in the model's paper (§6.1).
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]

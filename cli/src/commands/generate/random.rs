@@ -20,8 +20,8 @@ use crate::terminal::Terminal;
 
 /// Random tests, the same for the same seed
 ///
-/// A number without a program in which threads meet, or with more outcomes than a file lists, gives no test; tests that
-/// are the same up to symmetry are written once.
+/// A number without a program in which threads meet, or with more outcomes than a file lists, gives no test;
+/// tests that are the same up to symmetry are written once.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -32,8 +32,8 @@ pub struct Arguments {
     /// How many programs to draw
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     count: u64,
-    /// How often statements are taken, as in 'put=8,mfence=0'; what is not named keeps its weight of w=4, r=5, cas=1,
-    /// faa=1, mfence=1, put=4, copy=2, get=4, rcas=2, rfaa=2, wait=4, rfence=1
+    /// How often statements are taken, as in 'put=8,mfence=0'; what is not named keeps its weight of w=4,
+    /// r=5, cas=1, faa=1, mfence=1, put=4, copy=2, get=4, rcas=2, rfaa=2, wait=4, rfence=1
     #[arg(long, value_name = "WEIGHTS", default_value = "")]
     weights: Weights,
 }

@@ -1,7 +1,7 @@
 //! A suite as it grows: files, and a journal of the units that are done.
 //!
-//! The journal is `suite.jsonl`: a line that says how the suite is made, then a line per unit. A unit's files are
-//! written before its line, so what has a line is whole; the rest is made again.
+//! The journal is `suite.jsonl`: a line that says how the suite is made, then a line per unit. A unit's files
+//! are written before its line, so what has a line is whole; the rest is made again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -199,7 +199,8 @@ impl<'m> Suite<'m> {
         Self::open_as(folder, &origin.head(), models, source, Some(origin.model))
     }
 
-    /// The same for a suite of which all is said: its first line, the models and the source that headers name.
+    /// The same for a suite of which all is said: its first line, the models and the source that headers
+    /// name.
     ///
     /// # Errors
     /// As [`Self::open`].

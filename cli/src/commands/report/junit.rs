@@ -1,7 +1,8 @@
 //! Reports as JUnit XML, for CI systems: a suite for each file of each record, a case for each machine.
 //!
-//! Names say what was tested and nothing of when: they are the same from run to run, and no two cases share one. Violations
-//! that the baseline has too are no failures. A suite has the file, since the schemas of JUnit have no place for it in cases.
+//! Names say what was tested and nothing of when: they are the same from run to run, and no two cases share
+//! one. Violations that the baseline has too are no failures. A suite has the file, since the schemas of
+//! JUnit have no place for it in cases.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -138,7 +139,8 @@ fn time(seconds: f64) -> String {
     format!("{seconds:.3}")
 }
 
-/// Gives cases the shortest names that no two of them share: the folder and the test, the way to the folder, the program.
+/// Gives cases the shortest names that no two of them share: the folder and the test, the way to the folder,
+/// the program.
 fn name_cases(cases: &mut [Case], prefix: &str) {
     let folder =
         |of: &Identity| of.file.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();

@@ -1,5 +1,5 @@
-//! What a report comes to, on the terminal: the verdict and how much it means, causes, the smallest violation, the records side
-//! by side, and what all of it cannot tell.
+//! What a report comes to, on the terminal: the verdict and how much it means, causes, the smallest
+//! violation, the records side by side, and what all of it cannot tell.
 
 use std::path::Path;
 
@@ -102,7 +102,8 @@ fn comparison(made: &Report, look: Look) -> String {
     text
 }
 
-/// What would explain the violations, a row for each cause, and the smallest one with the way to its contradiction.
+/// What would explain the violations, a row for each cause, and the smallest one with the way to its
+/// contradiction.
 fn violations(made: &Report, look: Look) -> String {
     if made.findings.is_empty() {
         return String::new();

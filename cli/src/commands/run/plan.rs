@@ -40,7 +40,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What the arguments say, and the record that they go on with. If they make no sense, that has been said.
+    /// What the arguments say, and the record that they go on with. If they make no sense, that has been
+    /// said.
     pub fn new(arguments: &Arguments, terminal: &mut Terminal) -> Result<Self, Exit> {
         let (mut previous, mut writer) = (None, None);
         if let Some(path) = &arguments.resume {

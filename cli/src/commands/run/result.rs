@@ -277,7 +277,8 @@ impl Layout {
         }
     }
 
-    /// The text of one of the results of a file: models and machines of which the same is said share that of the first.
+    /// The text of one of the results of a file: models and machines of which the same is said share that of
+    /// the first.
     fn draw(&self, results: &[&RunResult], index: usize) -> String {
         let result = results[index];
         if results[..index].iter().any(|other| self.is_one(other, result)) {

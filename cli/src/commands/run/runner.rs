@@ -31,9 +31,9 @@ use crate::select::SelectOption;
 /// The machine's name in records of real ones.
 pub const HARDWARE: &str = "hardware";
 
-/// Machines that RDMA by verbs does not claim to be, so that their models judge it only if they are asked for: no
-/// hardware is sequentially consistent, InfiniBand does not route in order as coreRMA's stock model has it, and the other two
-/// are what Cray's DMAPP is (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §7).
+/// Machines that RDMA by verbs does not claim to be, so that their models judge it only if they are asked
+/// for: no hardware is sequentially consistent, InfiniBand does not route in order as coreRMA's stock model
+/// has it, and the other two are what Cray's DMAPP is (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §7).
 const NOT_BY_VERBS: [&str; 4] = ["sc", "corerma", "corerma-dmapp", "corerma-atomic-rga"];
 
 /// What came of a file.
@@ -145,8 +145,8 @@ impl Runner<'_> {
         order
     }
 
-    /// The machine that a model names. A user's own model may name none: then it judges the machine that the test
-    /// is for, as it would judge hardware.
+    /// The machine that a model names. A user's own model may name none: then it judges the machine that the
+    /// test is for, as it would judge hardware.
     fn machine_for(&self, test: &Test, model: &LoadedModel) -> Option<String> {
         let own = model.model().machine.clone();
         if self.plan.is_hardware() {
@@ -250,7 +250,8 @@ impl Runner<'_> {
         }
     }
 
-    /// What comes of a job within the limits; if one is reached, that is said, and what was seen before it counts.
+    /// What comes of a job within the limits; if one is reached, that is said, and what was seen before it
+    /// counts.
     fn measured(
         &self,
         job: &Job<'_>,

@@ -1,4 +1,5 @@
-//! What a run comes to, at its end: violations with their cycles, a table by group, and the verdict in one line.
+//! What a run comes to, at its end: violations with their cycles, a table by group, and the verdict in one
+//! line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -128,7 +129,8 @@ impl Summary {
         self.groups.draw(look, &["conforms", "with unseen", "inconclusive", "VIOLATION"])
     }
 
-    /// The violations, those of the smallest programs first, and the first of them with the cycles that forbid them.
+    /// The violations, those of the smallest programs first, and the first of them with the cycles that
+    /// forbid them.
     pub fn violations(&self, look: Look, request: &Request) -> String {
         let mut all: Vec<&Violating> = self.violating.values().collect();
         all.sort_by_key(|violating| violating.size);

@@ -1,7 +1,7 @@
 //! `litmus run --tune`: the parameters under which weak outcomes show most.
 //!
-//! An outcome is weak if the model `sc` forbids it: then something was reordered or was not atomic. What the test's
-//! own models forbid is a violation here too, and is told with the parameters that showed it.
+//! An outcome is weak if the model `sc` forbids it: then something was reordered or was not atomic. What the
+//! test's own models forbid is a violation here too, and is told with the parameters that showed it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -57,7 +57,8 @@ pub struct VerbsOptions {
     /// Register memory with relaxed ordering: another machine is tested
     #[arg(long)]
     relaxed_ordering: bool,
-    /// Search for the values of --instances … --pin that show most weak outcomes, by this many trials or fewer
+    /// Search for the values of --instances … --pin that show most weak outcomes, by this many trials or
+    /// fewer
     #[arg(
         long,
         value_name = "TRIALS",

@@ -85,8 +85,8 @@ impl Record {
         }
     }
 
-    /// Reads a record's text. A last line that was cut off is ignored, whether or not an end of line follows; one that is
-    /// whole and lacks only that counts.
+    /// Reads a record's text. A last line that was cut off is ignored, whether or not an end of line follows;
+    /// one that is whole and lacks only that counts.
     ///
     /// # Errors
     /// A line in the middle that is wrong, or a header that is missing or of another format.
@@ -147,8 +147,8 @@ impl Record {
         Self::parse(&std::fs::read(path).map_err(ReadError::Io)?)
     }
 
-    /// Puts a line to the others. What was seen is never dropped: lines of one program are added up, and lines of two
-    /// programs are two tests.
+    /// Puts a line to the others. What was seen is never dropped: lines of one program are added up, and
+    /// lines of two programs are two tests.
     fn put(&mut self, mut test: TestRecord, oddities: &mut Oddities) {
         if test.program_hash != hash_text(&test.program) {
             oddities.changed.insert(test.test.clone());

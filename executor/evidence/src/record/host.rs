@@ -101,7 +101,8 @@ impl Host {
 /// A time in seconds since 1970 as ISO 8601, UTC: `1970-01-01T00:00:00Z`.
 pub fn iso8601(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March here, so that a leap day is a year's last; eras have 400 years. Day 0 is 0000-03-01.
+    // Years begin in March here, so that a leap day is a year's last; eras have 400 years. Day 0 is
+    // 0000-03-01.
     let day = days + 719_468;
     let (era, day) = (day / 146_097, day % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

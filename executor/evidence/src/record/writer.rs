@@ -74,8 +74,8 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Says that the run is over, and when; whether all tests that were asked for have lines; and of a part of a run, what it
-    /// exits with.
+    /// Says that the run is over, and when; whether all tests that were asked for have lines; and of a part
+    /// of a run, what it exits with.
     ///
     /// # Errors
     /// As [`Self::append`].
@@ -89,7 +89,8 @@ impl RecordWriter {
         let line = line(content, &mut self.digest.clone())?;
         let written = self.file.write_all(&line).and_then(|()| self.file.flush());
         if let Err(error) = written {
-            // Where the disk is full, a part of the line may be there. Readers ignore it if it cannot be removed.
+            // Where the disk is full, a part of the line may be there. Readers ignore it if it cannot be
+            // removed.
             drop(self.file.set_len(self.length));
             return Err(error);
         }

@@ -20,7 +20,8 @@ pub fn causes(found: &mut [Found]) -> Vec<Cause> {
     }
     let mut causes: Vec<(Cause, Vec<usize>)> =
         groups.into_iter().map(|(key, members)| (cause(key, &members, found), members)).collect();
-    // What may be the harness's fault is apart from what is the machine's, and what nobody explains comes last.
+    // What may be the harness's fault is apart from what is the machine's, and what nobody explains comes
+    // last.
     causes.sort_by_key(|(cause, _)| {
         let open = !cause.is_explained;
         (cause.run, cause.nature, open, Reverse(cause.programs.len()), cause.words.clone())

@@ -36,7 +36,8 @@ pub struct Comparison {
     pub unanswered: usize,
     /// Violations of the other records that the first does not have: program, machines and outcome.
     pub new_violations: Vec<String>,
-    /// Violations that the first record and another one have; where it has one on some machines only, it is among the new ones.
+    /// Violations that the first record and another one have; where it has one on some machines only, it is
+    /// among the new ones.
     pub known_violations: Vec<String>,
     /// Violations of the first record that none of the others has.
     pub gone_violations: Vec<String>,
@@ -52,10 +53,11 @@ pub struct ComparedRow {
     pub machine: String,
     /// The outcome.
     pub outcome: String,
-    /// `violation` (some record shows it and it is forbidden), `new` and `gone` (the first record that has the test, or all
-    /// others, never show it, and that is not chance), or `rate`: the heaviest thing to say.
+    /// `violation` (some record shows it and it is forbidden), `new` and `gone` (the first record that has
+    /// the test, or all others, never show it, and that is not chance), or `rate`: the heaviest thing to say.
     pub change: String,
-    /// The probability of such a difference if the rates are equal: the smallest of those of the other records.
+    /// The probability of such a difference if the rates are equal: the smallest of those of the other
+    /// records.
     pub probability: f64,
     /// For each record that has the test: how often it was seen, of how many, with the rate's interval.
     pub cells: Vec<Option<ComparedCell>>,
@@ -84,8 +86,8 @@ struct Seen {
     is_violation: bool,
 }
 
-/// Puts records side by side: the first is the one that the others are compared with. Also says which violations of the others
-/// it has too.
+/// Puts records side by side: the first is the one that the others are compared with. Also says which
+/// violations of the others it has too.
 pub fn compare<'a>(
     keys: Vec<String>,
     judged: impl Iterator<Item = &'a JudgedRecord>,
@@ -114,8 +116,8 @@ pub fn compare<'a>(
     comparing.finish()
 }
 
-/// For each test, what each record has of it. The name and the machine say which test it is; where a record has several
-/// of one name, the file does too, and where one file's program changed, the program.
+/// For each test, what each record has of it. The name and the machine say which test it is; where a record
+/// has several of one name, the file does too, and where one file's program changed, the program.
 fn rows<'a>(same_name: &[&'a JudgedRecord], runs: usize) -> Vec<Vec<Option<&'a JudgedRecord>>> {
     let mut groups = vec![same_name.to_vec()];
     let keys: [fn(&JudgedRecord) -> &str; 2] =
@@ -229,8 +231,8 @@ impl Comparing {
         self.comparison.unanswered += usize::from(missing != [0]);
     }
 
-    /// New, known and gone violations: of any of the other records, compared with the first. What the first has of another
-    /// program says nothing of this one.
+    /// New, known and gone violations: of any of the other records, compared with the first. What the first
+    /// has of another program says nothing of this one.
     fn violations(&mut self, row: &[Option<&JudgedRecord>]) {
         let Some((first, others)) = row.split_first() else { return };
         let known = |hash: &str| first.filter(|first| first.program.hash == hash).map(violations);
@@ -326,7 +328,8 @@ impl Comparing {
     }
 }
 
-/// The heaviest thing to say of an outcome whose rates differ, or that only some records show and that is forbidden.
+/// The heaviest thing to say of an outcome whose rates differ, or that only some records show and that is
+/// forbidden.
 fn change(cells: &[Option<ComparedCell>], differs: bool) -> Option<&'static str> {
     let mut cells = cells.iter().flatten();
     if cells.clone().any(|cell| cell.is_violation) {

@@ -1,7 +1,9 @@
-//! The report as data. Everything that HTML, Markdown and JUnit show is here, and JSON is this and nothing else.
+//! The report as data. Everything that HTML, Markdown and JUnit show is here, and JSON is this and nothing
+//! else.
 //!
-//! Everything that depends on a machine says which: by `run`, the number of its record among [`Report::runs`], and by
-//! `machine`, where one record has several (the simulator plays as many as the models name).
+//! Everything that depends on a machine says which: by `run`, the number of its record among
+//! [`Report::runs`], and by `machine`, where one record has several (the simulator plays as many as the
+//! models name).
 
 mod evidence;
 mod findings;

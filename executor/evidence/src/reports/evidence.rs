@@ -1,8 +1,9 @@
 //! The tables of orders of models, with what the tests say of each cell.
 //!
-//! A test is about a cell if the model without it allows an outcome that the model forbids: a machine that did not
-//! keep the order could show that. If it was seen, the order may be lost, or another one is: the
-//! cells that the nearest variant leaves out are called broken. If it was not, the cell was kept as far as was looked.
+//! A test is about a cell if the model without it allows an outcome that the model forbids: a machine that
+//! did not keep the order could show that. If it was seen, the order may be lost, or another one is: the
+//! cells that the nearest variant leaves out are called broken. If it was not, the cell was kept as far as
+//! was looked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -113,8 +114,8 @@ fn places(shapes: &[Shape<'_>], change: &Change) -> BTreeSet<Place> {
     cell.into_iter().flat_map(|cell| &cell.tables).filter_map(place).collect()
 }
 
-/// The tables of a model, for each record with tests that it judges. Programs that several tests or records share are
-/// examined once.
+/// The tables of a model, for each record with tests that it judges. Programs that several tests or records
+/// share are examined once.
 fn of_model(
     name: &str,
     judged: &Judged,
@@ -331,7 +332,8 @@ fn says(
     says
 }
 
-/// For each change, whether the program has events that it is about. Where it has none, the change changes nothing.
+/// For each change, whether the program has events that it is about. Where it has none, the change changes
+/// nothing.
 pub fn concerned(
     model: &Model,
     changes: &[Change],

@@ -65,7 +65,8 @@ pub fn findings(
     found
 }
 
-/// What kind of violation it is. Programs are those that machines ran: with implementations for library calls.
+/// What kind of violation it is. Programs are those that machines ran: with implementations for library
+/// calls.
 fn nature(found: &Found, test: &JudgedRecord, request: &Request<'_>) -> Nature {
     let by = &test.by[found.by[0]];
     let options = (request.options)();
@@ -85,8 +86,8 @@ fn nature(found: &Found, test: &JudgedRecord, request: &Request<'_>) -> Nature {
     if is_of_library { Nature::Library } else { Nature::Weaker }
 }
 
-/// Explains the first ones, one of each program before the others. Those that show the same outcome of the same program share an
-/// explanation; a program has one picture.
+/// Explains the first ones, one of each program before the others. Those that show the same outcome of the
+/// same program share an explanation; a program has one picture.
 fn explain_first(judged: &Judged, found: &mut [Found], request: &Request<'_>) {
     let mut programs = HashSet::new();
     let is_first: Vec<bool> =

@@ -1,7 +1,7 @@
 //! Logs as herd7 and litmus7 write them: blocks `Test … Histogram … Observation …`.
 //!
-//! Written so that tools for such logs (mcompare7, mlog2cond7, …) work on our records, and read so that ours work on
-//! theirs. A log has no programs: they are looked for by the tests' names.
+//! Written so that tools for such logs (mcompare7, mlog2cond7, …) work on our records, and read so that ours
+//! work on theirs. A log has no programs: they are looked for by the tests' names.
 
 use std::fmt::Write;
 
@@ -165,8 +165,8 @@ fn parse_state(line: &str) -> Option<(Vec<(String, String)>, u64)> {
 /// A test's file and text, and the models that judge it.
 pub type Program = ((String, String), Vec<ModelIdentity>);
 
-/// A log as a record. `find` gives the file and text of a test by its name; tests that it does not know, or of which
-/// it knows another program, are skipped with the reason.
+/// A log as a record. `find` gives the file and text of a test by its name; tests that it does not know, or
+/// of which it knows another program, are skipped with the reason.
 pub fn to_record(
     tests: Vec<LogTest>,
     tool: &str,

@@ -48,8 +48,8 @@ pub fn mutants(source: &Source, tests: &[&JudgedRecord], request: &Request<'_>) 
 }
 
 impl Mutants {
-    /// The faults that are not caught: those that no test could show, those that were tried on all tests, and those that
-    /// were not.
+    /// The faults that are not caught: those that no test could show, those that were tried on all tests, and
+    /// those that were not.
     pub fn missed(&self) -> [Vec<&str>; 3] {
         let names = |holds: &dyn Fn(&Mutant) -> bool| -> Vec<&str> {
             let missed = self.mutants.iter().filter(|mutant| mutant.caught_by.is_none());

@@ -21,7 +21,8 @@ pub fn rate(count: u64, runs: u64) -> Rate {
     Rate { rate: p, low, high }
 }
 
-/// The rule of three: what was not seen in N runs has, with 95 % confidence, a rate below 3/N. `None` without runs.
+/// The rule of three: what was not seen in N runs has, with 95 % confidence, a rate below 3/N. `None` without
+/// runs.
 pub fn rule_of_three(runs: u64) -> Option<f64> {
     (runs > 0).then(|| (3.0 / runs as f64).min(1.0))
 }
@@ -35,8 +36,9 @@ pub fn bar(count: u64, runs: u64) -> u8 {
     (share * 100.0).round().clamp(1.0, 100.0) as u8
 }
 
-/// What holds for several tests at once, each of which has at least this many runs and showed nothing: with 95 % confidence
-/// all their rates are below ln(tests/0.05)/N. By Boole's inequality: each bound fails with probability 0.05/tests.
+/// What holds for several tests at once, each of which has at least this many runs and showed nothing: with
+/// 95 % confidence all their rates are below ln(tests/0.05)/N. By Boole's inequality: each bound fails with
+/// probability 0.05/tests.
 pub fn joint_bound(tests: usize, runs: u64) -> Option<f64> {
     let each = (tests as f64 / 0.05).ln();
     (tests > 0 && runs > 0).then(|| (each / runs as f64).min(1.0))
@@ -63,11 +65,12 @@ fn ln_factorial(n: u64) -> f64 {
     x * x.ln() - x + 0.5 * (std::f64::consts::TAU * x).ln() + series
 }
 
-/// From how many possible tables on the exact test gives way to the normal approximation, which is good by then.
+/// From how many possible tables on the exact test gives way to the normal approximation, which is good by
+/// then.
 const EXACT: u64 = 20_000;
 
-/// The probability that two equal rates give counts as different as these, or more so: Fisher's exact test, two-sided; with very
-/// large counts the normal approximation with Yates' correction.
+/// The probability that two equal rates give counts as different as these, or more so: Fisher's exact test,
+/// two-sided; with very large counts the normal approximation with Yates' correction.
 pub fn differ(first: (u64, u64), second: (u64, u64)) -> f64 {
     let ((k1, n1), (k2, n2)) = (first, second);
     let (Some(k), Some(n)) = (k1.checked_add(k2), n1.checked_add(n2)) else { return 1.0 };
@@ -99,8 +102,9 @@ fn two_sided(z: f64) -> f64 {
     (polynomial * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
-/// Which of many hypotheses to reject so that of the rejected ones at most this share is wrong on average (Benjamini and
-/// Hochberg, "Controlling the false discovery rate", 1995): by their probabilities, which are of the same order.
+/// Which of many hypotheses to reject so that of the rejected ones at most this share is wrong on average
+/// (Benjamini and Hochberg, "Controlling the false discovery rate", 1995): by their probabilities, which are
+/// of the same order.
 pub fn discoveries(probabilities: &[f64], share: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));

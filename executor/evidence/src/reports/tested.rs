@@ -46,7 +46,8 @@ pub fn tested(tests: &[&JudgedRecord]) -> Tested {
     tested
 }
 
-/// How rare what is forbidden must be to have been missed, over the tests that could have shown it and did not.
+/// How rare what is forbidden must be to have been missed, over the tests that could have shown it and did
+/// not.
 fn bounds(tests: &[&JudgedRecord]) -> Option<Bounds> {
     let is_silent = |test: &&&JudgedRecord| {
         test.report.forbids == Forbids::Something

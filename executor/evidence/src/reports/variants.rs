@@ -1,8 +1,9 @@
 //! The nearest model that would allow what was seen: what the machine behaves as if it did not keep.
 //!
-//! A search over the parts of a model that can be left out: cells of its tables, orders, parts of unions, axioms. The
-//! fewest that explain the most violations are taken, of these the ones that allow least that was not seen. Programs are those
-//! that machines ran: with implementations for library calls. What no model explains is not looked at.
+//! A search over the parts of a model that can be left out: cells of its tables, orders, parts of unions,
+//! axioms. The fewest that explain the most violations are taken, of these the ones that allow least that was
+//! not seen. Programs are those that machines ran: with implementations for library calls. What no model
+//! explains is not looked at.
 
 pub mod search;
 mod tier;
@@ -37,8 +38,8 @@ struct Variant {
     explained: BTreeSet<usize>,
 }
 
-/// For each record and model with violations, the nearest variant; models that lose the same share a diagnosis. Tells each
-/// finding what its loss is.
+/// For each record and model with violations, the nearest variant; models that lose the same share a
+/// diagnosis. Tells each finding what its loss is.
 pub fn diagnoses(judged: &Judged, found: &mut [Found], request: &Request<'_>) -> Vec<Diagnosis> {
     let mut by_model: BTreeMap<(usize, String), Vec<(usize, usize)>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {

@@ -94,8 +94,8 @@ impl Checker<'_> {
         self.sink.push(file, error);
     }
 
-    /// The entry of a name that is defined, and which of its names it is; the outer none if it cannot be used here,
-    /// which is then reported.
+    /// The entry of a name that is defined, and which of its names it is; the outer none if it cannot be used
+    /// here, which is then reported.
     fn visible(
         &mut self,
         name: &str,

@@ -74,7 +74,8 @@ impl Parser<'_> {
         Ok(Row { head, cells, span })
     }
 
-    /// The line's tokens between its `|`, at most one in each place; the line is behind us even if it is wrong.
+    /// The line's tokens between its `|`, at most one in each place; the line is behind us even if it is
+    /// wrong.
     fn line(&mut self) -> Parse<(Span, Vec<Option<Token>>)> {
         let mut tokens = vec![self.token()];
         self.advance();

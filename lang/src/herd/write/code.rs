@@ -7,7 +7,8 @@ use crate::diagnostic::Diagnostic;
 use crate::program::{BinaryOp, Expr, LocationId, Program, RegisterId, Stmt, StmtKind, ThreadId};
 use crate::source::Span;
 
-/// The registers that programs get, in this order; `rsp` and `rbp` are the compiler's when litmus7 runs a test.
+/// The registers that programs get, in this order; `rsp` and `rbp` are the compiler's when litmus7 runs a
+/// test.
 const REGISTERS: [&str; 14] = [
     "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 ];
@@ -21,7 +22,8 @@ pub struct Column {
     pub lines: Vec<String>,
     /// The registers of x86 that hold the program's.
     pub registers: BTreeMap<RegisterId, &'static str>,
-    /// Registers that the initial state names: those observed, and those that may be read before they are assigned.
+    /// Registers that the initial state names: those observed, and those that may be read before they are
+    /// assigned.
     pub declared: BTreeSet<&'static str>,
 }
 

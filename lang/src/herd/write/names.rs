@@ -47,8 +47,8 @@ const INSTRUCTIONS: [&str; 37] = [
     "xor",
 ];
 
-/// Words of herd's initial states and conditions (`lib/stateLexer.mll`, `lib/splitter.mll`), and registers that no program
-/// of ours uses.
+/// Words of herd's initial states and conditions (`lib/stateLexer.mll`, `lib/splitter.mll`), and registers
+/// that no program of ours uses.
 const OTHERS: [&str; 44] = [
     "active",
     "affinity",
@@ -96,8 +96,8 @@ const OTHERS: [&str; 44] = [
     "with",
 ];
 
-/// The test's name, of the letters that herd's names have. Different names stay so: another letter becomes `.uHEX.`, and so
-/// does a dot before a `u`.
+/// The test's name, of the letters that herd's names have. Different names stay so: another letter becomes
+/// `.uHEX.`, and so does a dot before a `u`.
 pub fn test_name(name: &str) -> String {
     let mut out = String::new();
     for (at, letter) in name.char_indices() {

@@ -8,8 +8,8 @@ use crate::program::BinaryOp;
 /// Shipped models that are x86-TSO on one node without remote operations.
 const TSO: [&str; 5] = ["tso", "rdma-tso", "rdma-tso-rmw", "rdma-wait", "rdma-wait-rmw"];
 
-/// The question and the comments below it. The question is the first verdict on x86-TSO that there is a form for; of an
-/// `exactly`, herd is asked whether there are other outcomes, and lists those that there are.
+/// The question and the comments below it. The question is the first verdict on x86-TSO that there is a form
+/// for; of an `exactly`, herd is asked whether there are other outcomes, and lists those that there are.
 pub fn lines(test: &Test, names: &[String]) -> String {
     let about_tso = |claim: &&Expectation| match &claim.model {
         Some(model) => TSO.contains(&model.as_str()),
@@ -92,7 +92,8 @@ fn join(mut parts: Vec<String>, sign: &str, none: &str) -> String {
     }
 }
 
-/// A condition as herd writes it; `None` if it orders values, compares two places, or names a value that there is none of.
+/// A condition as herd writes it; `None` if it orders values, compares two places, or names a value that
+/// there is none of.
 fn condition(condition: &Condition, names: &[String]) -> Option<String> {
     let all = |parts: &[Condition]| -> Option<Vec<String>> {
         parts.iter().map(|part| self::condition(part, names)).collect()

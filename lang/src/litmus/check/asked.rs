@@ -14,7 +14,8 @@ use super::super::{parse, print};
 use super::verdicts::List;
 use super::{Checker, Meaning};
 
-/// Resolves the names of claims that all hold. What outcomes of the test do not show yet, they show from now on, last.
+/// Resolves the names of claims that all hold. What outcomes of the test do not show yet, they show from now
+/// on, last.
 pub fn asked(
     parse::Question { mut claims, owned }: parse::Question,
     test: &mut Test,
@@ -48,7 +49,8 @@ pub fn asked(
     (!sink.has_errors()).then_some(Asked { condition, text })
 }
 
-/// The names of a program; registers that come from a file of herd's also under the names that they have there.
+/// The names of a program; registers that come from a file of herd's also under the names that they have
+/// there.
 fn meanings(program: &Program) -> HashMap<String, Meaning> {
     let mut meanings = HashMap::new();
     for (index, object) in program.objects.iter().enumerate() {

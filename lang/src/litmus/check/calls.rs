@@ -77,7 +77,8 @@ pub fn assign(
     Some(())
 }
 
-/// The register that takes a call's result, and the location that it is then written to, if the target is one.
+/// The register that takes a call's result, and the location that it is then written to, if the target is
+/// one.
 pub fn result_register(
     lowerer: &mut Lowerer<'_, '_>,
     target: &Target,

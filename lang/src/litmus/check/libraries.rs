@@ -106,7 +106,8 @@ pub fn call(
     Some(())
 }
 
-/// Whether an argument can name the object that a method is called on; those of some methods are nodes or work ids only.
+/// Whether an argument can name the object that a method is called on; those of some methods are nodes or
+/// work ids only.
 fn names_object(lowerer: &Lowerer<'_, '_>, argument: &Argument) -> bool {
     let Argument::Expr(ast::Expr { kind: ExprKind::Access(access), .. }) = argument else {
         return false;
@@ -114,8 +115,8 @@ fn names_object(lowerer: &Lowerer<'_, '_>, argument: &Argument) -> bool {
     access.home != Home::Own || lowerer.checker.meanings.contains_key(&access.name.text)
 }
 
-/// An argument of a method that the language does not know: nodes, a second object, a work id (a name that means nothing
-/// else), or a value.
+/// An argument of a method that the language does not know: nodes, a second object, a work id (a name that
+/// means nothing else), or a value.
 fn any_argument(lowerer: &mut Lowerer<'_, '_>, argument: &Argument, call: &mut Call) -> Option<()> {
     let is_id = match argument {
         Argument::Nodes(..) => {

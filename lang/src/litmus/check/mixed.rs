@@ -10,7 +10,8 @@ use super::Meaning;
 use super::libraries::{empty, object};
 use super::lower::Lowerer;
 
-/// The registers that hold nothing but values of several words, and how many: what TryRead gives, and copies of it.
+/// The registers that hold nothing but values of several words, and how many: what TryRead gives, and copies
+/// of it.
 pub fn of_registers(program: &Program) -> HashMap<RegisterId, u32> {
     let mut words: HashMap<RegisterId, Option<u32>> = HashMap::new();
     let size = |call: &Call| {

@@ -55,8 +55,8 @@ fn target(program: &Program, stmt: &Stmt) -> Option<NodeId> {
     }
 }
 
-/// Polls that nothing can answer. Where there are branches or loops, only a poll towards a node to which nothing at
-/// all was sent is certain to block.
+/// Polls that nothing can answer. Where there are branches or loops, only a poll towards a node to which
+/// nothing at all was sent is certain to block.
 fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
     let straight = !thread
         .body

@@ -56,7 +56,8 @@ fn show(bars: &[Bar]) -> String {
     format!("{} columns (`{}`)", bars.len() + 1, signs.join(" "))
 }
 
-/// The row's cells, one per column; a row that does not have them is padded, and an error if it is the first like this.
+/// The row's cells, one per column; a row that does not have them is padded, and an error if it is the first
+/// like this.
 fn fitted(context: &mut Context<'_>, row: Span, wanted: &[Bar], model: Span) -> Vec<Span> {
     let (mut cells, bars) = split(context.text, row);
     let is_new = !context.ragged.contains(&bars);

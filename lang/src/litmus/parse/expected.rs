@@ -5,7 +5,8 @@ use pest::error::{Error, ErrorVariant, InputLocation};
 use super::{Piece, Rule};
 use crate::diagnostic::Diagnostic;
 
-/// The diagnostic for text that a rule does not match. `start` is where the text given to pest begins in the piece.
+/// The diagnostic for text that a rule does not match. `start` is where the text given to pest begins in the
+/// piece.
 pub fn diagnostic(error: &Error<Rule>, piece: &Piece, start: usize) -> Diagnostic {
     let at = start
         + match error.location {

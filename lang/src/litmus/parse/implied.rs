@@ -1,5 +1,5 @@
-//! What figures leave out, and a file says: the dialect of a model, objects that calls name without a declaration, the
-//! node of a location that stands above all columns.
+//! What figures leave out, and a file says: the dialect of a model, objects that calls name without a
+//! declaration, the node of a location that stands above all columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,8 +145,8 @@ fn sequential(file: &File, found: &[Use<'_>]) -> BTreeSet<String> {
     only.filter(is_location).map(str::to_owned).collect()
 }
 
-/// The nodes of locations above all columns that no declaration places: what all accesses agree on. Of the sequentially
-/// consistent library, any node will do.
+/// The nodes of locations above all columns that no declaration places: what all accesses agree on. Of the
+/// sequentially consistent library, any node will do.
 fn homes(file: &File, found: &[Use<'_>]) -> BTreeMap<String, u64> {
     let mut homes = BTreeMap::new();
     let is_shared = |row: &&DeclarationRow| match &row.cells {

@@ -1,7 +1,8 @@
 //! Text to tree.
 //!
-//! [`file()`] cuts the text into header lines, declaration rows, statement rows and verdict lines, rows into cells,
-//! and gives each piece to the grammar; a column's cells are joined first, since a block may span rows.
+//! [`file()`] cuts the text into header lines, declaration rows, statement rows and verdict lines, rows into
+//! cells, and gives each piece to the grammar; a column's cells are joined first, since a block may span
+//! rows.
 
 mod calls;
 mod cells;
@@ -60,7 +61,8 @@ struct Context<'a> {
     operators: usize,
     /// The bars of rows that do not have their columns.
     ragged: Vec<Vec<cells::Bar>>,
-    /// Some object is of a class that the language does not know, so words may be methods that it does not know.
+    /// Some object is of a class that the language does not know, so words may be methods that it does not
+    /// know.
     has_other_classes: bool,
     /// Those objects: what words mean for them, their libraries say.
     other_objects: Vec<String>,
@@ -105,7 +107,8 @@ impl Piece {
         self.map.get(index).map_or(at, |&(start, file)| file + (at - start))
     }
 
-    /// The file's span of a range in the piece, without the blanks at its ends. A span that ends with a cell stays in that cell.
+    /// The file's span of a range in the piece, without the blanks at its ends. A span that ends with a cell
+    /// stays in that cell.
     fn span(&self, start: usize, end: usize) -> Span {
         let inner = self.text.get(start..end).unwrap_or("");
         let from = start + (inner.len() - inner.trim_start().len());
@@ -306,8 +309,8 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
     Some(file)
 }
 
-/// Says in a tree what it only implies: which objects it calls, on which nodes its locations are. Trees that are read
-/// from a text say so already.
+/// Says in a tree what it only implies: which objects it calls, on which nodes its locations are. Trees that
+/// are read from a text say so already.
 pub fn complete(file: &mut File) {
     implied::header(file);
     numbering::from_1(file, None);

@@ -1,4 +1,5 @@
-//! Nodes and threads that a file counts from 0, as the figures of coreRMA and herd's files do, counted from 1.
+//! Nodes and threads that a file counts from 0, as the figures of coreRMA and herd's files do, counted from
+//! 1.
 
 use super::super::ast::{
     Argument, Atom, Block, Call, Cells, Claim, DeclarationKind, Expr, ExprKind, File, Form, Home,
@@ -6,8 +7,8 @@ use super::super::ast::{
 };
 use super::super::methods::Method;
 
-/// Counts from 1 what is counted from 0: by the labels above the columns, or because a 0 is named. A file in which some
-/// number fits neither way of counting stays as it is, so that errors speak of its own numbers.
+/// Counts from 1 what is counted from 0: by the labels above the columns, or because a 0 is named. A file in
+/// which some number fits neither way of counting stays as it is, so that errors speak of its own numbers.
 pub fn from_1(file: &mut File, first_label: Option<u64>) {
     for kind in [Kind::Node, Kind::Thread] {
         let (mut has_zero, mut largest) = (false, 0);
@@ -42,8 +43,8 @@ enum Kind {
 
 type Visit<'v> = &'v mut dyn FnMut(&mut u64);
 
-/// Visits all numbers of a kind that the text has. Those of threads that stand before registers are looked at with the
-/// registers.
+/// Visits all numbers of a kind that the text has. Those of threads that stand before registers are looked at
+/// with the registers.
 fn each(file: &mut File, kind: Kind, visit: Visit<'_>) {
     for row in &mut file.declarations {
         let (shared, columns) = match &mut row.cells {

@@ -1,7 +1,7 @@
 //! `1:r`: a register named with its thread, as herd names them.
 //!
-//! A name belongs to one thread of a file, so `r` says as much. The thread is looked at here, where it is still known,
-//! and is not kept. Threads count from 1, or from 0 if that is so of all that the file names.
+//! A name belongs to one thread of a file, so `r` says as much. The thread is looked at here, where it is
+//! still known, and is not kept. Threads count from 1, or from 0 if that is so of all that the file names.
 
 use super::super::Sink;
 use super::super::ast::{File, Name, Number};

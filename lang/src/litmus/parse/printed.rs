@@ -16,7 +16,8 @@ use crate::diagnostic::Diagnostic;
 /// An access, and its library's mark or nothing.
 pub type Marked = (Kind, &'static str);
 
-/// The access that a call is, if its word is one. What words mean for objects of other classes, their libraries say.
+/// The access that a call is, if its word is one. What words mean for objects of other classes, their
+/// libraries say.
 pub fn access(context: &Context<'_>, call: &Pair<'_, Rule>) -> Option<Marked> {
     if context.dialect != Dialect::Rdma {
         return None;

@@ -121,7 +121,8 @@ fn is_block(line: &str) -> bool {
     rest.starts_with(' ') && rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// A line above the rule that is no declaration: it has a header's keyword, or nothing that declarations have.
+/// A line above the rule that is no declaration: it has a header's keyword, or nothing that declarations
+/// have.
 fn is_header(line: &str) -> bool {
     let word = first_word(line);
     let after = line[word.len()..].trim_start();

@@ -43,7 +43,8 @@ pub fn body(context: &mut Context<'_>, piece: &Piece) -> Block {
 /// How long the text is, at least, that the grammar reads at once where it is cut.
 const STRETCH: usize = 4096;
 
-/// Cuts a long column between statements, into parts that mean alone what they mean in it; so limits are looked at between them.
+/// Cuts a long column between statements, into parts that mean alone what they mean in it; so limits are
+/// looked at between them.
 fn stretches(text: &str) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
     let (mut start, mut depth) = (0, 0usize);

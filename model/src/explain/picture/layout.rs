@@ -1,7 +1,8 @@
 //! Where everything is drawn.
 //!
-//! Events stand in columns and rows, with channels between columns and gaps between rows. Arrows leave their column at once
-//! and stay in channels and gaps, so none crosses an event that it does not end at. What does not fit gets more room.
+//! Events stand in columns and rows, with channels between columns and gaps between rows. Arrows leave their
+//! column at once and stay in channels and gaps, so none crosses an event that it does not end at. What does
+//! not fit gets more room.
 
 use super::geometry::{Area, Curve, Point, at};
 use super::labels::{Labels, place_labels};

@@ -92,7 +92,8 @@ impl Scene {
         (&self.cards[arrow.from], &self.cards[arrow.to])
     }
 
-    /// The scene of an execution: the events of its program, the initial writes that arrows touch, and the arrows.
+    /// The scene of an execution: the events of its program, the initial writes that arrows touch, and the
+    /// arrows.
     pub fn new(title: String, words: &Words<'_>, links: &[Link], steps: &[Step]) -> Self {
         let skeleton = &words.question.skeleton;
         let touched =

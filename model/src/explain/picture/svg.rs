@@ -6,8 +6,8 @@ use super::geometry::{Curve, Point};
 use super::layout::{Drawing, DrawnArrow, DrawnCard};
 use super::scene::{Kind, Look};
 
-/// What colors the parts of pictures in a page have, in light and dark surroundings; a picture that stands for itself needs none of
-/// this.
+/// What colors the parts of pictures in a page have, in light and dark surroundings; a picture that stands
+/// for itself needs none of this.
 pub const STYLE: &str = "\
 .xg{--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--page:#fff;--rf:#1a7f37;--mo:#0969da;--pf:#8250df;--rb:#9a6700;--bad:#cf222e;max-width:100%;height:auto}\
 @media(prefers-color-scheme:dark){.xg{--ink:#e6edf3;--soft:#8b949e;--line:#30363d;--page:#0d1117;--rf:#3fb950;--mo:#58a6ff;--pf:#bc8cff;--rb:#d29922;--bad:#ff7b72}}\

@@ -20,7 +20,8 @@ pub fn shows(threads: &[&[Op]], location: usize) -> bool {
     (writes, looks) == (0, 0) || writes > 0 && writes + looks > 1
 }
 
-/// Gives each statement that writes a value of its own: 1, 2, 3, … What a call compares with, if not 0, is the first.
+/// Gives each statement that writes a value of its own: 1, 2, 3, … What a call compares with, if not 0, is
+/// the first.
 pub fn own_values(threads: &mut [(u32, Vec<Op>)], compares: impl Fn(usize) -> bool) {
     let mut last = 0;
     let mut own = |value: &mut u64| {

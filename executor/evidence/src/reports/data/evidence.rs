@@ -38,14 +38,15 @@ pub struct TableRow {
 pub struct CellReport {
     /// `✓`, `·` or a letter, in each table.
     pub text: Vec<String>,
-    /// `broken` (the nearest variant leaves it out), `explains` (leaving it out would explain a violation too), `kept`
-    /// (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
+    /// `broken` (the nearest variant leaves it out), `explains` (leaving it out would explain a violation
+    /// too), `kept` (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
     pub evidence: String,
     /// Tests that would show its loss.
     pub tests: usize,
     /// Their finished runs together.
     pub runs: u64,
-    /// If none of them showed it: over these runs, its rate is below this with 95 % confidence (3 divided by their number).
+    /// If none of them showed it: over these runs, its rate is below this with 95 % confidence (3 divided by
+    /// their number).
     pub bound: Option<f64>,
     /// How many of their twins showed what they must not.
     pub twins: usize,
@@ -53,7 +54,8 @@ pub struct CellReport {
     pub example: Option<String>,
 }
 
-/// What a record's tests are about: whether they could notice, and not how likely a machine's timing lets them.
+/// What a record's tests are about: whether they could notice, and not how likely a machine's timing lets
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {

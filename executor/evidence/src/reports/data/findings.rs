@@ -51,7 +51,8 @@ pub struct Finding {
     pub steps: Vec<CycleStep>,
     /// The event that the last step leads to, and what is wrong with that.
     pub end: Option<CycleEnd>,
-    /// The orders of the model that the machine does not keep: those without which the model allows the outcome.
+    /// The orders of the model that the machine does not keep: those without which the model allows the
+    /// outcome.
     pub lost: Vec<Lost>,
     /// The nearest execution as SVG, for a page with the style of pictures.
     pub picture: Option<String>,
@@ -71,7 +72,8 @@ pub enum Nature {
     /// Another model would allow it: the machine is weaker than this one.
     #[default]
     Weaker,
-    /// The model allows it of the implementation of a library that the program calls, and the library's specification does not.
+    /// The model allows it of the implementation of a library that the program calls, and the library's
+    /// specification does not.
     Library,
     /// No execution of the program gives these values, whatever the model: a sign of a faulty harness.
     Impossible,

@@ -58,7 +58,8 @@ pub struct Verdict {
     pub forbidding: usize,
     /// Those that allow all that their executions give: they cannot show a violation.
     pub permissive: usize,
-    /// Forbidden outcomes that were seen, each counted once for each program; with a baseline, those that it lacks.
+    /// Forbidden outcomes that were seen, each counted once for each program; with a baseline, those that it
+    /// lacks.
     pub violations: usize,
     /// Programs that show one.
     pub violating: usize,
@@ -118,12 +119,13 @@ pub struct Tested {
     pub twins_seen: usize,
     /// Finished runs.
     pub runs: u64,
-    /// How rare a forbidden outcome must be to have been missed, if some test could have shown one and did not.
+    /// How rare a forbidden outcome must be to have been missed, if some test could have shown one and did
+    /// not.
     pub bounds: Option<Bounds>,
 }
 
-/// How rare a forbidden outcome must be to have been missed, with 95 % confidence: over the tests that forbid something
-/// and showed nothing of it. `docs/reports.md` has the formulas.
+/// How rare a forbidden outcome must be to have been missed, with 95 % confidence: over the tests that forbid
+/// something and showed nothing of it. `docs/reports.md` has the formulas.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {

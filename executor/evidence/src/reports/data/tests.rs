@@ -9,7 +9,8 @@ use serde_json::{Map, Value as Json};
 pub struct ProgramReport {
     /// Its name.
     pub name: String,
-    /// What links call it: its name as far as links can have it, and a number if another one has that already.
+    /// What links call it: its name as far as links can have it, and a number if another one has that
+    /// already.
     pub anchor: String,
     /// Its title.
     pub title: Option<String>,
@@ -57,7 +58,8 @@ pub struct TestReport {
     pub forbids: Forbids,
     /// `complete`, `interrupted` or `failed`.
     pub status: String,
-    /// `violation`, `known` (violations that the baseline has too), `inconclusive`, `unseen` or `conforms`: the heaviest of its results.
+    /// `violation`, `known` (violations that the baseline has too), `inconclusive`, `unseen` or `conforms`:
+    /// the heaviest of its results.
     pub judgement: String,
     /// Runs.
     pub iterations: u64,
@@ -75,7 +77,8 @@ pub struct TestReport {
     pub notes: Vec<String>,
     /// What the models say; models that say the same share one.
     pub results: Vec<ResultReport>,
-    /// The test that differs in the one thing that forbids the outcome, if the file names one, and if it was seen.
+    /// The test that differs in the one thing that forbids the outcome, if the file names one, and if it was
+    /// seen.
     pub twin: Option<Twin>,
 }
 
@@ -103,12 +106,13 @@ pub struct Row {
     pub state: Map<String, Json>,
     /// How often it was seen.
     pub count: u64,
-    /// `sc` (a sequentially consistent machine has it too), `weak` (allowed, and no such machine has it), `allowed` (allowed,
-    /// and it is not known which of the two), `forbidden` or `unknown`.
+    /// `sc` (a sequentially consistent machine has it too), `weak` (allowed, and no such machine has it),
+    /// `allowed` (allowed, and it is not known which of the two), `forbidden` or `unknown`.
     pub kind: String,
     /// `conforms`, `unseen`, `violation` or `inconclusive`.
     pub judgement: String,
-    /// Whether it was seen and the file marks it ✗, though the model does not forbid it: a verdict of the file is wrong.
+    /// Whether it was seen and the file marks it ✗, though the model does not forbid it: a verdict of the
+    /// file is wrong.
     pub against_file: bool,
     /// The length of its bar, in percent, on a logarithmic scale.
     pub bar: u8,

@@ -65,7 +65,8 @@ impl<'a> Known<'a> {
         Ok(answer)
     }
 
-    /// What the sequentially consistent machine shows. It only colors histograms, so exploring it is good enough.
+    /// What the sequentially consistent machine shows. It only colors histograms, so exploring it is good
+    /// enough.
     pub(super) fn sequential(&self, test: &Test, body: &str) -> Option<Arc<BTreeSet<Outcome>>> {
         let key = body.to_owned();
         let lock = || self.sc.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,8 +95,9 @@ impl ModelSays {
     }
 }
 
-/// Whether a model forbids anything that could be seen: an outcome that some execution of the program gives, whatever the
-/// memory does. A program of which all of these are allowed cannot show a violation, however often it is run.
+/// Whether a model forbids anything that could be seen: an outcome that some execution of the program gives,
+/// whatever the memory does. A program of which all of these are allowed cannot show a violation, however
+/// often it is run.
 fn forbids(question: &Question<'_>, options: &Options, allowed: &AllowedSet) -> Forbids {
     if !allowed.complete {
         return Forbids::Unknown;
@@ -115,7 +117,8 @@ fn is_bounded(question: &Question<'_>) -> bool {
     question.skeleton.exceeded.is_empty()
 }
 
-/// Whether no execution of the program gives an outcome, whatever the memory model. What is not known is possible.
+/// Whether no execution of the program gives an outcome, whatever the memory model. What is not known is
+/// possible.
 pub fn is_impossible(question: &Question<'_>, options: &Options, outcome: &Outcome) -> bool {
     let Ok(mut session) = question.session(options, |_| false) else { return false };
     let within = session.showing(&super::wanted(outcome)).map(|mut assumptions| {

@@ -14,7 +14,8 @@ fn twin_name(program: &str) -> Option<&str> {
     rest.split_whitespace().next()
 }
 
-/// Finds each test's twin, and whether it showed something that this test's models forbid and the twin's allow.
+/// Finds each test's twin, and whether it showed something that this test's models forbid and the twin's
+/// allow.
 pub fn link_twins(tests: &mut [JudgedRecord]) {
     let mut by_name: HashMap<(usize, String, String), usize> = HashMap::new();
     for (index, test) in tests.iter().enumerate() {

@@ -24,7 +24,8 @@ const LOOKED_AT: usize = 24;
 const ROUNDS: usize = 3;
 /// How many candidates are compared by what else they allow, and on how many tests.
 const COMPARED: (usize, usize) = (12, 40);
-/// How many programs an order of CPUs has to explain if an order of NICs explains others: one is soon found for any few.
+/// How many programs an order of CPUs has to explain if an order of NICs explains others: one is soon found
+/// for any few.
 const CONVINCING: usize = 3;
 
 /// A violation of a model: an outcome of a program, which several tests may show.
@@ -195,8 +196,9 @@ impl<'a> Search<'a> {
         variant
     }
 
-    /// What to drop, and what would have done as well: by orders of NICs if they are enough, or by fewer of their relations; else
-    /// by orders of CPUs too, and by larger parts of the model only if nothing else explains anything.
+    /// What to drop, and what would have done as well: by orders of NICs if they are enough, or by fewer of
+    /// their relations; else by orders of CPUs too, and by larger parts of the model only if nothing else
+    /// explains anything.
     fn explain(&self, cases: &[&Case<'_>]) -> Answered {
         let mut explains: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); cases.len()];
         let mut by_orders: Option<Answered> = None;
@@ -234,8 +236,8 @@ impl<'a> Search<'a> {
         Answered::default()
     }
 
-    /// Whether leaving out one candidate leaves out another: the same, a cell of fewer tables, or a part that is nothing
-    /// without it.
+    /// Whether leaving out one candidate leaves out another: the same, a cell of fewer tables, or a part that
+    /// is nothing without it.
     fn has(&self, index: usize, other: usize) -> bool {
         let (whole, part) = (&self.candidates[index], &self.candidates[other]);
         let (Some(own), Some(other)) = (whole.cell(), part.cell()) else {
@@ -245,8 +247,8 @@ impl<'a> Search<'a> {
         is_same && other.names().iter().all(|name| own.names().contains(name))
     }
 
-    /// Leaves out what is said twice: a cell that another of them has too, perhaps in more tables. What is left out of one
-    /// table after the other is said once.
+    /// Leaves out what is said twice: a cell that another of them has too, perhaps in more tables. What is
+    /// left out of one table after the other is said once.
     fn keep_once(&self, dropped: &mut Vec<usize>) {
         let tables = |index: usize| self.candidates[index].cell().map_or(0, |c| c.tables.len());
         let mut kept: Vec<usize> = Vec::new();
@@ -268,8 +270,8 @@ impl<'a> Search<'a> {
         *dropped = kept;
     }
 
-    /// The candidates of a tier each of which explains a case. Most are about events that the program does not have, and
-    /// where all of a tier together are not enough, none is.
+    /// The candidates of a tier each of which explains a case. Most are about events that the program does
+    /// not have, and where all of a tier together are not enough, none is.
     fn of_tier(&self, tier: Tier, case: &Case<'_>) -> BTreeSet<usize> {
         let key = (case.found[0], tier);
         let lock = || self.memory.explains.lock().unwrap_or_else(PoisonError::into_inner);
@@ -302,9 +304,9 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// From all of the tiers, one after the other is put back as long as all cases stay allowed; what cannot be put back is
-    /// the answer, if it is short. Cases that not even all of the tiers together explain are left out. What is left out
-    /// anyway is no part of the answer.
+    /// From all of the tiers, one after the other is put back as long as all cases stay allowed; what cannot
+    /// be put back is the answer, if it is short. Cases that not even all of the tiers together explain are
+    /// left out. What is left out anyway is no part of the answer.
     fn together(&self, cases: &[&Case<'_>], most: Tier, anyway: &[usize]) -> Option<Vec<usize>> {
         let is_cell_of_one = |index: &usize| {
             self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
@@ -369,8 +371,8 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// The fewest candidates such that each case that can be is explained by one, found greedily. Once one is chosen, orders
-    /// of CPUs must be convincing.
+    /// The fewest candidates such that each case that can be is explained by one, found greedily. Once one is
+    /// chosen, orders of CPUs must be convincing.
     fn cover(&self, explains: &[BTreeSet<usize>], cases: &[&Case<'_>]) -> Answered {
         let mut open: Vec<usize> =
             (0..explains.len()).filter(|case| !explains[*case].is_empty()).collect();
@@ -415,7 +417,8 @@ impl<'a> Search<'a> {
         answer
     }
 
-    /// In how many tests of the record a variant allows something that neither the model allows nor the machine showed.
+    /// In how many tests of the record a variant allows something that neither the model allows nor the
+    /// machine showed.
     fn extra_tests(&self, variant: &Model) -> usize {
         let mut tests: Vec<&JudgedRecord> =
             self.judged.tests.iter().filter(|test| test.report.run == self.run).collect();

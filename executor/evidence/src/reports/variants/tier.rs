@@ -3,8 +3,8 @@
 use lang::cat::model::{Axiom, AxiomKind, Definition, DefinitionKind, Model};
 use model::changes::{Change, Side, Subject};
 
-/// What is blamed first. A vendor's report is about a NIC, and the model's larger parts explain too much. Which events an order
-/// is about, the model's text says.
+/// What is blamed first. A vendor's report is about a NIC, and the model's larger parts explain too much.
+/// Which events an order is about, the model's text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
     /// Orders and rules that a NIC takes part in.
@@ -29,7 +29,8 @@ impl Tier {
         let of_side = if side == Side::Cpu { Self::Cpu } else { Self::Nic };
         match &change.subject {
             Subject::Order(_) | Subject::Cell(_) => of_side,
-            // A name stands for all of what is named, and an order is left out as a whole: those are candidates themselves.
+            // A name stands for all of what is named, and an order is left out as a whole: those are
+            // candidates themselves.
             Subject::Part(of, _) if change.is_of_a_name() || is_order(model, of) => Self::Part,
             Subject::Part(..) | Subject::Relation(_) if side == Side::Nic => Self::NicRelation,
             Subject::Part(..) | Subject::Relation(_) => Self::Part,
