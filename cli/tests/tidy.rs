@@ -25,6 +25,8 @@ const CRATES: [(&str, &[&str]); 12] = [
 ];
 /// The folders that they are in.
 const FOLDERS: [&str; 7] = ["lang", "campaign", "compiler", "model", "executor", "nic", "cli"];
+/// The widest that a comment may be, in columns.
+const COLUMNS: usize = 110;
 /// The longest that a source file may be, in lines.
 const LINES: usize = 500;
 
@@ -133,6 +135,21 @@ fn files_are_short() {
     let long = all.iter().filter(|(_, text)| text.lines().count() > LINES);
     let long = long.map(|(path, text)| format!("{path}: {} lines", text.lines().count()));
     report(&long.collect::<Vec<_>>());
+}
+
+/// rustfmt wraps code, not comments.
+#[test]
+fn comments_are_narrow() {
+    let mut wide = Vec::new();
+    for (path, text) in rust_files() {
+        for (index, line) in text.lines().enumerate() {
+            let is_comment = line.trim_start().starts_with("//");
+            if is_comment && line.chars().count() > COLUMNS && line.trim().contains(' ') {
+                wide.push(format!("{path}:{}: {} columns", index + 1, line.chars().count()));
+            }
+        }
+    }
+    report(&wide);
 }
 
 #[test]
