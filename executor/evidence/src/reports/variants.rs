@@ -204,7 +204,7 @@ fn diagnosis(run: usize, variants: &[Variant], found: &[Found]) -> Diagnosis {
     }
 }
 
-/// `The machine behaves as rdma-tso without oppo[nrW, nrW], or as rdma-wait without ppo[aNRW, aNRW]: explains all 42 forbidden outcomes`.
+/// Such as `The machine behaves as rdma-tso without oppo[nrW, nrW]: explains all 42 forbidden outcomes`.
 fn line(models: &[Without], explains: usize, of: usize, not: &[String]) -> String {
     let mut ways: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     for without in models {
