@@ -186,9 +186,14 @@ fn compared_programs_are_tests() {
     let json: serde_json::Value = serde_json::from_slice(&held.stdout).unwrap();
     assert_eq!(json["warnings"].as_array().unwrap().len(), 0, "{json}");
     assert_eq!(json["results"].as_array().unwrap().len(), 8);
-    // Nothing is written over.
+    // The same again finds its files there; another file is not written over.
+    let again = litmus(&root, &[&compare[..], &bounds].concat());
+    assert_eq!(again.status.code(), Some(1), "{}", said(&again));
+    let own = root.join("found").join(&names[0]);
+    std::fs::write(&own, "own").unwrap();
     let again = litmus(&root, &[&compare[..], &bounds].concat());
     assert_eq!(again.status.code(), Some(74), "{}", said(&again));
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "own");
     // All are printed, each once.
     let printed = litmus(&root, &[&compare[..], &bounds[..4]].concat());
     for name in names {

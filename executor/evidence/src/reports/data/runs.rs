@@ -48,7 +48,7 @@ pub struct Verdict {
     /// `violation`, `known` (violations that the baseline has too, and no other), `inconclusive`, `conforms`,
     /// `nothing-forbidden` (nothing that was run could have been a violation) or `nothing-tested`.
     pub word: String,
-    /// Such as `conforms · 212 programs that forbid something: 0 violations`, and how many show weakness only.
+    /// Such as `conforms · 212 programs that forbid something: 0 violations`, and what the others show.
     pub line: String,
     /// How much that means.
     pub confidence: String,
