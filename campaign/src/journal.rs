@@ -1,5 +1,5 @@
 //! Journals: files of JSON lines that grow while work goes on. The first line, the head, says what the work
-//! is; each other line is an item that is done; the last line may be an [`End`].
+//! is; each other line is an item that is done; the last line may be an `End`.
 //!
 //! A line is written in one piece when its item is done, so a process that is killed loses the item that it
 //! was at and no other. While a journal is open, it is locked: another process that opens it is refused.

@@ -3,7 +3,7 @@
 use crate::EventId;
 use lang::outcome::{Outcome, Value};
 
-/// A candidate execution of a skeleton. [`crate::check`] decides whether a model allows it.
+/// A candidate execution of a skeleton. The crate `checker` decides whether a model allows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The events that happen.
