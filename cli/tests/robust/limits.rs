@@ -37,6 +37,24 @@ fn statements(count: usize) -> String {
     )
 }
 
+/// A program of coreRMA with long chains of what is before what.
+fn ring(nodes: usize) -> String {
+    let row =
+        |cell: &dyn Fn(usize) -> String| (0..nodes).map(cell).collect::<Vec<_>>().join(" || ");
+    let next = |node: usize, by: usize| (node + by) % nodes;
+    let rows = [
+        row(&|n| format!("put(X{}^{}, Y{n})", next(n, 1), next(n, 1) + 1)),
+        row(&|n| format!("Y{n} = get(X{}^{})", next(n, 2), next(n, 2) + 1)),
+        row(&|n| format!("X{n}.n = 3")),
+        row(&|n| format!("a{n} = X{n}.n")),
+    ];
+    let heads = row(&|n| format!("X{n} = 0, Y{n} = {n}"));
+    format!(
+        "litmus ring\ndialect corerma\nmodel corerma\n\n  {heads}\n  ---\n  {}\n\n  a1 = 7 ✗\n",
+        rows.join("\n  ")
+    )
+}
+
 /// A library whose body goes round often, and does nothing.
 const ROUNDS: &str = "\
 library rounds
@@ -55,6 +73,7 @@ fn large(name: &str) -> Scratch {
     scratch.write("long.litmus", writes("long", 3000));
     scratch.write("polynomials.litmus", polynomials());
     scratch.write("broadcasts.litmus", broadcasts(24));
+    scratch.write("ring.litmus", ring(16));
     scratch.write("read.litmus", statements(60_000));
     scratch.write("rounds.lib", ROUNDS);
     scratch
@@ -81,6 +100,8 @@ fn time_ends_any_work() {
         "allowed writes.litmus --verdict-only",
         "allowed long.litmus",
         "allowed polynomials.litmus",
+        "allowed ring.litmus",
+        "explain ring.litmus",
         "allowed broadcasts.litmus --inline",
         "explain writes.litmus --outcome x=1",
         "explain long.litmus --outcome x=1",
