@@ -21,10 +21,10 @@ mod ordered;
 mod output;
 mod pages;
 mod problem;
-mod report;
 mod select;
 mod shard;
 mod shell;
+mod sink;
 mod table;
 mod terminal;
 

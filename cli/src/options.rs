@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::memory::{self, MemoryOption};
 use crate::models::{ChoiceError, Models};
 use crate::problem::Problem;
-use crate::report::Report;
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 /// How results are printed.
@@ -95,7 +95,7 @@ pub struct ModelOption {
 
 impl ModelOption {
     /// Loads the models. If that fails, the report has been told; what then remains is to finish it.
-    pub fn load(&self, report: &mut Report<'_>) -> Option<Models> {
+    pub fn load(&self, report: &mut Sink<'_>) -> Option<Models> {
         match Models::choose(&self.models) {
             Ok((models, warnings)) => {
                 warnings.into_iter().for_each(|problem| report.problem(problem));

@@ -16,8 +16,8 @@ use crate::exit::Exit;
 use crate::input::{self, Input, load_test};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, choose_models, show_problems};
-use crate::report::Report;
 use crate::shard::ShardOption;
+use crate::sink::Sink;
 use crate::table::{count, pad};
 use crate::terminal::Terminal;
 
@@ -96,7 +96,7 @@ impl StopOption {
 impl OnlyOption {
     /// Whether a result is printed. People are shown those that are not as expected, or all of them in full;
     /// programs all.
-    pub fn shows(&self, kind: Kind, report: &Report<'_>, in_full: bool) -> bool {
+    pub fn shows(&self, kind: Kind, report: &Sink<'_>, in_full: bool) -> bool {
         let look = report.look();
         match self.only.as_slice() {
             [] if report.format == Format::Json => true,

@@ -30,9 +30,9 @@ use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOption
 use crate::ordered::{Broken, map_in_order};
 use crate::output;
 use crate::problem::{Problem, problems};
-use crate::report::{Failures, Report, Skip, Status};
 use crate::select::{OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
+use crate::sink::{Failures, Sink, Skip, Status};
 use crate::terminal::Terminal;
 
 use result::{Claims, Layout, TestResult, Witness};
@@ -107,14 +107,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return terminal.usage_error(message);
     }
     let head = [("schema", json!("litmus-allowed/1"))];
-    let mut report = Report::new(terminal, arguments.format.format, &head);
+    let mut report = Sink::new(terminal, arguments.format.format, &head);
     if let Some(models) = arguments.models.load(&mut report) {
         ask_about_all(arguments, &models, &mut report);
     }
     report.finish(&[], Some(["ok", "FAIL", "unknown"]))
 }
 
-fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Report<'_>) {
+fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Sink<'_>) {
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     if let Err(message) = arguments.select.keep(&mut inputs, models) {
         return report.usage_error("no-test-matches", &message);
@@ -188,7 +188,7 @@ impl Told {
         answer: Answer,
         options: &OnlyOption,
         layout: &Layout,
-        report: &mut Report<'_>,
+        report: &mut Sink<'_>,
     ) {
         answer.problems.into_iter().for_each(|problem| report.problem(problem));
         for result in &answer.results {

@@ -21,8 +21,8 @@ use crate::memory::MemoryOption;
 use crate::models::Models;
 use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
 use crate::problem::Problem;
-use crate::report::Report;
 use crate::select::{OnlyOption, SelectOption};
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 /// Judge recorded runs again, and make reports of them: by the models that they were judged by, or by others
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return chosen::list(arguments, terminal);
     }
     let head = [("schema", json!("litmus-run/1"))];
-    let mut report = Report::new(terminal, arguments.format.report(), &head);
+    let mut report = Sink::new(terminal, arguments.format.report(), &head);
     let Some(models) = arguments.models.load(&mut report) else { return report.finish(&[], None) };
     let mut sources: Vec<Recorded> = Vec::new();
     // The baseline comes first: the others are compared with it.
@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 /// The results test by test. What they come to, the report says: a baseline may know the violations.
-fn list(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &mut Report<'_>) {
+fn list(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &mut Sink<'_>) {
     let before = report.exit;
     let request = arguments.solver.request();
     let mut changed = BTreeSet::new();
@@ -127,7 +127,7 @@ fn full(
     sources: &[Recorded],
     models: &Models,
     is_listed: bool,
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) {
     let is_log = arguments.format.is_log();
     // Logs say what was seen, and judge nothing.
@@ -166,7 +166,7 @@ fn full(
 const ERRORS: usize = 20;
 
 /// What broke, and what is of no use. Other tests may show a violation, which weighs more.
-fn tell_errors(made: &data::Report, report: &mut Report<'_>) {
+fn tell_errors(made: &data::Report, report: &mut Sink<'_>) {
     for error in made.errors.iter().take(ERRORS) {
         let data::Broken { test, file, code, message, .. } = error;
         let code = if code == reports::BROKE { reports::BROKE } else { "unusable-record" };

@@ -31,9 +31,9 @@ use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
 use crate::ordered::{Broken, map_in_order};
 use crate::problem::Problem;
-use crate::report::Report;
 use crate::select::{Kind, OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
+use crate::sink::Sink;
 use crate::table;
 use crate::terminal::Terminal;
 
@@ -156,7 +156,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         ("faults", json!(plan.header.faults)),
     ];
     let format = arguments.format.report();
-    let mut report = Report::new(terminal, format, &head);
+    let mut report = Sink::new(terminal, format, &head);
     let mut was_stopped = false;
     let mut summary = Summary::default();
     let models = arguments.models.load(&mut report);
@@ -213,7 +213,7 @@ fn make_report(
     arguments: &Arguments,
     plan: &Plan,
     models: &Models,
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) -> Option<(data::Report, PathBuf)> {
     let (folder, record) = (arguments.output.as_ref()?, plan.record()?);
     // A record that could not be begun is another run's.
@@ -239,7 +239,7 @@ fn choose(
     models: &Models,
     inputs: &mut Vec<Input>,
     plan: &mut Plan,
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) -> bool {
     if let Err(message) = arguments.select.keep(inputs, models) {
         report.usage_error("no-test-matches", &message);
@@ -269,7 +269,7 @@ fn run_all(
     plan: &mut Plan,
     models: &Models,
     inputs: &[Input],
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
     summary: &mut Summary,
 ) -> bool {
     let jobs = arguments.jobs.count();

@@ -16,8 +16,8 @@ use serde_json::{Value as Json, json};
 use crate::engine::{Disagreement, Engine, Found};
 use crate::input::Input;
 use crate::problem::Problem;
-use crate::report::Status;
 use crate::select::Kind;
+use crate::sink::Status;
 use crate::table::{self, assignments, cells, count, draw, pad};
 use crate::terminal::{Look, Tint};
 

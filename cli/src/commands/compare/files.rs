@@ -14,7 +14,7 @@ use crate::input::{self, Input, load_test};
 use crate::models::{LoadedModel, Models};
 use crate::ordered::{Broken, map_in_order};
 use crate::problem::{Problem, problems};
-use crate::report::{Report, Skip, Status};
+use crate::sink::{Sink, Skip, Status};
 use crate::table;
 use crate::terminal::Terminal;
 
@@ -44,7 +44,7 @@ pub fn run(
 ) -> crate::exit::Exit {
     let head =
         [("schema", json!("litmus-compare-files/1")), ("models", json!([one.name(), two.name()]))];
-    let mut report = Report::new(terminal, arguments.format.format, &head);
+    let mut report = Sink::new(terminal, arguments.format.format, &head);
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     if let Err(message) = arguments.select.keep(&mut inputs, &Models::default()) {
         report.usage_error("no-test-matches", &message);

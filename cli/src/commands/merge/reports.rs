@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::problem::Told;
-use crate::report::{Report, Skip, Status};
+use crate::sink::{Sink, Skip, Status};
 use crate::terminal::Terminal;
 
 /// A report as it was printed.
@@ -138,7 +138,7 @@ pub fn print(whole: Whole<Printed>, format: Format, terminal: &mut Terminal) -> 
     let head: Vec<(String, Json)> = first.head.iter().map(owned).collect();
     let head: Vec<(&str, Json)> =
         head.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    let mut report = Report::new(terminal, format, &head);
+    let mut report = Sink::new(terminal, format, &head);
     parts.clone().for_each(|part| report.exit.raise(Exit::of_code(part.exit)));
     // What is of no input is in every part, and counts once.
     let mut general = Vec::new();

@@ -12,8 +12,8 @@ use super::records::read;
 use crate::exit::Exit;
 use crate::models::Models;
 use crate::options::{Format, choose_models};
-use crate::report::Report;
 use crate::select::{self, SelectOption, Subject};
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 /// `--list`: the tests of the records that are selected.
@@ -24,7 +24,7 @@ pub fn list(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     };
     let format = arguments.format.report();
     // What is wrong with a record is told as always.
-    let mut report = Report::new(terminal, Format::Table, &[]);
+    let mut report = Sink::new(terminal, Format::Table, &[]);
     let read = |path: &PathBuf| read(path, arguments, &models, &mut report);
     let mut sources: Vec<Recorded> = arguments.records.iter().filter_map(read).collect();
     if let Err(message) = keep(&mut sources, &arguments.select, &models) {

@@ -13,8 +13,8 @@ use crate::exit::Exit;
 use crate::models::{LoadedModel, Models};
 use crate::output::{self, Failure};
 use crate::pages::Pages;
-use crate::report::Report;
 use crate::shell::CommandLine;
+use crate::sink::Sink;
 
 /// How to make a report.
 pub struct Making<'a> {
@@ -62,7 +62,7 @@ impl Making<'_> {
 }
 
 /// Writes a report's files into a folder; whether that worked. If not, it has been said why.
-pub fn written(folder: &Path, made: &data::Report, report: &mut Report<'_>) -> bool {
+pub fn written(folder: &Path, made: &data::Report, report: &mut Sink<'_>) -> bool {
     match write(folder, made) {
         Ok(()) => return true,
         Err(Failure::Unwritable(path, why)) => report.problem(output::problem(&path, &why)),

@@ -10,10 +10,10 @@ use crate::input;
 use crate::libraries;
 use crate::models::Models;
 use crate::problem::Problem;
-use crate::report::Report;
+use crate::sink::Sink;
 
 /// What is odd about a record.
-pub fn tell_remarks(source: &Recorded, report: &mut Report<'_>) {
+pub fn tell_remarks(source: &Recorded, report: &mut Sink<'_>) {
     for remark in &source.record.remarks {
         report.terminal.note(&format!("{}: {remark}", source.name));
     }
@@ -27,7 +27,7 @@ pub fn read(
     path: &Path,
     arguments: &Arguments,
     models: &Models,
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) -> Option<Recorded> {
     let name = path.to_string_lossy().into_owned();
     let mut refuse = |message: String| {
@@ -69,7 +69,7 @@ pub fn read(
 }
 
 /// Reads a record, and no log.
-pub fn read_record(path: &Path, report: &mut Report<'_>) -> Option<Recorded> {
+pub fn read_record(path: &Path, report: &mut Sink<'_>) -> Option<Recorded> {
     let name = path.to_string_lossy().into_owned();
     match input::bytes(path) {
         Ok(bytes) => parse(name, &bytes, report),
@@ -81,7 +81,7 @@ pub fn read_record(path: &Path, report: &mut Report<'_>) -> Option<Recorded> {
 }
 
 /// A record and the libraries that it was made with.
-fn parse(name: String, bytes: &[u8], report: &mut Report<'_>) -> Option<Recorded> {
+fn parse(name: String, bytes: &[u8], report: &mut Sink<'_>) -> Option<Recorded> {
     let mut record = match Record::parse(bytes) {
         Ok(record) => record,
         Err(error) => {
@@ -104,7 +104,7 @@ fn parse(name: String, bytes: &[u8], report: &mut Report<'_>) -> Option<Recorded
 /// Name, file, text and models of the tests that --tests names.
 fn programs(
     arguments: &Arguments,
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) -> Vec<(String, String, String, Vec<String>)> {
     let (inputs, unreadable) = input::collect(&arguments.tests, &["litmus"]);
     unreadable.into_iter().for_each(|problem| report.problem(problem));

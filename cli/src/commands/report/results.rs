@@ -17,11 +17,11 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
-use crate::report::{Report, Skip};
 use crate::select::OnlyOption;
+use crate::sink::{Sink, Skip};
 
 /// The record as blocks of a log.
-pub fn log(record: &Record, report: &mut Report<'_>) {
+pub fn log(record: &Record, report: &mut Sink<'_>) {
     for recorded in &record.tests {
         let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
         let (test, diagnostics) = litmus::load(&source);
@@ -50,7 +50,7 @@ pub fn one(
     request: &Request,
     only: &OnlyOption,
     changed: &mut BTreeSet<String>,
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) {
     let input = |test: &TestRecord| Input { path: PathBuf::from(&test.file), is_named: true };
     let inputs: Vec<Input> = record.tests.iter().map(input).collect();
@@ -87,7 +87,7 @@ fn judge_again(
     models: &Models,
     request: &Request,
     (layout, only): (&mut Layout, &OnlyOption),
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) {
     let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
     let (test, diagnostics) = litmus::load(&source);
@@ -126,11 +126,7 @@ fn judge_again(
 }
 
 /// The models of the command line, or those that judged it when it was recorded.
-fn judges(
-    recorded: &TestRecord,
-    models: &Models,
-    report: &mut Report<'_>,
-) -> Vec<Arc<LoadedModel>> {
+fn judges(recorded: &TestRecord, models: &Models, report: &mut Sink<'_>) -> Vec<Arc<LoadedModel>> {
     if !models.chosen.is_empty() {
         return models.chosen.clone();
     }

@@ -17,7 +17,7 @@ use super::{Arguments, BackendName};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
-use crate::report::Report;
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 /// How often a test is run if nobody says.
@@ -97,7 +97,7 @@ impl Plan {
     }
 
     /// Begins a new record, if one is wanted; whether that worked.
-    pub fn begin_record(&mut self, report: &mut Report<'_>) -> bool {
+    pub fn begin_record(&mut self, report: &mut Sink<'_>) -> bool {
         let Some(path) = &self.new_record else { return true };
         if let Some(folder) = path.parent().filter(|_| self.is_reported)
             && let Err(error) = std::fs::create_dir_all(folder)

@@ -20,8 +20,8 @@ use super::summary::Evidence;
 use crate::input::{Input, STDIN};
 use crate::models::LoadedModel;
 use crate::options::Format;
-use crate::report::{Report, Status};
 use crate::select::{Kind, OnlyOption};
+use crate::sink::{Sink, Status};
 use crate::table::{self, assignments, cells, count, draw, pad};
 use crate::terminal::{Look, Tint};
 
@@ -250,7 +250,7 @@ impl Layout {
     }
 
     /// Prints those of a file's results that are wanted.
-    pub fn print(&mut self, results: &[RunResult], options: &OnlyOption, report: &mut Report<'_>) {
+    pub fn print(&mut self, results: &[RunResult], options: &OnlyOption, report: &mut Sink<'_>) {
         let is_table = report.format == Format::Table;
         let is_shown = |result: &&RunResult| {
             // Those that violate are told at the end.

@@ -25,8 +25,8 @@ use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
 use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
-use crate::report::Skip;
 use crate::select::SelectOption;
+use crate::sink::Skip;
 
 /// The machine's name in records of real ones.
 pub const HARDWARE: &str = "hardware";

@@ -28,7 +28,7 @@ use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
 use crate::options::Format;
 use crate::problem::{Problem, problems};
-use crate::report::{Report, Skip, Status};
+use crate::sink::{Sink, Skip, Status};
 use crate::table::{assignments, draw};
 use crate::terminal::{Look, Terminal};
 
@@ -55,7 +55,7 @@ struct Tuning<'a, 't> {
     iterations: u64,
     seed: u64,
     stop: &'a AtomicBool,
-    report: &'a mut Report<'t>,
+    report: &'a mut Sink<'t>,
     violations: Vec<Json>,
 }
 
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Ok(start) = arguments.verbs.parameters() else { return Exit::Usage };
     let seed = arguments.seed.unwrap_or_else(plan::random_seed);
     let head = [("schema", json!("litmus-tune/1")), ("seed", json!(seed))];
-    let mut report = Report::new(terminal, arguments.format.report(), &head);
+    let mut report = Sink::new(terminal, arguments.format.report(), &head);
     let Some(models) = arguments.models.load(&mut report) else {
         return report.finish(&[], Some(["", "", ""]));
     };
@@ -127,7 +127,7 @@ fn targets(
     models: &Models,
     request: &Request,
     is_judgeable: bool,
-    report: &mut Report<'_>,
+    report: &mut Sink<'_>,
 ) -> Vec<Target> {
     let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
     unreadable.into_iter().for_each(|problem| report.problem(problem));

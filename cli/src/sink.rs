@@ -1,4 +1,5 @@
-//! A report as it grows: results in the order of the inputs, then what was wrong, then a summary.
+//! Where results and problems go while a command works: results in the order of the inputs, then what was
+//! wrong, then a summary.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -67,12 +68,12 @@ impl Failures {
 }
 
 /// Prints results one by one and keeps what is said at the end.
-pub struct Report<'t> {
+pub struct Sink<'t> {
     /// Where it goes.
     pub terminal: &'t mut Terminal,
     /// What it is printed as.
     pub format: Format,
-    /// What the report comes to so far.
+    /// What the work comes to so far.
     pub exit: Exit,
     errors: Vec<Told>,
     warnings: Vec<Told>,
@@ -88,8 +89,8 @@ pub struct Report<'t> {
     pub shard: Option<ShardOf>,
 }
 
-impl<'t> Report<'t> {
-    /// Begins a report. `head` are the first fields of the JSON object, the schema first.
+impl<'t> Sink<'t> {
+    /// Begins the output. `head` are the first fields of the JSON object, the schema first.
     pub fn new(terminal: &'t mut Terminal, format: Format, head: &[(&str, Json)]) -> Self {
         let mut seal = Seal::default();
         if format == Format::Json {
@@ -222,7 +223,7 @@ impl<'t> Report<'t> {
         }
     }
 
-    /// A problem of another report, which has raised the exit code already.
+    /// A problem of another output, which has raised the exit code already.
     pub fn told(&mut self, told: Told) {
         if self.format == Format::Json {
             return self.keep(told);
@@ -231,7 +232,7 @@ impl<'t> Report<'t> {
         self.terminal.err(&format!("{file}:{line}: {severity}[{code}]: {message}\n"));
     }
 
-    /// A skip of another report.
+    /// A skip of another output.
     pub fn known_skip(&mut self, skip: Skip) {
         *self.skip_reasons.entry(skip.reason.clone()).or_default() += 1;
         self.skipped.push(skip);
@@ -258,7 +259,7 @@ impl<'t> Report<'t> {
         (self.skip_reasons.values().sum(), self.counts.iter().sum())
     }
 
-    /// Ends the report; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and
+    /// Ends the output; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and
     /// open results are called in the summary; without, it only says what was skipped.
     pub fn finish(mut self, tail: &[(&str, Json)], words: Option<[&str; 3]>) -> Exit {
         let mut tail = tail.to_vec();
