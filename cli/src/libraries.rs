@@ -16,12 +16,10 @@ use model::library::{SHIPPED, load, shipped};
 use model::refine;
 
 use crate::engine::Request;
-use crate::exit::Exit;
 use crate::input;
 use crate::models::Models;
-use crate::options::show_problems;
 use crate::problem::{Problem, problems};
-use crate::terminal::Terminal;
+use crate::sink::Sink;
 
 /// Which libraries.
 #[derive(Args)]
@@ -32,7 +30,7 @@ pub struct LibraryOption {
 }
 
 impl LibraryOption {
-    /// The texts of the files, for records. Those that cannot be read are left out: [`LibraryOption::load`]
+    /// The texts of the files, for records. Those that cannot be read are left out: [`LibraryOption::choose`]
     /// says so.
     pub fn texts(&self) -> Vec<LibraryText> {
         let text = |path: &String| {
@@ -57,7 +55,7 @@ impl LibraryOption {
     ///
     /// # Errors
     /// All that is wrong with the files.
-    pub fn load(&self) -> Result<&'static Libraries, Vec<Problem>> {
+    fn load(&self) -> Result<&'static Libraries, Vec<Problem>> {
         if self.libraries.is_empty() {
             return Ok(shipped());
         }
@@ -73,15 +71,9 @@ impl LibraryOption {
         if wrong.is_empty() { Ok(Box::leak(Box::new(all))) } else { Err(wrong) }
     }
 
-    /// The same for a command that prints what is wrong as it finds it.
-    ///
-    /// # Errors
-    /// How the command ends if a file is wrong; it has been said why.
-    pub fn choose(&self, terminal: &mut Terminal) -> Result<&'static Libraries, Exit> {
-        self.load().map_err(|wrong| {
-            show_problems(&wrong, terminal);
-            Exit::BadInput
-        })
+    /// The same. If that fails, the sink has been told why, and the command ends.
+    pub fn choose(&self, sink: &mut Sink<'_>) -> Option<&'static Libraries> {
+        self.load().map_err(|wrong| sink.problems(wrong)).ok()
     }
 }
 

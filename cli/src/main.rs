@@ -11,6 +11,7 @@ mod examples;
 mod exit;
 mod groups;
 mod input;
+mod inputs;
 mod interrupt;
 mod libraries;
 mod machines;

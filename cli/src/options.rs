@@ -7,12 +7,9 @@ use clap::{Args, ValueEnum};
 use lang::limits::{Limits, give_up};
 
 use crate::engine::{Engine, Request, Solver};
-use crate::exit::Exit;
 use crate::memory::{self, MemoryOption};
 use crate::models::{ChoiceError, Models};
-use crate::problem::Problem;
 use crate::sink::Sink;
-use crate::terminal::Terminal;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -94,22 +91,9 @@ pub struct ModelOption {
 }
 
 impl ModelOption {
-    /// Loads the models. If that fails, the report has been told; what then remains is to finish it.
-    pub fn load(&self, report: &mut Sink<'_>) -> Option<Models> {
-        match Models::choose(&self.models) {
-            Ok((models, warnings)) => {
-                warnings.into_iter().for_each(|problem| report.problem(problem));
-                Some(models)
-            }
-            Err(ChoiceError::Unknown(message)) => {
-                report.usage_error("unknown-model", &message);
-                None
-            }
-            Err(ChoiceError::Bad(problems)) => {
-                problems.into_iter().for_each(|problem| report.problem(problem));
-                None
-            }
-        }
+    /// See [`choose_models`].
+    pub fn load(&self, sink: &mut Sink<'_>) -> Option<Models> {
+        choose_models(&self.models, sink)
     }
 }
 
@@ -169,33 +153,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
 }
 
-/// The models that a command without a report is asked about.
-///
-/// # Errors
-/// How the command ends if there is none; it has been said why.
-pub fn choose_models(names: &[String], terminal: &mut Terminal) -> Result<Models, Exit> {
+/// The models of these names and files. If that fails, the sink has been told why, and the command ends.
+pub fn choose_models(names: &[String], sink: &mut Sink<'_>) -> Option<Models> {
     match Models::choose(names) {
         Ok((models, warnings)) => {
-            show_problems(&warnings, terminal);
-            Ok(models)
+            sink.problems(warnings);
+            return Some(models);
         }
-        Err(ChoiceError::Unknown(message)) => Err(terminal.usage_error(&message)),
-        Err(ChoiceError::Bad(problems)) => {
-            show_problems(&problems, terminal);
-            Err(Exit::BadInput)
-        }
+        Err(ChoiceError::Unknown(message)) => sink.usage_error("unknown-model", &message),
+        Err(ChoiceError::Bad(problems)) => sink.problems(problems),
     }
-}
-
-/// Prints problems on stderr; what they come to.
-pub fn show_problems(problems: &[Problem], terminal: &mut Terminal) -> Exit {
-    let mut exit = Exit::Fine;
-    for problem in problems {
-        exit.raise(problem.exit());
-        if problem.is_told(terminal.look.quiet) {
-            let text = problem.render(terminal.look.error_color);
-            terminal.err(&text);
-        }
-    }
-    exit
+    None
 }

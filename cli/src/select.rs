@@ -13,9 +13,10 @@ use lang::source::Source;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::input::{self, Input, load_test};
+use crate::input::{Input, load_test};
+use crate::inputs;
 use crate::models::{LoadedModel, Models};
-use crate::options::{Format, choose_models, show_problems};
+use crate::options::{Format, choose_models};
 use crate::shard::ShardOption;
 use crate::sink::Sink;
 use crate::table::{count, pad};
@@ -190,23 +191,19 @@ impl SelectOption {
         format!("no {what} matches `{}`; {hint}", texts.join("` or `"))
     }
 
-    /// `--list`: the tests that are selected, with the models under which.
+    /// `--list`: the files that are selected, of those with one of the endings, with the models under which.
     pub fn list(
         &self,
         paths: &[PathBuf],
+        endings: &[&str],
         models: &[String],
         format: Format,
         terminal: &mut Terminal,
     ) -> Exit {
-        let models = match choose_models(models, terminal) {
-            Ok(models) => models,
-            Err(exit) => return exit,
-        };
-        let (mut inputs, unreadable) = input::collect(paths, &["litmus"]);
-        let exit = show_problems(&unreadable, terminal);
-        if let Err(message) = self.keep(&mut inputs, &models) {
-            return terminal.usage_error(&message);
-        }
+        let mut sink = Sink::plain(terminal);
+        let Some(models) = choose_models(models, &mut sink) else { return sink.exit };
+        let inputs = inputs::choose(paths, endings, self, &models, &mut sink);
+        let (Some(inputs), exit) = (inputs, sink.exit) else { return sink.exit };
         let row = |input: &Input| {
             let names = |(test, source): (Test, Arc<Source>)| {
                 let asked = self.models(&test, input, models.of_test(&test, &source).ok()?);

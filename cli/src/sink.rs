@@ -75,8 +75,14 @@ pub struct Sink<'t> {
     pub format: Format,
     /// What the work comes to so far.
     pub exit: Exit,
-    errors: Vec<Told>,
-    warnings: Vec<Told>,
+    /// Errors so far.
+    pub errors: Vec<Told>,
+    /// Warnings so far.
+    pub warnings: Vec<Told>,
+    /// Whether warnings are what is asked for, so that `--quiet` shows them too.
+    pub shows_warnings: bool,
+    /// Whether nothing more is to be done.
+    is_over: bool,
     skipped: Vec<Skip>,
     skip_reasons: BTreeMap<String, usize>,
     counts: [usize; STATUSES],
@@ -100,20 +106,33 @@ impl<'t> Sink<'t> {
                 head.iter().map(|(name, value)| format!("{}:{value}", json!(name))).collect();
             terminal.out(&format!("{{{},\n\"results\":[", fields.join(",")));
         }
+        let is_counted = head.iter().any(|(_, schema)| *schema == "litmus-allowed/1");
+        Self { seal, is_counted, ..Self::of_problems(terminal, format) }
+    }
+
+    /// For a command that prints its results in its own way.
+    pub fn of_problems(terminal: &'t mut Terminal, format: Format) -> Self {
         Self {
             terminal,
             format,
             exit: Exit::Fine,
             errors: Vec::new(),
             warnings: Vec::new(),
+            shows_warnings: false,
+            is_over: false,
             skipped: Vec::new(),
             skip_reasons: BTreeMap::new(),
             counts: [0; STATUSES],
-            is_counted: head.iter().any(|(_, schema)| *schema == "litmus-allowed/1"),
+            is_counted: false,
             printed: 0,
-            seal,
+            seal: Seal::default(),
             shard: None,
         }
+    }
+
+    /// For a command that says on stderr what is wrong, whatever it prints.
+    pub fn plain(terminal: &'t mut Terminal) -> Self {
+        Self::of_problems(terminal, Format::Table)
     }
 
     /// How to write.
@@ -159,17 +178,20 @@ impl<'t> Sink<'t> {
     /// An error or warning: on stderr, or at the end of JSON.
     pub fn problem(&mut self, problem: Problem) {
         self.exit.raise(problem.exit());
-        match self.format {
-            Format::Json => self.keep(problem.told()),
-            Format::Table if problem.is_told(self.look().quiet) => {
-                let text = problem.render(self.look().error_color);
-                self.terminal.err(&text);
-            }
-            Format::Table => {}
+        let is_told = self.shows_warnings || problem.is_told(self.look().quiet);
+        if self.format == Format::Table && is_told {
+            let text = problem.render(self.look().error_color);
+            self.terminal.err(&text);
         }
+        self.keep(problem.told());
     }
 
-    /// Keeps a problem for the end of JSON.
+    /// Several errors and warnings.
+    pub fn problems(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        problems.into_iter().for_each(|problem| self.problem(problem));
+    }
+
+    /// Keeps a problem for the end.
     fn keep(&mut self, told: Told) {
         let list = if told.is_error() { &mut self.errors } else { &mut self.warnings };
         list.push(told);
@@ -238,9 +260,14 @@ impl<'t> Sink<'t> {
         self.skipped.push(skip);
     }
 
+    /// Ends the work: the rest is unknown.
+    pub fn end(&mut self) {
+        self.is_over = true;
+    }
+
     /// Whether to go on. Where nobody reads any more, the rest is unknown.
     pub fn flow(&mut self) -> ControlFlow<()> {
-        if self.terminal.is_closed() {
+        if self.terminal.is_closed() || self.is_over {
             self.exit.raise(Exit::Unknown);
             return ControlFlow::Break(());
         }

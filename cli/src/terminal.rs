@@ -246,12 +246,12 @@ impl Terminal {
         if !shown {
             return;
         }
-        let target = ProgressDrawTarget::stderr_with_hz(8);
-        let bar = ProgressBar::with_draw_target(Some(length as u64), target);
+        self.progress.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
+        self.progress.set_length(length as u64);
+        self.progress.reset();
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-            bar.set_style(style);
+            self.progress.set_style(style);
         }
-        self.progress = bar;
     }
 
     /// The progress bar, which workers may tell of their work; hidden if there is none.

@@ -160,7 +160,7 @@ fn a_reader_that_goes_away_is_no_error() {
         ("allowed .", 0),
         ("allowed . --format json", 2),
         ("run . -n 10 --format json", 2),
-        ("fmt .", 0),
+        ("fmt .", 2),
         ("models", 0),
         ("man", 0),
     ] {
@@ -176,6 +176,23 @@ fn a_reader_that_goes_away_is_no_error() {
         let output = child.wait_with_output().unwrap();
         // What was not looked at is unknown.
         assert_eq!((code(&output), stderr(&output).as_str()), (expected, ""), "{arguments}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_where_nothing_matches_too() {
+    let scratch = Scratch::new("matches");
+    scratch.write("MP.litmus", MP);
+    std::fs::create_dir(scratch.0.join("empty")).unwrap();
+    for command in
+        ["allowed", "check", "compare sc tso", "compile --target plan", "coverage", "run --seed 1"]
+    {
+        let output = scratch.run(&format!("{command} MP.litmus empty -k nothing-of-this"));
+        let told = stderr(&output);
+        assert_eq!(code(&output), 64, "{command}: {told}");
+        let places =
+            ["[no-files] Error: empty", "error: no test matches"].map(|one| told.find(one));
+        assert!(places[0].is_some() && places[0] < places[1], "{command}: {told}");
     }
 }
 

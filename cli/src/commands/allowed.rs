@@ -6,10 +6,8 @@
 mod result;
 mod waiting;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use lang::Test;
@@ -23,11 +21,11 @@ use crate::cache::{self, Cache};
 use crate::engine::{self, Engine, Found, Refusal, Request, Verdicts};
 use crate::exit::Exit;
 use crate::groups::Groups;
-use crate::input::{self, Input, load_test_within};
+use crate::input::{Input, load_test_within};
+use crate::inputs::{self, Workers};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
-use crate::ordered::{Broken, map_in_order};
 use crate::output;
 use crate::problem::{Problem, problems};
 use crate::select::{OnlyOption, SelectOption, StopOption};
@@ -101,82 +99,59 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     if arguments.select.list {
         let (models, format) = (&arguments.models.models, arguments.format.format);
-        return arguments.select.list(&arguments.paths, models, format, terminal);
+        return arguments.select.list(&arguments.paths, &["litmus"], models, format, terminal);
     }
     if let Err(message) = arguments.only.refuse_in(&arguments.shard) {
         return terminal.usage_error(message);
     }
     let head = [("schema", json!("litmus-allowed/1"))];
-    let mut report = Sink::new(terminal, arguments.format.format, &head);
-    if let Some(models) = arguments.models.load(&mut report) {
-        ask_about_all(arguments, &models, &mut report);
-    }
-    report.finish(&[], Some(["ok", "FAIL", "unknown"]))
+    let mut sink = Sink::new(terminal, arguments.format.format, &head);
+    // What hinders it has been told.
+    let _ = ask_about_all(arguments, &mut sink);
+    sink.finish(&[], Some(["ok", "FAIL", "unknown"]))
 }
 
-fn ask_about_all(arguments: &Arguments, models: &Models, report: &mut Sink<'_>) {
-    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-    if let Err(message) = arguments.select.keep(&mut inputs, models) {
-        return report.usage_error("no-test-matches", &message);
-    }
+fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
+    let models = &arguments.models.load(sink)?;
+    let (paths, select) = (&arguments.paths, &arguments.select);
+    let mut inputs = inputs::choose(paths, &["litmus"], select, models, sink)?;
     let texts = arguments.libraries.texts();
-    match arguments.shard.keep(&mut inputs, models, &texts) {
-        Ok(shard) => report.shard = shard,
-        Err(message) => return report.usage_error("cannot-split", &message),
-    }
-    unreadable.into_iter().for_each(|problem| report.problem(problem));
-    let max_states = arguments.max_states;
-    let libraries = match arguments.libraries.load() {
-        Ok(libraries) => Some(libraries),
-        Err(wrong) => return wrong.into_iter().for_each(|problem| report.problem(problem)),
-    };
-    let engine = arguments.engine;
+    inputs::take_part(&mut inputs, &arguments.shard, models, &texts, sink)?;
+    let (engine, max_states) = (arguments.engine, arguments.max_states);
+    let libraries = Some(arguments.libraries.choose(sink)?);
     let request = Request { engine, max_states, libraries, ..arguments.solver.request() };
-    let look = report.look();
+    let look = sink.look();
     let is_few = inputs.len() <= FEW;
     let in_full = !look.quiet && (is_few || arguments.witness || look.verbose > 0);
     let layout = Layout::new(look, in_full, &inputs);
-    report.terminal.begin_progress(inputs.len());
-
-    let cache = match arguments.cache.as_ref().map(|folder| Cache::open(folder, &texts)).transpose()
-    {
-        Ok(cache) => cache,
-        Err(message) => {
-            let folder = arguments.cache.clone().unwrap_or_default();
-            let name = folder.to_string_lossy();
-            return report.problem(Problem::of_file(&name, output::UNWRITABLE, message));
-        }
-    };
+    let cache = arguments.cache.as_ref().map(|folder| {
+        let unusable = |message: String| {
+            sink.problem(Problem::of_file(&folder.to_string_lossy(), output::UNWRITABLE, message))
+        };
+        Cache::open(folder, &texts).map_err(unusable)
+    });
+    let cache = cache.transpose().ok()?;
     let work = |input: &Input| ask_about(input, models, &request, cache.as_ref(), arguments);
     let mut told = Told::default();
-    let each = |input: &Input, answer: Result<Answer, Broken>| {
-        report.terminal.progress().inc(1);
-        told.files += 1;
-        match answer {
-            Err(broken) => report.problem(Problem::of_broken(&input.name(), &broken)),
-            Ok(answer) => told.answer(answer, &arguments.only, &layout, report),
-        }
-        if arguments.stop.ends(report.exit) {
-            return ControlFlow::Break(());
-        }
-        report.flow()
+    let workers = Workers {
+        jobs: arguments.jobs.count(),
+        fail_fast: Some(&arguments.stop),
+        ..Workers::default()
     };
-    map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
-    if arguments.stop.ends(report.exit) {
-        report.skip_rest(&inputs[told.files..]);
-    }
-    report.tell(&told.failures.into_text());
+    workers.work(&inputs, sink, work, |_, answer, sink| {
+        told.answer(answer, &arguments.only, &layout, sink);
+    });
+    sink.tell(&told.failures.into_text());
     if !look.quiet {
         let columns = ["ok", "Ok", "No", "not checked", "unknown", "FAIL"];
-        report.tell(&told.groups.draw(look, &columns));
+        sink.tell(&told.groups.draw(look, &columns));
     }
+    Some(())
 }
 
 /// What is told at the end.
 #[derive(Default)]
 struct Told {
-    /// Files that were asked about.
-    files: usize,
     failures: Failures,
     groups: Groups,
 }
@@ -188,27 +163,27 @@ impl Told {
         answer: Answer,
         options: &OnlyOption,
         layout: &Layout,
-        report: &mut Sink<'_>,
+        sink: &mut Sink<'_>,
     ) {
-        answer.problems.into_iter().for_each(|problem| report.problem(problem));
+        sink.problems(answer.problems);
         for result in &answer.results {
-            report.count(result.status());
+            sink.count(result.status());
             self.groups.add(&result.file, "", result.status() as usize);
         }
-        let is_shown = |result: &&TestResult| options.shows(result.kind(), report, layout.in_full);
+        let is_shown = |result: &&TestResult| options.shows(result.kind(), sink, layout.in_full);
         let shown: Vec<&TestResult> = answer.results.iter().filter(is_shown).collect();
         for (index, result) in shown.iter().enumerate() {
             let mut text = String::new();
-            if report.format == Format::Table {
+            if sink.format == Format::Table {
                 text = layout.draw(&shown, index);
             }
-            if result.status() == Status::Bad && !layout.in_full && report.format == Format::Table {
+            if result.status() == Status::Bad && !layout.in_full && sink.format == Format::Table {
                 self.failures.add(result.size, text);
             } else {
-                report.print(|| result.json(), || text);
+                sink.print(|| result.json(), || text);
             }
         }
-        answer.skips.into_iter().for_each(|skip| report.skip(skip));
+        answer.skips.into_iter().for_each(|skip| sink.skip(skip));
     }
 }
 

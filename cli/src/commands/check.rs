@@ -1,8 +1,6 @@
 //! `litmus check`.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use compiler::library::Libraries;
@@ -13,13 +11,14 @@ use model::allowed::{Question, undefined_calls};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::input::{self, Input};
+use crate::input::Input;
+use crate::inputs::{self, Workers};
 use crate::libraries::{LibraryOption, load_file as load_library, wrong_at_calls};
 use crate::models::{self, Models};
 use crate::options::{Format, FormatOption, JobsOption, TimeoutOption};
-use crate::ordered::{Broken, map_in_order};
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
+use crate::sink::Sink;
 use crate::table::count;
 use crate::terminal::Terminal;
 
@@ -44,84 +43,53 @@ pub struct Arguments {
     jobs: JobsOption,
 }
 
+/// What files that are checked end with.
+const ENDINGS: [&str; 3] = ["litmus", "cat", "lib"];
+
 /// Checks all files.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
         let format = arguments.format.format;
-        return arguments.select.list(&arguments.paths, &[], format, terminal);
+        return arguments.select.list(&arguments.paths, &ENDINGS, &[], format, terminal);
     }
-    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus", "cat", "lib"]);
-    let shipped = Models::default();
-    let libraries = match arguments.libraries.choose(terminal) {
-        Ok(libraries) => libraries,
-        Err(exit) => return exit,
-    };
-    if let Err(message) = arguments.select.keep(&mut inputs, &shipped) {
-        return terminal.usage_error(&message);
-    }
-    let mut tally = Tally::default();
     let format = arguments.format.format;
-    unreadable.into_iter().for_each(|problem| tally.add(problem, format, terminal));
-    let work = |input: &Input| arguments.timeout.within(|| check(input, &shipped, libraries));
-    let each = |input: &Input, result: Result<Vec<Problem>, Broken>| {
-        let broken = |broken| vec![Problem::of_broken(&input.name(), &broken)];
-        let problems = result.unwrap_or_else(broken);
-        problems.into_iter().for_each(|problem| tally.add(problem, format, terminal));
-        if terminal.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
-    let Tally { errors, warnings, exit, .. } = tally;
-    match format {
-        Format::Json => {
+    let mut sink = Sink::of_problems(terminal, format);
+    sink.shows_warnings = true;
+    let files = check_all(arguments, &mut sink);
+    let (errors, warnings) = (sink.errors.len(), sink.warnings.len());
+    match (format, files) {
+        (Format::Json, files) => {
             let json = json!({
                 "schema": "litmus-check/1",
-                "files": inputs.len(),
-                "errors": tally.json_errors,
-                "warnings": tally.json_warnings,
+                "files": files.unwrap_or(0),
+                "errors": sink.errors,
+                "warnings": sink.warnings,
             });
-            terminal.out(&format!("{json}\n"));
+            sink.terminal.out(&format!("{json}\n"));
         }
-        Format::Table => {
+        (Format::Table, Some(files)) if !sink.look().quiet => {
             let [files, errors, warnings] =
-                [(inputs.len(), "file"), (errors, "error"), (warnings, "warning")]
+                [(files, "file"), (errors, "error"), (warnings, "warning")]
                     .map(|(number, what)| count(number, what));
-            if !terminal.look.quiet {
-                terminal.out(&format!("{files}: {errors}, {warnings}\n"));
-            }
+            sink.terminal.out(&format!("{files}: {errors}, {warnings}\n"));
         }
+        (Format::Table, _) => {}
     }
-    match () {
-        () if arguments.deny_warnings && warnings > 0 => exit.max(Exit::BadInput),
-        () => exit,
+    if arguments.deny_warnings && warnings > 0 {
+        sink.exit.raise(Exit::BadInput);
     }
+    sink.exit
 }
 
-#[derive(Default)]
-struct Tally {
-    errors: usize,
-    warnings: usize,
-    exit: Exit,
-    json_errors: Vec<serde_json::Value>,
-    json_warnings: Vec<serde_json::Value>,
-}
-
-impl Tally {
-    fn add(&mut self, problem: Problem, format: Format, terminal: &mut Terminal) {
-        self.exit.raise(problem.exit());
-        let (number, list) = if problem.diagnostic.is_error() {
-            (&mut self.errors, &mut self.json_errors)
-        } else {
-            (&mut self.warnings, &mut self.json_warnings)
-        };
-        *number += 1;
-        match format {
-            Format::Json => list.push(json!(problem.told())),
-            Format::Table => {
-                let text = problem.render(terminal.look.error_color);
-                terminal.err(&text);
-            }
-        }
-    }
+/// How many files were checked, if it came to that.
+fn check_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<usize> {
+    let shipped = Models::default();
+    let inputs = inputs::choose(&arguments.paths, &ENDINGS, &arguments.select, &shipped, sink)?;
+    let libraries = arguments.libraries.choose(sink)?;
+    let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
+    let work = |input: &Input| arguments.timeout.within(|| check(input, &shipped, libraries));
+    workers.work(&inputs, sink, work, |_, problems, sink| sink.problems(problems));
+    Some(inputs.len())
 }
 
 fn check(input: &Input, shipped: &Models, libraries: &Libraries) -> Vec<Problem> {

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::models::LoadedModel;
 use crate::options::{FormatOption, JobsOption, TimeoutOption, choose_models};
 use crate::select::SelectOption;
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 pub(crate) use search::bounds_of;
@@ -76,7 +77,7 @@ pub struct BoundsOptions {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
         let (paths, format) = (&arguments.paths, arguments.format.format);
-        return arguments.select.list(paths, &[], format, terminal);
+        return arguments.select.list(paths, &["litmus"], &[], format, terminal);
     }
     let one = match load(&arguments.one, terminal) {
         Ok(model) => model,
@@ -95,6 +96,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 /// A model that the command line names; if there is none, it has been said why.
 pub fn load(argument: &str, terminal: &mut Terminal) -> Result<Arc<LoadedModel>, Exit> {
-    let models = choose_models(&[argument.to_owned()], terminal)?;
-    models.chosen.first().cloned().ok_or(Exit::Internal)
+    let mut sink = Sink::plain(terminal);
+    let models = choose_models(&[argument.to_owned()], &mut sink);
+    models.and_then(|models| models.chosen.first().cloned()).ok_or(sink.exit)
 }

@@ -7,10 +7,8 @@
 mod output;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use compiler::c::{self, Verdicts};
@@ -22,13 +20,15 @@ use lang::{Test, herd};
 
 use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
-use crate::input::{self, Input, load_test_within};
+use crate::input::{Input, load_test_within};
+use crate::inputs::{self, Workers};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
-use crate::options::{Format, JobsOption, SolverOptions, choose_models, show_problems};
-use crate::ordered::{Broken, map_in_order};
+use crate::options::{Format, JobsOption, SolverOptions, choose_models};
+use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
+use crate::sink::Sink;
 use crate::table::count;
 use crate::terminal::Terminal;
 
@@ -104,84 +104,62 @@ impl Target {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
         let models = arguments.model.as_slice();
-        return arguments.select.list(&arguments.paths, models, Format::Table, terminal);
+        return arguments.select.list(
+            &arguments.paths,
+            &["litmus"],
+            models,
+            Format::Table,
+            terminal,
+        );
     }
-    let models = match choose_models(arguments.model.as_slice(), terminal) {
-        Ok(models) => models,
-        Err(exit) => return exit,
-    };
-    let libraries = match arguments.libraries.choose(terminal) {
-        Ok(libraries) => libraries,
-        Err(exit) => return exit,
-    };
-    let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
-    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-    let mut exit = Exit::Fine;
-    exit.raise(show_problems(&unreadable, terminal));
-    if let Err(message) = arguments.select.keep(&mut inputs, &models) {
-        return terminal.usage_error(&message);
-    }
-    let is_many = inputs.len() > 1 || arguments.paths.iter().any(|path| path.is_dir());
-    let output = match Output::new(arguments.output.as_deref(), is_many, arguments.force) {
-        Ok(output) => output,
-        Err(failure) => return failure.tell(terminal),
-    };
-    exit.raise(compile_all(arguments, &models, &request, &inputs, output, terminal));
-    exit
+    let mut sink = Sink::plain(terminal);
+    // What hinders it has been told.
+    let _ = compile_all(arguments, &mut sink);
+    sink.exit
 }
 
-fn compile_all(
-    arguments: &Arguments,
-    models: &Models,
-    request: &Request,
-    inputs: &[Input],
-    mut output: Output,
-    terminal: &mut Terminal,
-) -> Exit {
-    let (mut exit, mut made) = (Exit::Fine, 0);
+fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
+    let models = &choose_models(arguments.model.as_slice(), sink)?;
+    let libraries = arguments.libraries.choose(sink);
+    let request = &Request { libraries: Some(libraries?), ..arguments.solver.request() };
+    let (paths, select) = (&arguments.paths, &arguments.select);
+    let inputs = inputs::choose(paths, &["litmus"], select, models, sink)?;
+    let is_many = inputs.len() > 1 || paths.iter().any(|path| path.is_dir());
+    let output = Output::new(arguments.output.as_deref(), is_many, arguments.force);
+    let mut output = output.map_err(|failure| sink.exit.raise(failure.tell(sink.terminal))).ok()?;
+    let mut made = 0;
     let mut skips: BTreeMap<String, usize> = BTreeMap::new();
-    terminal.begin_progress(inputs.len());
     let work = |input: &Input| compile(input, arguments, models, request);
-    let each = |input: &Input, answer: Result<Answer, Broken>| {
-        terminal.progress().inc(1);
-        let answer = answer.unwrap_or_else(|broken| {
-            let problem = Problem::of_broken(&input.name(), &broken);
-            Answer { problems: vec![problem], ..Answer::default() }
-        });
-        exit.raise(show_problems(&answer.problems, terminal));
+    let each = |input: &Input, answer: Answer, sink: &mut Sink<'_>| {
+        sink.problems(answer.problems);
         if let Some((reason, problem)) = answer.skip {
             // Of all tests below a folder, those are meant that can be compiled.
             if input.is_named {
-                show_problems(&[problem], terminal);
-                exit.raise(Exit::Unknown);
+                sink.failure(problem);
             }
             *skips.entry(reason).or_default() += 1;
         }
         if let Some(text) = answer.text {
             made += 1;
-            exit.raise(output.write(input, arguments.target, &text, terminal));
+            sink.exit.raise(output.write(input, arguments.target, &text, sink.terminal));
         }
         if let Some(note) = answer.note.filter(|_| input.is_named) {
-            terminal.note(&note);
+            sink.terminal.note(&note);
         }
-        if terminal.is_closed() {
-            exit.raise(Exit::Unknown);
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
     };
-    map_in_order(inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
+    let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
+    workers.work(&inputs, sink, work, each);
     let skipped: usize = skips.values().sum();
     if made == 0 && skipped > 0 {
-        exit.raise(Exit::Unknown);
+        sink.exit.raise(Exit::Unknown);
     }
     if inputs.len() > 1 {
-        terminal.note(&format!("compiled {}, skipped {skipped}", count(made, "test")));
+        sink.terminal.note(&format!("compiled {}, skipped {skipped}", count(made, "test")));
         for (reason, number) in &skips {
-            terminal.note(&format!("  skipped {number}: {reason}"));
+            sink.terminal.note(&format!("  skipped {number}: {reason}"));
         }
     }
-    exit
+    Some(())
 }
 
 /// What came of a file.

@@ -21,14 +21,15 @@ use serde_json::json;
 use super::compare::{BoundsOptions, bounds_of, load};
 use super::generate::{make, suite};
 use crate::exit::Exit;
-use crate::input::{self, load_test};
+use crate::input::{Input, load_test};
+use crate::inputs::{self, Workers};
 use crate::models::{LoadedModel, Models};
-use crate::options::{FormatOption, JobsOption, TimeoutOption, show_problems};
-use crate::ordered::{Broken, guard, map_in_order};
+use crate::options::{FormatOption, JobsOption, TimeoutOption};
+use crate::ordered::{Broken, map_in_order};
 use crate::output::Failure;
-use crate::problem::Problem;
 use crate::select::SelectOption;
 use crate::shard::ShardOption;
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 /// Show which axioms, rules and table cells of a model a suite tests
@@ -91,14 +92,15 @@ pub enum Status {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
         let (paths, format) = (&arguments.paths, arguments.format.format);
-        return arguments.select.list(paths, &[], format, terminal);
+        return arguments.select.list(paths, &["litmus"], &[], format, terminal);
     }
     let model = match load(&arguments.model, terminal) {
         Ok(model) => model,
         Err(exit) => return exit,
     };
-    let mut exit = Exit::Fine;
-    let tests = Arc::new(tests(arguments, terminal, &mut exit));
+    let mut sink = Sink::plain(terminal);
+    let tests = Arc::new(tests(arguments, &mut sink));
+    let mut exit = sink.exit;
     if tests.is_empty() {
         return exit;
     }
@@ -141,21 +143,17 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     exit
 }
 
-fn tests(arguments: &Arguments, terminal: &mut Terminal, exit: &mut Exit) -> Vec<Test> {
-    let (mut inputs, mut problems) = input::collect(&arguments.paths, &["litmus"]);
-    if let Err(message) = arguments.select.keep(&mut inputs, &Models::default()) {
-        exit.raise(terminal.usage_error(&message));
-        return Vec::new();
-    }
+fn tests(arguments: &Arguments, sink: &mut Sink<'_>) -> Vec<Test> {
+    let headers = Models::default();
+    let (paths, select) = (&arguments.paths, &arguments.select);
+    let inputs = inputs::choose(paths, &["litmus"], select, &headers, sink).unwrap_or_default();
+    let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
     let mut tests = Vec::new();
-    for input in inputs {
-        let load = guard(|| arguments.timeout.within(|| load_test(&input)));
-        let (loaded, more) =
-            load.unwrap_or_else(|broken| (None, vec![Problem::of_broken(&input.name(), &broken)]));
-        problems.extend(more);
+    let load = |input: &Input| arguments.timeout.within(|| load_test(input));
+    workers.work(&inputs, sink, load, |_, (loaded, problems), sink| {
+        sink.problems(problems);
         tests.extend(loaded.map(|(test, _)| test));
-    }
-    exit.raise(show_problems(&problems, terminal));
+    });
     tests
 }
 

@@ -19,9 +19,10 @@ use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
 use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
 use crate::memory::MemoryOption;
-use crate::options::{Format, FormatOption, SolverOptions, choose_models, show_problems};
+use crate::options::{Format, FormatOption, SolverOptions, choose_models};
 use crate::output;
 use crate::problem::{Problem, problems};
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 use subject::Subject;
 
@@ -74,63 +75,61 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return terminal
             .usage_error("only one of --svg, --tikz and --dot can be written to standard output");
     }
-    let models = match choose_models(arguments.model.as_slice(), terminal) {
-        Ok(models) => models,
-        Err(exit) => return exit,
-    };
+    let mut sink = Sink::plain(terminal);
+    // What hinders it has been told.
+    let _ = explain_all(arguments, &mut sink);
+    sink.exit
+}
+
+fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
+    let models = choose_models(arguments.model.as_slice(), sink)?;
     let request = arguments.solver.request().begun();
     let input = Input { path: arguments.path.clone(), is_named: true };
     let (loaded, diagnostics) = load_test_within(&input, &request.limits());
-    let wrong = show_problems(&diagnostics, terminal);
-    let Some((mut test, source)) = loaded else { return wrong };
-    let libraries = match arguments.libraries.choose(terminal) {
-        Ok(libraries) => libraries,
-        Err(exit) => return exit,
-    };
+    sink.problems(diagnostics);
+    let (mut test, source) = loaded?;
+    let libraries = arguments.libraries.choose(sink)?;
     let request = Request { libraries: Some(libraries), ..request };
-    let asked = match arguments.outcome.as_deref().map(|text| ask(text, &mut test)).transpose() {
-        Ok(asked) => asked,
-        Err(problems) => {
-            show_problems(&problems, terminal);
-            return Exit::Usage;
-        }
+    let asked = arguments.outcome.as_deref().map(|text| ask(text, &mut test)).transpose();
+    let wrong_outcome = |problems: Vec<Problem>| {
+        sink.problems(problems);
+        sink.exit.raise(Exit::Usage);
     };
+    let asked = asked.map_err(wrong_outcome).ok()?;
     if arguments.inline.inline {
         let (inlined, wrong) = inlined_if_sound(&test, &source, libraries, &models, &request);
-        let wrong = show_problems(&wrong, terminal);
-        let Some(inlined) = inlined else { return wrong };
-        test = inlined;
+        sink.problems(wrong);
+        test = inlined?;
     }
-    let models = match models.of_test(&test, &source) {
-        Ok(models) => models,
-        Err(errors) => return refuse(&source, errors, terminal),
+    let models = models.of_test(&test, &source);
+    let models = models.map_err(|errors| refuse(&source, errors, sink)).ok()?;
+    let Some(first) = models.first() else {
+        refuse(&source, Vec::new(), sink);
+        return None;
     };
-    let Some(first) = models.first() else { return refuse(&source, Vec::new(), terminal) };
     let subjects = match asked {
         Some(asked) => Ok(vec![Subject { model: Arc::clone(first), asked, verdict: None }]),
         None => subject::of_verdicts(&test, &source, &models, &request),
     };
-    let subjects = match subjects {
-        Ok(subjects) => subjects,
-        Err(errors) => return refuse(&source, errors, terminal),
-    };
+    let subjects = subjects.map_err(|errors| refuse(&source, errors, sink)).ok()?;
     if subjects.is_empty() {
-        return terminal.usage_error(
-            "no verdict of the file speaks of the model: say what to explain with --outcome",
-        );
+        let message =
+            "no verdict of the file speaks of the model: say what to explain with --outcome";
+        sink.exit.raise(sink.terminal.usage_error(message));
+        return None;
     }
     let others: Vec<&str> = models[1..].iter().map(|model| model.name()).collect();
     if !others.is_empty() && subjects.iter().all(|subject| !subject.is_wrong()) {
         let (name, others) = (first.name(), others.join(", "));
-        terminal.note(&format!("explained under {name}; the test also names {others}"));
+        sink.terminal.note(&format!("explained under {name}; the test also names {others}"));
     }
     let mut told = Told { arguments, source: &source, count: 0, is_drawn: false };
-    let mut exit = Exit::Fine;
     for subject in &subjects {
-        exit.raise(explain_one(&mut told, subject, &request, &test, terminal));
+        let explained = explain_one(&mut told, subject, &request, &test, sink);
+        explained.unwrap_or_else(|errors| refuse(&source, errors, sink));
     }
-    told.end(terminal);
-    exit
+    told.end(sink.terminal);
+    Some(())
 }
 
 /// The outcome of the command line, as the test means it.
@@ -139,38 +138,34 @@ fn ask(text: &str, test: &mut Test) -> Result<Asked, Vec<Problem>> {
     lang::litmus::ask(&source, test).map_err(|errors| problems(&source, errors))
 }
 
-fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, terminal: &mut Terminal) -> Exit {
-    show_problems(&problems(source, errors), terminal).max(Exit::Unknown)
+fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, sink: &mut Sink<'_>) {
+    sink.problems(problems(source, errors));
+    sink.exit.raise(Exit::Unknown);
 }
 
+/// # Errors
+/// Why the model cannot be asked.
 fn explain_one(
     told: &mut Told<'_>,
     subject: &Subject,
     request: &Request,
     test: &Test,
-    terminal: &mut Terminal,
-) -> Exit {
-    let (model, source) = (subject.model.model(), told.source);
+    sink: &mut Sink<'_>,
+) -> Result<(), Vec<Diagnostic>> {
+    let model = subject.model.model();
     let options = request.options();
     let (limits, libraries) = (&options.limits, request.libraries());
-    let question = match Question::within(limits, test, model, libraries, request.loops) {
-        Ok(question) => question,
-        Err(errors) => return refuse(source, errors, terminal),
-    };
-    let explanation = match explained(&question, (test, model), &subject.asked, request) {
-        Ok(explanation) => explanation,
-        Err(errors) => return refuse(source, errors, terminal),
-    };
+    let question = Question::within(limits, test, model, libraries, request.loops)?;
+    let explanation = explained(&question, (test, model), &subject.asked, request)?;
     if !subject.is_told(&explanation.reason) {
-        return Exit::Fine;
+        return Ok(());
     }
-    let mut exit = match explanation.reason {
-        Reason::Unknown(_) => Exit::Unknown,
-        _ => Exit::Fine,
-    };
-    exit.raise(told.draw(&explanation, terminal));
-    told.tell(subject, &explanation, terminal);
-    exit
+    if matches!(explanation.reason, Reason::Unknown(_)) {
+        sink.exit.raise(Exit::Unknown);
+    }
+    sink.exit.raise(told.draw(&explanation, sink.terminal));
+    told.tell(subject, &explanation, sink.terminal);
+    Ok(())
 }
 
 /// What is shown of explanations, one after the other.

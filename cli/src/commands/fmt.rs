@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use lang::{herd, litmus};
 
 use crate::exit::Exit;
-use crate::input::{self, Input};
+use crate::input::Input;
+use crate::inputs::{self, Workers};
 use crate::memory::MemoryOption;
-use crate::options::{TimeoutOption, show_problems};
-use crate::ordered::guard;
+use crate::options::TimeoutOption;
 use crate::output;
 use crate::problem::{Problem, problems};
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 /// Print litmus files in their normal form; convert herd's files for x86
@@ -49,22 +50,16 @@ enum Language {
 
 /// Formats all files; wrong ones do not keep it from formatting the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let (inputs, problems) = input::collect(&arguments.paths, &["litmus"]);
-    let mut exit = Exit::Fine;
-    exit.raise(show_problems(&problems, terminal));
-    for input in inputs {
-        if terminal.is_closed() {
-            break;
-        }
-        let text = guard(|| arguments.timeout.within(|| text_of(&input, arguments)));
-        let text =
-            text.unwrap_or_else(|broken| Err(vec![Problem::of_broken(&input.name(), &broken)]));
-        exit.raise(match text {
-            Ok(text) => tell(&input, &text, arguments, terminal),
-            Err(problems) => show_problems(&problems, terminal),
-        });
-    }
-    exit
+    let mut sink = Sink::plain(terminal);
+    let inputs = inputs::find(&arguments.paths, &["litmus"], &mut sink);
+    let work = |input: &Input| arguments.timeout.within(|| text_of(input, arguments));
+    // Files are small, and one worker takes them in turn.
+    let workers = Workers { jobs: 1, ..Workers::default() };
+    workers.work(&inputs, &mut sink, work, |input, text, sink| match text {
+        Ok(text) => sink.exit.raise(tell(input, &text, arguments, sink.terminal)),
+        Err(problems) => sink.problems(problems),
+    });
+    sink.exit
 }
 
 /// A file in its normal form.

@@ -24,10 +24,12 @@ use crate::interrupt::stop_on_signal;
 use crate::libraries::{LibraryOption, by_name};
 use crate::memory;
 use crate::models::Models;
-use crate::options::{Format, FormatOption, JobsOption, show_problems};
+use crate::options::{Format, FormatOption, JobsOption};
 use crate::ordered::{Broken, map_in_order};
 use crate::output;
+use crate::problem::Problem;
 use crate::shard::ShardOption;
+use crate::sink::Sink;
 use crate::terminal::Terminal;
 use record::{Came, Checked};
 use show::Ended;
@@ -174,14 +176,15 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn prepare(arguments: &Arguments, terminal: &mut Terminal) -> Result<Refinement, Exit> {
-    let mut refuse = |problems: &[_]| {
-        show_problems(problems, terminal);
-        Exit::BadInput
+    let mut sink = Sink::plain(terminal);
+    let Some(libraries) = arguments.libraries.choose(&mut sink) else { return Err(sink.exit) };
+    let mut refuse = |problems: Vec<Problem>| {
+        sink.problems(problems);
+        sink.exit
     };
-    let libraries = arguments.libraries.load().map_err(|wrong| refuse(&wrong))?;
-    let library = by_name(&arguments.library).map_err(|wrong| refuse(&wrong))?;
+    let library = by_name(&arguments.library).map_err(&mut refuse)?;
     let other = arguments.implementation.as_ref();
-    let other = other.map(|path| by_name(path)).transpose().map_err(|wrong| refuse(&wrong))?;
+    let other = other.map(|path| by_name(path)).transpose().map_err(refuse)?;
     let models = Models::default();
     let load = |name: &str| models.shipped(name).map(|model| model.model().clone());
     let Some(base) = load("rdma-wait-rmw") else { return Err(Exit::Internal) };

@@ -10,7 +10,6 @@ mod summary;
 mod tune;
 mod verbs;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -24,13 +23,12 @@ use super::report::making::{self, Making};
 use super::report::{records, tell};
 use crate::engine::Request;
 use crate::exit::Exit;
-use crate::input::{self, Input};
+use crate::input::Input;
+use crate::inputs::{self, Workers};
 use crate::interrupt::stop_on_signal;
 use crate::libraries::LibraryOption;
 use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
-use crate::ordered::{Broken, map_in_order};
-use crate::problem::Problem;
 use crate::select::{Kind, OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
 use crate::sink::Sink;
@@ -132,7 +130,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     if arguments.select.list {
         let (models, format) = (&arguments.models.models, arguments.format.report());
-        return arguments.select.list(&arguments.paths, models, format, terminal);
+        return arguments.select.list(&arguments.paths, &["litmus"], models, format, terminal);
     }
     if let Err(message) = arguments.only.refuse_in(&arguments.shard) {
         return terminal.usage_error(message);
@@ -162,10 +160,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let models = arguments.models.load(&mut report);
     if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
-        let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-        let is_chosen = choose(arguments, models, &mut inputs, &mut plan, &mut report);
-        if is_chosen && plan.begin_record(&mut report) {
-            unreadable.into_iter().for_each(|problem| report.problem(problem));
+        if let Some(inputs) = choose(arguments, models, &mut plan, &mut report)
+            && plan.begin_record(&mut report)
+        {
             was_stopped = run_all(arguments, &mut plan, models, &inputs, &mut report, &mut summary);
         }
     }
@@ -232,35 +229,25 @@ fn make_report(
     making::written(folder, &made, report).then(|| (made, folder.clone()))
 }
 
-/// Keeps the inputs that are asked for, of this part if there are some; if there are none, it has been said
-/// why.
+/// The inputs that are asked for, of this part if there are some; if there are none, it has been said why.
 fn choose(
     arguments: &Arguments,
     models: &Models,
-    inputs: &mut Vec<Input>,
     plan: &mut Plan,
     report: &mut Sink<'_>,
-) -> bool {
-    if let Err(message) = arguments.select.keep(inputs, models) {
-        report.usage_error("no-test-matches", &message);
-        return false;
-    }
-    match arguments.shard.keep(inputs, models, &plan.header.libraries) {
-        Ok(shard) => match plan.take_shard(shard) {
-            Ok(shard) => {
-                report.shard = shard;
-                true
-            }
-            Err(message) => {
-                report.usage_error("other-part", &message);
-                false
-            }
-        },
+) -> Option<Vec<Input>> {
+    let (paths, select) = (&arguments.paths, &arguments.select);
+    let mut inputs = inputs::choose(paths, &["litmus"], select, models, report)?;
+    let libraries = &plan.header.libraries;
+    inputs::take_part(&mut inputs, &arguments.shard, models, libraries, report)?;
+    match plan.take_shard(report.shard.take()) {
+        Ok(shard) => report.shard = shard,
         Err(message) => {
-            report.usage_error("cannot-split", &message);
-            false
+            report.usage_error("other-part", &message);
+            return None;
         }
     }
+    Some(inputs)
 }
 
 /// Runs; whether it was stopped by a signal.
@@ -280,17 +267,10 @@ fn run_all(
             return false;
         }
     };
-    let libraries = match arguments.libraries.load() {
-        Ok(libraries) => Some(libraries),
-        Err(wrong) => {
-            wrong.into_iter().for_each(|problem| report.problem(problem));
-            return false;
-        }
-    };
+    let Some(libraries) = arguments.libraries.choose(report) else { return false };
     let stop = stop_on_signal();
     let is_few = inputs.len() <= FEW;
     let mut layout = Layout::new(report.look(), is_few, inputs);
-    report.terminal.begin_progress(inputs.len());
     let progress = report.terminal.progress();
     let mut writer = plan.writer.take();
     let runner = Runner {
@@ -298,38 +278,24 @@ fn run_all(
         models,
         select: &arguments.select,
         pool: &pool,
-        request: Request { libraries, ..arguments.solver.request() },
+        request: Request { libraries: Some(libraries), ..arguments.solver.request() },
         library_options: arguments.libraries.options(),
         stop: &stop,
         progress: &|_| progress.tick(),
     };
-    let mut done = 0;
-    // Whether a test is missing that no signal kept from being run.
-    let mut was_cut_short = false;
-    let each = |input: &Input, answer: Result<Answer, Broken>| {
-        report.terminal.progress().inc(1);
-        done += 1;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(broken) => {
-                report.problem(Problem::of_broken(&input.name(), &broken));
-                was_cut_short = true;
-                return ControlFlow::Continue(());
-            }
-        };
+    let each = |input: &Input, answer: Answer, report: &mut Sink<'_>| {
         if let Some(writer) = &mut writer {
             let mut records = answer.records.iter();
             if let Err(error) = records.try_for_each(|record| writer.append(record)) {
                 report.problem(plan.unwritable(&error));
-                was_cut_short = true;
-                return ControlFlow::Break(());
+                return report.end();
             }
         }
         // A test that was named and that nothing could run leaves something unknown.
         if input.is_named && answer.results.is_empty() && !answer.skips.is_empty() {
             report.exit.raise(Exit::Unknown);
         }
-        answer.problems.into_iter().for_each(|problem| report.problem(problem));
+        report.problems(answer.problems);
         for result in &answer.results {
             report.count(result.status());
             summary.add(result);
@@ -350,22 +316,16 @@ fn run_all(
         summary.skipped += usize::from(answer.results.is_empty() && is_skipped);
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         answer.failures.into_iter().for_each(|failure| report.failure(failure));
-        if arguments.stop.ends(report.exit) {
-            return ControlFlow::Break(());
-        }
-        let flow = report.flow();
-        was_cut_short |= flow.is_break();
-        flow
     };
-    map_in_order(inputs, jobs, &stop, |input| runner.run_test(input), each);
+    let workers = Workers { jobs, stop: Some(&stop), fail_fast: Some(&arguments.stop) };
+    let worked = workers.work(inputs, report, |input| runner.run_test(input), each);
     report.tell(&layout.left_out());
-    let is_cut = arguments.stop.ends(report.exit) && done < inputs.len();
+    let is_cut = arguments.stop.ends(report.exit) && worked.done < inputs.len();
     if is_cut {
-        summary.skipped += inputs.len() - done;
-        report.skip_rest(&inputs[done..]);
+        summary.skipped += inputs.len() - worked.done;
     }
     let was_stopped = stop.load(Ordering::Relaxed);
-    let is_complete = !was_stopped && !was_cut_short && !is_cut;
+    let is_complete = !was_stopped && !worked.is_short && !is_cut;
     if let Some(writer) = &mut writer
         && report.exit != Exit::Unwritable
     {

@@ -1,7 +1,6 @@
 //! Where given tests differ under two models.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
 
 use lang::Test;
 use lang::outcome::Value;
@@ -10,9 +9,9 @@ use serde_json::{Value as Json, json};
 
 use super::Arguments;
 use crate::engine::{self, Engine, Refusal, Request};
-use crate::input::{self, Input, load_test};
+use crate::input::{Input, load_test};
+use crate::inputs::{self, Workers};
 use crate::models::{LoadedModel, Models};
-use crate::ordered::{Broken, map_in_order};
 use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip, Status};
 use crate::table;
@@ -44,34 +43,27 @@ pub fn run(
 ) -> crate::exit::Exit {
     let head =
         [("schema", json!("litmus-compare-files/1")), ("models", json!([one.name(), two.name()]))];
-    let mut report = Sink::new(terminal, arguments.format.format, &head);
-    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-    if let Err(message) = arguments.select.keep(&mut inputs, &Models::default()) {
-        report.usage_error("no-test-matches", &message);
-    }
-    unreadable.into_iter().for_each(|problem| report.problem(problem));
-    report.terminal.begin_progress(inputs.len());
+    let mut sink = Sink::new(terminal, arguments.format.format, &head);
+    let headers = Models::default();
+    let (paths, select) = (&arguments.paths, &arguments.select);
+    let inputs = inputs::choose(paths, &["litmus"], select, &headers, &mut sink);
     let models = [one, two];
-    let each = |input: &Input, answer: Result<Answer, Broken>| {
-        report.terminal.progress().inc(1);
-        match answer {
-            Err(broken) => report.problem(Problem::of_broken(&input.name(), &broken)),
-            Ok(Answer::Bad(problems)) => problems.into_iter().for_each(|one| report.problem(one)),
-            Ok(Answer::Skipped(skip)) => report.skip(skip),
-            Ok(Answer::Compared(found)) => {
-                let status = match (found.only.iter().all(Vec::is_empty), found.complete) {
-                    (false, _) => Status::Bad,
-                    (true, true) => Status::Good,
-                    (true, false) => Status::Open,
-                };
-                report.result(status, || found.json(models), || found.draw(models));
-            }
+    let each = |_: &Input, answer: Answer, sink: &mut Sink<'_>| match answer {
+        Answer::Bad(problems) => sink.problems(problems),
+        Answer::Skipped(skip) => sink.skip(skip),
+        Answer::Compared(found) => {
+            let status = match (found.only.iter().all(Vec::is_empty), found.complete) {
+                (false, _) => Status::Bad,
+                (true, true) => Status::Good,
+                (true, false) => Status::Open,
+            };
+            sink.result(status, || found.json(models), || found.draw(models));
         }
-        report.flow()
     };
     let work = |input: &Input| arguments.timeout.within(|| compare(input, models));
-    map_in_order(&inputs, arguments.jobs.count(), &AtomicBool::new(false), work, each);
-    report.finish(&[], Some(["the same", "DIFFERENT", "unknown"]))
+    let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
+    workers.work(&inputs.unwrap_or_default(), &mut sink, work, each);
+    sink.finish(&[], Some(["the same", "DIFFERENT", "unknown"]))
 }
 
 fn compare(input: &Input, models: [&LoadedModel; 2]) -> Answer {

@@ -11,20 +11,16 @@ use super::Arguments;
 use super::records::read;
 use crate::exit::Exit;
 use crate::models::Models;
-use crate::options::{Format, choose_models};
 use crate::select::{self, SelectOption, Subject};
 use crate::sink::Sink;
 use crate::terminal::Terminal;
 
 /// `--list`: the tests of the records that are selected.
 pub fn list(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let models = match choose_models(&arguments.models.models, terminal) {
-        Ok(models) => models,
-        Err(exit) => return exit,
-    };
     let format = arguments.format.report();
     // What is wrong with a record is told as always.
-    let mut report = Sink::new(terminal, Format::Table, &[]);
+    let mut report = Sink::plain(terminal);
+    let Some(models) = arguments.models.load(&mut report) else { return report.exit };
     let read = |path: &PathBuf| read(path, arguments, &models, &mut report);
     let mut sources: Vec<Recorded> = arguments.records.iter().filter_map(read).collect();
     if let Err(message) = keep(&mut sources, &arguments.select, &models) {

@@ -7,6 +7,7 @@ use evidence::reports::{self, Source as Recorded, logs};
 
 use super::Arguments;
 use crate::input;
+use crate::inputs;
 use crate::libraries;
 use crate::models::Models;
 use crate::problem::Problem;
@@ -106,12 +107,10 @@ fn programs(
     arguments: &Arguments,
     report: &mut Sink<'_>,
 ) -> Vec<(String, String, String, Vec<String>)> {
-    let (inputs, unreadable) = input::collect(&arguments.tests, &["litmus"]);
-    unreadable.into_iter().for_each(|problem| report.problem(problem));
     let mut programs = Vec::new();
-    for input in inputs {
+    for input in inputs::find(&arguments.tests, &["litmus"], report) {
         let (loaded, found) = input::load_test(&input);
-        found.into_iter().for_each(|problem| report.problem(problem));
+        report.problems(found);
         if let Some((test, source)) = loaded {
             programs.push((test.name, source.name.clone(), source.text.clone(), test.models));
         }

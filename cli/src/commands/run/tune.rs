@@ -22,7 +22,8 @@ use super::verbs::VerbsOptions;
 use super::{Arguments, BackendName, plan, runner};
 use crate::engine::Request;
 use crate::exit::Exit;
-use crate::input::{self, load_test};
+use crate::input::load_test_within;
+use crate::inputs;
 use crate::interrupt::stop_on_signal;
 use crate::libraries::inlined;
 use crate::models::{LoadedModel, Models};
@@ -76,12 +77,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(models) = arguments.models.load(&mut report) else {
         return report.finish(&[], Some(["", "", ""]));
     };
-    let libraries = match arguments.libraries.load() {
-        Ok(libraries) => libraries,
-        Err(wrong) => {
-            wrong.into_iter().for_each(|problem| report.problem(problem));
-            return report.finish(&[], Some(["", "", ""]));
-        }
+    let Some(libraries) = arguments.libraries.choose(&mut report) else {
+        return report.finish(&[], Some(["", "", ""]));
     };
     let is_judgeable = evidence::record::unjudgeable(&verbs.nodes()).is_none();
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
@@ -129,27 +126,24 @@ fn targets(
     is_judgeable: bool,
     report: &mut Sink<'_>,
 ) -> Vec<Target> {
-    let (mut inputs, unreadable) = input::collect(&arguments.paths, &["litmus"]);
-    unreadable.into_iter().for_each(|problem| report.problem(problem));
-    if let Err(message) = arguments.select.keep(&mut inputs, models) {
-        report.usage_error("no-test-matches", &message);
-    }
+    let (paths, select) = (&arguments.paths, &arguments.select);
+    let inputs = inputs::choose(paths, &["litmus"], select, models, report);
     let mut targets = Vec::new();
-    for input in &inputs {
-        let (loaded, diagnostics) = load_test(input);
-        diagnostics.into_iter().for_each(|problem| report.problem(problem));
+    for input in &inputs.unwrap_or_default() {
+        let (loaded, diagnostics) = load_test_within(input, &request.limits());
+        report.problems(diagnostics);
         let Some((test, source)) = loaded else { continue };
         let asked = match models.of_test(&test, &source) {
             Ok(asked) => arguments.select.models(&test, input, asked),
             Err(unknown) => {
-                problems(&source, unknown).into_iter().for_each(|problem| report.problem(problem));
+                report.problems(problems(&source, unknown));
                 continue;
             }
         };
         let runnable = match inlined(&test, &source, request.libraries()) {
             Ok(runnable) => runnable,
             Err(wrong) => {
-                wrong.into_iter().for_each(|problem| report.problem(problem));
+                report.problems(wrong);
                 continue;
             }
         };
