@@ -1,11 +1,12 @@
 //! Libraries by name and from files.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::shell::quote;
 use clap::Args;
-use compiler::library::{Depth, Libraries, inline};
+use compiler::library::{Depth, Libraries, each_call, inline};
 use evidence::record::{LibraryText, hash_text};
 use lang::Test;
 use lang::cat::model::Model;
@@ -20,6 +21,7 @@ use crate::input;
 use crate::models::Models;
 use crate::problem::{Problem, problems};
 use crate::sink::Sink;
+use crate::terminal::Terminal;
 
 /// Which libraries.
 #[derive(Args)]
@@ -74,6 +76,59 @@ impl LibraryOption {
     /// The same. If that fails, the sink has been told why, and the command ends.
     pub fn choose(&self, sink: &mut Sink<'_>) -> Option<&'static Libraries> {
         self.load().map_err(|wrong| sink.problems(wrong)).ok()
+    }
+}
+
+/// What tests make use of, of what `--library` and `--inline` offer: where none does, the command line is not
+/// what was meant.
+pub struct Uses<'a> {
+    libraries: &'a Libraries,
+    options: &'a LibraryOption,
+    inline: bool,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    tests: usize,
+    has_calls: bool,
+    libraries: BTreeSet<usize>,
+}
+
+impl<'a> Uses<'a> {
+    /// Nothing yet, of libraries that the options have.
+    pub fn new(libraries: &'a Libraries, options: &'a LibraryOption, inline: bool) -> Self {
+        Self { libraries, options, inline, seen: Mutex::default() }
+    }
+
+    /// Takes note of a test as it is written.
+    pub fn take(&self, test: &Test) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.tests += 1;
+        each_call(&test.program, &mut |_, _, _| seen.has_calls = true);
+        // Objects have memory by their libraries, whether or not they are called.
+        match test.program.objects.is_empty() {
+            true => seen.libraries.extend(self.libraries.used(&test.program)),
+            false => seen.libraries.extend(0..self.libraries.all.len()),
+        }
+    }
+
+    /// Says what no test made use of.
+    pub fn tell(self, terminal: &mut Terminal) {
+        let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if seen.tests == 0 {
+            return;
+        }
+        if self.inline && !seen.has_calls {
+            terminal.note("--inline changes nothing: no test calls a library");
+        }
+        let own = self.libraries.all.len() - self.options.libraries.len()..;
+        for (path, _) in self.options.libraries.iter().zip(own).filter(|(_, number)| {
+            // Implementations may call other libraries.
+            !seen.libraries.contains(number) && !(self.inline && seen.has_calls)
+        }) {
+            terminal.note(&format!("--library {path} changes nothing: no test calls it"));
+        }
     }
 }
 

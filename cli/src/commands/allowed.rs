@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::groups::Groups;
 use crate::input::{Input, load_test_within};
 use crate::inputs::{self, Workers};
-use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
+use crate::libraries::{InlineOption, LibraryOption, Uses, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::output;
@@ -118,7 +118,9 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let texts = arguments.libraries.texts();
     inputs::take_part(&mut inputs, &arguments.shard, models, &texts, sink)?;
     let (engine, max_states) = (arguments.engine, arguments.max_states);
-    let libraries = Some(arguments.libraries.choose(sink)?);
+    let libraries = arguments.libraries.choose(sink)?;
+    let uses = Uses::new(libraries, &arguments.libraries, arguments.inline.inline);
+    let libraries = Some(libraries);
     let request = Request { engine, max_states, libraries, ..arguments.solver.request() };
     let look = sink.look();
     let is_few = inputs.len() <= FEW;
@@ -131,7 +133,8 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
         Cache::open(folder, &texts).map_err(unusable)
     });
     let cache = cache.transpose().ok()?;
-    let work = |input: &Input| ask_about(input, models, &request, cache.as_ref(), arguments);
+    let work =
+        |input: &Input| ask_about(input, models, &request, cache.as_ref(), (arguments, &uses));
     let mut told = Told::default();
     let workers = Workers {
         jobs: arguments.jobs.count(),
@@ -145,6 +148,10 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     if !look.quiet {
         let columns = ["ok", "Ok", "No", "not checked", "unknown", "FAIL"];
         sink.tell(&told.groups.draw(look, &columns));
+    }
+    // Another part may make use of it.
+    if sink.shard.is_none() {
+        uses.tell(sink.terminal);
     }
     Some(())
 }
@@ -208,12 +215,13 @@ fn ask_about(
     models: &Models,
     request: &Request,
     cache: Option<&Cache>,
-    arguments: &Arguments,
+    (arguments, uses): (&Arguments, &Uses<'_>),
 ) -> Answer {
     let mut answer = Answer::default();
     let (loaded, diagnostics) = load_test_within(input, &request.limits());
     answer.problems = diagnostics;
     let Some((mut test, source)) = loaded else { return answer };
+    uses.take(&test);
     let written = test.clone();
     if arguments.inline.inline {
         let libraries = request.libraries();

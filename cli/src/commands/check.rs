@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::inputs::{self, Workers};
-use crate::libraries::{LibraryOption, load_file as load_library, wrong_at_calls};
+use crate::libraries::{LibraryOption, Uses, load_file as load_library, wrong_at_calls};
 use crate::models::{self, Models};
 use crate::options::{Format, FormatOption, JobsOption, TimeoutOption};
 use crate::problem::{Problem, problems};
@@ -87,12 +87,15 @@ fn check_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<usize> {
     let inputs = inputs::choose(&arguments.paths, &ENDINGS, &arguments.select, &shipped, sink)?;
     let libraries = arguments.libraries.choose(sink)?;
     let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
-    let work = |input: &Input| arguments.timeout.within(|| check(input, &shipped, libraries));
+    let uses = Uses::new(libraries, &arguments.libraries, false);
+    let work =
+        |input: &Input| arguments.timeout.within(|| check(input, &shipped, libraries, &uses));
     workers.work(&inputs, sink, work, |_, problems, sink| sink.problems(problems));
+    uses.tell(sink.terminal);
     Some(inputs.len())
 }
 
-fn check(input: &Input, shipped: &Models, libraries: &Libraries) -> Vec<Problem> {
+fn check(input: &Input, shipped: &Models, libraries: &Libraries, uses: &Uses<'_>) -> Vec<Problem> {
     if input.has_extension("lib") {
         return match load_library(&input.name()) {
             Ok(library) => wrong_at_calls(&library, libraries, shipped),
@@ -111,6 +114,7 @@ fn check(input: &Input, shipped: &Models, libraries: &Libraries) -> Vec<Problem>
     };
     let (test, mut diagnostics) = litmus::load(&source);
     if let Some(test) = test {
+        uses.take(&test);
         match shipped.of_test(&test, &source) {
             Ok(models) => {
                 let undefined: Vec<Diagnostic> = models

@@ -6,7 +6,7 @@
 
 mod output;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use compiler::c::{self, Verdicts};
 use compiler::library::{Libraries, each_call};
 use compiler::plan::Plan;
 use lang::diagnostic::Diagnostic;
+use lang::limits::Reached;
 use lang::source::Source;
 use lang::{Test, herd};
 
@@ -22,7 +23,7 @@ use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
 use crate::inputs::{self, Workers};
-use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
+use crate::libraries::{InlineOption, LibraryOption, Uses, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, JobsOption, SolverOptions, choose_models};
 use crate::ordered::Broken;
@@ -120,8 +121,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let models = &choose_models(arguments.model.as_slice(), sink)?;
-    let libraries = arguments.libraries.choose(sink);
-    let request = &Request { libraries: Some(libraries?), ..arguments.solver.request() };
+    let libraries = arguments.libraries.choose(sink)?;
+    let uses = Uses::new(libraries, &arguments.libraries, arguments.inline.inline);
+    let request = &Request { libraries: Some(libraries), ..arguments.solver.request() };
     let (paths, select) = (&arguments.paths, &arguments.select);
     let inputs = inputs::choose(paths, &["litmus"], select, models, sink)?;
     let is_many = inputs.len() > 1 || paths.iter().any(|path| path.is_dir());
@@ -129,7 +131,7 @@ fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let mut output = output.map_err(|failure| sink.exit.raise(failure.tell(sink.terminal))).ok()?;
     let mut made = 0;
     let mut skips: BTreeMap<String, usize> = BTreeMap::new();
-    let work = |input: &Input| compile(input, arguments, models, request);
+    let work = |input: &Input| compile(input, (arguments, &uses), models, request);
     let each = |input: &Input, answer: Answer, sink: &mut Sink<'_>| {
         sink.problems(answer.problems);
         if let Some((reason, problem)) = answer.skip {
@@ -143,12 +145,18 @@ fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
             made += 1;
             sink.exit.raise(output.write(input, arguments.target, &text, sink.terminal));
         }
-        if let Some(note) = answer.note.filter(|_| input.is_named) {
-            sink.terminal.note(&note);
+        match answer.note {
+            Some(Note { text, is_unknown: true }) => {
+                sink.terminal.err(&format!("litmus: {text}\n"));
+                sink.exit.raise(Exit::Unknown);
+            }
+            Some(note) if input.is_named => sink.terminal.note(&note.text),
+            _ => {}
         }
     };
     let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
     workers.work(&inputs, sink, work, each);
+    uses.tell(sink.terminal);
     let skipped: usize = skips.values().sum();
     if made == 0 && skipped > 0 {
         sink.exit.raise(Exit::Unknown);
@@ -169,14 +177,26 @@ struct Answer {
     text: Option<String>,
     /// Why it cannot be compiled, without being wrong.
     skip: Option<(String, Problem)>,
-    /// What is good to know.
-    note: Option<String>,
+    note: Option<Note>,
 }
 
-fn compile(input: &Input, arguments: &Arguments, models: &Models, request: &Request) -> Answer {
+/// What is good to know of a program that was made.
+struct Note {
+    text: String,
+    /// Whether a limit or bound left it unknown what the model allows; `--quiet` shows that too.
+    is_unknown: bool,
+}
+
+fn compile(
+    input: &Input,
+    (arguments, uses): (&Arguments, &Uses<'_>),
+    models: &Models,
+    request: &Request,
+) -> Answer {
     let (loaded, problems) = load_test_within(input, &request.limits());
     let mut answer = Answer { problems, ..Answer::default() };
     let Some((test, source)) = loaded else { return answer };
+    uses.take(&test);
     let mut runnable = test.clone();
     if arguments.inline.inline {
         let (inlined, wrong) =
@@ -193,38 +213,52 @@ fn compile(input: &Input, arguments: &Arguments, models: &Models, request: &Requ
         None => Box::new(found),
     };
     let plan = || Plan::new(&runnable).map_err(|error| with_hint(error.diagnostic()));
-    let made = request.limits().within(|| match arguments.target {
-        Target::Plan => plan().map(|plan| Some(plan.describe(&runnable, &source).to_string())),
-        Target::VerbsC => plan().map(|plan| match verdicts(&test, &source, models, request) {
-            Ok(verdicts) => {
-                answer.note = verdicts.incomplete.as_ref().map(|reason| {
-                    format!("{}: the program will judge nothing: {reason}", input.name())
-                });
-                Some(c::generate(&plan, &runnable, &source, Some(&verdicts)))
-            }
-            Err(problems) => {
-                answer.problems.extend(problems);
-                None
-            }
-        }),
-        Target::Herd => herd::write(&runnable)
-            .map(|written| Some(written.text))
-            .map_err(|found| with_hint(*found)),
-    });
-    let text = match made {
-        Ok(text) => text,
-        Err(reached) => {
-            answer.problems.push(Problem::of_broken(&input.name(), &Broken::Limit(reached)));
-            return answer;
+    let made = match arguments.target {
+        Target::Plan => {
+            within(request, || plan().map(|plan| plan.describe(&runnable, &source).to_string()))
         }
+        Target::Herd => within(request, || {
+            herd::write(&runnable).map(|written| written.text).map_err(|found| with_hint(*found))
+        }),
+        // A limit that ends the judging ends nothing else: the program shows what it sees all the same.
+        Target::VerbsC => within(request, plan).and_then(|plan| {
+            let judged = judged(&test, &source, models, request).map_err(Hindrance::Wrong)?;
+            answer.note = judged.verdicts.incomplete.as_ref().map(|reason| {
+                let text = format!("{}: the program will judge nothing: {reason}", input.name());
+                Note { text, is_unknown: judged.is_unknown }
+            });
+            let verdicts = Some(&judged.verdicts);
+            within(request, || Ok(c::generate(&plan, &runnable, &source, verdicts)))
+        }),
     };
-    match text {
-        Ok(text) => answer.text = text,
-        Err(diagnostic) => {
+    match made {
+        Ok(text) => answer.text = Some(text),
+        Err(Hindrance::Limit(reached)) => {
+            answer.problems.push(Problem::of_broken(&input.name(), &Broken::Limit(reached)));
+        }
+        Err(Hindrance::Unfit(diagnostic)) => {
             answer.skip = Some((diagnostic.message.clone(), Problem::at(&source, *diagnostic)));
         }
+        Err(Hindrance::Wrong(problems)) => answer.problems.extend(problems),
     }
     answer
+}
+
+/// Why nothing is made of a file.
+enum Hindrance {
+    Limit(Reached),
+    /// It is not wrong, and cannot be compiled.
+    Unfit(Box<Diagnostic>),
+    Wrong(Vec<Problem>),
+}
+
+/// Makes something within the limits of a request.
+fn within<R>(
+    request: &Request,
+    make: impl FnOnce() -> Result<R, Box<Diagnostic>>,
+) -> Result<R, Hindrance> {
+    let made = request.limits().within(make).map_err(Hindrance::Limit)?;
+    made.map_err(Hindrance::Unfit)
 }
 
 /// What helps where library calls are left, which nothing here has instructions for.
@@ -242,18 +276,24 @@ fn call_hint(test: &Test, libraries: &Libraries) -> Option<&'static str> {
 }
 
 /// What the model allows, as far as that is known.
-fn verdicts(
+struct Judged {
+    verdicts: Verdicts,
+    /// Whether a limit or bound kept it from being known.
+    is_unknown: bool,
+}
+
+fn judged(
     test: &Test,
     source: &Arc<Source>,
     models: &Models,
     request: &Request,
-) -> Result<Verdicts, Vec<Problem>> {
+) -> Result<Judged, Vec<Problem>> {
     let asked = models.of_test(test, source).map_err(|unknown| problems(source, unknown))?;
-    let unknown = |model: &str, reason: String| Verdicts {
-        model: model.to_owned(),
-        allowed: Default::default(),
-        incomplete: Some(reason),
+    let judged = |model: &str, allowed, incomplete: Option<String>, is_unknown| {
+        let verdicts = Verdicts { model: model.to_owned(), allowed, incomplete };
+        Ok(Judged { verdicts, is_unknown })
     };
+    let none = BTreeSet::new;
     // Real machines are weaker than `sc`, and ones with a NIC weaker than `tso`. Of equals, the first is
     // taken.
     let strength = |model: &&Arc<LoadedModel>| match model.model().machine.as_deref() {
@@ -262,26 +302,23 @@ fn verdicts(
         _ => 0,
     };
     let Some(model) = asked.iter().min_by_key(strength) else {
-        return Ok(unknown("none", "the test names no model".to_owned()));
+        return judged("none", none(), Some("the test names no model".to_owned()), false);
     };
-    match engine::ask(test, model.model(), request) {
+    let name = model.name();
+    let asked = request.limits().within(|| engine::ask(test, model.model(), request));
+    match asked.unwrap_or_else(|reached| Err(Refusal::Unsupported(reached.to_string()))) {
         Ok(found) if !found.allowed.misuses.is_empty() => {
-            let misuse = &found.allowed.misuses[0];
-            Ok(unknown(model.name(), misuse.message.clone()))
+            judged(name, none(), Some(found.allowed.misuses[0].message.clone()), false)
         }
-        Ok(found) if found.allowed.complete => Ok(Verdicts {
-            model: model.name().to_owned(),
-            allowed: found.allowed.outcomes,
-            incomplete: None,
-        }),
+        Ok(found) if found.allowed.complete => judged(name, found.allowed.outcomes, None, false),
         Ok(found) => {
             let reason = found.allowed.reason.unwrap_or_else(|| "a limit was hit".to_owned());
-            Ok(unknown(model.name(), reason))
+            judged(name, none(), Some(reason), true)
         }
-        Err(Refusal::Unsupported(reason)) => Ok(unknown(model.name(), reason)),
+        Err(Refusal::Unsupported(reason)) => judged(name, none(), Some(reason), true),
         Err(Refusal::Undefined(errors)) => {
             let reason = errors.first().map(|error| error.message.clone()).unwrap_or_default();
-            Ok(unknown(model.name(), reason))
+            judged(name, none(), Some(reason), false)
         }
         Err(Refusal::Bad(errors)) => Err(problems(source, errors)),
     }

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::engine::{Request, explained};
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
-use crate::libraries::{InlineOption, LibraryOption, inlined_if_sound};
+use crate::libraries::{InlineOption, LibraryOption, Uses, inlined_if_sound};
 use crate::memory::MemoryOption;
 use crate::options::{Format, FormatOption, SolverOptions, choose_models};
 use crate::output;
@@ -89,6 +89,9 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     sink.problems(diagnostics);
     let (mut test, source) = loaded?;
     let libraries = arguments.libraries.choose(sink)?;
+    let uses = Uses::new(libraries, &arguments.libraries, arguments.inline.inline);
+    uses.take(&test);
+    uses.tell(sink.terminal);
     let request = Request { libraries: Some(libraries), ..request };
     let asked = arguments.outcome.as_deref().map(|text| ask(text, &mut test)).transpose();
     let wrong_outcome = |problems: Vec<Problem>| {

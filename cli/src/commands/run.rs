@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::inputs::{self, Workers};
 use crate::interrupt::stop_on_signal;
-use crate::libraries::LibraryOption;
+use crate::libraries::{LibraryOption, Uses};
 use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
 use crate::select::{Kind, OnlyOption, SelectOption, StopOption};
@@ -271,6 +271,7 @@ fn run_all(
     let stop = stop_on_signal();
     let is_few = inputs.len() <= FEW;
     let mut layout = Layout::new(report.look(), is_few, inputs);
+    let uses = Uses::new(libraries, &arguments.libraries, false);
     let progress = report.terminal.progress();
     let mut writer = plan.writer.take();
     let runner = Runner {
@@ -281,6 +282,7 @@ fn run_all(
         request: Request { libraries: Some(libraries), ..arguments.solver.request() },
         library_options: arguments.libraries.options(),
         stop: &stop,
+        uses: &uses,
         progress: &|_| progress.tick(),
     };
     let each = |input: &Input, answer: Answer, report: &mut Sink<'_>| {
@@ -320,6 +322,9 @@ fn run_all(
     let workers = Workers { jobs, stop: Some(&stop), fail_fast: Some(&arguments.stop) };
     let worked = workers.work(inputs, report, |input| runner.run_test(input), each);
     report.tell(&layout.left_out());
+    if report.shard.is_none() {
+        uses.tell(report.terminal);
+    }
     let is_cut = arguments.stop.ends(report.exit) && worked.done < inputs.len();
     if is_cut {
         summary.skipped += inputs.len() - worked.done;

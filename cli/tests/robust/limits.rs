@@ -123,6 +123,33 @@ fn time_ends_any_work() {
     all_give_up(&scratch, "--timeout 0.2", "the time limit was reached", &commands);
 }
 
+/// A program in C is there to be run, whether or not it can judge what it sees.
+#[test]
+#[cfg(target_os = "linux")]
+fn programs_are_written_without_a_judgement_too() {
+    let scratch = Scratch::new("unjudged");
+    scratch.write("writes.litmus", writes("writes", 300));
+    std::fs::create_dir(scratch.0.join("folder")).unwrap();
+    scratch.write("folder/writes.litmus", writes("writes", 300));
+    for (option, limit) in [
+        ("--timeout 0.2", "the time limit was reached"),
+        ("--memory 60M", "the memory limit of 60 MiB was reached"),
+        ("--memory 60M -q", "the memory limit of 60 MiB was reached"),
+    ] {
+        let note = format!("writes.litmus: the program will judge nothing: {limit}");
+        let command = format!("compile writes.litmus --target verbs-c {option}");
+        let (code, text, error) = scratch.run(&command);
+        assert_eq!(code, 2, "{command}: {error}");
+        assert!(error.contains(&note) && !error.contains("[limit-reached]"), "{command}: {error}");
+        assert!(text.starts_with("/* made by litmus") && text.contains(limit), "{command}");
+        let (code, _, error) =
+            scratch.run(&format!("compile folder --target verbs-c -o o {option}"));
+        assert!(code == 2 && error.contains(&note), "{option}: {code}, {error}");
+        assert!(scratch.0.join("o/writes.c").is_file(), "{option}");
+        std::fs::remove_dir_all(scratch.0.join("o")).unwrap();
+    }
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_ends_any_work() {

@@ -21,7 +21,7 @@ use super::plan::{Plan, is_reproducible};
 use super::result::RunResult;
 use crate::engine::{self, Refusal, Request};
 use crate::input::{Input, load_test_within};
-use crate::libraries::inlined;
+use crate::libraries::{Uses, inlined};
 use crate::models::{LoadedModel, Models};
 use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
@@ -67,6 +67,8 @@ pub struct Runner<'a> {
     pub request: Request,
     /// The options that name libraries.
     pub library_options: String,
+    /// What tests make use of.
+    pub uses: &'a Uses<'a>,
     /// Set when work is to end.
     pub stop: &'a AtomicBool,
     /// Told of runs that are done.
@@ -80,6 +82,7 @@ impl Runner<'_> {
         let (loaded, diagnostics) = load_test_within(input, &self.request.limits());
         answer.problems = diagnostics;
         let Some((test, source)) = loaded else { return answer };
+        self.uses.take(&test);
         let asked = match self.models.of_test(&test, &source) {
             Ok(asked) => self.select.models(&test, input, asked),
             Err(unknown) => {
