@@ -125,7 +125,7 @@ impl<'a> Uses<'a> {
         let own = self.libraries.all.len() - self.options.libraries.len()..;
         for (path, _) in self.options.libraries.iter().zip(own).filter(|(_, number)| {
             // Implementations may call other libraries.
-            !seen.libraries.contains(number) && !(self.inline && seen.has_calls)
+            !(seen.libraries.contains(number) || self.inline && seen.has_calls)
         }) {
             terminal.note(&format!("--library {path} changes nothing: no test calls it"));
         }
