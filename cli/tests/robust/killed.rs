@@ -43,11 +43,18 @@ fn content(scratch: &Scratch, path: &str) -> Vec<(String, String)> {
     names.map(|name| (name.clone(), scratch.read(&format!("{path}/{name}")))).collect()
 }
 
+/// A record, or a folder's journal.
+fn journal(scratch: &Scratch, path: &str) -> Option<String> {
+    let names = ["", "/suite.jsonl", "/part.jsonl", "/record.jsonl"];
+    names
+        .map(|name| format!("{path}{name}"))
+        .into_iter()
+        .find(|path| scratch.0.join(path).is_file())
+}
+
 /// The lines of items of a record or of a folder's journal.
 fn items(scratch: &Scratch, path: &str) -> Vec<String> {
-    let journals = ["", "/suite.jsonl", "/part.jsonl"].map(|name| format!("{path}{name}"));
-    let journal = journals.iter().find(|path| scratch.0.join(path).is_file());
-    let text = journal.map(|path| scratch.read(path)).unwrap_or_default();
+    let text = journal(scratch, path).map(|path| scratch.read(&path)).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let is_item = |line: &&str| !line.contains("\"end\":") && !line.contains("\"kind\":\"end\"");
     whole.lines().skip(1).filter(is_item).map(str::to_owned).collect()
@@ -60,14 +67,14 @@ fn goes_on(scratch: &Scratch, begin: &str, more: &str) {
     let (mut kills, mut known) = (0, Vec::new());
     // Each time less is left to be done.
     for moment in moments(long / 3) {
-        let command = if scratch.0.join("cut").exists() { more } else { begin };
+        let command = if journal(scratch, "cut").is_some() { more } else { begin };
         kills += u32::from(killed(scratch, &command.replace("{}", "cut"), moment));
         let now = items(scratch, "cut");
         assert_eq!(now.get(..known.len()), Some(&known[..]), "{begin}: an item was lost");
         known = now;
     }
     assert!(kills > 0, "{begin}: it was never killed");
-    let command = if scratch.0.join("cut").exists() { more } else { begin };
+    let command = if journal(scratch, "cut").is_some() { more } else { begin };
     timed(scratch, &command.replace("{}", "cut"));
     assert_eq!(items(scratch, "cut"), items(scratch, "whole"), "{begin}");
     assert!(items(scratch, "cut").len() > 3, "{begin}");
@@ -100,6 +107,15 @@ fn no_finished_test_of_a_killed_run_is_lost() {
     scratch.tests(60);
     let run = "run . -n 2000 -j 1 --seed 1 --format json";
     goes_on(&scratch, &format!("{run} --record {{}}"), &format!("{run} --resume {{}}"));
+}
+
+#[test]
+fn no_finished_test_of_a_killed_run_with_a_report_is_lost() {
+    let scratch = Scratch::new("killed-run-o");
+    scratch.tests(60);
+    let run = "run . -n 2000 -j 1 --seed 1 -o {}";
+    goes_on(&scratch, run, &format!("{run} --resume {{}}/record.jsonl"));
+    assert!(scratch.read("cut/report.json").contains("\"conforms\""));
 }
 
 #[test]
