@@ -31,7 +31,9 @@ use crate::smt::Found;
 pub use axiom::Shape;
 pub use between::Between;
 pub use cycle::Step;
-pub use picture::{Area, Curve, Drawing, DrawnArrow, DrawnCard, Kind, Look, Point, STYLE};
+pub use picture::{
+    Area, Curve, Drawing, DrawnArrow, DrawnCard, Kind, Look, Point, STYLE, escape_xml,
+};
 pub use steps::{Chain, EndWords, StepWords};
 pub use weak::{NotKept, TableCell, Weakness};
 

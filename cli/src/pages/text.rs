@@ -1,23 +1,6 @@
 //! Text as pages need it.
 
-/// Text for XML and HTML. Characters that XML cannot have, not even escaped, are replaced.
-pub fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(character),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
+pub use model::explain::escape_xml as xml;
 
 /// Text for an attribute of XML. Parsers take the ends of lines there for spaces, unless they are escaped.
 pub fn attribute(text: &str) -> String {

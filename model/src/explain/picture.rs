@@ -23,8 +23,8 @@ pub use layout::{Drawing, DrawnArrow, DrawnCard};
 pub(super) use scene::Link;
 use scene::Scene;
 pub use scene::{Kind, Look};
-pub use svg::STYLE;
 pub(super) use svg::pen;
+pub use svg::{STYLE, escape_xml};
 
 impl Explanation<'_> {
     /// The execution as a picture that stands for itself; `None` if there is none to draw.

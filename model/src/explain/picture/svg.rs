@@ -87,7 +87,7 @@ impl Writer {
         let class = if self.is_in_page { " class=\"xg\"" } else { "" };
         self.write(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\"{class} role=\"img\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-family=\"{FONT}\"><title>{}</title>",
-            escape(&drawing.title),
+            escape_xml(&drawing.title),
         ));
         let fill = self.fill(PAGE);
         self.write(format_args!("<rect width=\"{width}\" height=\"{height}\"{fill}/>"));
@@ -113,7 +113,7 @@ impl Writer {
         let weight = if weight == "bold" { " font-weight=\"bold\"" } else { "" };
         self.write(format_args!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\"{weight} text-anchor=\"middle\"{fill}>{}</text>",
-            escape(text)
+            escape_xml(text)
         ));
     }
 
@@ -125,7 +125,7 @@ impl Writer {
             Look::Marked => (pen(Kind::Bad).0, 2.0),
         };
         let radius = if card.look == Look::Initial { area.height / 2.0 } else { 4.0 };
-        self.write(format_args!("<g><title>{}</title>", escape(&card.title)));
+        self.write(format_args!("<g><title>{}</title>", escape_xml(&card.title)));
         // Two rectangles: an element has one class, and so one color that pages change.
         let (left, top, wide, high) = (area.left, area.top, area.width, area.height);
         let place = format!(
@@ -196,8 +196,8 @@ pub fn head(last: &Curve, width: f64) -> [Point; 3] {
     [end, corner(1.0), corner(-1.0)]
 }
 
-/// A text in XML.
-fn escape(text: &str) -> String {
+/// A text in XML and HTML. Characters that XML cannot have, not even escaped, are replaced.
+pub fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -206,7 +206,8 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML has no other control characters, not even escaped.
+            '\n' | '\t' => out.push(character),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }
