@@ -13,6 +13,7 @@ mod groups;
 mod input;
 mod inputs;
 mod interrupt;
+mod judging;
 mod libraries;
 mod machines;
 mod memory;

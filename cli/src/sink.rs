@@ -151,9 +151,14 @@ impl<'t> Sink<'t> {
         self.print(json, table);
     }
 
+    /// Counts a result that something else decides the exit code of.
+    pub fn tally(&mut self, status: Status) {
+        self.counts[status as usize] += 1;
+    }
+
     /// Counts a result.
     pub fn count(&mut self, status: Status) {
-        self.counts[status as usize] += 1;
+        self.tally(status);
         self.exit.raise(match status {
             Status::Good | Status::Yes | Status::No | Status::Unchecked => Exit::Fine,
             Status::Open => Exit::Unknown,
@@ -178,6 +183,10 @@ impl<'t> Sink<'t> {
     /// An error or warning: on stderr, or at the end of JSON.
     pub fn problem(&mut self, problem: Problem) {
         self.exit.raise(problem.exit());
+        self.tell_problem(&problem);
+    }
+
+    fn tell_problem(&mut self, problem: &Problem) {
         let is_told = self.shows_warnings || problem.is_told(self.look().quiet);
         if self.format == Format::Table && is_told {
             let text = problem.render(self.look().error_color);
@@ -199,10 +208,8 @@ impl<'t> Sink<'t> {
 
     /// A test that broke for no fault of its own: something stays unknown.
     pub fn failure(&mut self, problem: Problem) {
-        let before = self.exit;
-        self.problem(problem);
-        self.exit = before;
         self.exit.raise(Exit::Unknown);
+        self.tell_problem(&problem);
     }
 
     /// A panic of a worker: a bug, which other inputs need not suffer from.

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
+use evidence::judge::{Answers, Judge, ModelSays, NotJudged};
 use evidence::record::{
     Header, Host, ModelIdentity, Record, SCHEMA, StateCount, Status, TestRecord, hash_text,
 };
-use evidence::reports::data::{Lost, Report};
-use evidence::reports::judging::asking::ModelSays;
-use evidence::reports::{Judge, Request, Shell, Source, compute, logs};
+use evidence::reports::data::{CellEvidence, Lost, Report, VerdictWord};
+use evidence::reports::judging::judge_lines;
+use evidence::reports::{Request, Shell, Source, compute, logs};
 use executor::backend::{Backend, Control, Job, measure};
 use executor::sim::Sim;
 use lang::Test;
@@ -69,26 +70,25 @@ fn shipped(name: &str) -> Option<Arc<Judge>> {
 }
 
 fn report_with(sources: &[Source], examined: usize, mutant_runs: u64) -> Report {
-    compute(
-        sources,
-        &Request {
-            chosen: Vec::new(),
-            shipped: &shipped,
-            ask: &|test, model, libraries| {
-                let options = Options::default();
-                let question = Question::new(test, model, libraries, None)?;
-                let found = question.allowed(&options)?;
-                Ok(ModelSays::of(Some(&question), &options, found))
-            },
-            options: &Options::default,
-            shell: &Silent,
-            tool: "0.0.0".to_owned(),
-            examined,
-            mutant_runs,
-            mutant_budget: Request::MUTANT_BUDGET,
-            has_baseline: false,
-        },
-    )
+    let answers = Answers::new(|test, model, libraries| {
+        let options = Options::default();
+        let question = Question::new(test, model, libraries, None).map_err(NotJudged::Wrong)?;
+        let found = question.allowed(&options).map_err(NotJudged::Wrong)?;
+        Ok(ModelSays::of(Some(&question), &options, found))
+    });
+    let request = Request {
+        chosen: Vec::new(),
+        shipped: &shipped,
+        answers: &answers,
+        options: &Options::default,
+        shell: &Silent,
+        tool: "0.0.0".to_owned(),
+        examined,
+        mutant_runs,
+        mutant_budget: Request::MUTANT_BUDGET,
+        has_baseline: false,
+    };
+    compute(sources, judge_lines(sources, &request), &request)
 }
 
 fn report(sources: &[Source]) -> Report {
@@ -162,7 +162,7 @@ fn clean() -> TestRecord {
 #[test]
 fn a_violation_made_by_hand_has_its_cycle_and_its_cell() {
     let report = report(&[source("r", vec![violated()])]);
-    assert_eq!(report.verdict.word, "violation");
+    assert_eq!(report.verdict.word, VerdictWord::Violation);
     assert_eq!(
         report.verdict.line,
         "VIOLATION · 1 of 1 program that forbids something shows 1 forbidden outcome"
@@ -177,7 +177,7 @@ fn a_violation_made_by_hand_has_its_cycle_and_its_cell() {
     let table = report.tables.iter().find(|table| table.model == "rdma-tso-rmw").expect("judged");
     let index = |name: &str| table.columns.iter().position(|column| column == name).expect("there");
     let row = table.rows.iter().find(|row| row.name == "nrW").expect("there");
-    assert_eq!(row.cells[index("nrW")].evidence, "broken");
+    assert_eq!(row.cells[index("nrW")].evidence, CellEvidence::Broken);
 }
 
 #[test]
@@ -189,13 +189,13 @@ fn only_what_the_nearest_variant_leaves_out_is_broken() {
         let variant = models.find(|without| without.model == table.model);
         let variant = variant.expect("both models forbid it");
         assert!(variant.explains == variant.of && variant.dropped.len() == 1, "{diagnosis:?}");
-        let count = |evidence: &str| {
+        let count = |evidence: CellEvidence| {
             let cells = table.rows.iter().flat_map(|row| &row.cells);
             cells.filter(|cell| cell.evidence == evidence).count()
         };
-        assert_eq!(count("broken"), 1, "{}", table.model);
+        assert_eq!(count(CellEvidence::Broken), 1, "{}", table.model);
         // The CPU that reads may as well have read early.
-        assert!(count("explains") > 0, "{}", table.model);
+        assert!(count(CellEvidence::Explains) > 0, "{}", table.model);
     }
 }
 
@@ -220,7 +220,7 @@ fn a_variant_is_of_all_violations_of_its_model() {
 #[test]
 fn silence_is_not_proof() {
     let report = report(&[source("r", vec![clean()])]);
-    assert_eq!(report.verdict.word, "conforms");
+    assert_eq!(report.verdict.word, VerdictWord::Conforms);
     assert_eq!(report.verdict.line, "conforms · 1 program that forbids something: 0 violations");
     let [run] = &report.runs[..] else { panic!("{:?}", report.runs) };
     assert_eq!(run.unseen[0].bound, Some(0.003));
@@ -231,7 +231,7 @@ fn silence_is_not_proof() {
 #[test]
 fn nothing_is_nothing() {
     let report = report(&[source("r", Vec::new())]);
-    assert_eq!(report.verdict.word, "nothing-tested");
+    assert_eq!(report.verdict.word, VerdictWord::NothingTested);
 }
 
 #[test]

@@ -61,6 +61,16 @@ impl Allowed {
         self.complete && self.outcomes.is_empty()
     }
 
+    /// Whether nothing is known: no outcome, and there may be some.
+    pub fn is_unknown(&self) -> bool {
+        !self.complete && self.outcomes.is_empty()
+    }
+
+    /// Whether an outcome is one of them. `⊤` in an allowed outcome stands for every value.
+    pub fn contains(&self, outcome: &Outcome) -> bool {
+        self.outcomes.contains(outcome) || self.outcomes.iter().any(|known| known.covers(outcome))
+    }
+
     /// The outcomes over the observables that the test shows, sorted, without repetition.
     pub fn shown(&self, test: &Test) -> Vec<Vec<Value>> {
         let mut shown: Vec<Vec<Value>> =

@@ -7,7 +7,6 @@ pub mod records;
 mod results;
 pub mod tell;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -15,10 +14,9 @@ use evidence::record::End;
 use evidence::reports::{self, Source as Recorded, data};
 use serde_json::json;
 
-use crate::engine::Request;
 use crate::exit::Exit;
+use crate::judging;
 use crate::memory::MemoryOption;
-use crate::models::Models;
 use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
 use crate::problem::Problem;
 use crate::select::{OnlyOption, SelectOption};
@@ -83,24 +81,40 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     let baseline = arguments.baseline.iter().count();
     let is_complete = sources.len() == arguments.records.len() + baseline;
-    // Of what a run did not come to, nothing is known.
+    // Nothing is known about tests that a run did not reach.
     if sources.iter().any(|source| source.record.end != End::Whole) {
         report.exit.raise(Exit::Unknown);
     }
     if arguments.format.is_log() || !is_complete {
         sources.iter().for_each(|source| records::tell_remarks(source, &mut report));
     }
-    let is_listed = arguments.format.report() == Format::Json
-        || arguments.only.is_some()
-        || report.look().verbose > 0
-        || !is_complete;
     if arguments.format.is_log() {
         sources.iter().for_each(|source| results::log(&source.record, &mut report));
-    } else if is_listed {
-        list(arguments, &sources[baseline.min(sources.len())..], &models, &mut report);
     }
-    if is_complete {
-        full(arguments, &sources, &models, is_listed, &mut report);
+    // A log says what was seen, and judges nothing.
+    if !arguments.format.is_log() || (is_complete && arguments.output.is_some()) {
+        let request = arguments.solver.request();
+        let making = making::Making {
+            models: &models,
+            answers: &judging::answers(request),
+            request,
+            is_thorough: arguments.thorough,
+            mutants: arguments.mutants,
+            has_baseline: arguments.baseline.is_some(),
+        };
+        let lines = making.judge(&sources);
+        let is_listed = arguments.format.report() == Format::Json
+            || arguments.only.is_some()
+            || report.look().verbose > 0
+            || !is_complete;
+        if is_listed && !arguments.format.is_log() {
+            let first = baseline.min(sources.len());
+            results::list(&sources, first, &lines, &arguments.only, &mut report);
+        }
+        if is_complete {
+            let made = making.make(&sources, lines);
+            show(arguments, &made, is_listed, &mut report);
+        }
     }
     if arguments.format.is_log() {
         return report.exit;
@@ -108,53 +122,22 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     report.finish(&[], None)
 }
 
-/// The results test by test. What they come to, the report says: a baseline may know the violations.
-fn list(arguments: &Arguments, sources: &[Recorded], models: &Models, report: &mut Sink<'_>) {
-    let before = report.exit;
-    let request = arguments.solver.request();
-    let mut changed = BTreeSet::new();
-    for source in sources {
-        let request = Request { libraries: Some(source.libraries), ..request };
-        let record = &source.record;
-        results::one(record, models, &request, &arguments.only, &mut changed, report);
-    }
-    report.exit = before;
-}
-
-/// Makes the report, writes it, and says on the terminal what it comes to.
-fn full(
-    arguments: &Arguments,
-    sources: &[Recorded],
-    models: &Models,
-    is_listed: bool,
-    report: &mut Sink<'_>,
-) {
+/// Writes the report, and shows a summary on the terminal.
+fn show(arguments: &Arguments, made: &data::Report, is_listed: bool, report: &mut Sink<'_>) {
     let is_log = arguments.format.is_log();
-    // Logs say what was seen, and judge nothing.
-    if is_log && arguments.output.is_none() {
-        return;
-    }
-    let making = making::Making {
-        models,
-        request: arguments.solver.request(),
-        is_thorough: arguments.thorough,
-        mutants: arguments.mutants,
-        has_baseline: arguments.baseline.is_some(),
-    };
-    let made = making.make(sources);
     if !is_log {
         made.remarks.iter().for_each(|remark| report.terminal.note(remark));
     }
     let folder = arguments.output.as_deref();
-    let is_written = folder.is_none_or(|folder| making::written(folder, &made, report));
-    report.exit.raise(making::exit(&made));
+    let is_written = folder.is_none_or(|folder| making::written(folder, made, report));
+    report.exit.raise(made.conclusion().into());
     // Where results are listed, errors are among them.
     if !is_listed {
-        tell_errors(&made, report);
+        tell_errors(made, report);
     }
     let is_quiet = report.look().quiet && report.exit == Exit::Fine;
     if !is_quiet && !is_log {
-        let mut text = tell::text(&made, report.look());
+        let mut text = tell::text(made, report.look());
         if let Some(folder) = folder.filter(|_| is_written) {
             text.push_str(&tell::written(folder));
         }
@@ -162,7 +145,7 @@ fn full(
     }
 }
 
-/// How many errors are told on the terminal.
+/// How many errors the terminal shows.
 const ERRORS: usize = 20;
 
 /// What broke, and what is of no use. Other tests may show a violation, which weighs more.

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
+use evidence::judge::Answers;
 use evidence::record::Status;
 use evidence::reports::{self, data};
 use executor::sim::Sim;
@@ -26,6 +27,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::inputs::{self, Workers};
 use crate::interrupt::stop_on_signal;
+use crate::judging;
 use crate::libraries::{LibraryOption, Uses};
 use crate::models::Models;
 use crate::options::{Format, JobsOption, ModelOption, RecordFormatOption, SolverOptions};
@@ -116,7 +118,7 @@ enum BackendName {
 }
 
 /// How many tests there may be for each to get a table instead of one line.
-const FEW: usize = 4;
+pub const FEW: usize = 4;
 
 /// Runs all tests; wrong ones do not keep it from running the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
@@ -157,13 +159,15 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let mut report = Sink::new(terminal, format, &head);
     let mut was_stopped = false;
     let mut summary = Summary::default();
+    let answers = judging::answers(arguments.solver.request());
     let models = arguments.models.load(&mut report);
     if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
         if let Some(inputs) = choose(arguments, models, &mut plan, &mut report)
             && plan.begin_record(&mut report)
         {
-            was_stopped = run_all(arguments, &mut plan, models, &inputs, &mut report, &mut summary);
+            let asked = (models, &answers);
+            was_stopped = run_all(arguments, &mut plan, asked, &inputs, &mut report, &mut summary);
         }
     }
     if was_stopped {
@@ -174,7 +178,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if results == 0 && skipped > 0 {
         report.exit.raise(Exit::Unknown);
     }
-    let made = models.and_then(|models| make_report(arguments, &plan, &models, &mut report));
+    let made =
+        models.and_then(|models| make_report(arguments, &plan, (&models, &answers), &mut report));
     if arguments.format.is_log() {
         return report.exit;
     }
@@ -192,7 +197,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         text.push_str(&look.fit(&plan.describe()));
         report.terminal.show(&text);
     }
-    // The verdict says what results come to.
+    // The verdict sums up the results.
     let exit = report.finish(&[("interrupted", json!(was_stopped))], None);
     if is_told {
         let record = plan.where_recorded();
@@ -209,7 +214,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 fn make_report(
     arguments: &Arguments,
     plan: &Plan,
-    models: &Models,
+    (models, answers): (&Models, &Answers<'_>),
     report: &mut Sink<'_>,
 ) -> Option<(data::Report, PathBuf)> {
     let (folder, record) = (arguments.output.as_ref()?, plan.record()?);
@@ -220,12 +225,14 @@ fn make_report(
     let source = records::read_record(record, report)?;
     let making = Making {
         models,
+        answers,
         request: arguments.solver.request(),
         is_thorough: false,
         mutants: reports::Request::MUTANT_RUNS,
         has_baseline: false,
     };
-    let made = making.make(&[source]);
+    let sources = [source];
+    let made = making.make(&sources, making.judge(&sources));
     making::written(folder, &made, report).then(|| (made, folder.clone()))
 }
 
@@ -254,7 +261,7 @@ fn choose(
 fn run_all(
     arguments: &Arguments,
     plan: &mut Plan,
-    models: &Models,
+    (models, answers): (&Models, &Answers<'_>),
     inputs: &[Input],
     report: &mut Sink<'_>,
     summary: &mut Summary,
@@ -277,6 +284,7 @@ fn run_all(
     let runner = Runner {
         plan,
         models,
+        answers,
         select: &arguments.select,
         pool: &pool,
         request: Request { libraries: Some(libraries), ..arguments.solver.request() },
@@ -312,7 +320,7 @@ fn run_all(
             report.terminal.progress().set_message(words);
         }
         summary.failed += answer.failures.len();
-        // As the record has it: what no model speaks of is not in it, and told with the reasons.
+        // As the record has it. A test that no model defines is not in it, and listed with the reasons.
         let mut recorded = answer.records.iter();
         let is_skipped = recorded.any(|record| record.status == Status::Skipped);
         summary.skipped += usize::from(answer.results.is_empty() && is_skipped);

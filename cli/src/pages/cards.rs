@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::reports::data::{Finding, Report, ResultReport, TestReport};
+use evidence::judge::Judgement;
+use evidence::record::Status;
+use evidence::reports::data::{Finding, Report, ResultReport, TestJudgement, TestReport};
 use serde::Serialize;
 
 /// How many programs of a cause are listed before their cards, and how many outcomes of each.
@@ -161,17 +163,10 @@ pub fn cards(report: &Report, most: usize) -> Vec<Card> {
 pub struct Listed {
     program: usize,
     tests: Vec<usize>,
-    judgement: String,
+    judgement: TestJudgement,
     runs: u64,
     /// Machines by how they came out.
-    results: Vec<(String, String)>,
-}
-
-/// Judgements from the heaviest to the lightest.
-const JUDGEMENTS: [&str; 5] = ["violation", "inconclusive", "known", "unseen", "conforms"];
-
-fn weight(judgement: &str) -> usize {
-    JUDGEMENTS.iter().position(|known| *known == judgement).unwrap_or(0)
+    results: Vec<(TestJudgement, String)>,
 }
 
 /// All programs with their tests: first those that need a look.
@@ -182,27 +177,24 @@ pub fn programs(report: &Report) -> Vec<Listed> {
     }
     let listed = |(program, tests): (usize, Vec<usize>)| {
         let of = || tests.iter().map(|index| &report.tests[*index]);
-        let heaviest = of().map(|test| test.judgement.as_str()).min_by_key(|one| weight(one));
-        let mut results: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let mut results: BTreeMap<TestJudgement, Vec<String>> = BTreeMap::new();
         for test in of() {
-            results.entry(weight(&test.judgement)).or_default().push(place(report, test));
+            results.entry(test.judgement).or_default().push(place(report, test));
         }
         Listed {
             program,
-            judgement: heaviest.unwrap_or_default().to_owned(),
+            judgement: results.keys().next().copied().unwrap_or(TestJudgement::Inconclusive),
             runs: of().map(|test| test.finished).fold(0, u64::saturating_add),
             results: results
                 .into_iter()
-                .map(|(weight, places)| (JUDGEMENTS[weight].to_owned(), places.join(", ")))
+                .map(|(judgement, places)| (judgement, places.join(", ")))
                 .collect(),
             tests,
         }
     };
     let mut all: Vec<Listed> = tests.into_iter().enumerate().map(listed).collect();
-    let is_fine = |listed: &Listed| ["unseen", "conforms"].contains(&listed.judgement.as_str());
-    all.sort_by_key(
-        |listed| if is_fine(listed) { JUDGEMENTS.len() } else { weight(&listed.judgement) },
-    );
+    // Whether all that is allowed was seen is no reason to look at a program first.
+    all.sort_by_key(|listed| listed.judgement.min(TestJudgement::Unseen));
     all
 }
 
@@ -217,7 +209,8 @@ pub struct Undecided {
 /// What is not decided, or not to the end, and why.
 pub fn undecided(report: &Report) -> Vec<Undecided> {
     let of = |(test, report): (usize, &TestReport)| {
-        let open = report.results.iter().filter(|result| result.judgement == "inconclusive");
+        let open =
+            report.results.iter().filter(|result| result.judgement == Judgement::Inconclusive);
         let why = |result: &ResultReport| {
             let other =
                 if report.finished == 0 { "no finished run" } else { "not everything is known" };
@@ -225,7 +218,7 @@ pub fn undecided(report: &Report) -> Vec<Undecided> {
             format!("inconclusive under {}: {reason}", result.models.join(", "))
         };
         let mut all: Vec<String> = open.map(why).collect();
-        if report.status == "interrupted" {
+        if report.status == Status::Interrupted {
             all.push(format!("stopped early, after {} runs", report.finished));
         }
         all.into_iter().map(|why| Undecided { test, why }).collect::<Vec<_>>()
@@ -248,7 +241,7 @@ pub fn groups(report: &Report) -> BTreeMap<String, BTreeMap<String, usize>> {
     let mut groups: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for listed in programs(report) {
         let group = groups.entry(report.programs[listed.program].group.clone()).or_default();
-        *group.entry(listed.judgement).or_default() += 1;
+        *group.entry(listed.judgement.name().to_owned()).or_default() += 1;
     }
     groups
 }

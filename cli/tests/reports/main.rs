@@ -4,6 +4,7 @@
 mod common;
 mod comparing;
 mod faults;
+mod judging;
 mod records;
 mod styles;
 

@@ -1,22 +1,50 @@
-//! Judgement: a pure function of what a model allows and what was observed.
+//! Judgement: what observations say about a model.
+//!
+//! `litmus run`, `run --tune` and every form of `litmus report` judge by [`Answers::judge`], so that they
+//! agree. It asks a model what it allows, once for each program, and [`weigh`] compares that with what was
+//! observed. [`Judgement::conclusion`] says what a judgement means for the exit code.
 
-use std::collections::BTreeSet;
+mod answers;
+mod asking;
 
+use std::sync::Arc;
+
+use lang::cat::model::Model;
+use lang::diagnostic::Diagnostic;
 use lang::outcome::Outcome;
+use model::allowed::Allowed;
+use serde::Serialize;
 
 use crate::observation::Observations;
+use crate::record::{ModelIdentity, TestRecord};
+pub use answers::{Answers, JudgedBy, Program};
+pub use asking::{is_impossible, wanted};
 
-/// What observations say of a model. In the order of their weight: a whole is judged by its heaviest part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// What observations say about a model. In the order of their weight: a whole is judged by its heaviest part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// Allowed, and observed.
     Conforms,
-    /// Allowed, and never observed: this says something of the stress, and nothing against the machine.
+    /// Allowed, and never observed: this says something about the stress, and nothing against the machine.
     Unseen,
     /// It is unknown whether it is allowed.
     Inconclusive,
     /// Forbidden, and observed.
     Violation,
+}
+
+/// What judgements mean for the exit code of every command that judges, in the order of weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conclusion {
+    /// Nothing forbidden was observed.
+    #[default]
+    Holds,
+    /// Something stays unknown.
+    Unknown,
+    /// Something forbidden was observed.
+    Violated,
 }
 
 impl Judgement {
@@ -29,22 +57,104 @@ impl Judgement {
             Self::Violation => "violation",
         }
     }
-}
 
-/// The outcomes that a model allows, as far as they are known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowedSet {
-    /// Outcomes over all observables of a test.
-    pub outcomes: BTreeSet<Outcome>,
-    /// Whether there are no others.
-    pub complete: bool,
-}
-
-impl AllowedSet {
-    /// Whether an outcome is one of them. `⊤` in an allowed outcome stands for every value.
-    pub fn contains(&self, outcome: &Outcome) -> bool {
-        self.outcomes.contains(outcome) || self.outcomes.iter().any(|known| known.covers(outcome))
+    /// What it means for the exit code.
+    pub fn conclusion(self) -> Conclusion {
+        match self {
+            Self::Conforms | Self::Unseen => Conclusion::Holds,
+            Self::Inconclusive => Conclusion::Unknown,
+            Self::Violation => Conclusion::Violated,
+        }
     }
+}
+
+/// A model that judges.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    /// Its name and hash.
+    pub identity: ModelIdentity,
+    /// The model.
+    pub model: Model,
+    /// What `--model` takes for it.
+    pub argument: String,
+    /// Whether it came from a file of the user's.
+    pub is_own: bool,
+}
+
+/// Whether a program can show a violation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Forbids {
+    /// A model allows all outcomes that executions of the program give.
+    Nothing,
+    /// That is not known.
+    #[default]
+    Unknown,
+    /// A model forbids an outcome that some execution of the program gives.
+    Something,
+}
+
+/// What a model says about a program.
+#[derive(Clone, Debug, Default)]
+pub struct ModelSays {
+    /// What it allows, as far as that is known.
+    pub allowed: Arc<Allowed>,
+    /// Whether it forbids anything.
+    pub forbids: Forbids,
+}
+
+/// Why a model does not judge a test.
+#[derive(Clone, Debug)]
+pub enum NotJudged {
+    /// The model does not define a statement of the test. That is a skip in every command, not a failure.
+    Undefined(Vec<Diagnostic>),
+    /// The test or the model is wrong.
+    Wrong(Vec<Diagnostic>),
+}
+
+impl NotJudged {
+    /// What to say about an undefined statement, in one line.
+    pub fn reason(undefined: &[Diagnostic]) -> String {
+        undefined.first().map_or_else(String::new, |error| error.message.clone())
+    }
+}
+
+/// Why a test is not judged that was recorded under no model.
+pub const NO_MODEL: &str = "the record names no model for it; name one with --model";
+
+/// What to do about a model that is not shipped.
+pub const NAME_IT: &str = "is not shipped; name its file with --model";
+
+/// A model that is not there: its name and what to do about it.
+pub struct LackingModel {
+    /// The name; `any` if the record names no model.
+    pub name: String,
+    /// Why it does not judge.
+    pub reason: String,
+}
+
+/// The models that judge a recorded test: the chosen ones, or else those that it was recorded under.
+pub fn judges(
+    recorded: &TestRecord,
+    chosen: &[Arc<Judge>],
+    find: &dyn Fn(&str) -> Option<Arc<Judge>>,
+) -> Vec<Result<Arc<Judge>, LackingModel>> {
+    if !chosen.is_empty() {
+        return chosen.iter().cloned().map(Ok).collect();
+    }
+    if recorded.models.is_empty() {
+        let reason = NO_MODEL.to_owned();
+        return vec![Err(LackingModel { name: "any".to_owned(), reason })];
+    }
+    let find = |identity: &ModelIdentity| {
+        let name = &identity.name;
+        find(name).ok_or_else(|| LackingModel {
+            name: name.clone(),
+            reason: format!("the model `{name}` {NAME_IT}"),
+        })
+    };
+    recorded.models.iter().map(find).collect()
 }
 
 /// An outcome that was observed.
@@ -69,10 +179,17 @@ pub struct JudgedTest {
     pub overall: Judgement,
 }
 
-/// Judges observations. `allowed` is `None` if nothing is known of the model's outcomes.
+impl JudgedTest {
+    /// What was observed and is forbidden.
+    pub fn violations(&self) -> impl Iterator<Item = &JudgedOutcome> {
+        self.outcomes.iter().filter(|judged| judged.judgement == Judgement::Violation)
+    }
+}
+
+/// Compares observations with what is allowed.
 ///
 /// Without a single finished run nothing can be said, even if the model says that no run finishes.
-pub fn judge(allowed: Option<&AllowedSet>, seen: &Observations) -> JudgedTest {
+pub fn weigh(allowed: &Allowed, seen: &Observations) -> JudgedTest {
     let outcomes: Vec<JudgedOutcome> = seen
         .outcomes
         .iter()
@@ -83,12 +200,13 @@ pub fn judge(allowed: Option<&AllowedSet>, seen: &Observations) -> JudgedTest {
             judgement: judge_outcome(allowed, outcome),
         })
         .collect();
-    let known = allowed.iter().flat_map(|allowed| &allowed.outcomes);
-    let was_seen = |outcome: &Outcome| {
-        let one = AllowedSet { outcomes: BTreeSet::from([outcome.clone()]), complete: true };
-        outcomes.iter().any(|judged| one.contains(&judged.outcome))
+    let was_seen = |known: &&Outcome| {
+        let is_it =
+            |judged: &JudgedOutcome| judged.outcome == **known || known.covers(&judged.outcome);
+        outcomes.iter().any(is_it)
     };
-    let unseen: Vec<Outcome> = known.filter(|outcome| !was_seen(outcome)).cloned().collect();
+    let unseen: Vec<Outcome> =
+        allowed.outcomes.iter().filter(|known| !was_seen(known)).cloned().collect();
 
     let base = if outcomes.is_empty() {
         Judgement::Inconclusive
@@ -101,120 +219,13 @@ pub fn judge(allowed: Option<&AllowedSet>, seen: &Observations) -> JudgedTest {
     JudgedTest { outcomes, unseen, overall }
 }
 
-fn judge_outcome(allowed: Option<&AllowedSet>, outcome: &Outcome) -> Judgement {
-    match allowed {
-        Some(allowed) if allowed.contains(outcome) => Judgement::Conforms,
-        Some(allowed) if allowed.complete => Judgement::Violation,
-        _ => Judgement::Inconclusive,
+fn judge_outcome(allowed: &Allowed, outcome: &Outcome) -> Judgement {
+    match allowed.contains(outcome) {
+        true => Judgement::Conforms,
+        false if allowed.complete => Judgement::Violation,
+        false => Judgement::Inconclusive,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use lang::outcome::Value;
-
-    fn outcome(value: u64) -> Outcome {
-        Outcome(vec![Value::Int(value)])
-    }
-
-    fn allowed(values: &[u64], complete: bool) -> Option<AllowedSet> {
-        Some(AllowedSet {
-            outcomes: values.iter().map(|value| outcome(*value)).collect(),
-            complete,
-        })
-    }
-
-    fn seen(values: &[u64]) -> Observations {
-        Observations {
-            outcomes: values.iter().map(|value| (outcome(*value), 1)).collect(),
-            ..Observations::default()
-        }
-    }
-
-    /// What is known of the outcome, × whether it was observed, × whether another, allowed one was.
-    #[test]
-    fn whole_table() {
-        use Judgement::{Conforms, Inconclusive, Unseen, Violation};
-        type Row = (
-            &'static str,
-            Option<AllowedSet>,
-            &'static [u64],
-            Judgement,
-            &'static [Judgement],
-            usize,
-        );
-        let rows: [Row; 16] = [
-            ("allowed, complete, seen", allowed(&[0], true), &[0], Conforms, &[Conforms], 0),
-            ("allowed, complete, not seen", allowed(&[0], true), &[], Inconclusive, &[], 1),
-            ("allowed, incomplete, seen", allowed(&[0], false), &[0], Conforms, &[Conforms], 0),
-            ("allowed, incomplete, not seen", allowed(&[0], false), &[], Inconclusive, &[], 1),
-            ("forbidden, seen", allowed(&[], true), &[0], Violation, &[Violation], 0),
-            ("nothing ends, nothing seen", allowed(&[], true), &[], Inconclusive, &[], 0),
-            ("open, seen", allowed(&[], false), &[0], Inconclusive, &[Inconclusive], 0),
-            ("open, not seen", allowed(&[], false), &[], Inconclusive, &[], 0),
-            ("unknown, seen", None, &[0], Inconclusive, &[Inconclusive], 0),
-            ("unknown, not seen", None, &[], Inconclusive, &[], 0),
-            ("one of two seen", allowed(&[0, 1], true), &[0], Unseen, &[Conforms], 1),
-            ("both seen", allowed(&[0, 1], true), &[0, 1], Conforms, &[Conforms, Conforms], 0),
-            (
-                "violation outweighs unseen",
-                allowed(&[0, 1], true),
-                &[0, 2],
-                Violation,
-                &[Conforms, Violation],
-                1,
-            ),
-            (
-                "violation beside what conforms",
-                allowed(&[0], true),
-                &[0, 2],
-                Violation,
-                &[Conforms, Violation],
-                0,
-            ),
-            (
-                "inconclusive outweighs unseen",
-                allowed(&[0, 1], false),
-                &[0, 2],
-                Inconclusive,
-                &[Conforms, Inconclusive],
-                1,
-            ),
-            ("incomplete and unseen", allowed(&[0, 1], false), &[1], Unseen, &[Conforms], 1),
-        ];
-        for (name, allowed, observed, overall, each, unseen) in rows {
-            let judged = judge(allowed.as_ref(), &seen(observed));
-            assert_eq!(judged.overall, overall, "{name}");
-            let judgements: Vec<_> = judged.outcomes.iter().map(|one| one.judgement).collect();
-            assert_eq!(judgements, each, "{name}");
-            assert_eq!(judged.unseen.len(), unseen, "{name}");
-        }
-    }
-
-    #[test]
-    fn priority() {
-        use Judgement::{Conforms, Inconclusive, Unseen, Violation};
-        assert!(Violation > Inconclusive && Inconclusive > Unseen && Unseen > Conforms);
-    }
-
-    #[test]
-    fn undefined_allows_every_value_and_is_seen_by_any() {
-        let any = AllowedSet {
-            outcomes: BTreeSet::from([Outcome(vec![Value::Undefined])]),
-            complete: true,
-        };
-        assert_eq!(judge(Some(&any), &seen(&[7])).overall, Judgement::Conforms);
-    }
-
-    #[test]
-    fn a_count_of_zero_is_not_an_observation() {
-        // 3 is not allowed: seen, it would be a violation.
-        let mut other = seen(&[4]);
-        other.outcomes.insert(outcome(3), 0);
-        assert_eq!(judge(allowed(&[4], true).as_ref(), &other).overall, Judgement::Conforms);
-        let mut none = seen(&[3]);
-        none.outcomes.insert(outcome(3), 0);
-        assert_eq!(judge(allowed(&[], true).as_ref(), &none).overall, Judgement::Inconclusive);
-    }
-}
+mod tests;

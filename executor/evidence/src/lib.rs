@@ -1,7 +1,7 @@
-//! Evidence: what was observed, and what it says of a model.
+//! Evidence: what was observed, and what it says about a model.
 //!
 //! A [`record`] keeps [`observation`]s as JSON lines; [`judge`] compares them with what a model allows;
-//! [`reports`] says what all of it comes to. Nothing here runs a test on a machine, so a record can be judged
+//! [`reports`] computes a report from all of it. Nothing here runs a test on a machine, so a record can be judged
 //! again, under another model, without the machine that made it.
 
 pub mod device;

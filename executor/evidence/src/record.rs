@@ -303,7 +303,7 @@ impl TestRecord {
 pub fn unjudgeable(nodes: &[NodeInfo]) -> Option<String> {
     nodes.iter().find_map(|node| {
         let arch = node.host.arch.as_deref().filter(|arch| *arch != "x86_64")?;
-        Some(format!("{} is {arch}, and the models speak of x86's TSO", node.name))
+        Some(format!("{} is {arch}, and the shipped models describe x86 CPUs (TSO)", node.name))
     })
 }
 

@@ -1,6 +1,6 @@
-//! Reports: what records say of machines, as data, computed from records and models and nothing else.
+//! Reports: what records say about machines, as data, computed from records and models and nothing else.
 //!
-//! [`compute`] judges every test again ([`judging`]), puts records side by side ([`compare`]), explains what
+//! Of records whose tests were judged again ([`judging`]), [`compute`] makes a report. It puts records side by side ([`compare`]), explains what
 //! is forbidden and was seen (`findings`), looks for the nearest model that would allow it (`variants`),
 //! groups it by that (`causes`), says what was tested and what that is worth (`tested`, `evidence`,
 //! `mutants`, `silence`), and what it all comes to (`verdict`). The same records, models and version give the
@@ -26,32 +26,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use compiler::library::Libraries;
-use lang::Test;
-use lang::cat::model::Model;
-use lang::diagnostic::Diagnostic;
 use model::allowed::Options;
 
-use crate::record::{End, Header, ModelIdentity, Record, Status, TestRecord};
+use crate::judge::{Answers, Judge};
+use crate::record::{End, Header, Record};
 use data::{
-    Coverage, Finding, Report, RunReport, SCHEMA, Setting, Skipped, TableReport, Tested, Verdict,
+    Coverage, Finding, Report, RunReport, SCHEMA, Setting, TableReport, TestJudgement, Tested,
+    Verdict,
 };
-use findings::Found;
-use judging::asking::ModelSays;
-use judging::{Judged, JudgedRecord};
+use findings::FoundViolation;
+use judging::{Judged, JudgedLine, JudgedRecord};
 pub use verdict::counted;
-
-/// A model that judges.
-#[derive(Clone, Debug)]
-pub struct Judge {
-    /// Its name and hash.
-    pub identity: ModelIdentity,
-    /// The model.
-    pub model: Model,
-    /// What `--model` takes for it.
-    pub argument: String,
-    /// Whether it came from a file of the user's.
-    pub is_own: bool,
-}
 
 /// A record, and the file that it is from.
 #[derive(Clone)]
@@ -63,10 +48,6 @@ pub struct Source {
     /// The libraries that its programs use.
     pub libraries: &'static Libraries,
 }
-
-/// Asks what a model allows of a test that may use libraries.
-pub type Ask<'a> =
-    dyn Fn(&Test, &Model, &'static Libraries) -> Result<ModelSays, Vec<Diagnostic>> + Sync + 'a;
 
 /// Commands in the words of a shell, for readers who want to do something again. Who has the command line
 /// words them.
@@ -90,8 +71,8 @@ pub struct Request<'a> {
     pub chosen: Vec<Arc<Judge>>,
     /// Finds a shipped model.
     pub shipped: &'a (dyn Fn(&str) -> Option<Arc<Judge>> + Sync),
-    /// Asks what a model allows, as `litmus run` does, so that both judge a record alike.
-    pub ask: &'a Ask<'a>,
+    /// What models allow.
+    pub answers: &'a Answers<'a>,
     /// How to ask other questions, anew for each.
     pub options: &'a (dyn Fn() -> Options + Sync),
     /// How commands are worded.
@@ -122,12 +103,12 @@ impl Request<'_> {
     }
 }
 
-/// Makes a report. What a baseline has is in the comparison, and nowhere else.
-pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
+/// Makes a report of records whose lines were judged by [`judging::judge_lines`]. What a baseline has is in
+/// the comparison, and nowhere else.
+pub fn compute(sources: &[Source], lines: Vec<JudgedLine<'_>>, request: &Request<'_>) -> Report {
     let first = request.first().min(sources.len());
-    let known = judging::Known::new(request);
-    let baseline = judging::judge_all(sources, 0..first, &known);
-    let mut judged = judging::judge_all(sources, first..sources.len(), &known);
+    let (baseline, lines) = lines.into_iter().partition(|line| line.run < first);
+    let (baseline, mut judged) = (judging::gather(baseline), judging::gather(lines));
     let mut runs = setup::runs(sources, first, request.shell);
     let keys = runs.iter().map(|run| run.key.clone()).collect();
     let compared = (sources.len() > 1)
@@ -168,20 +149,20 @@ pub fn compute(sources: &[Source], request: &Request<'_>) -> Report {
 }
 
 /// Tests all of whose violations the baseline has too are `known`.
-fn excuse(judged: &mut Judged, found: &[Found]) {
+fn excuse(judged: &mut Judged, found: &[FoundViolation]) {
     let mut new = HashSet::new();
     new.extend(found.iter().filter(|one| !one.finding.is_known).map(|one| one.test));
     for one in found.iter().filter(|one| !new.contains(&one.test)) {
-        "known".clone_into(&mut judged.tests[one.test].report.judgement);
+        judged.tests[one.test].report.judgement = TestJudgement::Known;
     }
 }
 
-/// What the report says of each record is made of.
+/// What the summary of each record is computed from.
 struct Parts<'a> {
     sources: &'a [Source],
     baseline: &'a Judged,
     judged: &'a Judged,
-    found: &'a [Found],
+    found: &'a [FoundViolation],
     request: &'a Request<'a>,
 }
 
@@ -214,7 +195,7 @@ impl Parts<'_> {
         })
     }
 
-    /// Says what a record comes to.
+    /// Fills in the summary of a record.
     fn complete(&self, number: usize, run: &mut RunReport, tables: &[TableReport]) {
         let runs = number..number + 1;
         let numbered = self.tests(&runs);
@@ -223,7 +204,7 @@ impl Parts<'_> {
         run.machines = tested::machines(&tests);
         run.verdict = self.verdict(runs.clone());
         if run.is_baseline {
-            // Its violations are no findings of the report.
+            // The report does not list its violations as findings.
             let Tested { violations, violating, .. } = run.tested;
             let verdict = std::mem::take(&mut run.verdict);
             run.verdict = Verdict { violations, violating, ..verdict }.described();
@@ -271,7 +252,7 @@ fn remarks(
     remarks
 }
 
-/// What to say of a record of another version of litmus.
+/// A remark on a record of another version of litmus.
 pub fn other_tool(source: &Source, tool: &str) -> Option<String> {
     let recorded = &source.record.header.tool;
     (recorded != tool)
@@ -300,37 +281,6 @@ pub fn percent(rate: f64) -> String {
 /// The code of errors of backends: such a test broke, and all others are of no use as they are recorded.
 pub const BROKE: &str = "backend-failed";
 
-/// Why a test is not judged that was recorded under no model.
-pub const NO_MODEL: &str = "the record names no model for it; name one with --model";
-
-/// What to do about a model that is not shipped.
-pub const NAME_IT: &str = "is not shipped; name its file with --model";
-
 fn setting(name: &str, value: impl Into<String>) -> Setting {
     Setting { name: name.to_owned(), value: value.into() }
-}
-
-fn skip(
-    run: usize,
-    recorded: &TestRecord,
-    model: Option<&str>,
-    reason: impl Into<String>,
-) -> Skipped {
-    Skipped {
-        run,
-        test: recorded.test.clone(),
-        file: recorded.file.clone(),
-        machine: recorded.machine.clone(),
-        model: model.map(str::to_owned),
-        reason: reason.into(),
-    }
-}
-
-fn status_name(status: Status) -> &'static str {
-    match status {
-        Status::Complete => "complete",
-        Status::Interrupted => "interrupted",
-        Status::Skipped => "skipped",
-        Status::Failed => "failed",
-    }
 }

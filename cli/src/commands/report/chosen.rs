@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 /// `--list`: the tests of the records that are selected.
 pub fn list(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let format = arguments.format.report();
-    // What is wrong with a record is told as always.
+    // Problems with a record are shown as always.
     let mut report = Sink::plain(terminal);
     let Some(models) = arguments.models.load(&mut report) else { return report.exit };
     let read = |path: &PathBuf| read(path, arguments, &models, &mut report);

@@ -1,13 +1,15 @@
 //! Reports as JUnit XML, for CI systems: a suite for each file of each record, a case for each machine.
 //!
 //! Names say what was tested and nothing of when: they are the same from run to run, and no two cases share
-//! one. Violations that the baseline has too are no failures. A suite has the file, since the schemas of
+//! one. Violations that the baseline has too do not count as failures. A suite has the file, since the schemas of
 //! JUnit have no place for it in cases.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use evidence::record::hash_text;
-use evidence::reports::data::{Finding, Report, ResultReport, RunReport, TestReport};
+use evidence::record::{Status, hash_text};
+use evidence::reports::data::{
+    Finding, Report, ResultReport, RunReport, TestJudgement, TestReport,
+};
 use serde::Serialize;
 
 /// What the template is filled with.
@@ -209,7 +211,7 @@ fn cases(report: &Report, run: usize) -> Vec<Case> {
         .collect();
     let errors = report.errors.iter().filter(|one| one.run == run);
     let errors = errors.map(|one| (&one.test, &one.file, &one.machine, "error", &one.message));
-    let skips = report.skipped.iter().filter(|one| one.run == run && one.model.is_none());
+    let skips = report.skipped.iter().filter(|one| one.run == run);
     let skips = skips.map(|one| (&one.test, &one.file, &one.machine, "skipped", &one.reason));
     for (test, file, machine, kind, message) in errors.chain(skips) {
         if !known.insert((file.clone(), test.clone(), machine.clone())) {
@@ -256,7 +258,7 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
     }
     let is_same = |file: &String, name: &String| *file == program.file && *name == test.name;
     let error = report.errors.iter().find(|one| {
-        one.run == test.run && test.status == "failed" && is_same(&one.file, &one.test)
+        one.run == test.run && test.status == Status::Failed && is_same(&one.file, &one.test)
     });
     if let Some(first) = new.first() {
         case.kind = "failure";
@@ -273,7 +275,7 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
         case.kind = "error";
         case.r#type = "backend-failed";
         case.message.clone_from(&error.message);
-    } else if test.judgement == "inconclusive" {
+    } else if test.judgement == TestJudgement::Inconclusive {
         case.kind = "skipped";
         let reason = test.results.iter().find_map(|result| result.reason.clone());
         let reason = reason.unwrap_or_else(|| {
@@ -307,9 +309,14 @@ fn histogram(result: &ResultReport) -> String {
     let says = |against: bool| if against { " (the file says ✗)" } else { "" };
     let rows = rows.map(|row| {
         let says = says(row.against_file);
-        format!("  {:>12}  {}  {}{says}\n", row.count, row.outcome, row.judgement)
+        format!("  {:>12}  {}  {}{says}\n", row.count, row.outcome, row.judgement.name())
     });
-    format!("{}: {}\n{}", result.models.join(", "), result.judgement, rows.collect::<String>())
+    format!(
+        "{}: {}\n{}",
+        result.models.join(", "),
+        result.judgement.name(),
+        rows.collect::<String>()
+    )
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Reports of records, made and written.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use campaign::files;
-use evidence::reports::{self, Judge, Source as Recorded, data};
+use evidence::judge::Answers;
+use evidence::reports::judging::{JudgedLine, judge_lines};
+use evidence::reports::{self, Source as Recorded, data};
 
 use super::junit;
-use crate::commands::run::runner::allowed;
 use crate::engine::Request;
-use crate::exit::Exit;
-use crate::models::{LoadedModel, Models};
+use crate::judging::judge_of;
+use crate::models::Models;
 use crate::output::{self, Failure};
 use crate::pages::Pages;
 use crate::shell::CommandLine;
@@ -20,7 +20,9 @@ use crate::sink::Sink;
 pub struct Making<'a> {
     /// The models that judge, and the shipped ones.
     pub models: &'a Models,
-    /// How to ask what is allowed.
+    /// What models allow.
+    pub answers: &'a Answers<'a>,
+    /// How to ask other questions.
     pub request: Request,
     /// Whether all programs are examined for evidence.
     pub is_thorough: bool,
@@ -31,33 +33,29 @@ pub struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Makes it.
-    pub fn make(&self, sources: &[Recorded]) -> data::Report {
-        let as_judge = |model: Arc<LoadedModel>| {
-            Arc::new(Judge {
-                identity: model.identity.clone(),
-                model: model.model().clone(),
-                argument: model.argument.clone(),
-                is_own: model.is_own,
-            })
-        };
-        reports::compute(
-            sources,
-            &reports::Request {
-                chosen: self.models.chosen.iter().cloned().map(as_judge).collect(),
-                shipped: &|name| self.models.named(name).map(as_judge),
-                ask: &|test, model, libraries| {
-                    allowed(test, model, &Request { libraries: Some(libraries), ..self.request })
-                },
-                options: &|| self.request.options(),
-                shell: &CommandLine,
-                tool: env!("CARGO_PKG_VERSION").to_owned(),
-                examined: if self.is_thorough { usize::MAX } else { reports::Request::EXAMINED },
-                mutant_runs: self.mutants,
-                mutant_budget: reports::Request::MUTANT_BUDGET,
-                has_baseline: self.has_baseline,
-            },
-        )
+    /// Judges every line of some records.
+    pub fn judge<'r>(&self, sources: &'r [Recorded]) -> Vec<JudgedLine<'r>> {
+        self.with(|request| judge_lines(sources, request))
+    }
+
+    /// Makes the report of lines that were judged.
+    pub fn make(&self, sources: &[Recorded], lines: Vec<JudgedLine<'_>>) -> data::Report {
+        self.with(|request| reports::compute(sources, lines, request))
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&reports::Request<'_>) -> T) -> T {
+        work(&reports::Request {
+            chosen: self.models.chosen.iter().map(|model| judge_of(model)).collect(),
+            shipped: &|name| self.models.named(name).map(|model| judge_of(&model)),
+            answers: self.answers,
+            options: &|| self.request.options(),
+            shell: &CommandLine,
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            examined: if self.is_thorough { usize::MAX } else { reports::Request::EXAMINED },
+            mutant_runs: self.mutants,
+            mutant_budget: reports::Request::MUTANT_BUDGET,
+            has_baseline: self.has_baseline,
+        })
     }
 }
 
@@ -91,27 +89,4 @@ fn write(folder: &Path, report: &data::Report) -> Result<(), Failure> {
         written.map_err(|error| Failure::unwritable(&path, error))?;
     }
     Ok(())
-}
-
-/// What the report means for CI: nothing is what it must not take for an answer.
-pub fn exit(report: &data::Report) -> Exit {
-    let verdict = &report.verdict;
-    let was_run = |run: usize| report.tests.iter().any(|test| test.run == run && test.finished > 0);
-    let is_empty = |(run, of): (usize, &data::RunReport)| !of.is_baseline && !was_run(run);
-    let is_open = verdict.inconclusive > 0
-        || verdict.failed > 0
-        || verdict.unusable > 0
-        || verdict.interrupted > 0
-        || report.skipped.iter().any(data::Skipped::lacks_model)
-        || report.runs.iter().enumerate().any(is_empty);
-    let baseline = report.comparison.as_ref().filter(|_| report.runs[0].is_baseline);
-    let (violations, is_unanswered) = match baseline {
-        Some(comparison) => (comparison.new_violations.len(), comparison.unanswered > 0),
-        None => (verdict.violations, false),
-    };
-    match violations {
-        0 if is_open || is_unanswered => Exit::Unknown,
-        0 => Exit::Fine,
-        _ => Exit::Violation,
-    }
 }

@@ -1,21 +1,18 @@
 //! Results of records test by test: as JSON, as a log, and with `-v` or `--only` as `litmus run` shows them.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use evidence::record::{Record, Status, TestRecord};
-use evidence::reports::judging::asking::ModelSays;
-use evidence::reports::{self, logs};
+use evidence::judge::JudgedBy;
+use evidence::record::{Record, TestRecord};
+use evidence::reports::judging::JudgedLine;
+use evidence::reports::{BROKE, Source as Recorded, logs};
 use lang::litmus;
 use lang::source::Source;
 
+use crate::commands::run::FEW;
 use crate::commands::run::result::{Layout, RunResult};
-use crate::commands::run::runner::allowed;
-use crate::engine::Request;
-use crate::exit::Exit;
 use crate::input::Input;
-use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
 use crate::select::OnlyOption;
 use crate::sink::{Sink, Skip};
@@ -43,113 +40,55 @@ pub fn log(record: &Record, report: &mut Sink<'_>) {
     }
 }
 
-/// Each test of a record, judged and shown as `litmus run` shows it.
-pub fn one(
-    record: &Record,
-    models: &Models,
-    request: &Request,
+/// Lists each test of the records from `first` on, as `litmus run` shows it. The report decides the exit code,
+/// since a baseline may have the violations too.
+pub fn list(
+    sources: &[Recorded],
+    first: usize,
+    lines: &[JudgedLine<'_>],
     only: &OnlyOption,
-    changed: &mut BTreeSet<String>,
     report: &mut Sink<'_>,
 ) {
-    let input = |test: &TestRecord| Input { path: PathBuf::from(&test.file), is_named: true };
-    let inputs: Vec<Input> = record.tests.iter().map(input).collect();
-    let mut layout = Layout::new(report.look(), inputs.len() <= 4, &inputs);
-    for test in &record.tests {
-        let reason = test.reason.clone().unwrap_or_default();
-        if test.status == Status::Failed {
-            report.failure(Problem::of_file(&test.file, "backend-failed", reason.clone()));
-        }
-        if test.status == Status::Skipped {
-            let models = test.models.iter();
-            for model in models.map(|model| model.name.clone()) {
-                let (test, file) = (test.test.clone(), test.file.clone());
-                report.skip(Skip { test, file, model, reason: reason.clone() });
-            }
-        } else if test.iterations > 0 {
-            if test.status == Status::Interrupted {
-                report.exit.raise(Exit::Unknown);
-            }
-            for identity in &test.models {
-                let now = models.named(&identity.name);
-                if now.is_some_and(|now| now.identity.hash != identity.hash) {
-                    changed.insert(identity.name.clone());
-                }
-            }
-            judge_again(record, test, models, request, (&mut layout, only), report);
+    for (run, source) in sources.iter().enumerate().skip(first) {
+        let record = &source.record;
+        let input = |test: &TestRecord| Input { path: PathBuf::from(&test.file), is_named: true };
+        let inputs: Vec<Input> = record.tests.iter().map(input).collect();
+        let mut layout = Layout::new(report.look(), inputs.len() <= FEW, &inputs);
+        for line in lines.iter().filter(|line| line.run == run) {
+            tell_problems(line, report);
+            let Some(test) = line.test.as_ref().filter(|_| line.recorded.iterations > 0) else {
+                continue;
+            };
+            let measured = (line.recorded, record.header.backend.as_str());
+            let result = |by: &JudgedBy| RunResult::new(&test.test, measured, by);
+            let results: Vec<RunResult> = test.by.iter().map(result).collect();
+            results.iter().for_each(|result| report.tally(result.status()));
+            layout.print(&results, only, report);
         }
     }
 }
 
-fn judge_again(
-    record: &Record,
-    recorded: &TestRecord,
-    models: &Models,
-    request: &Request,
-    (layout, only): (&mut Layout, &OnlyOption),
-    report: &mut Sink<'_>,
-) {
-    let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
-    let (test, diagnostics) = litmus::load(&source);
-    let Some(test) = test else {
-        problems(&source, diagnostics).into_iter().for_each(|problem| report.failure(problem));
-        return;
-    };
-    let seen = match recorded.observations(&test) {
-        Ok(seen) => seen,
-        Err(name) => {
-            let message = format!("the record has a state without a value of `{name}`");
-            report.failure(Problem::of_file(&recorded.file, "unusable-record", message));
-            return;
-        }
-    };
-    let mut results = Vec::new();
-    for model in judges(recorded, models, report) {
-        let found = match record.header.unjudgeable() {
-            Some(reason) if !model.is_own => {
-                Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })
-            }
-            _ => allowed(&test, model.model(), request),
+/// Shows what broke, what cannot be used, and what was not run or not judged.
+fn tell_problems(line: &JudgedLine<'_>, report: &mut Sink<'_>) {
+    let TestRecord { test, file, models, .. } = line.recorded;
+    if let Some((source, diagnostics)) = &line.diagnostics {
+        problems(source, diagnostics.clone()).into_iter().for_each(|one| report.failure(one));
+    }
+    // The others have a place in the text, and were shown above.
+    for error in
+        line.errors.iter().filter(|error| error.code == BROKE || line.diagnostics.is_none())
+    {
+        let code = if error.code == BROKE { BROKE } else { "unusable-record" };
+        report.failure(Problem::of_file(file, code, error.message.clone()));
+    }
+    for skipped in &line.skipped {
+        let names = match &skipped.model {
+            Some(model) => vec![model.clone()],
+            None => models.iter().map(|model| model.name.clone()).collect(),
         };
-        match found {
-            Ok(said) => {
-                let measured = (recorded, record.header.backend.as_str());
-                results.push(RunResult::new(&test, measured, &model, &seen, said));
-            }
-            Err(errors) => {
-                problems(&source, errors).into_iter().for_each(|problem| report.failure(problem));
-            }
+        for model in names {
+            let (test, file, reason) = (test.clone(), file.clone(), skipped.reason.clone());
+            report.skip(Skip { test, file, model, reason });
         }
     }
-    results.iter().for_each(|result| report.count(result.status()));
-    layout.print(&results, only, report);
-}
-
-/// The models of the command line, or those that judged it when it was recorded.
-fn judges(recorded: &TestRecord, models: &Models, report: &mut Sink<'_>) -> Vec<Arc<LoadedModel>> {
-    if !models.chosen.is_empty() {
-        return models.chosen.clone();
-    }
-    if recorded.models.is_empty() {
-        let (test, file) = (recorded.test.clone(), recorded.file.clone());
-        let (model, reason) = ("any".to_owned(), reports::NO_MODEL.to_owned());
-        report.skip(Skip { test, file, model, reason });
-        report.exit.raise(Exit::Unknown);
-    }
-    let mut found = Vec::new();
-    for identity in &recorded.models {
-        match models.named(&identity.name) {
-            Some(model) => found.push(model),
-            None => {
-                let message = format!(
-                    "the model `{}` is not shipped; name its file with --model",
-                    identity.name
-                );
-                let (test, file) = (recorded.test.clone(), recorded.file.clone());
-                report.skip(Skip { test, file, model: identity.name.clone(), reason: message });
-                report.exit.raise(Exit::Unknown);
-            }
-        }
-    }
-    found
 }

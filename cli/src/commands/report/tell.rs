@@ -1,10 +1,10 @@
-//! What a report comes to, on the terminal: the verdict and how much it means, causes, the smallest
+//! A report on the terminal: the verdict and how much it means, causes, the smallest
 //! violation, the records side by side, and what all of it cannot tell.
 
 use std::path::Path;
 
 use evidence::reports::compare::ComparedCell;
-use evidence::reports::data::{Finding, Report};
+use evidence::reports::data::{Finding, Report, VerdictWord};
 use evidence::reports::{counted, percent};
 
 use crate::shell::quote;
@@ -19,11 +19,7 @@ const DIFFERENT: usize = 12;
 
 /// All of it.
 pub fn text(made: &Report, look: Look) -> String {
-    let tint = match made.verdict.word.as_str() {
-        "violation" => Tint::Bad,
-        "conforms" => Tint::Good,
-        _ => Tint::Open,
-    };
+    let tint = tint(made.verdict.word);
     let mut text = format!("{}\n", look.paint(tint, look.fit(&made.verdict.line).trim_end()));
     if made.comparison.is_none() {
         let confidence = &made.verdict.confidence;
@@ -43,6 +39,15 @@ pub fn text(made: &Report, look: Look) -> String {
         }
     }
     text
+}
+
+/// The color of a verdict.
+pub fn tint(word: VerdictWord) -> Tint {
+    match word {
+        VerdictWord::Violation => Tint::Bad,
+        VerdictWord::Conforms => Tint::Good,
+        _ => Tint::Open,
+    }
 }
 
 /// What a report adds to what `litmus run` says.
@@ -85,7 +90,7 @@ fn comparison(made: &Report, look: Look) -> String {
         comparison.compared,
     )));
     let rows = comparison.rows.iter().take(DIFFERENT).map(|row| {
-        let mut cells = vec![row.name(), row.outcome.clone(), row.change.clone()];
+        let mut cells = vec![row.name(), row.outcome.clone(), row.change.name().to_owned()];
         let rate = |cell: &Option<ComparedCell>| match cell {
             Some(cell) => percent(cell.rate.rate),
             None => "not run".to_owned(),

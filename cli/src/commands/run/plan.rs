@@ -234,7 +234,7 @@ fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> 
     terminal.usage_error(&format!("there is no fault `{name}`; {hint}"))
 }
 
-/// The arguments of litmus; what is no UTF-8 in them cannot be given back.
+/// The arguments of litmus. Bytes that are not UTF-8 are replaced.
 fn command_line() -> Vec<String> {
     std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
 }

@@ -4,11 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::shell::quote;
-use evidence::judge::{JudgedOutcome, JudgedTest, Judgement, judge};
-use evidence::observation::Observations;
+use evidence::judge::{Conclusion, Forbids, Judge, JudgedBy, JudgedOutcome, JudgedTest, Judgement};
 use evidence::record::{self, TestRecord, value_to_json};
-use evidence::reports::data::Forbids;
-use evidence::reports::judging::asking::ModelSays;
 use lang::Test;
 use lang::outcome::{Observable, Outcome};
 use lang::source::Source;
@@ -18,7 +15,6 @@ use serde_json::{Value as Json, json};
 use super::summary::Evidence;
 
 use crate::input::{Input, STDIN};
-use crate::models::LoadedModel;
 use crate::options::Format;
 use crate::select::{Kind, OnlyOption};
 use crate::sink::{Sink, Status};
@@ -58,25 +54,18 @@ pub struct RunResult {
 
 impl RunResult {
     /// Puts together what was measured and judged.
-    pub fn new(
-        test: &Test,
-        (record, backend): (&TestRecord, &str),
-        model: &LoadedModel,
-        seen: &Observations,
-        said: ModelSays,
-    ) -> Self {
-        let judged = judge(said.allowed.as_deref(), seen);
-        let seen = judged.outcomes.iter();
+    pub fn new(test: &Test, (record, backend): (&TestRecord, &str), by: &JudgedBy) -> Self {
+        let (judge, name) = (&by.judge, &by.judge.identity.name);
+        let seen = by.judged.outcomes.iter();
         let seen = seen.filter(|one| one.judgement != Judgement::Violation);
-        let is_against = |one: &&Outcome| excludes(test, model.name(), model.is_own, one);
+        let is_against = |one: &&Outcome| excludes(test, name, judge.is_own, one);
         let against_file = seen.map(|one| &one.outcome).filter(is_against).cloned().collect();
-        let is_violated = judged.overall == Judgement::Violation;
         Self {
             test: test.name.clone(),
             file: record.file.clone(),
             machine: record.machine.clone(),
-            model: model.name().to_owned(),
-            model_argument: model.argument.clone(),
+            model: name.clone(),
+            model_argument: judge.argument.clone(),
             backend: backend.to_owned(),
             shown: test.observables.clone(),
             iterations: record.iterations,
@@ -85,10 +74,10 @@ impl RunResult {
             assume_failed: record.assume_failed,
             unfinished: record.unfinished,
             is_interrupted: record.status == record::Status::Interrupted,
-            judged,
+            judged: by.judged.clone(),
             against_file,
-            forbids: if is_violated { Forbids::Something } else { said.forbids },
-            reason: said.reason,
+            forbids: by.forbids,
+            reason: by.allowed.reason.clone(),
             notes: record.notes.clone(),
             library_options: String::new(),
             evidence: None,
@@ -103,9 +92,9 @@ impl RunResult {
 
     /// With what explains its violations, if it has some.
     #[must_use]
-    pub fn explained_by(self, test: &Test, source: &Arc<Source>, model: &LoadedModel) -> Self {
+    pub fn explained_by(self, test: &Test, source: &Arc<Source>, model: &Arc<Judge>) -> Self {
         let evidence = (self.status() == Status::Bad).then(|| {
-            let (source, model) = (Arc::clone(source), model.clone());
+            let (source, model) = (Arc::clone(source), Arc::clone(model));
             Box::new(Evidence { test: test.clone(), source, model })
         });
         Self { evidence, ..self }
@@ -143,10 +132,10 @@ impl RunResult {
 
     /// How it came out. What was interrupted is judged by what was seen until then.
     pub fn status(&self) -> Status {
-        match self.judged.overall {
-            Judgement::Violation => Status::Bad,
-            Judgement::Inconclusive => Status::Open,
-            Judgement::Unseen | Judgement::Conforms => Status::Good,
+        match self.judged.overall.conclusion() {
+            Conclusion::Violated => Status::Bad,
+            Conclusion::Unknown => Status::Open,
+            Conclusion::Holds => Status::Good,
         }
     }
 
@@ -216,7 +205,7 @@ impl RunResult {
 
     /// What was seen and is forbidden.
     pub fn violations(&self) -> impl Iterator<Item = &JudgedOutcome> {
-        self.judged.outcomes.iter().filter(|judged| judged.judgement == Judgement::Violation)
+        self.judged.violations()
     }
 
     /// The command that explains why an outcome is forbidden.
@@ -253,10 +242,10 @@ impl Layout {
     pub fn print(&mut self, results: &[RunResult], options: &OnlyOption, report: &mut Sink<'_>) {
         let is_table = report.format == Format::Table;
         let is_shown = |result: &&RunResult| {
-            // Those that violate are told at the end.
-            let is_told = is_table && !self.in_full && result.kind() == Kind::Violation;
+            // Violations are shown at the end.
+            let is_later = is_table && !self.in_full && result.kind() == Kind::Violation;
             let shows = options.shows(result.kind(), report, self.in_full);
-            !is_told && (shows || (result.is_against_file() && !options.is_some()))
+            !is_later && (shows || (result.is_against_file() && !options.is_some()))
         };
         let shown: Vec<&RunResult> = results.iter().filter(is_shown).collect();
         for (index, result) in shown.iter().enumerate() {

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use evidence::judge::{Answers, NotJudged, Program};
 use evidence::observation::Observations;
 use evidence::record::{ModelIdentity, Status, TestRecord, hash_text};
-use evidence::reports::judging::asking::ModelSays;
 use evidence::reports::logs;
 use executor::backend::{Backend, Control, Job, measure};
 use lang::Test;
-use lang::cat::model::Model;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Diagnostic, Severity};
 use lang::source::Source;
-use model::allowed::{Question, undefined_calls};
+use model::allowed::undefined_calls;
 use rayon::ThreadPool;
 
 use super::plan::{Plan, is_reproducible};
 use super::result::RunResult;
-use crate::engine::{self, Refusal, Request};
+use crate::engine::Request;
 use crate::input::{Input, load_test_within};
+use crate::judging::judge_of;
 use crate::libraries::{Uses, inlined};
 use crate::models::{LoadedModel, Models};
 use crate::ordered::Broken;
@@ -63,7 +63,9 @@ pub struct Runner<'a> {
     pub select: &'a SelectOption,
     /// Where the backend's work is done.
     pub pool: &'a ThreadPool,
-    /// How to ask what is allowed.
+    /// What models allow.
+    pub answers: &'a Answers<'a>,
+    /// The limits, and the libraries.
     pub request: Request,
     /// The options that name libraries.
     pub library_options: String,
@@ -107,7 +109,6 @@ impl Runner<'_> {
     ) -> Vec<(String, Vec<Arc<LoadedModel>>)> {
         let mut order: Vec<(String, Vec<Arc<LoadedModel>>)> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
-        let is_chosen = !self.models.chosen.is_empty();
         let mut unkept = Vec::new();
         for model in asked {
             let skip = |reason: String| Skip {
@@ -117,10 +118,12 @@ impl Runner<'_> {
                 reason,
             };
             let undefined = undefined_calls(test, model.model(), self.request.libraries());
-            if let Some(first) = undefined.first() {
-                if is_chosen && !input.is_named {
-                    answer.skips.push(skip(first.message.clone()));
-                } else {
+            if !undefined.is_empty() {
+                answer.skips.push(skip(NotJudged::reason(&undefined)));
+                if input.is_named {
+                    // Who names a test wants to know the place too.
+                    let warning = |one| Diagnostic { severity: Severity::Warning, ..one };
+                    let undefined = undefined.into_iter().map(warning).collect();
                     answer.problems.extend(problems(source, undefined));
                 }
                 continue;
@@ -237,18 +240,35 @@ impl Runner<'_> {
         match record.status {
             Status::Failed if seen.iterations() == 0 => {}
             Status::Skipped => {}
-            _ => {
-                for model in models {
-                    match self.allowed(test, model) {
-                        Ok(said) => {
-                            let measured = (&record, self.plan.backend.name());
-                            let result = RunResult::new(test, measured, model, &seen, said)
-                                .with_libraries(&self.library_options);
-                            answer.results.push(result.explained_by(test, source, model));
-                        }
-                        Err(errors) => answer.problems.extend(problems(source, errors)),
-                    }
+            _ => self.judge(test, source, (&record, &seen), models, answer),
+        }
+    }
+
+    fn judge(
+        &self,
+        test: &Test,
+        source: &Arc<Source>,
+        (record, seen): (&TestRecord, &Observations),
+        models: &[Arc<LoadedModel>],
+        answer: &mut Answer,
+    ) {
+        let header = &self.plan.header;
+        let libraries = (self.request.libraries(), header.libraries.as_slice());
+        let program = Program::new((test, &source.text), libraries, &header.nodes);
+        for judge in models.iter().map(|model| judge_of(model)) {
+            match self.answers.judge(&program, &judge, seen) {
+                Ok(by) => {
+                    let result = RunResult::new(test, (record, self.plan.backend.name()), &by)
+                        .with_libraries(&self.library_options);
+                    answer.results.push(result.explained_by(test, source, &judge));
                 }
+                Err(NotJudged::Undefined(undefined)) => answer.skips.push(Skip {
+                    test: test.name.clone(),
+                    file: source.name.clone(),
+                    model: judge.identity.name.clone(),
+                    reason: NotJudged::reason(&undefined),
+                }),
+                Err(NotJudged::Wrong(errors)) => answer.problems.extend(problems(source, errors)),
             }
         }
     }
@@ -313,38 +333,9 @@ impl Runner<'_> {
             None => (record, seen),
         }
     }
-
-    /// What a model says of a test.
-    fn allowed(&self, test: &Test, model: &LoadedModel) -> Result<ModelSays, Vec<Diagnostic>> {
-        match self.plan.header.unjudgeable() {
-            Some(reason) if !model.is_own => {
-                Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })
-            }
-            _ => allowed(test, model.model(), &self.request),
-        }
-    }
 }
 
 /// Since then, in seconds, exact to a thousandth.
 fn milliseconds(began: Instant) -> f64 {
     (began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
-}
-
-/// What a model says of a test.
-pub fn allowed(
-    test: &Test,
-    model: &Model,
-    request: &Request,
-) -> Result<ModelSays, Vec<Diagnostic>> {
-    match engine::ask(test, model, request) {
-        Ok(found) => {
-            let (options, libraries) = (request.options(), request.libraries());
-            let question = Question::within(&options.limits, test, model, libraries, request.loops);
-            Ok(ModelSays::of(question.ok().as_ref(), &options, found.allowed))
-        }
-        Err(Refusal::Unsupported(reason)) => {
-            Ok(ModelSays { reason: Some(reason), ..ModelSays::default() })
-        }
-        Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => Err(errors),
-    }
 }

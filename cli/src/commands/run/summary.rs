@@ -1,11 +1,11 @@
-//! What a run comes to, at its end: violations with their cycles, a table by group, and the verdict in one
+//! The summary at the end of a run: violations with their cycles, a table by group, and the verdict in one
 //! line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use evidence::judge::Judgement;
-use evidence::reports::data::{Forbids, Verdict};
+use evidence::judge::{Forbids, Judge, Judgement};
+use evidence::reports::data::Verdict;
 use evidence::reports::judging::outcome_text;
 use lang::Test;
 use lang::outcome::{Asked, Outcome};
@@ -14,14 +14,14 @@ use model::allowed::Question;
 use model::explain::Reason;
 
 use super::result::RunResult;
+use crate::commands::report::tell::tint;
 use crate::engine::{Request, explained};
 use crate::groups::Groups;
-use crate::models::LoadedModel;
 use crate::terminal::{Look, Tint};
 
-/// How many violations are told with their cycles.
-const TOLD: usize = 5;
-/// How many more are told in a line each.
+/// How many violations are shown with their cycles.
+const EXPLAINED: usize = 5;
+/// How many more are shown in a line each.
 const LINES: usize = 15;
 
 /// What explains a violation.
@@ -32,7 +32,7 @@ pub struct Evidence {
     /// Its text.
     pub source: Arc<Source>,
     /// The model that forbids.
-    pub model: LoadedModel,
+    pub model: Arc<Judge>,
 }
 
 /// A test that violates on a machine.
@@ -71,7 +71,8 @@ pub struct Summary {
     violating: BTreeMap<(String, String), Violating>,
     /// By file.
     programs: BTreeMap<String, Program>,
-    unseen: BTreeSet<(String, String)>,
+    /// By file, machine and outcome.
+    unseen: BTreeSet<(String, String, Outcome)>,
     runs: u64,
     /// Tests that broke.
     pub failed: usize,
@@ -92,9 +93,8 @@ impl Summary {
         program.is_open |= judged.overall == Judgement::Inconclusive;
         program.is_against_file |= result.is_against_file();
         program.forbids = program.forbids.max(Some(result.forbids()));
-        let name = format!("{file} {machine}");
-        self.unseen
-            .extend(judged.unseen.iter().map(|outcome| (name.clone(), format!("{outcome:?}"))));
+        let named = |outcome: &Outcome| (file.to_owned(), machine.to_owned(), outcome.clone());
+        self.unseen.extend(judged.unseen.iter().map(named));
         let Some(evidence) = result.evidence() else { return };
         let key = (file.to_owned(), machine.to_owned());
         let violating = self.violating.entry(key).or_insert_with(|| Violating {
@@ -105,7 +105,7 @@ impl Summary {
             outcomes: Vec::new(),
         });
         for seen in result.violations() {
-            let model = evidence.model.name().to_owned();
+            let model = evidence.model.identity.name.clone();
             let known = violating.outcomes.iter_mut().find(|known| known.outcome == seen.outcome);
             match known {
                 Some(known) => known.models.push(model),
@@ -134,11 +134,11 @@ impl Summary {
     pub fn violations(&self, look: Look, request: &Request) -> String {
         let mut all: Vec<&Violating> = self.violating.values().collect();
         all.sort_by_key(|violating| violating.size);
-        let (told, lines) =
-            if look.verbose > 0 { (all.len(), all.len()) } else { (TOLD, TOLD + LINES) };
+        let (explained, lines) =
+            if look.verbose > 0 { (all.len(), all.len()) } else { (EXPLAINED, EXPLAINED + LINES) };
         let mut text = String::new();
         for (index, violating) in all.iter().take(lines).enumerate() {
-            text.push_str(&violating.text(look, (index < told).then_some(request)));
+            text.push_str(&violating.text(look, (index < explained).then_some(request)));
         }
         if all.len() > lines {
             text.push_str(&format!("… and {} more; -v shows all\n", all.len() - lines));
@@ -173,11 +173,7 @@ impl Summary {
             ..Verdict::default()
         }
         .described();
-        let tint = match verdict.word.as_str() {
-            "violation" => Tint::Bad,
-            "conforms" => Tint::Good,
-            _ => Tint::Open,
-        };
+        let tint = tint(verdict.word);
         format!("{}\n", look.paint(tint, look.fit(&verdict.line).trim_end()))
     }
 }
@@ -230,7 +226,7 @@ enum Why {
 
 fn why(evidence: &Evidence, outcome: &Outcome, request: &Request) -> Why {
     let (options, test) = (request.options(), &evidence.test);
-    let (limits, model) = (&options.limits, evidence.model.model());
+    let (limits, model) = (&options.limits, &evidence.model.model);
     let unknown = |why: &str| Why::Words(format!("not explained: {why}"));
     let made = Question::within(limits, test, model, request.libraries(), request.loops);
     let question = match made {

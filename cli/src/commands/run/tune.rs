@@ -1,21 +1,23 @@
 //! `litmus run --tune`: the parameters under which weak outcomes show most.
 //!
 //! An outcome is weak if the model `sc` forbids it: then something was reordered or was not atomic. What the
-//! test's own models forbid is a violation here too, and is told with the parameters that showed it.
+//! test's own models forbid is a violation here too, and is shown with the parameters that provoked it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use compiler::library::Libraries;
-use evidence::judge::{AllowedSet, Judgement, judge};
+use evidence::judge::{Answers, Judge, NotJudged, Program};
 use evidence::observation::Observations;
+use evidence::record::{LibraryText, NodeInfo};
 use executor::backend::{Backend, Control, Job, Refusal};
 use executor::nodes::Verbs;
 use executor::rounds::Parameters;
 use executor::tune::{Score, Trial, best, search};
 use lang::Test;
 use lang::source::Source;
+use model::allowed::Allowed;
 use serde_json::{Value as Json, json};
 
 use super::verbs::VerbsOptions;
@@ -25,8 +27,9 @@ use crate::exit::Exit;
 use crate::input::load_test_within;
 use crate::inputs;
 use crate::interrupt::stop_on_signal;
+use crate::judging::{self, ask, judge_of};
 use crate::libraries::inlined;
-use crate::models::{LoadedModel, Models};
+use crate::models::Models;
 use crate::options::Format;
 use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip, Status};
@@ -42,16 +45,25 @@ struct Target {
     /// The same with calls of libraries replaced by their implementations: what machines run.
     runnable: Test,
     source: Arc<Source>,
-    sequential: Arc<AllowedSet>,
-    models: Vec<(Arc<LoadedModel>, Option<Arc<AllowedSet>>)>,
+    /// What the model sc allows.
+    sequential: Arc<Allowed>,
+    judges: Vec<Arc<Judge>>,
     /// Set when it cannot be run, which is said once.
     is_out: bool,
+}
+
+/// How targets are judged.
+struct Judging {
+    answers: Answers<'static>,
+    libraries: &'static Libraries,
+    texts: Vec<LibraryText>,
+    nodes: Vec<NodeInfo>,
 }
 
 /// What all trials need.
 struct Tuning<'a, 't> {
     verbs: Verbs,
-    libraries: &'static Libraries,
+    judging: Judging,
     targets: Vec<Target>,
     iterations: u64,
     seed: u64,
@@ -80,9 +92,14 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(libraries) = arguments.libraries.choose(&mut report) else {
         return report.finish(&[], Some(["", "", ""]));
     };
-    let is_judgeable = evidence::record::unjudgeable(&verbs.nodes()).is_none();
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
-    let targets = targets(arguments, &models, &request, is_judgeable, &mut report);
+    let judging = Judging {
+        answers: judging::answers(request),
+        libraries,
+        texts: arguments.libraries.texts(),
+        nodes: verbs.nodes(),
+    };
+    let targets = targets(arguments, &models, &request, &judging, &mut report);
     let most = arguments.verbs.trials();
     report.terminal.begin_progress(most);
     let stop = stop_on_signal();
@@ -91,7 +108,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let (stop, report_of_all) = (&stop, &mut report);
     let mut tuning = Tuning {
         verbs,
-        libraries,
+        judging,
         targets,
         iterations,
         seed,
@@ -123,7 +140,7 @@ fn targets(
     arguments: &Arguments,
     models: &Models,
     request: &Request,
-    is_judgeable: bool,
+    judging: &Judging,
     report: &mut Sink<'_>,
 ) -> Vec<Target> {
     let (paths, select) = (&arguments.paths, &arguments.select);
@@ -149,8 +166,9 @@ fn targets(
         };
         let sc = models.shipped("sc");
         let sequential =
-            sc.and_then(|sc| runner::allowed(&runnable, sc.model(), request).ok()?.allowed);
-        let Some(sequential) = sequential.filter(|set| set.complete) else {
+            sc.and_then(|sc| ask(&runnable, sc.model(), judging.libraries, request).ok());
+        let sequential = sequential.map(|says| says.allowed).filter(|allowed| allowed.complete);
+        let Some(sequential) = sequential else {
             report.skip(Skip {
                 test: test.name.clone(),
                 file: input.name(),
@@ -159,17 +177,31 @@ fn targets(
             });
             continue;
         };
-        let judging = asked.into_iter().filter(|model| model.name() != "sc");
-        let judging = judging.map(|model| {
-            let found = (is_judgeable || model.is_own)
-                .then(|| runner::allowed(&test, model.model(), request).ok());
-            let allowed = found.flatten().and_then(|found| found.allowed);
-            (model, allowed)
-        });
-        let models = judging.collect();
-        targets.push(Target { test, runnable, source, sequential, models, is_out: false });
+        let asked = asked.into_iter().filter(|model| model.name() != "sc");
+        let mut judges = Vec::new();
+        for judge in asked.map(|model| judge_of(&model)) {
+            match judging.answers.says(&judging.program(&test, &source), &judge) {
+                Ok(_) => judges.push(judge),
+                Err(NotJudged::Undefined(undefined)) => report.skip(Skip {
+                    test: test.name.clone(),
+                    file: input.name(),
+                    model: judge.identity.name.clone(),
+                    reason: NotJudged::reason(&undefined),
+                }),
+                Err(NotJudged::Wrong(errors)) => {
+                    problems(&source, errors).into_iter().for_each(|one| report.problem(one));
+                }
+            }
+        }
+        targets.push(Target { test, runnable, source, sequential, judges, is_out: false });
     }
     targets
+}
+
+impl Judging {
+    fn program<'t>(&self, test: &'t Test, source: &Source) -> Program<'t> {
+        Program::new((test, &source.text), (self.libraries, &self.texts), &self.nodes)
+    }
 }
 
 impl Tuning<'_, '_> {
@@ -215,11 +247,11 @@ impl Tuning<'_, '_> {
             })
         };
         // That nothing weak was seen under some parameters leaves nothing unknown.
-        let before = self.report.exit;
-        self.report.result(worst, json, String::new);
-        if worst == Status::Open {
-            self.report.exit = before;
+        match worst {
+            Status::Open => self.report.tally(worst),
+            _ => self.report.count(worst),
         }
+        self.report.print(json, String::new);
         Some(score)
     }
 
@@ -230,7 +262,7 @@ impl Tuning<'_, '_> {
             test: &target.runnable,
             file: &target.source.name,
             program: &target.source.text,
-            libraries: self.libraries,
+            libraries: self.judging.libraries,
             machine: runner::HARDWARE,
             iterations: self.iterations,
             seed: self.seed,
@@ -259,23 +291,23 @@ impl Tuning<'_, '_> {
         None
     }
 
-    /// Whether something forbidden was seen; then it is told.
+    /// Whether something forbidden was seen; if so, it is shown.
     fn judge(&mut self, index: usize, seen: &Observations, parameters: &Parameters) -> bool {
         let target = &self.targets[index];
-        let mut told = Vec::new();
-        for (model, allowed) in &target.models {
-            let judged = judge(allowed.as_deref(), seen);
-            let is_bad = |judgement| judgement == Judgement::Violation;
-            for bad in judged.outcomes.iter().filter(|judged| is_bad(judged.judgement)) {
-                told.push(json!({
-                    "test": target.test.name, "model": model.name(), "count": bad.count,
+        let mut found = Vec::new();
+        let program = self.judging.program(&target.test, &target.source);
+        let judge = |judge| self.judging.answers.judge(&program, judge, seen).ok();
+        for by in target.judges.iter().filter_map(judge) {
+            for bad in by.judged.violations() {
+                found.push(json!({
+                    "test": target.test.name, "model": by.judge.identity.name, "count": bad.count,
                     "state": assignments(&target.test.observables, &bad.outcome.0),
                     "options": VerbsOptions::as_options(parameters), "seed": self.seed,
                     "places": seen.places.get(&bad.outcome),
                 }));
             }
         }
-        for violation in &told {
+        for violation in &found {
             let text = format!(
                 "VIOLATION  {}: forbidden by {}, seen {} times: {}\n  with {} --seed {}\n",
                 target.test.name,
@@ -287,8 +319,8 @@ impl Tuning<'_, '_> {
             );
             self.report.terminal.err(&text);
         }
-        let is_bad = !told.is_empty();
-        self.violations.extend(told);
+        let is_bad = !found.is_empty();
+        self.violations.extend(found);
         is_bad
     }
 }

@@ -38,7 +38,7 @@ pub enum End {
     None,
 }
 
-/// Why a text is no record.
+/// Why a text is not a record.
 #[derive(Debug)]
 pub enum ReadError {
     /// It cannot be read.
@@ -59,7 +59,7 @@ impl std::fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 impl End {
-    /// What is to be said of it.
+    /// A remark, unless all is well.
     fn remark(self) -> Option<&'static str> {
         match self {
             Self::Whole => None,

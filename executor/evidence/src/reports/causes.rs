@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::{Cause, Nature};
-use super::findings::Found;
+use super::findings::FoundViolation;
 
-/// What a cause is told apart by: the record, the kind of violation, and what is lost in words.
+/// What distinguishes causes: the record, the kind of violation, and what is lost in words.
 type Key = (usize, Nature, String);
 
 /// Groups the violations, and tells each its group. Findings are sorted by the size of their programs.
-pub fn causes(found: &mut [Found]) -> Vec<Cause> {
+pub fn causes(found: &mut [FoundViolation]) -> Vec<Cause> {
     let mut groups: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {
         let finding = &one.finding;
@@ -32,7 +32,7 @@ pub fn causes(found: &mut [Found]) -> Vec<Cause> {
     causes.into_iter().map(|(cause, _)| cause).collect()
 }
 
-fn cause((run, nature, lost): Key, members: &[usize], found: &[Found]) -> Cause {
+fn cause((run, nature, lost): Key, members: &[usize], found: &[FoundViolation]) -> Cause {
     let findings = || members.iter().map(|index| &found[*index].finding);
     let mut programs: Vec<usize> = Vec::new();
     for finding in findings() {

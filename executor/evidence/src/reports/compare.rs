@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::data::{Rate, Skipped};
 use super::judging::{JudgedRecord, name_on, outcome_text};
 use super::statistics::{differ, discoveries, rate};
-use crate::judge::Judgement;
 
 /// Of the differences in rate that are listed, this share is chance on average.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
@@ -43,6 +42,33 @@ pub struct Comparison {
     pub gone_violations: Vec<String>,
 }
 
+/// How an outcome differs between records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Some record shows it, and it is forbidden.
+    Violation,
+    /// The first record that has the test never shows it, and that is not chance.
+    New,
+    /// All records but the first that has the test never show it, and that is not chance.
+    Gone,
+    /// Its rate differs.
+    Rate,
+}
+
+impl Change {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Violation => "violation",
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::Rate => "rate",
+        }
+    }
+}
+
 /// An outcome that differs between records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -53,9 +79,8 @@ pub struct ComparedRow {
     pub machine: String,
     /// The outcome.
     pub outcome: String,
-    /// `violation` (some record shows it and it is forbidden), `new` and `gone` (the first record that has
-    /// the test, or all others, never show it, and that is not chance), or `rate`: the heaviest thing to say.
-    pub change: String,
+    /// The heaviest thing to say about it.
+    pub change: Change,
     /// The probability of such a difference if the rates are equal: the smallest of those of the other
     /// records.
     pub probability: f64,
@@ -146,10 +171,8 @@ fn rows<'a>(same_name: &[&'a JudgedRecord], runs: usize) -> Vec<Vec<Option<&'a J
 fn outcomes(test: &JudgedRecord) -> BTreeMap<String, Seen> {
     let mut outcomes = BTreeMap::new();
     for (outcome, count) in test.seen.outcomes.iter().filter(|(_, count)| **count > 0) {
-        let judged = test.by.iter().flat_map(|by| &by.judged.outcomes);
-        let is_violation = judged
-            .filter(|judged| judged.outcome == *outcome)
-            .any(|judged| judged.judgement == Judgement::Violation);
+        let mut violations = test.by.iter().flat_map(|by| by.judged.violations());
+        let is_violation = violations.any(|judged| judged.outcome == *outcome);
         let text = outcome_text(&test.test, outcome);
         outcomes.insert(text, Seen { count: *count, is_violation });
     }
@@ -285,7 +308,7 @@ impl Comparing {
                 test: some.report.name.clone(),
                 machine: some.report.machine.clone(),
                 outcome: outcome.clone(),
-                change: String::new(),
+                change: Change::Rate,
                 probability: probabilities.iter().copied().fold(1.0, f64::min),
                 cells,
             };
@@ -311,14 +334,14 @@ impl Comparing {
             let differs = differs.by_ref().take(probabilities.len()).collect::<Vec<_>>();
             let differs = differs.contains(&true);
             if row.cells.iter().flatten().all(|cell| cell.is_violation) {
-                "violation".clone_into(&mut row.change);
+                row.change = Change::Violation;
                 comparison.same_violations.push(row);
             } else if let Some(change) = change(&row.cells, differs) {
-                change.clone_into(&mut row.change);
+                row.change = change;
                 comparison.rows.push(row);
             }
         }
-        let is_rate = |row: &ComparedRow| row.change != "violation";
+        let is_rate = |row: &ComparedRow| row.change != Change::Violation;
         comparison.rows.sort_by(|a, b| {
             (is_rate(a), a.probability)
                 .partial_cmp(&(is_rate(b), b.probability))
@@ -328,18 +351,18 @@ impl Comparing {
     }
 }
 
-/// The heaviest thing to say of an outcome whose rates differ, or that only some records show and that is
+/// The heaviest thing to say about an outcome whose rates differ, or that only some records show and that is
 /// forbidden.
-fn change(cells: &[Option<ComparedCell>], differs: bool) -> Option<&'static str> {
+fn change(cells: &[Option<ComparedCell>], differs: bool) -> Option<Change> {
     let mut cells = cells.iter().flatten();
     if cells.clone().any(|cell| cell.is_violation) {
-        return Some("violation");
+        return Some(Change::Violation);
     }
     let first = cells.next().filter(|_| differs)?;
     if first.count == 0 {
-        return Some("new");
+        return Some(Change::New);
     }
-    Some(if cells.all(|other| other.count == 0) { "gone" } else { "rate" })
+    Some(if cells.all(|other| other.count == 0) { Change::Gone } else { Change::Rate })
 }
 
 /// What identifies a violation of a test.

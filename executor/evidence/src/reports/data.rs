@@ -15,11 +15,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::compare::Comparison;
-use super::{NAME_IT, NO_MODEL};
-pub use evidence::{CellReport, Coverage, Mutant, Mutants, TableReport, TableRow, Unseen};
+use crate::judge::{Conclusion, NAME_IT, NO_MODEL};
+pub use evidence::{
+    CellEvidence, CellReport, Coverage, Mutant, Mutants, TableReport, TableRow, Unseen,
+};
 pub use findings::{Cause, CycleEnd, CycleStep, Diagnosis, Finding, Lost, Nature, Rate, Without};
-pub use runs::{Bounds, Group, MachineReport, RunReport, Setting, Tested, Verdict};
-pub use tests::{Forbids, ProgramReport, ResultReport, Row, TestReport, Twin};
+pub use runs::{Bounds, Group, MachineReport, RunReport, Setting, Tested, Verdict, VerdictWord};
+pub use tests::{OutcomeKind, ProgramReport, ResultReport, Row, TestJudgement, TestReport, Twin};
 
 /// The format of reports that this version writes.
 pub const SCHEMA: &str = "litmus-report/2";
@@ -32,7 +34,7 @@ pub struct Report {
     pub schema: String,
     /// The version of litmus that made the report.
     pub tool: String,
-    /// What it all comes to: that of the record, or the heaviest of several.
+    /// The verdict on the record, or the heaviest of several.
     pub verdict: Verdict,
     /// The records, in the order of the command line; the baseline first.
     pub runs: Vec<RunReport>,
@@ -120,6 +122,27 @@ impl Skipped {
 }
 
 impl Report {
+    /// What the report means for the exit code.
+    pub fn conclusion(&self) -> Conclusion {
+        let verdict = &self.verdict;
+        let was_run =
+            |run: usize| self.tests.iter().any(|test| test.run == run && test.finished > 0);
+        let is_open = verdict.is_open()
+            || verdict.interrupted > 0
+            || self.skipped.iter().any(Skipped::lacks_model)
+            || self.subjects().any(|(run, _)| !was_run(run));
+        let baseline = self.comparison.as_ref().filter(|_| self.runs[0].is_baseline);
+        let (violations, is_unanswered) = match baseline {
+            Some(comparison) => (comparison.new_violations.len(), comparison.unanswered > 0),
+            None => (verdict.violations, false),
+        };
+        match violations {
+            0 if is_open || is_unanswered => Conclusion::Unknown,
+            0 => Conclusion::Holds,
+            _ => Conclusion::Violated,
+        }
+    }
+
     /// The records that the report is about: all but the baseline.
     pub fn subjects(&self) -> impl Iterator<Item = (usize, &RunReport)> {
         self.runs.iter().enumerate().filter(|(_, run)| !run.is_baseline)

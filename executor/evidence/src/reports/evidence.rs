@@ -1,4 +1,4 @@
-//! The tables of orders of models, with what the tests say of each cell.
+//! The tables of orders of models, with what the tests show about each cell.
 //!
 //! A test is about a cell if the model without it allows an outcome that the model forbids: a machine that
 //! did not keep the order could show that. If it was seen, the order may be lost, or another one is: the
@@ -19,14 +19,14 @@ use model::smt::theory::{Evaluation, Facts};
 use rayon::prelude::*;
 
 use super::Request;
-use super::data::{CellReport, Coverage, Diagnosis, Lost, TableReport, TableRow};
-use super::judging::{Judged, JudgedRecord, wanted};
+use super::data::{CellEvidence, CellReport, Coverage, Diagnosis, Lost, TableReport, TableRow};
+use super::judging::{Judged, JudgedRecord};
 use super::statistics::rule_of_three;
 use super::tested::violations;
 use super::variants::name_of;
-use crate::judge::Judgement;
+use crate::judge::{Judgement, wanted};
 
-/// What a program says of a cell that it is about: which violations its loss would explain.
+/// What a program shows about a cell that it is about: which violations its loss would explain.
 type Says = BTreeMap<Place, BTreeSet<Outcome>>;
 
 /// A program, and the tests of all records that have it.
@@ -48,9 +48,9 @@ pub fn tables(judged: &Judged, diagnoses: &[Diagnosis], request: &Request<'_>) -
 pub fn coverage(tables: &[&TableReport]) -> Coverage {
     let mut coverage = Coverage::default();
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells) {
-        coverage.cells += usize::from(cell.evidence != "unordered");
+        coverage.cells += usize::from(cell.evidence != CellEvidence::Unordered);
         coverage.cells_tested +=
-            usize::from(!matches!(cell.evidence.as_str(), "unordered" | "untested"));
+            usize::from(!matches!(cell.evidence, CellEvidence::Unordered | CellEvidence::Untested));
     }
     coverage
 }
@@ -198,7 +198,7 @@ impl Drawing<'_> {
             }
         }
         for (_, row, column) in self.left_out.iter().filter(|place| place.0 == number) {
-            cells.entry((*row, *column)).or_default().evidence = "broken".to_owned();
+            cells.entry((*row, *column)).or_default().evidence = CellEvidence::Broken;
         }
         let first = shape[0].1;
         let rows = first.rows.iter().enumerate().map(|(row, (name, _, _))| {
@@ -232,11 +232,11 @@ fn add(cell: &mut CellReport, test: &JudgedRecord, explains: bool) {
     cell.tests += 1;
     cell.runs = cell.runs.saturating_add(test.report.finished);
     cell.twins += usize::from(test.report.twin.as_ref().is_some_and(|twin| twin.seen_weak));
-    if cell.example.is_none() || (explains && cell.evidence != "explains") {
+    if cell.example.is_none() || (explains && cell.evidence != CellEvidence::Explains) {
         cell.example = Some(test.name());
     }
     if explains {
-        cell.evidence = "explains".to_owned();
+        cell.evidence = CellEvidence::Explains;
     }
 }
 
@@ -253,14 +253,13 @@ fn finish(
     let text: Vec<String> = tables.iter().map(|(_, table)| text(table)).collect();
     let mut cell = found.unwrap_or_default();
     if text.iter().all(|text| text == "·") {
-        cell.evidence = "unordered".to_owned();
-    } else if cell.evidence.is_empty() {
-        let word = match (cell.tests, cell.twins) {
-            (0, _) => "untested",
-            (_, 0) => "quiet",
-            _ => "kept",
+        cell.evidence = CellEvidence::Unordered;
+    } else if cell.evidence == CellEvidence::Untested {
+        cell.evidence = match (cell.tests, cell.twins) {
+            (0, _) => CellEvidence::Untested,
+            (_, 0) => CellEvidence::Quiet,
+            _ => CellEvidence::Kept,
         };
-        cell.evidence = word.to_owned();
         cell.bound = rule_of_three(cell.runs);
     }
     cell.text = text;
@@ -277,7 +276,9 @@ fn says(
 ) -> Says {
     let mut says = Says::new();
     let (test, by) = (group.first, &group.first.by[group.by]);
-    let Some(allowed) = by.allowed.as_ref().filter(|allowed| allowed.complete) else { return says };
+    if !by.allowed.complete {
+        return says;
+    }
     let Some(concerned) = concerned(model, changes, &test.test, test.libraries) else {
         return says;
     };
@@ -287,8 +288,7 @@ fn says(
         .iter()
         .flat_map(|test| &test.by)
         .filter(|by| by.judge.identity.name == *name)
-        .flat_map(|by| &by.judged.outcomes)
-        .filter(|seen| seen.judgement == Judgement::Violation)
+        .flat_map(|by| by.judged.violations())
         .map(|seen| &seen.outcome)
         .collect();
     for (change, _) in changes.iter().zip(concerned).filter(|(_, concerned)| *concerned) {
@@ -320,7 +320,7 @@ fn says(
             violations.iter().filter(&mut explains).map(|one| (*one).clone()).collect();
         let is_about = !explained.is_empty() || {
             // What the model allows is still allowed: only what is new is of interest.
-            allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
+            by.allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
             matches!(session.find(&within), Found::Execution(_))
         };
         if is_about {

@@ -3,25 +3,24 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lang::outcome::{Asked, Outcome};
-use model::allowed::{Allowed, Question};
+use model::allowed::Question;
 use model::explain::{EndWords, Reason, StepWords, explain};
 use rayon::prelude::*;
 
 use super::compare::{KnownViolation, identity};
 use super::data::{CycleEnd, CycleStep, Finding, Nature};
-use super::judging::asking::is_impossible;
-use super::judging::{By, Judged, JudgedRecord, outcome_text};
+use super::judging::{Judged, JudgedRecord, outcome_text};
 use super::statistics::rate;
 use super::variants::search::allows;
 use super::{Request, Source};
-use crate::judge::Judgement;
+use crate::judge::{JudgedBy, is_impossible};
 use crate::record::state_to_json;
 
 /// How many findings are explained: one of each program first, the smallest programs first.
 const EXPLAINED: usize = 60;
 
-/// A finding, and what it was found in.
-pub struct Found {
+/// A finding, and where it was found.
+pub struct FoundViolation {
     /// As the report has it.
     pub finding: Finding,
     /// Index into the judged tests.
@@ -38,21 +37,24 @@ pub fn findings(
     judged: &Judged,
     known: &HashSet<KnownViolation>,
     request: &Request<'_>,
-) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+) -> Vec<FoundViolation> {
+    let mut found: Vec<FoundViolation> = Vec::new();
     for (index, test) in judged.tests.iter().enumerate() {
         let mut outcomes: BTreeMap<&Outcome, Vec<usize>> = BTreeMap::new();
         for (by, one) in test.by.iter().enumerate() {
-            for seen in &one.judged.outcomes {
-                if seen.judgement == Judgement::Violation {
-                    outcomes.entry(&seen.outcome).or_default().push(by);
-                }
+            for seen in one.judged.violations() {
+                outcomes.entry(&seen.outcome).or_default().push(by);
             }
         }
         for (outcome, forbidding) in outcomes {
             let mut finding = finding((sources, request), index, test, outcome, &forbidding);
             finding.is_known = known.contains(&identity(test, finding.outcome.clone()));
-            found.push(Found { finding, test: index, by: forbidding, outcome: outcome.clone() });
+            found.push(FoundViolation {
+                finding,
+                test: index,
+                by: forbidding,
+                outcome: outcome.clone(),
+            });
         }
     }
     found.sort_by_key(|found| (judged.tests[found.test].size, found.test, found.outcome.clone()));
@@ -67,7 +69,7 @@ pub fn findings(
 
 /// What kind of violation it is. Programs are those that machines ran: with implementations for library
 /// calls.
-fn nature(found: &Found, test: &JudgedRecord, request: &Request<'_>) -> Nature {
+fn nature(found: &FoundViolation, test: &JudgedRecord, request: &Request<'_>) -> Nature {
     let by = &test.by[found.by[0]];
     let options = (request.options)();
     let runnable = test.runnable();
@@ -88,7 +90,7 @@ fn nature(found: &Found, test: &JudgedRecord, request: &Request<'_>) -> Nature {
 
 /// Explains the first ones, one of each program before the others. Those that show the same outcome of the
 /// same program share an explanation; a program has one picture.
-fn explain_first(judged: &Judged, found: &mut [Found], request: &Request<'_>) {
+fn explain_first(judged: &Judged, found: &mut [FoundViolation], request: &Request<'_>) {
     let mut programs = HashSet::new();
     let is_first: Vec<bool> =
         found.iter().map(|one| programs.insert((one.finding.run, one.finding.program))).collect();
@@ -184,9 +186,9 @@ struct Explained {
 }
 
 fn explained(
-    found: &Found,
+    found: &FoundViolation,
     test: &JudgedRecord,
-    by: &By,
+    by: &JudgedBy,
     request: &Request<'_>,
 ) -> Option<Explained> {
     let options = (request.options)();
@@ -201,12 +203,7 @@ fn explained(
     let asked = Asked::outcome(&question.test.observables, &found.outcome);
     let explanation = explain(&question, &options, &asked).ok()?;
     // All that is allowed may be known from exploring.
-    let allowed = by.allowed.as_ref().map_or_else(Allowed::default, |known| Allowed {
-        outcomes: known.outcomes.clone(),
-        complete: known.complete,
-        ..Allowed::default()
-    });
-    let explanation = explanation.knowing(&options, &allowed).ok()?;
+    let explanation = explanation.knowing(&options, &by.allowed).ok()?;
     let model = &by.judge.identity.name;
     let chain = explanation.chain(&test.source);
     let (axiom, why) = match &explanation.reason {
@@ -253,7 +250,7 @@ fn explained(
 }
 
 /// For each finding, the smallest test that shows the same loss. Findings are sorted by size already.
-pub fn smallest(judged: &Judged, found: &mut [Found]) {
+pub fn smallest(judged: &Judged, found: &mut [FoundViolation]) {
     let mut first: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     for one in found.iter_mut() {
         let lost: Vec<String> = one.finding.lost.iter().map(|lost| lost.name.clone()).collect();

@@ -1,24 +1,22 @@
 //! Every test of every record judged again.
 
-pub mod asking;
 mod tests;
 mod twins;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Range;
 use std::sync::Arc;
 
 use compiler::library::{Depth, Libraries, inline};
 use lang::Test;
-use lang::outcome::{Outcome, Value};
+use lang::diagnostic::Diagnostic;
+use lang::outcome::Outcome;
 use rayon::prelude::*;
 
-use super::data::{Broken, Forbids, ModelReport, ProgramReport, Skipped, TestReport};
-use super::{BROKE, Judge, NAME_IT, NO_MODEL, Source, skip};
-use crate::judge::{AllowedSet, JudgedTest, Judgement, judge};
+use super::data::{Broken, ModelReport, ProgramReport, Skipped, TestReport};
+use super::{BROKE, Request, Source};
+use crate::judge::{JudgedBy, LackingModel, NotJudged, Program, judges};
 use crate::observation::Observations;
-use crate::record::{Header, Status, TestRecord};
-pub use asking::Known;
+use crate::record::{Status, TestRecord};
 
 /// All that records say.
 #[derive(Default)]
@@ -48,7 +46,7 @@ pub struct JudgedRecord {
     /// What was seen.
     pub seen: Observations,
     /// What each model says.
-    pub by: Vec<By>,
+    pub by: Vec<JudgedBy>,
     /// The outcomes of a sequentially consistent machine, if they are known.
     pub sc: Option<Arc<BTreeSet<Outcome>>>,
     /// How large the program is, in characters: small ones explain best.
@@ -75,7 +73,7 @@ impl JudgedRecord {
 
 /// A test and its machine, for people.
 pub fn name_on(test: &str, machine: &str) -> String {
-    // Records of real machines have one machine only, and say of it no more than this.
+    // Records of real machines have one machine only, and do not name it otherwise.
     if machine.is_empty() || machine == "hardware" {
         test.to_owned()
     } else {
@@ -83,46 +81,43 @@ pub fn name_on(test: &str, machine: &str) -> String {
     }
 }
 
-/// A model's judgement.
-pub struct By {
-    /// The model.
-    pub judge: Arc<Judge>,
-    /// What it allows, if anything is known of it.
-    pub allowed: Option<Arc<AllowedSet>>,
-    /// Whether it forbids anything.
-    pub forbids: Forbids,
-    /// What it says.
-    pub judged: JudgedTest,
-    /// Why not everything is known.
-    pub reason: Option<String>,
+/// A line of a record, and what comes of it.
+pub struct JudgedLine<'a> {
+    /// The number of the record.
+    pub run: usize,
+    /// The line.
+    pub recorded: &'a TestRecord,
+    /// The test with the judgements, if it was run, can be read, and some model defines it.
+    pub test: Option<JudgedRecord>,
+    /// Why it was not run, or not judged by a model.
+    pub skipped: Vec<Skipped>,
+    /// What broke, or is of no use.
+    pub errors: Vec<Broken>,
+    /// What is wrong with the program or a model, with places in the text.
+    pub diagnostics: Option<(Arc<lang::source::Source>, Vec<Diagnostic>)>,
 }
 
-/// What comes of a line.
-#[derive(Default)]
-struct Line {
-    test: Option<JudgedRecord>,
-    skipped: Vec<Skipped>,
-    errors: Vec<Broken>,
-}
-
-/// Judges everything of some of the records, by all cores.
-pub fn judge_all(sources: &[Source], runs: Range<usize>, known: &Known<'_>) -> Judged {
-    let records: Vec<(usize, &Source, &TestRecord)> = runs
-        .flat_map(|run| {
-            let source = &sources[run];
-            source.record.tests.iter().map(move |test| (run, source, test))
-        })
+/// Judges every line of some records, by all cores.
+pub fn judge_lines<'a>(sources: &'a [Source], request: &Request<'_>) -> Vec<JudgedLine<'a>> {
+    let lines: Vec<(usize, &Source, &TestRecord)> = sources
+        .iter()
+        .enumerate()
+        .flat_map(|(run, source)| source.record.tests.iter().map(move |test| (run, source, test)))
         .collect();
-    let lines: Vec<Line> =
-        records.par_iter().map(|(run, source, test)| known.line(*run, source, test)).collect();
+    lines.par_iter().map(|(run, source, test)| judge_line(*run, source, test, request)).collect()
+}
+
+/// Puts lines together.
+pub fn gather(lines: Vec<JudgedLine<'_>>) -> Judged {
     let mut judged = Judged::default();
+    let recorded: Vec<&TestRecord> = lines.iter().map(|line| line.recorded).collect();
     for line in lines {
         judged.skipped.extend(line.skipped);
         judged.errors.extend(line.errors);
         judged.tests.extend(line.test);
     }
     judged.programs = programs(&mut judged.tests);
-    judged.models = models(&judged.tests, &records);
+    judged.models = models(&judged.tests, &recorded);
     twins::link_twins(&mut judged.tests);
     judged
 }
@@ -159,7 +154,7 @@ fn anchor(name: &str) -> String {
     format!("p-{name}")
 }
 
-fn models(tests: &[JudgedRecord], records: &[(usize, &Source, &TestRecord)]) -> Vec<ModelReport> {
+fn models(tests: &[JudgedRecord], records: &[&TestRecord]) -> Vec<ModelReport> {
     let mut models: BTreeMap<&str, (ModelReport, BTreeSet<usize>)> = BTreeMap::new();
     for (test, by) in tests.iter().flat_map(|test| test.by.iter().map(move |by| (test, by))) {
         let identity = &by.judge.identity;
@@ -175,7 +170,7 @@ fn models(tests: &[JudgedRecord], records: &[(usize, &Source, &TestRecord)]) -> 
         });
         entry.1.insert(test.report.program);
     }
-    for identity in records.iter().flat_map(|(_, _, test)| &test.models) {
+    for identity in records.iter().flat_map(|test| &test.models) {
         if let Some((model, _)) = models.get_mut(identity.name.as_str())
             && model.hash != identity.hash
         {
@@ -189,117 +184,134 @@ fn models(tests: &[JudgedRecord], records: &[(usize, &Source, &TestRecord)]) -> 
     models.into_values().map(counted).collect()
 }
 
-/// A program without its name, title and comments: tests that differ in nothing else have the same outcomes.
-/// What libraries say counts too.
-fn body(program: &str, header: &Header) -> String {
-    let code =
-        |line: &'_ str| line.split_once("//").map_or(line, |(code, _)| code).trim_end().to_owned();
-    let lines = program.lines().skip(1).map(code);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('"'));
-    let libraries = header.libraries.iter().map(|library| library.hash.clone());
-    libraries.chain(lines).collect::<Vec<_>>().join("\n")
+fn judge_line<'a>(
+    run: usize,
+    from: &Source,
+    recorded: &'a TestRecord,
+    request: &Request<'_>,
+) -> JudgedLine<'a> {
+    let (skipped, errors) = (Vec::new(), Vec::new());
+    let mut line = JudgedLine { run, recorded, test: None, skipped, errors, diagnostics: None };
+    let reason = recorded.reason.clone().unwrap_or_default();
+    if recorded.status == Status::Skipped {
+        line.skip(None, reason);
+        return line;
+    }
+    if recorded.status == Status::Failed {
+        line.broken(BROKE, reason);
+    }
+    let source =
+        Arc::new(lang::source::Source::new(recorded.file.as_str(), recorded.program.as_str()));
+    let (test, diagnostics) = lang::litmus::load(&source);
+    let Some(test) = test else {
+        line.wrong(&source, diagnostics);
+        return line;
+    };
+    match recorded.observations(&test) {
+        Ok(seen) => line.judge(from, source, test, seen, request),
+        Err(name) => {
+            let message = format!("the record has a state without a value of `{name}`");
+            line.broken("unusable-record", message);
+        }
+    }
+    line
 }
 
-impl Known<'_> {
-    fn line(&self, run: usize, from: &Source, recorded: &TestRecord) -> Line {
-        let mut line = Line::default();
-        let reason = recorded.reason.clone().unwrap_or_default();
-        let broken = |code: &str, message: String| Broken {
-            run,
-            test: recorded.test.clone(),
-            file: recorded.file.clone(),
-            machine: recorded.machine.clone(),
-            code: code.to_owned(),
-            message,
-        };
-        if recorded.status == Status::Skipped {
-            line.skipped.push(skip(run, recorded, None, reason));
-            return line;
-        }
-        if recorded.status == Status::Failed {
-            line.errors.push(broken(BROKE, reason));
-        }
-        let source =
-            Arc::new(lang::source::Source::new(recorded.file.as_str(), recorded.program.as_str()));
-        let (test, diagnostics) = lang::litmus::load(&source);
-        let Some(test) = test else {
-            let first = diagnostics.into_iter().find(lang::diagnostic::Diagnostic::is_error);
-            let (code, message) = first.map_or(("unusable-record", String::new()), |error| {
-                let (row, column) = source.line_column(error.span.start);
-                (error.code, format!("line {row}, column {column}: {}", error.message))
-            });
-            line.errors.push(broken(code, message));
-            return line;
-        };
-        let seen = match recorded.observations(&test) {
-            Ok(seen) => seen,
-            Err(name) => {
-                let message = format!("the record has a state without a value of `{name}`");
-                line.errors.push(broken("unusable-record", message));
-                return line;
-            }
-        };
-        line.test = Some(self.judged((run, from, recorded), source, test, seen, &mut line.skipped));
-        line
+impl JudgedLine<'_> {
+    fn skip(&mut self, model: Option<&str>, reason: String) {
+        let TestRecord { test, file, machine, .. } = self.recorded;
+        self.skipped.push(Skipped {
+            run: self.run,
+            test: test.clone(),
+            file: file.clone(),
+            machine: machine.clone(),
+            model: model.map(str::to_owned),
+            reason,
+        });
     }
 
-    fn judged(
-        &self,
-        (run, from, recorded): (usize, &Source, &TestRecord),
+    fn broken(&mut self, code: &str, message: String) {
+        let TestRecord { test, file, machine, .. } = self.recorded;
+        self.errors.push(Broken {
+            run: self.run,
+            test: test.clone(),
+            file: file.clone(),
+            machine: machine.clone(),
+            code: code.to_owned(),
+            message,
+        });
+    }
+
+    /// Adds errors. Where no text is shown, only the first one is.
+    fn wrong(&mut self, source: &Arc<lang::source::Source>, diagnostics: Vec<Diagnostic>) {
+        let (code, message) = match diagnostics.iter().find(|one| one.is_error()) {
+            Some(error) => {
+                let (row, column) = source.line_column(error.span.start);
+                (error.code, format!("line {row}, column {column}: {}", error.message))
+            }
+            None => ("unusable-record", String::new()),
+        };
+        self.broken(code, message);
+        let (_, known) = self.diagnostics.get_or_insert_with(|| (Arc::clone(source), Vec::new()));
+        known.extend(diagnostics);
+    }
+
+    fn judge(
+        &mut self,
+        from: &Source,
         source: Arc<lang::source::Source>,
         test: Test,
         seen: Observations,
-        skipped: &mut Vec<Skipped>,
-    ) -> JudgedRecord {
-        let mut by = Vec::new();
-        let body = body(&recorded.program, &from.record.header);
-        for judge in self.judges(run, recorded, skipped) {
-            match self.allowed(from, &test, &body, &judge) {
-                Ok(asking::ModelSays { allowed, reason, forbids }) => {
-                    let judged = crate::judge::judge(allowed.as_deref(), &seen);
-                    by.push(By { judge, allowed, forbids, judged, reason });
+        request: &Request<'_>,
+    ) {
+        let (recorded, libraries, header) = (self.recorded, from.libraries, &from.record.header);
+        let text = (libraries, header.libraries.as_slice());
+        let program = Program::new((&test, &recorded.program), text, &header.nodes);
+        let (mut by, mut is_defined) = (Vec::new(), false);
+        for judge in judges(recorded, &request.chosen, request.shipped) {
+            let judge = match judge {
+                Ok(judge) => judge,
+                Err(LackingModel { name, reason }) => {
+                    self.skip(Some(&name), reason);
+                    is_defined = true;
+                    continue;
                 }
-                Err(reason) => {
-                    let name = judge.identity.name.as_str();
-                    skipped.push(skip(run, recorded, Some(name), reason));
+            };
+            match request.answers.judge(&program, &judge, &seen) {
+                Err(NotJudged::Undefined(undefined)) => {
+                    self.skip(Some(&judge.identity.name), NotJudged::reason(&undefined));
+                    continue;
                 }
+                Err(NotJudged::Wrong(diagnostics)) => self.wrong(&source, diagnostics),
+                Ok(one) => by.push(one),
             }
+            is_defined = true;
         }
-        let sc = self.sequential(&test, &body);
+        // A test that no model defines is skipped, as `litmus run` does.
+        if !is_defined {
+            return;
+        }
+        let sc = request.answers.sequential(&program);
+        let body = program.body;
         let size = test.program.threads.iter().map(|thread| thread.body.len()).sum::<usize>();
         let size = size * 10_000 + recorded.program.len().min(9999);
         let program = tests::program_report(recorded, &test);
-        let report = tests::test_report(run, recorded, &test, &by, sc.as_deref(), &seen);
-        let libraries = from.libraries;
+        let report = tests::test_report(self.run, recorded, &test, &by, sc.as_deref(), &seen);
         let has_calls = !libraries.used(&test.program).is_empty();
         let inlined = if has_calls { inline(&test, libraries, Depth::Full).ok() } else { None };
-        JudgedRecord { source, libraries, test, inlined, seen, by, sc, size, body, program, report }
-    }
-
-    fn judges(
-        &self,
-        run: usize,
-        recorded: &TestRecord,
-        skipped: &mut Vec<Skipped>,
-    ) -> Vec<Arc<Judge>> {
-        if !self.request.chosen.is_empty() {
-            return self.request.chosen.clone();
-        }
-        if recorded.models.is_empty() {
-            skipped.push(skip(run, recorded, Some("any"), NO_MODEL));
-        }
-        let mut found = Vec::new();
-        for identity in &recorded.models {
-            match (self.request.shipped)(&identity.name) {
-                Some(judge) => found.push(judge),
-                None => {
-                    let name = identity.name.as_str();
-                    let reason = format!("the model `{name}` {NAME_IT}");
-                    skipped.push(skip(run, recorded, Some(name), reason));
-                }
-            }
-        }
-        found
+        self.test = Some(JudgedRecord {
+            source,
+            libraries,
+            test,
+            inlined,
+            seen,
+            by,
+            sc,
+            size,
+            body,
+            program,
+            report,
+        });
     }
 }
 
@@ -308,14 +320,4 @@ pub fn outcome_text(test: &Test, outcome: &Outcome) -> String {
     let pairs = test.observables.iter().zip(&outcome.0);
     let pairs = pairs.map(|(shown, value)| format!("{}={}", shown.name, shown.show(*value)));
     pairs.collect::<Vec<_>>().join(", ")
-}
-
-/// The outcome as `litmus explain` takes it.
-pub fn wanted(outcome: &Outcome) -> Vec<(usize, Value)> {
-    outcome.0.iter().copied().enumerate().collect()
-}
-
-/// Judges again with other observations: for mutants.
-pub fn is_violated(by: &By, seen: &Observations) -> bool {
-    judge(by.allowed.as_deref(), seen).overall == Judgement::Violation
 }

@@ -6,8 +6,9 @@ use model::machine::{FAULTS, FaultInfo, FaultSet, Random, Simulator, Variant};
 use rayon::prelude::*;
 
 use super::data::{Mutant, Mutants};
-use super::judging::{JudgedRecord, is_violated};
+use super::judging::JudgedRecord;
 use super::{Request, Source};
+use crate::judge::{JudgedBy, Judgement, weigh};
 use crate::observation::Observations;
 use crate::record::fnv1a;
 
@@ -111,9 +112,10 @@ impl Trial {
             let histogram = simulator.run(&mut Random::stream(seed, 0), self.iterations);
             *runs += self.iterations;
             let seen = Observations { outcomes: histogram.outcomes, ..Observations::default() };
-            let same =
-                |by: &&super::judging::By| by.judge.model.machine.as_deref() == Some(machine);
-            test.by.iter().filter(same).any(|by| is_violated(by, &seen))
+            let same = |by: &&JudgedBy| by.judge.model.machine.as_deref() == Some(machine);
+            let is_violated =
+                |by: &JudgedBy| weigh(&by.allowed, &seen).overall == Judgement::Violation;
+            test.by.iter().filter(same).any(is_violated)
         })
     }
 }

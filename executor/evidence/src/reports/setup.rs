@@ -6,7 +6,7 @@ use super::data::{Coverage, Group, RunReport, Setting, Tested, Verdict};
 use super::{Shell, Source, setting};
 use crate::record::{Header, Host, NodeInfo};
 
-/// The records, in their order, without what they come to; those before `first` are the baseline.
+/// The records, in their order, without their verdicts; those before `first` are the baseline.
 pub fn runs(sources: &[Source], first: usize, shell: &dyn Shell) -> Vec<RunReport> {
     let run = |(index, source)| run(source, index, first, shell);
     sources.iter().enumerate().map(run).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::data::{Coverage, RunReport, TableReport, Unseen};
+use super::data::{Coverage, OutcomeKind, RunReport, TableReport, Unseen};
 use super::judging::{JudgedRecord, outcome_text};
 use super::statistics::rule_of_three;
 use super::verdict::counted;
@@ -18,18 +18,13 @@ pub fn unseen(tests: &[(usize, &JudgedRecord)]) -> Vec<Unseen> {
                 continue;
             }
             let allowing = test.by.iter().filter(|by| by.judged.unseen.contains(outcome));
-            let kind = match &test.sc {
-                Some(sc) if sc.contains(outcome) => "sc",
-                Some(_) => "weak",
-                None => "allowed",
-            };
             all.push(Unseen {
                 index: *index,
                 test: test.report.name.clone(),
                 machine: test.report.machine.clone(),
                 models: allowing.map(|by| by.judge.identity.name.clone()).collect(),
                 outcome: outcome_text(&test.test, outcome),
-                kind: kind.to_owned(),
+                kind: OutcomeKind::of_allowed(test.sc.as_deref(), outcome),
                 finished: test.report.finished,
                 bound: rule_of_three(test.report.finished),
             });

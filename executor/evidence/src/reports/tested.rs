@@ -4,19 +4,17 @@ use std::collections::BTreeSet;
 
 use lang::outcome::Outcome;
 
-use super::data::{Bounds, Forbids, MachineReport, Tested};
+use super::data::{Bounds, MachineReport, OutcomeKind, Tested};
 use super::judging::JudgedRecord;
 use super::statistics::{joint_bound, median, rule_of_three};
-use crate::judge::Judgement;
+use crate::judge::Forbids;
 
 /// The forbidden outcomes that a test shows.
 pub fn violations(test: &JudgedRecord) -> BTreeSet<&Outcome> {
-    let judged = test.by.iter().flat_map(|by| &by.judged.outcomes);
-    let bad = judged.filter(|seen| seen.judgement == Judgement::Violation);
-    bad.map(|seen| &seen.outcome).collect()
+    test.by.iter().flat_map(|by| by.judged.violations()).map(|seen| &seen.outcome).collect()
 }
 
-/// What is to be said of some tests together.
+/// Sums up some tests.
 pub fn tested(tests: &[&JudgedRecord]) -> Tested {
     let mut tested = Tested::default();
     let (mut programs, mut forbidding, mut outcomes) =
@@ -34,8 +32,9 @@ pub fn tested(tests: &[&JudgedRecord]) -> Tested {
             tested.twins_seen += usize::from(twin.seen_weak);
         }
         let rows = || test.report.results.iter().flat_map(|result| &result.rows);
-        tested.weak += usize::from(rows().any(|row| row.kind == "weak"));
-        tested.weak_seen += usize::from(rows().any(|row| row.kind == "weak" && row.count > 0));
+        tested.weak += usize::from(rows().any(|row| row.kind == OutcomeKind::Weak));
+        tested.weak_seen +=
+            usize::from(rows().any(|row| row.kind == OutcomeKind::Weak && row.count > 0));
         tested.runs = tested.runs.saturating_add(test.report.finished);
     }
     tested.programs = programs.len();
@@ -71,7 +70,7 @@ fn bounds(tests: &[&JudgedRecord]) -> Option<Bounds> {
     })
 }
 
-/// What is to be said of each machine.
+/// Sums up the tests of each machine.
 pub fn machines(tests: &[&JudgedRecord]) -> Vec<MachineReport> {
     let names: BTreeSet<&str> = tests.iter().map(|test| test.report.machine.as_str()).collect();
     let of = |machine: &str| -> Vec<&JudgedRecord> {

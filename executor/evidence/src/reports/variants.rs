@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use super::Request;
 use super::data::{Diagnosis, Lost, Nature, Without};
-use super::findings::Found;
+use super::findings::FoundViolation;
 use super::judging::Judged;
 use super::verdict::counted;
 use search::{Case, Search};
@@ -40,7 +40,11 @@ struct Variant {
 
 /// For each record and model with violations, the nearest variant; models that lose the same share a
 /// diagnosis. Tells each finding what its loss is.
-pub fn diagnoses(judged: &Judged, found: &mut [Found], request: &Request<'_>) -> Vec<Diagnosis> {
+pub fn diagnoses(
+    judged: &Judged,
+    found: &mut [FoundViolation],
+    request: &Request<'_>,
+) -> Vec<Diagnosis> {
     let mut by_model: BTreeMap<(usize, String), Vec<(usize, usize)>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {
         if one.finding.nature != Nature::Weaker {
@@ -73,7 +77,7 @@ fn of_model(
     (run, name): (usize, &str),
     violations: &[(usize, usize)],
     judged: &Judged,
-    found: &mut [Found],
+    found: &mut [FoundViolation],
     request: &Request<'_>,
 ) -> Variant {
     let (first, by) = violations[0];
@@ -149,7 +153,7 @@ fn lost(change: &Change, model: &Model) -> Lost {
 }
 
 /// One box for models that lose the same. Outcomes are counted once for each program.
-fn diagnosis(run: usize, variants: &[Variant], found: &[Found]) -> Diagnosis {
+fn diagnosis(run: usize, variants: &[Variant], found: &[FoundViolation]) -> Diagnosis {
     let outcome = |index: &usize| {
         let finding = &found[*index].finding;
         (finding.program, finding.outcome.as_str())

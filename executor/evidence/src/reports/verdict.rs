@@ -2,18 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::data::{Bounds, Broken, Finding, Nature, RunReport, Skipped, Tested, Verdict};
+use super::data::{
+    Bounds, Broken, Finding, Nature, RunReport, Skipped, TestJudgement, Tested, Verdict,
+    VerdictWord,
+};
 use super::judging::JudgedRecord;
 use super::{BROKE, percent};
+use crate::judge::Forbids;
+use crate::record::Status;
 
 /// Words from the heaviest to the lightest, and how the verdict of several records says them.
-const WORDS: [(&str, &str); 6] = [
-    ("violation", "VIOLATION in"),
-    ("inconclusive", "inconclusive:"),
-    ("known", "known violations only:"),
-    ("nothing-tested", "nothing tested in"),
-    ("nothing-forbidden", "nothing that is forbidden was tested in"),
-    ("conforms", "conforms:"),
+const WORDS: [(VerdictWord, &str); 6] = [
+    (VerdictWord::Violation, "VIOLATION in"),
+    (VerdictWord::Inconclusive, "inconclusive:"),
+    (VerdictWord::Known, "known violations only:"),
+    (VerdictWord::NothingTested, "nothing tested in"),
+    (VerdictWord::NothingForbidden, "nothing that is forbidden was tested in"),
+    (VerdictWord::Conforms, "conforms:"),
 ];
 
 /// What the verdict on some tests is made of.
@@ -48,6 +53,9 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
     let new = outcomes(false);
     let known = outcomes(true).difference(&new).count();
     let named = |names: BTreeSet<(&str, &str)>| names.len();
+    let run: BTreeSet<(&str, &str)> =
+        tests.iter().map(|test| (test.report.name.as_str(), test.program.file.as_str())).collect();
+    let is_run = |skip: &Skipped| run.contains(&(skip.test.as_str(), skip.file.as_str()));
     let permissive = count(&|test| is_permissive(test) && test.report.finished > 0);
     Verdict {
         programs: tested.programs,
@@ -61,16 +69,16 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
             let mut rows = test.report.results.iter().flat_map(|result| &result.rows);
             rows.any(|row| row.against_file)
         }),
-        inconclusive: count(&|test| test.report.judgement == "inconclusive"),
+        inconclusive: count(&|test| test.report.judgement == TestJudgement::Inconclusive),
         skipped: named(
             parts
                 .skipped
                 .iter()
-                .filter(|skip| skip.model.is_none())
+                .filter(|skip| skip.model.is_none() || !is_run(skip))
                 .map(|skip| (skip.test.as_str(), skip.file.as_str()))
                 .collect(),
         ),
-        failed: count(&|test| test.report.status == "failed"),
+        failed: count(&|test| test.report.status == Status::Failed),
         unusable: named(
             parts
                 .errors
@@ -79,7 +87,7 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
                 .map(|error| (error.test.as_str(), error.file.as_str()))
                 .collect(),
         ),
-        interrupted: count(&|test| test.report.status == "interrupted"),
+        interrupted: count(&|test| test.report.status == Status::Interrupted),
         is_partial: parts.is_partial,
         tests: tests.iter().filter(|test| test.report.finished > 0).count(),
         runs: tested.runs,
@@ -90,7 +98,7 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
 
 /// Whether a test cannot show a violation, by the program's other machines neither.
 fn is_permissive(test: &JudgedRecord) -> bool {
-    test.program.forbids == super::data::Forbids::Nothing
+    test.program.forbids == Forbids::Nothing
 }
 
 /// `1 program`, `2 programs`.
@@ -103,7 +111,7 @@ impl Verdict {
     #[must_use]
     pub fn described(self) -> Self {
         let mut verdict = self;
-        verdict.word = verdict.find_word().to_owned();
+        verdict.word = verdict.find_word();
         let mut parts = verdict.head();
         let more = [
             (verdict.failed, "broke"),
@@ -121,7 +129,7 @@ impl Verdict {
             )),
         };
         // Somebody claimed something, and it is not so: only a violation is news before that.
-        let place = usize::from(verdict.word == "violation").min(parts.len());
+        let place = usize::from(verdict.word == VerdictWord::Violation).min(parts.len());
         parts.splice(place..place, against);
         parts.extend(verdict.is_partial.then(|| "the record is not whole".to_owned()));
         verdict.line = parts.join(" · ");
@@ -129,24 +137,27 @@ impl Verdict {
     }
 
     /// Whether something stays unknown.
-    fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.inconclusive > 0 || self.failed > 0 || self.unusable > 0 || self.is_partial
     }
 
-    fn find_word(&self) -> &'static str {
+    fn find_word(&self) -> VerdictWord {
         if self.violations > 0 {
-            "violation"
+            VerdictWord::Violation
         } else if self.is_open() {
             // Without a single finished run there is not even that.
-            if self.programs > 0 { "inconclusive" } else { "nothing-tested" }
+            match self.programs {
+                0 => VerdictWord::NothingTested,
+                _ => VerdictWord::Inconclusive,
+            }
         } else if self.programs == 0 {
-            "nothing-tested"
+            VerdictWord::NothingTested
         } else if self.known > 0 {
-            "known"
+            VerdictWord::Known
         } else if self.forbidding == 0 {
-            "nothing-forbidden"
+            VerdictWord::NothingForbidden
         } else {
-            "conforms"
+            VerdictWord::Conforms
         }
     }
 
@@ -166,8 +177,8 @@ impl Verdict {
         let known = (self.known > 0).then(|| format!("{} known", self.known));
         let open = (self.inconclusive > 0)
             .then(|| format!("{} inconclusive", counted(self.inconclusive, "program")));
-        match self.word.as_str() {
-            "violation" => {
+        match self.word {
+            VerdictWord::Violation => {
                 let new = if self.known > 0 { "new forbidden" } else { "forbidden" };
                 let outcomes = counted(self.violations, &format!("{new} outcome"));
                 let shows = if self.violating == 1 { "shows" } else { "show" };
@@ -175,16 +186,16 @@ impl Verdict {
                     format!("VIOLATION · {} of {forbidding} {shows} {outcomes}", self.violating);
                 [Some(head), known, open].into_iter().flatten().collect()
             }
-            "known" => {
+            VerdictWord::Known => {
                 let head = "no new violation".to_owned();
                 [Some(head), known, Some(forbidding + &permissive)].into_iter().flatten().collect()
             }
-            "inconclusive" => {
+            VerdictWord::Inconclusive => {
                 let head = if self.known > 0 { "no new violation" } else { "no violation" };
                 let all = [Some(head.to_owned()), known, open, Some(forbidding + &permissive)];
                 all.into_iter().flatten().collect()
             }
-            "nothing-forbidden" => {
+            VerdictWord::NothingForbidden => {
                 let programs = match self.programs {
                     1 => "program",
                     _ => "programs",
@@ -195,8 +206,10 @@ impl Verdict {
                     format!("{}, and {bounds} nothing", only(self.programs, programs)),
                 ]
             }
-            "nothing-tested" => vec!["nothing was tested".to_owned()],
-            _ => vec!["conforms".to_owned(), format!("{forbidding}: 0 violations{permissive}")],
+            VerdictWord::NothingTested => vec!["nothing was tested".to_owned()],
+            VerdictWord::Conforms => {
+                vec!["conforms".to_owned(), format!("{forbidding}: 0 violations{permissive}")]
+            }
         }
     }
 }
@@ -204,19 +217,21 @@ impl Verdict {
 /// How much a verdict means: first what was able to show, then what follows for what was not seen.
 pub fn confidence(verdict: &Verdict, tested: &Tested, findings: &[&Finding]) -> String {
     let mut parts = Vec::new();
-    match verdict.word.as_str() {
-        "violation" if findings.iter().all(|finding| finding.nature == Nature::Impossible) => {
+    match verdict.word {
+        VerdictWord::Violation
+            if findings.iter().all(|finding| finding.nature == Nature::Impossible) =>
+        {
             parts.push(
                 "no memory model explains what was seen, so look for a fault of the harness first"
                     .to_owned(),
             );
         }
-        "violation" => {
+        VerdictWord::Violation => {
             parts.push("certain as far as the model is right: one forbidden outcome is enough, and each comes with why".to_owned());
             return parts.join("; ");
         }
-        "nothing-tested" => return "none".to_owned(),
-        "nothing-forbidden" => {
+        VerdictWord::NothingTested => return "none".to_owned(),
+        VerdictWord::NothingForbidden => {
             parts.push("none in conformance: no outcome of these programs is forbidden".to_owned());
         }
         _ => {}
@@ -281,10 +296,10 @@ pub fn overall(all: Verdict, runs: &[RunReport]) -> Verdict {
             continue;
         }
         if parts.is_empty() {
-            verdict.word = word.to_owned();
+            verdict.word = word;
         }
         let numbers = match word {
-            "violation" => format!(
+            VerdictWord::Violation => format!(
                 ": {} {} {}",
                 counted(verdict.violating, "program"),
                 if verdict.violating == 1 { "shows" } else { "show" },
@@ -296,9 +311,6 @@ pub fn overall(all: Verdict, runs: &[RunReport]) -> Verdict {
     }
     verdict.line =
         if parts.is_empty() { "nothing was tested".to_owned() } else { parts.join(" · ") };
-    if verdict.word.is_empty() {
-        verdict.word = "nothing-tested".to_owned();
-    }
     verdict.confidence = "each record has its own, in the comparison".to_owned();
     verdict
 }
@@ -311,32 +323,32 @@ mod tests {
     fn lines() {
         let line = |verdict: Verdict| {
             let verdict = verdict.described();
-            format!("{}: {}", verdict.word, verdict.line)
+            format!("{:?}: {}", verdict.word, verdict.line)
         };
         let base =
             Verdict { programs: 408, forbidding: 212, permissive: 196, ..Verdict::default() };
         for (verdict, expected) in [
             (
                 base.clone(),
-                "conforms: conforms · 212 programs that forbid something: 0 violations; 196 more show only how weak the machine is",
+                "Conforms: conforms · 212 programs that forbid something: 0 violations; 196 more show only how weak the machine is",
             ),
             (
                 Verdict { violations: 2, violating: 1, known: 1, skipped: 3, ..base.clone() },
-                "violation: VIOLATION · 1 of 212 programs that forbid something shows 2 new forbidden outcomes · 1 known · 3 programs skipped",
+                "Violation: VIOLATION · 1 of 212 programs that forbid something shows 2 new forbidden outcomes · 1 known · 3 programs skipped",
             ),
             (
                 Verdict { known: 1, ..base.clone() },
-                "known: no new violation · 1 known · 212 programs that forbid something; 196 more show only how weak the machine is",
+                "Known: no new violation · 1 known · 212 programs that forbid something; 196 more show only how weak the machine is",
             ),
             (
                 Verdict { inconclusive: 1, permissive: 0, ..base },
-                "inconclusive: no violation · 1 program inconclusive · 212 programs that forbid something",
+                "Inconclusive: no violation · 1 program inconclusive · 212 programs that forbid something",
             ),
             (
                 Verdict { programs: 1, permissive: 1, ..Verdict::default() },
-                "nothing-forbidden: nothing could have been a violation · 1 program shows only how weak the machine is, and bounds nothing",
+                "NothingForbidden: nothing could have been a violation · 1 program shows only how weak the machine is, and bounds nothing",
             ),
-            (Verdict::default(), "nothing-tested: nothing was tested"),
+            (Verdict::default(), "NothingTested: nothing was tested"),
         ] {
             assert_eq!(line(verdict), expected);
         }

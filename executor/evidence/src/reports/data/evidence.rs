@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::OutcomeKind;
+
 /// A model's tables of orders, drawn as one, with the evidence of a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,15 +34,34 @@ pub struct TableRow {
     pub cells: Vec<CellReport>,
 }
 
+/// What the tests show about a cell of a table of orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CellEvidence {
+    /// The nearest variant of the model leaves it out.
+    Broken,
+    /// Leaving it out would explain a violation too.
+    Explains,
+    /// It was tested, and a twin showed what is forbidden here.
+    Kept,
+    /// It was tested, and no twin showed that.
+    Quiet,
+    /// No test would show its loss.
+    #[default]
+    Untested,
+    /// The model does not order these events.
+    Unordered,
+}
+
 /// A cell of a table of orders, and the evidence for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellReport {
     /// `✓`, `·` or a letter, in each table.
     pub text: Vec<String>,
-    /// `broken` (the nearest variant leaves it out), `explains` (leaving it out would explain a violation
-    /// too), `kept` (tested, twin seen), `quiet` (tested, and no twin was seen), `untested`, or `unordered`.
-    pub evidence: String,
+    /// What the tests show about it.
+    pub evidence: CellEvidence,
     /// Tests that would show its loss.
     pub tests: usize,
     /// Their finished runs together.
@@ -82,7 +103,7 @@ pub struct Unseen {
     /// The outcome.
     pub outcome: String,
     /// `sc`, `weak`, or `allowed` if it is not known which of the two.
-    pub kind: String,
+    pub kind: OutcomeKind,
     /// Finished runs.
     pub finished: u64,
     /// Its rate is below this with 95 % confidence.

@@ -43,7 +43,7 @@ pub struct Finding {
     pub cause: usize,
     /// The axiom that the nearest execution breaks; none if no execution of the program gives the outcome.
     pub axiom: Option<String>,
-    /// What the text of the model or library says of the axiom: the comment on it.
+    /// The comment on the axiom in the text of the model or library.
     pub says: Option<String>,
     /// Why it is forbidden.
     pub why: String,

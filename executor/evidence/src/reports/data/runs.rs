@@ -1,11 +1,11 @@
-//! Records: who ran what on what, and what it comes to.
+//! Records: who ran what on what machine, and the verdict.
 
 use serde::Serialize;
 
 use super::super::judging::name_on;
 use super::{Coverage, Unseen};
 
-/// A record: who ran what on what, and what it comes to.
+/// A record: who ran what on what machine, and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunReport {
@@ -23,7 +23,7 @@ pub struct RunReport {
     pub started: Option<String>,
     /// The command that does the same again.
     pub command: String,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
     /// What was tested, and what it was able to show.
     pub tested: Tested,
@@ -31,7 +31,7 @@ pub struct RunReport {
     pub machines: Vec<MachineReport>,
     /// What the tests are about.
     pub coverage: Coverage,
-    /// Allowed outcomes that were never seen. That is no defect: a machine may be stronger than the model.
+    /// Allowed outcomes that were never seen. That is not a defect: a machine may be stronger than the model.
     pub unseen: Vec<Unseen>,
     /// What this run cannot tell.
     pub cannot_tell: Vec<String>,
@@ -41,13 +41,32 @@ pub struct RunReport {
     pub configuration: Vec<Group>,
 }
 
+/// The verdict in a word, the heaviest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictWord {
+    /// Something forbidden was seen, which a baseline does not have.
+    Violation,
+    /// Something stays unknown.
+    Inconclusive,
+    /// The baseline has all violations too.
+    Known,
+    /// No run finished.
+    #[default]
+    NothingTested,
+    /// Nothing that was run could have been a violation.
+    NothingForbidden,
+    /// There is no violation, and there could have been some.
+    Conforms,
+}
+
 /// The verdict in one line, and the numbers behind it. All but `tests` and `runs` count programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// `violation`, `known` (violations that the baseline has too, and no other), `inconclusive`, `conforms`,
-    /// `nothing-forbidden` (nothing that was run could have been a violation) or `nothing-tested`.
-    pub word: String,
+    /// The verdict in a word.
+    pub word: VerdictWord,
     /// Such as `conforms · 212 programs that forbid something: 0 violations`, and what the others show.
     pub line: String,
     /// How much that means.

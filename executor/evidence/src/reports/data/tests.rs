@@ -1,7 +1,13 @@
 //! Programs, and what machines showed of them.
 
+use std::collections::BTreeSet;
+
+use lang::outcome::Outcome;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+
+use crate::judge::{Forbids, Judgement};
+use crate::record::Status;
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,18 +34,45 @@ pub struct ProgramReport {
     pub forbids: Forbids,
 }
 
-/// Whether a program can show a violation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+/// The judgement on a program on a machine, the heaviest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Forbids {
-    /// A model allows all outcomes that executions of the program give.
-    Nothing,
-    /// That is not known.
-    #[default]
-    Unknown,
-    /// A model forbids an outcome that some execution of the program gives.
-    Something,
+pub enum TestJudgement {
+    /// Something forbidden was observed.
+    Violation,
+    /// Something stays unknown.
+    Inconclusive,
+    /// The baseline has all violations too.
+    Known,
+    /// Nothing forbidden was observed, and not all that is allowed.
+    Unseen,
+    /// What was observed is what is allowed.
+    Conforms,
+}
+
+impl TestJudgement {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Violation => Judgement::Violation.name(),
+            Self::Inconclusive => Judgement::Inconclusive.name(),
+            Self::Known => "known",
+            Self::Unseen => Judgement::Unseen.name(),
+            Self::Conforms => Judgement::Conforms.name(),
+        }
+    }
+}
+
+impl From<Judgement> for TestJudgement {
+    fn from(judgement: Judgement) -> Self {
+        match judgement {
+            Judgement::Violation => Self::Violation,
+            Judgement::Inconclusive => Self::Inconclusive,
+            Judgement::Unseen => Self::Unseen,
+            Judgement::Conforms => Self::Conforms,
+        }
+    }
 }
 
 /// A program on a machine.
@@ -56,11 +89,10 @@ pub struct TestReport {
     pub machine: String,
     /// Whether it can show a violation.
     pub forbids: Forbids,
-    /// `complete`, `interrupted` or `failed`.
-    pub status: String,
-    /// `violation`, `known` (violations that the baseline has too), `inconclusive`, `unseen` or `conforms`:
-    /// the heaviest of its results.
-    pub judgement: String,
+    /// How far it got. What was skipped is not here.
+    pub status: Status,
+    /// The heaviest of its results.
+    pub judgement: TestJudgement,
     /// Runs.
     pub iterations: u64,
     /// Runs that ended with an outcome.
@@ -82,18 +114,46 @@ pub struct TestReport {
     pub twin: Option<Twin>,
 }
 
-/// What models say of a test.
+/// What models say about a test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultReport {
     /// The models.
     pub models: Vec<String>,
     /// The judgement.
-    pub judgement: String,
+    pub judgement: Judgement,
     /// Why not everything is known, if it is not.
     pub reason: Option<String>,
     /// The histogram: what was seen, and what is allowed and was not.
     pub rows: Vec<Row>,
+}
+
+/// What kind of outcome it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeKind {
+    /// A sequentially consistent machine has it too.
+    Sc,
+    /// It is allowed, and no sequentially consistent machine has it.
+    Weak,
+    /// It is allowed, and it is not known whether it is weak.
+    Allowed,
+    /// It is forbidden.
+    Forbidden,
+    /// It is not known whether it is allowed.
+    Unknown,
+}
+
+impl OutcomeKind {
+    /// That of an allowed outcome, given those of a sequentially consistent machine if they are known.
+    pub fn of_allowed(sc: Option<&BTreeSet<Outcome>>, outcome: &Outcome) -> Self {
+        match sc {
+            Some(sc) if sc.contains(outcome) => Self::Sc,
+            Some(_) => Self::Weak,
+            None => Self::Allowed,
+        }
+    }
 }
 
 /// An outcome in a histogram.
@@ -106,11 +166,10 @@ pub struct Row {
     pub state: Map<String, Json>,
     /// How often it was seen.
     pub count: u64,
-    /// `sc` (a sequentially consistent machine has it too), `weak` (allowed, and no such machine has it),
-    /// `allowed` (allowed, and it is not known which of the two), `forbidden` or `unknown`.
-    pub kind: String,
-    /// `conforms`, `unseen`, `violation` or `inconclusive`.
-    pub judgement: String,
+    /// What kind of outcome it is.
+    pub kind: OutcomeKind,
+    /// The judgement.
+    pub judgement: Judgement,
     /// Whether it was seen and the file marks it ✗, though the model does not forbid it: a verdict of the
     /// file is wrong.
     pub against_file: bool,

@@ -6,11 +6,10 @@ use lang::Test;
 use lang::outcome::Outcome;
 use model::verdict::excludes;
 
-use super::super::data::{Forbids, ProgramReport, ResultReport, Row, TestReport};
+use super::super::data::{OutcomeKind, ProgramReport, ResultReport, Row, TestReport};
 use super::super::statistics::{bar, rule_of_three};
-use super::super::status_name;
-use super::{By, outcome_text};
-use crate::judge::Judgement;
+use super::outcome_text;
+use crate::judge::{Forbids, JudgedBy, Judgement};
 use crate::observation::Observations;
 use crate::record::{TestRecord, hash_text, state_to_json};
 
@@ -25,27 +24,27 @@ pub fn program_report(recorded: &TestRecord, test: &Test) -> ProgramReport {
         source: test.source.clone(),
         file: recorded.file.clone(),
         group: if group.is_empty() { "tests".to_owned() } else { group.to_owned() },
-        // Not what the record says of the text, but what the text is.
+        // The hash of the text, whatever the record says.
         hash: hash_text(&recorded.program),
         text: recorded.program.clone(),
         forbids: Forbids::Nothing,
     }
 }
 
-/// What a record says of a test, and models of that.
+/// What a record has of a test, with the judgements.
 pub fn test_report(
     run: usize,
     recorded: &TestRecord,
     test: &Test,
-    by: &[By],
+    by: &[JudgedBy],
     sc: Option<&BTreeSet<Outcome>>,
     seen: &Observations,
 ) -> TestReport {
     let mut results: Vec<(usize, ResultReport)> = Vec::new();
     for (index, one) in by.iter().enumerate() {
-        let same = results
-            .iter_mut()
-            .find(|(first, _)| by[*first].judged == one.judged && by[*first].reason == one.reason);
+        let same = results.iter_mut().find(|(first, _)| {
+            by[*first].judged == one.judged && by[*first].allowed.reason == one.allowed.reason
+        });
         match same {
             Some((_, result)) => result.models.push(one.judge.identity.name.clone()),
             None => results.push((index, result_report(test, one, sc, seen.finished()))),
@@ -57,9 +56,9 @@ pub fn test_report(
         program: 0,
         name: recorded.test.clone(),
         machine: recorded.machine.clone(),
-        forbids: forbids(by, overall),
-        status: status_name(recorded.status).to_owned(),
-        judgement: overall.name().to_owned(),
+        forbids: by.iter().map(|one| one.forbids).max().unwrap_or_default(),
+        status: recorded.status,
+        judgement: overall.into(),
         iterations: recorded.iterations,
         finished: seen.finished(),
         blocked: seen.blocked,
@@ -72,36 +71,24 @@ pub fn test_report(
     }
 }
 
-/// A violation is a violation, even if the model is not asked whether it could be.
-fn forbids(by: &[By], overall: Judgement) -> Forbids {
-    match overall {
-        Judgement::Violation => Forbids::Something,
-        _ => by.iter().map(|one| one.forbids).max().unwrap_or_default(),
-    }
-}
-
 fn result_report(
     test: &Test,
-    by: &By,
+    by: &JudgedBy,
     sc: Option<&BTreeSet<Outcome>>,
     finished: u64,
 ) -> ResultReport {
     let row = |outcome: &Outcome, count: u64, judgement: Judgement| {
         let kind = match judgement {
-            Judgement::Violation => "forbidden",
-            Judgement::Inconclusive => "unknown",
-            _ => match sc {
-                Some(sc) if sc.contains(outcome) => "sc",
-                Some(_) => "weak",
-                None => "allowed",
-            },
+            Judgement::Violation => OutcomeKind::Forbidden,
+            Judgement::Inconclusive => OutcomeKind::Unknown,
+            Judgement::Conforms | Judgement::Unseen => OutcomeKind::of_allowed(sc, outcome),
         };
         Row {
             outcome: outcome_text(test, outcome),
             state: state_to_json(test, &outcome.0),
             count,
-            kind: kind.to_owned(),
-            judgement: judgement.name().to_owned(),
+            kind,
+            judgement,
             against_file: count > 0
                 && judgement != Judgement::Violation
                 && excludes(test, &by.judge.identity.name, by.judge.is_own, outcome),
@@ -115,8 +102,8 @@ fn result_report(
     rows.extend(by.judged.unseen.iter().map(|outcome| row(outcome, 0, Judgement::Unseen)));
     ResultReport {
         models: vec![by.judge.identity.name.clone()],
-        judgement: by.judged.overall.name().to_owned(),
-        reason: by.reason.clone(),
+        judgement: by.judged.overall,
+        reason: by.allowed.reason.clone(),
         rows,
     }
 }

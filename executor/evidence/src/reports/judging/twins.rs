@@ -45,9 +45,7 @@ fn shows_what_is_forbidden(test: &JudgedRecord, twin: &JudgedRecord) -> bool {
         twin.seen.outcomes.iter().filter(|(_, count)| **count > 0).map(|(one, _)| one).collect();
     if names(&test.test) == names(&twin.test) {
         let forbids = |outcome: &Outcome| {
-            test.by.iter().any(|by| {
-                by.allowed.as_ref().is_some_and(|set| set.complete && !set.contains(outcome))
-            })
+            test.by.iter().any(|by| by.allowed.complete && !by.allowed.contains(outcome))
         };
         return seen.into_iter().any(forbids);
     }

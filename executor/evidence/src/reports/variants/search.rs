@@ -13,8 +13,9 @@ use rayon::prelude::*;
 
 use super::super::Request;
 use super::super::evidence::concerned;
-use super::super::judging::{Judged, JudgedRecord, wanted};
+use super::super::judging::{Judged, JudgedRecord};
 use super::tier::{Tier, cost};
+use crate::judge::wanted;
 
 /// How many things may be left out together.
 const MOST: usize = 4;
@@ -306,7 +307,7 @@ impl<'a> Search<'a> {
 
     /// From all of the tiers, one after the other is put back as long as all cases stay allowed; what cannot
     /// be put back is the answer, if it is short. Cases that not even all of the tiers together explain are
-    /// left out. What is left out anyway is no part of the answer.
+    /// left out. What is left out anyway does not belong to the answer.
     fn together(&self, cases: &[&Case<'_>], most: Tier, anyway: &[usize]) -> Option<Vec<usize>> {
         let is_cell_of_one = |index: &usize| {
             self.candidates[*index].cell().is_none_or(|cell| cell.tables.len() == 1)
@@ -425,7 +426,7 @@ impl<'a> Search<'a> {
         tests.sort_by_key(|test| test.size);
         let tests = tests.into_iter().filter_map(|test| {
             let by = test.by.iter().find(|by| by.judge.identity.name == self.name)?;
-            Some((test, by.allowed.as_ref()?))
+            (!by.allowed.is_unknown()).then_some((test, &by.allowed))
         });
         tests
             .take(COMPARED.1)

@@ -1,0 +1,61 @@
+//! Judging with the models and engines of the command line. `evidence::judge` decides what follows.
+
+use std::sync::Arc;
+
+use compiler::library::Libraries;
+use evidence::judge::{Answers, Conclusion, Judge, ModelSays, NotJudged};
+use lang::Test;
+use lang::cat::model::Model;
+use model::allowed::Question;
+
+use crate::engine::{self, Refusal, Request};
+use crate::exit::Exit;
+use crate::models::LoadedModel;
+
+/// What models allow, by the engines that a request names; each model is asked once about each program.
+pub fn answers(request: Request) -> Answers<'static> {
+    Answers::new(move |test, model, libraries| ask(test, model, libraries, &request))
+}
+
+/// A model as a judge.
+pub fn judge_of(model: &LoadedModel) -> Arc<Judge> {
+    Arc::new(Judge {
+        identity: model.identity.clone(),
+        model: model.model().clone(),
+        argument: model.argument.clone(),
+        is_own: model.is_own,
+    })
+}
+
+/// What a model says about a test.
+///
+/// # Errors
+/// Why it says nothing.
+pub fn ask(
+    test: &Test,
+    model: &Model,
+    libraries: &'static Libraries,
+    request: &Request,
+) -> Result<ModelSays, NotJudged> {
+    let request = Request { libraries: Some(libraries), ..*request };
+    match engine::ask(test, model, &request) {
+        Ok(found) => {
+            let options = request.options();
+            let question = Question::within(&options.limits, test, model, libraries, request.loops);
+            Ok(ModelSays::of(question.ok().as_ref(), &options, found.allowed))
+        }
+        Err(Refusal::Unsupported(reason)) => Ok(ModelSays::unknown(reason)),
+        Err(Refusal::Undefined(errors)) => Err(NotJudged::Undefined(errors)),
+        Err(Refusal::Bad(errors)) => Err(NotJudged::Wrong(errors)),
+    }
+}
+
+impl From<Conclusion> for Exit {
+    fn from(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Holds => Self::Fine,
+            Conclusion::Unknown => Self::Unknown,
+            Conclusion::Violated => Self::Violation,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! `litmus run` and every form of `litmus report` judge alike.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::common::*;
+
+/// Test, model and judgement.
+type Judged = BTreeSet<(String, String, String)>;
+
+/// A record that the simulator makes of the tests in `suite`, each with this program; `change` changes the
+/// lines.
+fn recorded(scratch: &Scratch, programs: &[(&str, String)], change: impl Fn(usize, &mut Json)) {
+    std::fs::create_dir(scratch.0.join("suite")).unwrap();
+    for (name, text) in programs {
+        scratch.write(&format!("suite/{name}.litmus"), text);
+    }
+    let run = "run suite -n 20 --seed 1 --model rdma-tso-rmw --record made.jsonl";
+    let output = scratch.litmus(&run.split(' ').collect::<Vec<_>>());
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let text = scratch.read("made.jsonl");
+    let lines = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let mut lines: Vec<Json> = lines.collect();
+    lines.pop();
+    let header = lines.remove(0);
+    lines.iter_mut().enumerate().for_each(|(index, line)| change(index, line));
+    scratch.write("r.jsonl", &record(&header, &lines));
+}
+
+fn triples(results: &Json) -> Judged {
+    let text = |json: &Json| json.as_str().unwrap().to_owned();
+    let one = |json: &Json| (text(&json["test"]), text(&json["model"]), text(&json["judgement"]));
+    results.as_array().unwrap().iter().map(one).collect()
+}
+
+/// The judgements of a report, and its cases of JUnit with a failure, an error and none.
+fn of_report(scratch: &Scratch, folder: &str) -> Judged {
+    let report: Json =
+        serde_json::from_str(&scratch.read(&format!("{folder}/report.json"))).unwrap();
+    let mut judged = Judged::new();
+    let was_run = |test: &&Json| test["iterations"] != 0;
+    for test in report["tests"].as_array().unwrap().iter().filter(was_run) {
+        for result in test["results"].as_array().unwrap() {
+            for model in result["models"].as_array().unwrap() {
+                let [test, model, judgement] = [&test["name"], model, &result["judgement"]]
+                    .map(|json| json.as_str().unwrap().to_owned());
+                judged.insert((test, model, judgement));
+            }
+        }
+    }
+    let junit = scratch.read(&format!("{folder}/junit.xml"));
+    is_valid_junit(&scratch.0.join(folder).join("junit.xml"));
+    let is_violated = judged.iter().any(|(.., judgement)| judgement == "violation");
+    assert_eq!(junit.contains("<failure"), is_violated, "{junit}");
+    judged
+}
+
+/// Judges `r.jsonl` in every way: the exit code, and the judgements.
+fn reported(scratch: &Scratch, options: &[&str]) -> (i32, Judged) {
+    let report = |more: &[&str]| {
+        let arguments = [&["report", "r.jsonl", "--mutants", "0"], options, more].concat();
+        let output = scratch.litmus(&arguments);
+        (code(&output), stdout(&output), stderr(&output))
+    };
+    let (exit, out, _) = report(&["--format", "json"]);
+    let json: Json = serde_json::from_str(&out).unwrap();
+    let judged = triples(&json["results"]);
+    for (number, more) in [
+        &[][..],
+        &["-v"],
+        &["--only", "violation"],
+        &["-q"],
+        &["-o", "a"],
+        &["-o", "b", "--format", "json"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (found, out, error) = report(more);
+        assert_eq!(found, exit, "{number} {more:?}: {out}{error}");
+    }
+    assert_eq!(of_report(scratch, "a"), judged);
+    assert_eq!(scratch.read("a/report.json"), scratch.read("b/report.json"));
+    (exit, judged)
+}
+
+/// What `litmus run` says about the same observations: it goes on with the record, which has all of them.
+fn resumed(scratch: &Scratch, options: &[&str]) -> (i32, Judged) {
+    std::fs::copy(scratch.0.join("r.jsonl"), scratch.0.join("again.jsonl")).unwrap();
+    let fixed = ["run", "suite", "--resume", "again.jsonl", "-o", "again", "--format", "json"];
+    let output = scratch.litmus(&[&fixed, options].concat());
+    let json: Json = serde_json::from_str(&stdout(&output)).unwrap();
+    let judged = triples(&json["results"]);
+    if !judged.is_empty() {
+        assert_eq!(of_report(scratch, "again"), judged, "run and the report that it makes");
+    }
+    (code(&output), judged)
+}
+
+/// A record: its name, its programs, how the simulator's lines are changed, options for all commands, the
+/// exit code, and the judgements of each test by the models in their order; none if a model does not judge.
+type Row<'a> = (
+    &'a str,
+    &'a [(&'a str, String)],
+    &'a dyn Fn(usize, &mut Json),
+    &'a [&'a str],
+    i32,
+    &'a [(&'a str, &'a str, &'a str)],
+);
+
+const TSO: &str = "rdma-tso-rmw";
+const BOTH: &[&str] = &["--model", "rdma-wait-rmw", "--model", TSO];
+
+#[test]
+fn run_and_all_reports_of_a_record_agree() {
+    let mp = ("MP", program("MP", 1, "two puts"));
+    let plain = std::slice::from_ref(&mp);
+    // A poll, which no rdma-wait model defines.
+    let polls =
+        ("Polls", program("Polls", 1, "a poll").replace("y^2 := 1  ||", "y^2 := 1; Poll(2)  ||"));
+    let polling = std::slice::from_ref(&polls);
+    let two = [mp.clone(), polls.clone()];
+    let as_is: &dyn Fn(usize, &mut Json) = &|_, _| {};
+    let wrong: &dyn Fn(usize, &mut Json) = &|_, line| {
+        line["outcomes"] = json!([{ "state": { "a": 1, "b": 0 }, "count": 20 }]);
+    };
+    let blocked: &dyn Fn(usize, &mut Json) = &|_, line| {
+        (line["outcomes"], line["finished"], line["blocked"]) = (json!([]), json!(0), json!(20));
+    };
+    let seen: &dyn Fn(usize, &mut Json) = &|_, line| {
+        let states = [(0, 0), (0, 1), (1, 1)]
+            .map(|(a, b)| json!({ "state": { "a": a, "b": b }, "count": 7 }));
+        line["outcomes"] = json!(states);
+    };
+    let rows: [Row<'_>; 8] = [
+        ("conforms", plain, seen, &[], 0, &[("MP", TSO, "conforms")]),
+        ("violates", plain, wrong, &[], 1, &[("MP", TSO, "violation")]),
+        ("inconclusive", plain, blocked, &[], 2, &[("MP", TSO, "inconclusive")]),
+        ("not defined by one of two models", polling, seen, BOTH, 0, &[("Polls", TSO, "conforms")]),
+        ("violates where one defines it", polling, wrong, BOTH, 1, &[("Polls", TSO, "violation")]),
+        ("not defined by any", polling, as_is, &["--model", "rdma-wait-rmw"], 2, &[]),
+        (
+            "one test of two is not defined",
+            &two,
+            seen,
+            &["--model", "rdma-wait-rmw"],
+            0,
+            &[("MP", "rdma-wait-rmw", "conforms")],
+        ),
+        (
+            "all of two models and two tests",
+            &two,
+            seen,
+            BOTH,
+            0,
+            &[
+                ("MP", TSO, "conforms"),
+                ("MP", "rdma-wait-rmw", "conforms"),
+                ("Polls", TSO, "conforms"),
+            ],
+        ),
+    ];
+    for (number, (name, programs, change, options, exit, expected)) in rows.into_iter().enumerate()
+    {
+        let scratch = Scratch::new(&format!("judging-{number}"));
+        recorded(&scratch, programs, change);
+        let options = if options.is_empty() { &["--model", TSO] } else { options };
+        let owned = |(test, model, word): &(&str, &str, &str)| {
+            ((*test).to_owned(), (*model).to_owned(), (*word).to_owned())
+        };
+        let expected: Judged = expected.iter().map(owned).collect();
+        assert_eq!(reported(&scratch, options), (exit, expected.clone()), "{name}: report");
+        assert_eq!(resumed(&scratch, options), (exit, expected), "{name}: run");
+    }
+}
+
+/// What no run can be made to show: tests that a record has as skipped, broken, interrupted, or under models
+/// that are not there.
+#[test]
+fn all_reports_of_an_odd_record_agree() {
+    let good = |name: &str| line(name, &program(name, 1, "two puts"), CLEAN);
+    let with = |field: &str, value: Json| {
+        let mut line = good("Odd");
+        line[field] = value;
+        line
+    };
+    let named = |names: &[&str]| {
+        let one = |name: &&str| json!({ "name": name, "hash": "x" });
+        with("models", names.iter().map(one).collect())
+    };
+    let polls = program("Polls", 1, "x").replace("y^2 := 1  ||", "y^2 := 1; Poll(2)  ||");
+    let empty = |status: &str| {
+        let mut line = with("status", json!(status));
+        (line["outcomes"], line["finished"], line["iterations"]) = (json!([]), json!(0), json!(0));
+        line["reason"] = json!("no such device");
+        line
+    };
+    let rows = [
+        ("skipped", vec![good("MP"), empty("skipped")], 0),
+        ("all skipped", vec![empty("skipped")], 2),
+        ("interrupted", vec![good("MP"), with("status", json!("interrupted"))], 2),
+        ("failed", vec![good("MP"), with("status", json!("failed"))], 2),
+        ("failed at once", vec![good("MP"), empty("failed")], 2),
+        ("one model lacks a statement", vec![line("Polls", &polls, CLEAN)], 0),
+        ("one model is not there", vec![named(&[TSO, "mine"])], 2),
+        ("no model", vec![named(&[])], 2),
+        ("no program", vec![good("MP"), with("program", json!("litmus Odd\n{"))], 2),
+    ];
+    for (number, (name, lines, exit)) in rows.into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("odd-{number}"));
+        scratch.write("r.jsonl", &record(&header("mlx5_0"), &lines));
+        let (found, judged) = reported(&scratch, &[]);
+        assert_eq!(found, exit, "{name}: {judged:?}");
+        // A violation weighs more than all of this.
+        let bad = line("Bad", &program("Bad", 1, "x"), WRONG);
+        scratch.write("r.jsonl", &record(&header("mlx5_0"), &[&lines[..], &[bad]].concat()));
+        let (found, judged) = reported(&scratch, &[]);
+        assert_eq!(found, 1, "{name}: {judged:?}");
+    }
+}
+
+#[test]
+fn a_statement_that_a_model_does_not_define_is_a_skip() {
+    let scratch = Scratch::new("undefined");
+    let polls = program("Polls", 1, "x").replace("y^2 := 1  ||", "y^2 := 1; Poll(2)  ||");
+    scratch.write("Polls.litmus", &polls);
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[line("Polls", &polls, CLEAN)]));
+    let why = "the model `rdma-wait-rmw` does not define `Poll`";
+    for arguments in [
+        &["run", "Polls.litmus", "-n", "20", "--seed", "1", "--format", "json"][..],
+        &["report", "r.jsonl", "--format", "json"],
+    ] {
+        let output = scratch.litmus(arguments);
+        assert_eq!(code(&output), 0, "{arguments:?}: {}", stderr(&output));
+        let json: Json = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(json["errors"], json!([]), "{arguments:?}");
+        assert_eq!(json["skipped"][0]["reason"], why, "{arguments:?}");
+    }
+    // Who names the test is shown the place, too.
+    let output = scratch.litmus(&["run", "Polls.litmus", "-n", "20", "--seed", "1"]);
+    assert!(stderr(&output).contains("[undefined-call] Warning"), "{}", stderr(&output));
+    // If no model judges it, nothing is known.
+    let alone = ["run", "Polls.litmus", "-n", "20", "--seed", "1", "--model", "rdma-wait-rmw"];
+    assert_eq!(code(&scratch.litmus(&alone)), 2);
+}
+
+/// A run that is stopped, and the report of its record.
+#[test]
+fn an_interrupted_run_and_its_report_agree() {
+    let scratch = Scratch::new("interrupted");
+    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_litmus"));
+    let arguments = "run MP.litmus -n 1000000000 --seed 1 --model rdma-tso-rmw --record r.jsonl";
+    command.current_dir(&scratch.0).args(arguments.split(' '));
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // The record has its first line before the first run begins.
+    while !scratch.0.join("r.jsonl").exists() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let signal =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(signal.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    let (exit, judged) = reported(&scratch, &[]);
+    assert_eq!(exit, 2);
+    assert_eq!(judged.len(), 1, "what was seen until then is judged: {judged:?}");
+}

@@ -1,0 +1,73 @@
+//! What an answer of an engine means for judging.
+
+use std::sync::Arc;
+
+use lang::outcome::{Outcome, Value};
+use model::allowed::{Allowed, Options, Question};
+use model::smt::Found;
+
+use super::{Forbids, ModelSays};
+
+impl ModelSays {
+    /// What follows from what an engine found.
+    pub fn of(question: Option<&Question<'_>>, options: &Options, found: Allowed) -> Self {
+        // Nothing can be said to be forbidden of programs that misuse a library in some execution.
+        let allowed = match found.misuses.first() {
+            Some(misuse) => {
+                let reason = Some(misuse.message.clone());
+                Allowed { complete: false, reason, ..found }
+            }
+            None => found,
+        };
+        let forbids = question.map(|question| forbids(question, options, &allowed));
+        Self { allowed: Arc::new(allowed), forbids: forbids.unwrap_or_default() }
+    }
+
+    /// Nothing is known, for this reason.
+    pub fn unknown(reason: String) -> Self {
+        let allowed = Allowed { reason: Some(reason), ..Allowed::default() };
+        Self { allowed: Arc::new(allowed), forbids: Forbids::Unknown }
+    }
+}
+
+/// Whether a model forbids anything that could be seen: an outcome that some execution of the program gives,
+/// whatever the memory does. A program of which all of these are allowed cannot show a violation, however
+/// often it is run.
+fn forbids(question: &Question<'_>, options: &Options, allowed: &Allowed) -> Forbids {
+    if !allowed.complete {
+        return Forbids::Unknown;
+    }
+    let Ok(mut session) = question.session(options, |_| false) else { return Forbids::Unknown };
+    allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
+    let within = session.counted();
+    match session.find(&within) {
+        Found::Execution(_) => Forbids::Something,
+        Found::Nothing if is_bounded(question) => Forbids::Nothing,
+        Found::Nothing | Found::Unknown => Forbids::Unknown,
+    }
+}
+
+/// Whether no loop can go on beyond its bound, whatever the memory does.
+fn is_bounded(question: &Question<'_>) -> bool {
+    question.skeleton.exceeded.is_empty()
+}
+
+/// The outcome as `litmus explain` takes it.
+pub fn wanted(outcome: &Outcome) -> Vec<(usize, Value)> {
+    outcome.0.iter().copied().enumerate().collect()
+}
+
+/// Whether no execution of the program gives an outcome, whatever the memory model. If that is not known, it
+/// is possible.
+pub fn is_impossible(question: &Question<'_>, options: &Options, outcome: &Outcome) -> bool {
+    let Ok(mut session) = question.session(options, |_| false) else { return false };
+    let within = session.showing(&wanted(outcome)).map(|mut assumptions| {
+        assumptions.extend(session.counted());
+        assumptions
+    });
+    let found = match within {
+        Some(assumptions) => session.find(&assumptions),
+        None => session.nothing(),
+    };
+    matches!(found, Found::Nothing) && is_bounded(question)
+}
