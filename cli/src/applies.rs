@@ -37,6 +37,7 @@ const RULES: &[Rule] = &[
             "instances",
             "rounds",
             "delay",
+            "spread",
             "flush",
             "stress",
             "no_shuffle",

@@ -133,6 +133,7 @@ fn flags(header: &Header) -> Vec<String> {
         ("instances", "--instances"),
         ("rounds", "--rounds"),
         ("delay", "--delay"),
+        ("spread", "--spread"),
         ("shuffle", "--no-shuffle"),
         ("flush", "--flush"),
         ("pin", "--pin"),

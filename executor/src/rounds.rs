@@ -8,6 +8,7 @@
 
 mod barrier;
 mod layout;
+mod pace;
 mod parameters;
 mod stress;
 mod thread;

@@ -32,7 +32,10 @@ struct Knob {
     set: fn(&mut Parameters, u32),
 }
 
-const KNOBS: [Knob; 6] = [
+/// The value of a knob for a spread that is measured.
+const MEASURED: u32 = u32::MAX;
+
+const KNOBS: [Knob; 7] = [
     Knob {
         ladder: &[1, 4, 16, 64, 256, 1024],
         get: |parameters| parameters.instances,
@@ -48,6 +51,11 @@ const KNOBS: [Knob; 6] = [
         ladder: &[0, 100, 500, 2000, 10_000],
         get: |parameters| parameters.delay,
         set: |parameters, value| parameters.delay = value,
+    },
+    Knob {
+        ladder: &[0, 1000, 10_000, 100_000, MEASURED],
+        get: |parameters| parameters.spread.unwrap_or(MEASURED),
+        set: |parameters, value| parameters.spread = (value != MEASURED).then_some(value),
     },
     Knob {
         ladder: &[0, 50, 100],
@@ -183,7 +191,7 @@ mod tests {
         let found = &best(&trials).unwrap().parameters;
         assert_eq!((found.instances, found.delay, found.flush, found.stress), (64, 2000, 100, 2));
         assert_eq!(found.batch(), Parameters::default().batch());
-        assert!(trials.len() < 60, "{}", trials.len());
+        assert!(trials.len() < 70, "{}", trials.len());
         for (at, trial) in trials.iter().enumerate() {
             assert!(trials[..at].iter().all(|other| other.parameters != trial.parameters));
             assert!(trial.parameters.check().is_ok());

@@ -31,8 +31,8 @@ impl Knobs {
     pub fn new(preset: Preset) -> Self {
         let (percent, most) = match preset {
             Preset::Calm => (0, 0),
-            Preset::Default => (30, 8_000),
-            Preset::Storm => (60, 40_000),
+            Preset::Default => (30, 64_000),
+            Preset::Storm => (60, 256_000),
         };
         Self { preset, percent, most, fault: None }
     }

@@ -7,6 +7,7 @@
 
 pub mod life;
 pub mod link;
+pub mod mood;
 pub mod node;
 pub mod pair;
 mod requester;

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use crate::config::Config;
 use crate::counts::Counts;
+use crate::engine::mood::Mood;
 use crate::engine::node::{Event, Node};
 use crate::engine::{Engine, Round};
 use crate::ffi::{Bell, HostMemory, become_nic_thread, wait};
@@ -95,6 +96,7 @@ fn start() -> Option<&'static Nic> {
         locks: HashMap::new(),
         knobs: config.knobs,
         random: Random::new(seed),
+        mood: Mood::default(),
         counts: Counts::default(),
         trace: Trace::new(config.trace.as_deref()),
         now: 0,

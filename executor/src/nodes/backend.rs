@@ -15,7 +15,7 @@ use super::collect;
 use super::protocol::{Answer, Ask, Program, Seen, Wiring, plan_hash};
 use crate::backend::{Backend, Control, Job, Refusal};
 use crate::rdma::{AtomicCapability, RdmaErrorKind};
-use crate::rounds::Parameters;
+use crate::rounds::{Batch, Parameters};
 use evidence::observation::Observations;
 use evidence::record::fnv1a;
 
@@ -200,7 +200,6 @@ impl Run<'_> {
     /// Runs the batches. Observations made before an error are kept.
     fn batches(&mut self, job: &Job<'_>, control: Control<'_>) -> Result<(), Trouble> {
         let seed = job.seed ^ fnv1a(&[job.program]);
-        let per_round = self.parameters.instances as usize;
         for batch in 0.. {
             let left = job.iterations.saturating_sub(self.seen.iterations());
             if left == 0 || control.stop.load(Ordering::Relaxed) {
@@ -213,7 +212,8 @@ impl Run<'_> {
             let answers = self.ask(|_| Ask::Run { batch, seed }, &mut |_| {})?;
             let parts: Vec<Seen> = answers.into_iter().filter_map(part).collect();
             let count = self.parameters.batch().min(left) as usize;
-            let more = collect::observations(&self.plan, &parts, count, per_round, (batch, seed));
+            let shape = Batch::new(seed, batch, &self.parameters);
+            let more = collect::observations(&self.plan, &parts, count, &shape);
             let more = more.map_err(|message| Trouble {
                 node: "coordinator".to_owned(),
                 kind: None,

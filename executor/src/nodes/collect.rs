@@ -4,7 +4,7 @@ use compiler::plan::Plan;
 use lang::outcome::{Outcome, Value};
 
 use super::protocol::Seen;
-use crate::rounds::Ending;
+use crate::rounds::{Batch, Ending};
 use evidence::observation::{Observations, Occurrence};
 
 /// The observations of a batch of `count` instances, of which the first `wanted` count.
@@ -15,8 +15,7 @@ pub(super) fn observations(
     plan: &Plan,
     parts: &[Seen],
     count: usize,
-    per_round: usize,
-    (batch, seed): (u64, u64),
+    batch: &Batch,
 ) -> Result<Observations, String> {
     let mut columns: Vec<Option<&[u64]>> = vec![None; plan.observed.len()];
     let mut threads: Vec<&[u8]> = Vec::new();
@@ -47,12 +46,8 @@ pub(super) fn observations(
             seen.unfinished += 1;
         } else {
             let values = columns.iter().map(|column| Value::of_word(column[instance])).collect();
-            let place = Occurrence {
-                batch,
-                round: (instance / per_round) as u32,
-                instance: (instance % per_round) as u32,
-                seed,
-            };
+            let (round, at) = batch.place(instance);
+            let place = Occurrence { batch: batch.number, round, instance: at, seed: batch.seed };
             seen.add(Outcome(values), place);
         }
     }

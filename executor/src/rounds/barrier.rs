@@ -51,6 +51,11 @@ impl Barrier {
         Self { thread, threads, region, signals, arrivals: 0 }
     }
 
+    /// Whether all threads are on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        self.signals.is_empty()
+    }
+
     /// Arrives, and waits until all threads have arrived.
     pub(super) fn arrive(&mut self, stop: &Stop<'_>) -> Result<(), End> {
         self.arrivals += 1;

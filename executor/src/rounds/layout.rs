@@ -49,6 +49,8 @@ pub struct Batch {
     pub number: u64,
     /// For each instance, the slot whose words it uses.
     pub slots: Vec<u32>,
+    /// How many instances each of its rounds has.
+    pub rounds: Vec<u32>,
 }
 
 impl Batch {
@@ -62,6 +64,73 @@ impl Batch {
                 slots.swap(at as usize, random.below(at + 1) as usize);
             }
         }
-        Self { seed, number, slots }
+        Self { seed, number, slots, rounds: rounds(seed, number, parameters) }
+    }
+
+    /// The slots of each round.
+    pub fn slots_by_round(&self) -> impl Iterator<Item = &[u32]> {
+        let mut rest = self.slots.as_slice();
+        self.rounds.iter().map(move |size| {
+            let (round, after) = rest.split_at((*size as usize).min(rest.len()));
+            rest = after;
+            round
+        })
+    }
+
+    /// The round of an instance, and its place there.
+    pub fn place(&self, instance: usize) -> (u32, u32) {
+        let mut rest = instance as u32;
+        for (round, size) in self.rounds.iter().enumerate() {
+            if rest < *size {
+                return (round as u32, rest);
+            }
+            rest -= size;
+        }
+        (self.rounds.len() as u32, rest)
+    }
+}
+
+/// The sizes of a batch's rounds. Full rounds load the NICs, but only the first instances of their threads run
+/// at the same time if one thread waits and another one does not. So rounds have all sizes up to the full one,
+/// each power of 2 for about as many instances.
+fn rounds(seed: u64, number: u64, parameters: &Parameters) -> Vec<u32> {
+    let most = parameters.instances.max(1);
+    let mut left = u32::try_from(parameters.batch()).unwrap_or(u32::MAX);
+    let mut random = Random::stream(seed ^ 0x726f_756e_6473, number);
+    let mut rounds = Vec::new();
+    while left > 0 {
+        let size = if parameters.spread == Some(0) {
+            most
+        } else {
+            // Size 2^k has probability 2^-(k+1).
+            (1 << random.below(1 << most.ilog2()).trailing_zeros().min(most.ilog2())).min(most)
+        };
+        rounds.push(size.min(left));
+        left -= size.min(left);
+    }
+    rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_cover_a_batch_and_have_all_sizes() {
+        for (instances, spread) in [(1, None), (16, None), (24, None), (16, Some(0))] {
+            let parameters = Parameters { instances, rounds: 64, spread, ..Parameters::default() };
+            let batch = Batch::new(7, 3, &parameters);
+            assert_eq!(batch.slots_by_round().flatten().count() as u64, parameters.batch());
+            let places: Vec<(u32, u32)> =
+                (0..batch.slots.len()).map(|at| batch.place(at)).collect();
+            let expected = batch.rounds.iter().zip(0..);
+            let expected = expected.flat_map(|(size, round)| (0..*size).map(move |at| (round, at)));
+            assert_eq!(places, expected.collect::<Vec<_>>());
+            let sizes: std::collections::BTreeSet<u32> = batch.rounds.iter().copied().collect();
+            match spread {
+                Some(_) => assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [instances]),
+                None => assert!(sizes.contains(&1) && sizes.len() as u32 > instances.ilog2()),
+            }
+        }
     }
 }

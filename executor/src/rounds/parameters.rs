@@ -18,6 +18,9 @@ pub struct Parameters {
     pub rounds: u32,
     /// The longest random delay between two statements, in ns; 0 for none.
     pub delay: u32,
+    /// The longest random delay before a thread's round, in ns; 0 for none. In half of the rounds, a thread
+    /// also pauses between statements, for at most half of it. `None`: two round trips, as measured.
+    pub spread: Option<u32>,
     /// Whether instances use their words in random order.
     pub shuffle: bool,
     /// In how many of 100 rounds a thread first flushes its node's words from the caches.
@@ -74,6 +77,7 @@ impl Preset {
             instances: 16,
             rounds: 32,
             delay: 0,
+            spread: None,
             shuffle: true,
             flush: 0,
             pin: false,
@@ -86,7 +90,9 @@ impl Preset {
         };
         match self {
             Self::Default => default,
-            Self::Calm => Parameters { instances: 1, rounds: 256, shuffle: false, ..default },
+            Self::Calm => {
+                Parameters { instances: 1, rounds: 256, spread: Some(0), shuffle: false, ..default }
+            }
             Self::Storm => {
                 Parameters { instances: 64, delay: 500, flush: 50, pin: true, stress: 1, ..default }
             }
@@ -122,6 +128,7 @@ impl Parameters {
             ("instances", self.instances, 1, 4096),
             ("rounds", self.rounds, 1, 4096),
             ("delay", self.delay, 0, 1_000_000),
+            ("spread", self.spread.unwrap_or(0), 0, 1_000_000),
             ("flush", self.flush, 0, 100),
             ("stress", self.stress, 0, 16),
             ("stride", self.stride, 1, 512),

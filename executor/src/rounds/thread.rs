@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use compiler::code::Instruction;
 use compiler::plan::{Place, Plan};
 use lang::program::{NodeId, ThreadId};
 use model::machine::Random;
 
+use super::pace::{self, Pace};
 use super::{Barrier, Batch, Layout, Parameters};
 use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
 
@@ -41,6 +43,8 @@ pub struct Stop<'a> {
     pub barrier_limit: Duration,
     /// Whether waiting threads must yield the CPU, because there are at least as many threads as cores.
     pub crowded: bool,
+    /// The longest round trip to another node that a thread of this machine has measured, in ns.
+    pub round_trip: &'a AtomicU64,
 }
 
 /// A wait with a time limit.
@@ -50,6 +54,9 @@ pub(super) struct Patience<'a> {
     spins: u32,
     since: Option<Instant>,
 }
+
+/// How many round trips are measured before a batch. The shortest one counts.
+const MEASURED: u32 = 3;
 
 /// How often a wait spins before it checks the time.
 const SPINS: u32 = 256;
@@ -221,11 +228,14 @@ impl ThreadRun {
         let mut result = ThreadResult::default();
         let mut scratch = instance::Scratch::new(&plan, self.id);
         let mut given_up = 0;
-        for round in batch.slots.chunks(self.parameters.instances as usize) {
+        let spread = self.spread(stop)?;
+        for round in batch.slots_by_round() {
             if random.below(100) < self.parameters.flush {
                 self.flush(round);
             }
             self.barrier.arrive(stop)?;
+            let pace = Pace::draw(spread, self.parameters.delay, &mut random);
+            pace::wait(pace.start, stop.crowded);
             for slot in round {
                 // After several instances that were given up, the thread probably waits for something that
                 // never comes, so it waits less.
@@ -234,7 +244,8 @@ impl ThreadRun {
                 } else {
                     Duration::from_millis(1)
                 };
-                let end = self.instance(*slot, &mut scratch, &mut random, stop, patience)?;
+                let end =
+                    self.instance(*slot, &mut scratch, (pace, &mut random), stop, patience)?;
                 given_up += u32::from(end == Ending::GivenUp);
                 result.ends.push(end as u8);
                 result.registers.extend(observed.iter().map(|at| scratch.registers[*at]));
@@ -247,6 +258,37 @@ impl ThreadRun {
         std::sync::atomic::fence(Ordering::SeqCst);
         self.barrier.arrive(stop)?;
         Ok(result)
+    }
+
+    /// The longest delay of this batch, in ns. A thread without connections takes what the others of its machine
+    /// have measured; if it is alone there, the time of a barrier.
+    fn spread(&mut self, stop: &Stop<'_>) -> Result<u32, End> {
+        if let Some(spread) = self.parameters.spread {
+            return Ok(spread);
+        }
+        let mut shortest = None;
+        for _ in 0..MEASURED {
+            let began = Instant::now();
+            for connection in &mut self.connections {
+                drain(connection, self.layout.scratch(), stop)?;
+            }
+            let time = began.elapsed() / self.connections.len().max(1) as u32;
+            shortest = Some(shortest.map_or(time, |shortest: Duration| shortest.min(time)));
+        }
+        let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
+        stop.round_trip.fetch_max(nanoseconds(shortest), Ordering::Relaxed);
+        self.barrier.arrive(stop)?;
+        let began = Instant::now();
+        self.barrier.arrive(stop)?;
+        let across = if self.barrier.is_local() { Duration::ZERO } else { began.elapsed() };
+        let measured = Duration::from_nanos(stop.round_trip.load(Ordering::Relaxed));
+        let polls = |code: &compiler::code::ThreadCode| {
+            let is_wait =
+                |one: &&Instruction| matches!(one, Instruction::Poll(_) | Instruction::Wait(_));
+            code.instructions.iter().filter(is_wait).count()
+        };
+        let waits = self.plan.code.threads.iter().map(polls).max().unwrap_or(0);
+        Ok(pace::spread(measured.max(across), waits))
     }
 
     fn flush(&self, slots: &[u32]) {

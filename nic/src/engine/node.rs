@@ -10,6 +10,8 @@ use crate::request::Sge;
 use crate::trace::{Name, Step, Trace};
 use crate::wire::Message;
 
+use super::mood::Mood;
+
 /// The memory of this process, by address. Aligned words are accessed whole.
 pub trait Memory: Send {
     /// Reads `out.len()` bytes from an address.
@@ -34,6 +36,8 @@ pub struct Node {
     pub knobs: Knobs,
     /// The source of random choices.
     pub random: Random,
+    /// How long rules are delayed at present.
+    pub mood: Mood,
     /// Counts of what was done.
     pub counts: Counts,
     /// The trace of all steps.
@@ -78,14 +82,20 @@ pub enum Delay {
     Landing,
 }
 
+impl Delay {
+    /// How many groups there are.
+    pub const COUNT: usize = Self::Landing as usize + 1;
+}
+
 impl Node {
     /// The time at which a rule may be applied that becomes possible now. It may be delayed at random.
-    pub fn due(&mut self, _delay: Delay) -> u64 {
-        if self.knobs.preset == Preset::Calm || !self.random.percent(self.knobs.percent) {
+    pub fn due(&mut self, kind: Delay) -> u64 {
+        if self.knobs.preset == Preset::Calm {
             return self.now;
         }
-        self.counts.delays += 1;
-        self.now + 1 + self.random.below(self.knobs.most)
+        let delay = self.mood.delay(kind, &self.knobs, &mut self.random);
+        self.counts.delays += u64::from(delay > 0);
+        self.now + delay
     }
 
     /// Records a step of a request in the trace.

@@ -16,6 +16,7 @@ use crate::request::{
 use crate::states::State;
 use crate::trace::Trace;
 
+use super::mood::Mood;
 use super::node::{Event, Memory, Node};
 use super::pair::{Pair, Path, Requester, Responder};
 use super::{Engine, Round, life};
@@ -102,6 +103,7 @@ impl World {
             locks: HashMap::new(),
             knobs,
             random: Random::new(seed),
+            mood: Mood::default(),
             counts: Counts::default(),
             trace: Trace::default(),
             now: 0,

@@ -24,6 +24,10 @@ pub struct VerbsOptions {
     /// The longest random delay between two statements
     #[arg(long, value_name = "NS")]
     delay: Option<u32>,
+    /// The longest random delay before a thread's round; by default two round trips, as measured. In half of
+    /// the rounds, threads also pause between statements
+    #[arg(long, value_name = "NS")]
+    spread: Option<u32>,
     /// In how many of 100 rounds a thread flushes its words from the caches first
     #[arg(long, value_name = "PERCENT")]
     flush: Option<u32>,
@@ -94,6 +98,7 @@ impl VerbsOptions {
         let mut text = format!(
             "--instances {instances} --rounds {rounds} --delay {delay} --flush {flush} --stress {stress}"
         );
+        text.extend(parameters.spread.map(|spread| format!(" --spread {spread}")));
         let switches = [(!parameters.shuffle, " --no-shuffle"), (parameters.pin, " --pin")];
         text.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, option)| option));
         text
@@ -124,6 +129,7 @@ impl VerbsOptions {
         for (parameter, choice) in choices {
             *parameter = choice.unwrap_or(*parameter);
         }
+        parameters.spread = self.spread.or(parameters.spread);
         settings.outstanding_reads = self.outstanding.or(settings.outstanding_reads);
         settings.timeout = self.ack_timeout.unwrap_or(settings.timeout);
         parameters.shuffle &= !self.no_shuffle;

@@ -26,6 +26,7 @@ impl Prepared {
         self.reset(&batch);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let parameters = &self.program.parameters;
+        let round_trip = AtomicU64::new(0);
         let stop = Stop {
             flag,
             limit: LIMIT,
@@ -34,7 +35,8 @@ impl Prepared {
             barrier_limit: LIMIT
                 + 4 * parameters.patience()
                 + Duration::from_millis(10) * parameters.instances,
-            crowded: self.threads.len() + self.streams.len() >= cores,
+            crowded: self.threads.len() + self.streams.len() > cores,
+            round_trip: &round_trip,
         };
         let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
         let pin = self.program.parameters.pin;

@@ -8,6 +8,7 @@ use compiler::plan::{self, Plan};
 use lang::program::ThreadId;
 use model::machine::Random;
 
+use super::super::pace::Pace;
 use super::{Connection, End, Stop, ThreadRun};
 use crate::rdma::{Request, RequestKind};
 
@@ -76,7 +77,7 @@ impl ThreadRun {
         &mut self,
         slot: u32,
         scratch: &mut Scratch,
-        random: &mut Random,
+        (pace, random): (Pace, &mut Random),
         stop: &Stop<'_>,
         patience: Duration,
     ) -> Result<Ending, End> {
@@ -171,7 +172,7 @@ impl ThreadRun {
             if at <= here && stop.crowded {
                 std::thread::yield_now();
             }
-            delay(self.parameters.delay, random);
+            pace.pause(random, stop.crowded);
             steps += 1;
             if steps.is_multiple_of(STEPS) {
                 if stop.flag.load(Ordering::Relaxed) {
@@ -235,21 +236,5 @@ impl ThreadRun {
             scratch.last[id.0 * scratch.pairs + pair] = connection.posted;
         }
         Ok(())
-    }
-}
-
-/// In half of the cases, spins for a random time.
-#[inline]
-fn delay(longest: u32, random: &mut Random) {
-    if longest == 0 {
-        return;
-    }
-    let draw = random.below(2 * longest);
-    if draw < longest {
-        let time = Duration::from_nanos(u64::from(draw));
-        let start = Instant::now();
-        while start.elapsed() < time {
-            std::hint::spin_loop();
-        }
     }
 }
