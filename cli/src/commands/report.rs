@@ -148,7 +148,7 @@ fn show(arguments: &Arguments, made: &data::Report, is_listed: bool, report: &mu
 /// How many errors the terminal shows.
 const ERRORS: usize = 20;
 
-/// What broke, and what is of no use. Other tests may show a violation, which weighs more.
+/// Shows what broke and what cannot be used. Other tests may show a violation, which weighs more.
 fn tell_errors(made: &data::Report, report: &mut Sink<'_>) {
     for error in made.errors.iter().take(ERRORS) {
         let data::Broken { test, file, code, message, .. } = error;

@@ -159,7 +159,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let mut report = Sink::new(terminal, format, &head);
     let mut was_stopped = false;
     let mut summary = Summary::default();
-    let answers = judging::answers(arguments.solver.request());
+    // Only a report asks again.
+    let answers = judging::answers(arguments.solver.request()).keeping(arguments.output.is_some());
     let models = arguments.models.load(&mut report);
     if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
@@ -210,7 +211,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     exit
 }
 
-/// Makes a report of what was recorded, if one is wanted, and writes it; what keeps it from that is said.
+/// Makes a report of what was recorded, if one is wanted, and writes it. If that fails, shows why.
 fn make_report(
     arguments: &Arguments,
     plan: &Plan,

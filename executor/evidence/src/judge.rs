@@ -120,12 +120,6 @@ impl NotJudged {
     }
 }
 
-/// Why a test is not judged that was recorded under no model.
-pub const NO_MODEL: &str = "the record names no model for it; name one with --model";
-
-/// What to do about a model that is not shipped.
-pub const NAME_IT: &str = "is not shipped; name its file with --model";
-
 /// A model that is not there: its name and what to do about it.
 pub struct LackingModel {
     /// The name; `any` if the record names no model.
@@ -144,14 +138,14 @@ pub fn judges(
         return chosen.iter().cloned().map(Ok).collect();
     }
     if recorded.models.is_empty() {
-        let reason = NO_MODEL.to_owned();
+        let reason = "the record names no model for it; name one with --model".to_owned();
         return vec![Err(LackingModel { name: "any".to_owned(), reason })];
     }
     let find = |identity: &ModelIdentity| {
         let name = &identity.name;
         find(name).ok_or_else(|| LackingModel {
             name: name.clone(),
-            reason: format!("the model `{name}` {NAME_IT}"),
+            reason: format!("the model `{name}` is not shipped; name its file with --model"),
         })
     };
     recorded.models.iter().map(find).collect()

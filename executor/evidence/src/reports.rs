@@ -1,10 +1,10 @@
 //! Reports: what records say about machines, as data, computed from records and models and nothing else.
 //!
-//! Of records whose tests were judged again ([`judging`]), [`compute`] makes a report. It puts records side by side ([`compare`]), explains what
-//! is forbidden and was seen (`findings`), looks for the nearest model that would allow it (`variants`),
-//! groups it by that (`causes`), says what was tested and what that is worth (`tested`, `evidence`,
-//! `mutants`, `silence`), and what it all comes to (`verdict`). The same records, models and version give the
-//! same report.
+//! Every line of the records is judged again ([`judging`]), and [`compute`] makes a report of that. It puts
+//! records side by side ([`compare`]), explains what is forbidden and was seen (`findings`), looks for the
+//! nearest model that would allow it (`variants`), groups it by that (`causes`), says what was tested and
+//! what that is worth (`tested`, `evidence`, `mutants`, `silence`), and sums up (`verdict`). The same records,
+//! models and version give the same report.
 
 mod causes;
 pub mod compare;
@@ -278,7 +278,7 @@ pub fn percent(rate: f64) -> String {
     }
 }
 
-/// The code of errors of backends: such a test broke, and all others are of no use as they are recorded.
+/// The code of errors of backends. Tests with any other code cannot be used as they are recorded.
 pub const BROKE: &str = "backend-failed";
 
 fn setting(name: &str, value: impl Into<String>) -> Setting {

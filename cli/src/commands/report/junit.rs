@@ -1,8 +1,8 @@
 //! Reports as JUnit XML, for CI systems: a suite for each file of each record, a case for each machine.
 //!
 //! Names say what was tested and nothing of when: they are the same from run to run, and no two cases share
-//! one. Violations that the baseline has too do not count as failures. A suite has the file, since the schemas of
-//! JUnit have no place for it in cases.
+//! one. Violations that the baseline has too do not count as failures. A suite has the file, since the
+//! schemas of JUnit have no place for it in cases.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -201,7 +201,7 @@ fn timestamp(at: &str) -> Option<String> {
     is_time.then(|| at.to_owned())
 }
 
-/// The cases of a record: what was run, what was skipped, what is of no use.
+/// The cases of a record: what was run, what was skipped, and what cannot be used.
 fn cases(report: &Report, run: usize) -> Vec<Case> {
     let tests = report.tests.iter().enumerate().filter(|(_, test)| test.run == run);
     let mut cases: Vec<Case> = tests.map(|(at, test)| case(report, at, test)).collect();

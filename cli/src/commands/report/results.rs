@@ -40,8 +40,8 @@ pub fn log(record: &Record, report: &mut Sink<'_>) {
     }
 }
 
-/// Lists each test of the records from `first` on, as `litmus run` shows it. The report decides the exit code,
-/// since a baseline may have the violations too.
+/// Lists each test of the records from `first` on, as `litmus run` shows it. The report decides the exit
+/// code, since a baseline may have the violations too.
 pub fn list(
     sources: &[Recorded],
     first: usize,

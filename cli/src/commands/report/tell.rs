@@ -1,5 +1,5 @@
 //! A report on the terminal: the verdict and how much it means, causes, the smallest
-//! violation, the records side by side, and what all of it cannot tell.
+//! violation, the records side by side, and the limits of what it shows.
 
 use std::path::Path;
 

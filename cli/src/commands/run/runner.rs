@@ -298,7 +298,7 @@ impl Runner<'_> {
         measured.ok()
     }
 
-    /// What the record that is gone on with has of a test.
+    /// What the record that this run continues has of a test.
     fn known(
         &self,
         test: &Test,

@@ -48,7 +48,7 @@ struct Target {
     /// What the model sc allows.
     sequential: Arc<Allowed>,
     judges: Vec<Arc<Judge>>,
-    /// Set when it cannot be run, which is said once.
+    /// Set when it cannot be run. The reason is shown once.
     is_out: bool,
 }
 

@@ -42,6 +42,8 @@ pub struct JudgedBy {
 /// What models say about programs. Tests with the same program share an answer.
 pub struct Answers<'a> {
     ask: Box<Ask<'a>>,
+    /// Whether answers are kept.
+    keeps: bool,
     says: Mutex<HashMap<(String, String), ModelSays>>,
     sc: Mutex<HashMap<String, Option<Arc<BTreeSet<Outcome>>>>>,
 }
@@ -76,7 +78,13 @@ impl<'a> Answers<'a> {
         + Sync
         + 'a,
     ) -> Self {
-        Self { ask: Box::new(ask), says: Mutex::default(), sc: Mutex::default() }
+        Self { ask: Box::new(ask), keeps: true, says: Mutex::default(), sc: Mutex::default() }
+    }
+
+    /// Whether answers are kept for later, which takes memory for each program. By default they are.
+    #[must_use]
+    pub fn keeping(self, keeps: bool) -> Self {
+        Self { keeps, ..self }
     }
 
     /// Judges what was observed of a program.
@@ -111,7 +119,9 @@ impl<'a> Answers<'a> {
             return Ok(known.clone());
         }
         let says = (self.ask)(program.test, &judge.model, program.libraries)?;
-        lock().insert(key, says.clone());
+        if self.keeps {
+            lock().insert(key, says.clone());
+        }
         Ok(says)
     }
 

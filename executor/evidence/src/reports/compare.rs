@@ -221,6 +221,7 @@ impl Comparing {
             machine: some.report.machine.clone(),
             model: None,
             reason,
+            lacks_model: false,
         };
         if hashes.len() > 1 {
             let reason = "the records have different programs under this name".to_owned();

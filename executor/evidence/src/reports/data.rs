@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::compare::Comparison;
-use crate::judge::{Conclusion, NAME_IT, NO_MODEL};
+use crate::judge::Conclusion;
 pub use evidence::{
     CellEvidence, CellReport, Coverage, Mutant, Mutants, TableReport, TableRow, Unseen,
 };
@@ -94,9 +94,12 @@ pub struct Skipped {
     pub model: Option<String>,
     /// Why.
     pub reason: String,
+    /// Whether it was run and not judged because the model is not there, which leaves something unknown.
+    #[serde(skip)]
+    pub lacks_model: bool,
 }
 
-/// A test that broke, or a line of a record that is of no use.
+/// A test that broke, or a line of a record that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Broken {
@@ -114,13 +117,6 @@ pub struct Broken {
     pub message: String,
 }
 
-impl Skipped {
-    /// Whether it was run and not judged, because the model is not there.
-    pub fn lacks_model(&self) -> bool {
-        self.model.is_some() && (self.reason == NO_MODEL || self.reason.ends_with(NAME_IT))
-    }
-}
-
 impl Report {
     /// What the report means for the exit code.
     pub fn conclusion(&self) -> Conclusion {
@@ -129,7 +125,7 @@ impl Report {
             |run: usize| self.tests.iter().any(|test| test.run == run && test.finished > 0);
         let is_open = verdict.is_open()
             || verdict.interrupted > 0
-            || self.skipped.iter().any(Skipped::lacks_model)
+            || self.skipped.iter().any(|skip| skip.lacks_model)
             || self.subjects().any(|(run, _)| !was_run(run));
         let baseline = self.comparison.as_ref().filter(|_| self.runs[0].is_baseline);
         let (violations, is_unanswered) = match baseline {

@@ -91,7 +91,7 @@ pub struct JudgedLine<'a> {
     pub test: Option<JudgedRecord>,
     /// Why it was not run, or not judged by a model.
     pub skipped: Vec<Skipped>,
-    /// What broke, or is of no use.
+    /// What broke, or cannot be used.
     pub errors: Vec<Broken>,
     /// What is wrong with the program or a model, with places in the text.
     pub diagnostics: Option<(Arc<lang::source::Source>, Vec<Diagnostic>)>,
@@ -194,7 +194,7 @@ fn judge_line<'a>(
     let mut line = JudgedLine { run, recorded, test: None, skipped, errors, diagnostics: None };
     let reason = recorded.reason.clone().unwrap_or_default();
     if recorded.status == Status::Skipped {
-        line.skip(None, reason);
+        line.skip(None, reason, false);
         return line;
     }
     if recorded.status == Status::Failed {
@@ -218,7 +218,7 @@ fn judge_line<'a>(
 }
 
 impl JudgedLine<'_> {
-    fn skip(&mut self, model: Option<&str>, reason: String) {
+    fn skip(&mut self, model: Option<&str>, reason: String, lacks_model: bool) {
         let TestRecord { test, file, machine, .. } = self.recorded;
         self.skipped.push(Skipped {
             run: self.run,
@@ -227,6 +227,7 @@ impl JudgedLine<'_> {
             machine: machine.clone(),
             model: model.map(str::to_owned),
             reason,
+            lacks_model,
         });
     }
 
@@ -272,14 +273,14 @@ impl JudgedLine<'_> {
             let judge = match judge {
                 Ok(judge) => judge,
                 Err(LackingModel { name, reason }) => {
-                    self.skip(Some(&name), reason);
+                    self.skip(Some(&name), reason, true);
                     is_defined = true;
                     continue;
                 }
             };
             match request.answers.judge(&program, &judge, &seen) {
                 Err(NotJudged::Undefined(undefined)) => {
-                    self.skip(Some(&judge.identity.name), NotJudged::reason(&undefined));
+                    self.skip(Some(&judge.identity.name), NotJudged::reason(&undefined), false);
                     continue;
                 }
                 Err(NotJudged::Wrong(diagnostics)) => self.wrong(&source, diagnostics),
