@@ -2,9 +2,9 @@
 //!
 //! Every line of the records is judged again ([`judging`]), and [`compute`] makes a report of that. It puts
 //! records side by side ([`compare`]), explains what is forbidden and was seen (`findings`), looks for the
-//! nearest model that would allow it (`variants`), groups it by that (`causes`), says what was tested and
-//! what that is worth (`tested`, `evidence`, `mutants`, `silence`), and sums up (`verdict`). The same records,
-//! models and version give the same report.
+//! nearest model that would allow it (`variants`), groups it by that (`causes`), says what was tested
+//! and what that is worth (`tested`, `evidence`, `mutants`, `silence`), and sums up (`verdict`). The same
+//! records, models and version give the same report.
 
 mod causes;
 pub mod compare;

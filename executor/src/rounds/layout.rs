@@ -90,9 +90,9 @@ impl Batch {
     }
 }
 
-/// The sizes of a batch's rounds. Full rounds load the NICs, but only the first instances of their threads run
-/// at the same time if one thread waits and another one does not. So rounds have all sizes up to the full one,
-/// each power of 2 for about as many instances.
+/// The sizes of a batch's rounds. Full rounds load the NICs, but only the first instances of their threads
+/// run at the same time if one thread waits and another one does not. So rounds have all sizes up to the full
+/// one, each power of 2 for about as many instances.
 fn rounds(seed: u64, number: u64, parameters: &Parameters) -> Vec<u32> {
     let most = parameters.instances.max(1);
     let mut left = u32::try_from(parameters.batch()).unwrap_or(u32::MAX);

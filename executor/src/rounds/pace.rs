@@ -1,10 +1,10 @@
 //! How the threads of a round are set apart in time.
 //!
-//! All threads leave the barrier at about the same time, but a request takes microseconds to arrive, and a CPU's
-//! access takes nanoseconds. A thread that only reads would be done with a round before the first write of
-//! another thread has arrived. So each thread starts a round after a random delay, and in half of the rounds it
-//! also pauses between statements. The delays are between a few nanoseconds and the *spread*, and every order
-//! of magnitude is equally likely: which one shows an outcome depends on the program.
+//! All threads leave the barrier at about the same time, but a request takes microseconds to arrive, and a
+//! CPU's access takes nanoseconds. A thread that only reads would be done with a round before the first write
+//! of another thread has arrived. So each thread starts a round after a random delay, and in half of the
+//! rounds it also pauses between statements. The delays are between a few nanoseconds and the *spread*, and
+//! every order of magnitude is equally likely: which one shows an outcome depends on the program.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ const MOST: u64 = 1_000_000;
 /// Pauses that are shorter than this do not yield the CPU, in ns: yielding takes that long.
 const YIELD: u32 = 1_000;
 
-/// The spread for a round trip of this time and a program whose threads wait this often for a completion. It is
-/// long enough for a thread to start before the requests of another one, while they are under way, and after
-/// they have arrived.
+/// The spread for a round trip of this time and a program whose threads wait this often for a completion. It
+/// is long enough for a thread to start before the requests of another one, while they are under way, and
+/// after they have arrived.
 pub(super) fn spread(round_trip: Duration, waits: usize) -> u32 {
     let round_trip = round_trip.as_nanos().min(u128::from(MOST)) as u64;
     round_trip.saturating_mul(waits as u64 + 2).min(MOST) as u32
@@ -35,8 +35,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Draws the delays of a round. `spread` is the longest delay, and `delay` the longest pause of all rounds,
-    /// in ns.
+    /// Draws the delays of a round. `spread` is the longest delay, and `delay` the longest pause of all
+    /// rounds, in ns.
     pub fn draw(spread: u32, delay: u32, random: &mut Random) -> Self {
         if spread == 0 {
             return Self { start: 0, pause: delay };

@@ -260,8 +260,8 @@ impl ThreadRun {
         Ok(result)
     }
 
-    /// The longest delay of this batch, in ns. A thread without connections takes what the others of its machine
-    /// have measured; if it is alone there, the time of a barrier.
+    /// The longest delay of this batch, in ns. A thread without connections takes what the others of its
+    /// machine have measured; if it is alone there, the time of a barrier.
     fn spread(&mut self, stop: &Stop<'_>) -> Result<u32, End> {
         if let Some(spread) = self.parameters.spread {
             return Ok(spread);

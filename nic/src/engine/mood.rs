@@ -1,10 +1,10 @@
 //! How long rules are delayed.
 //!
-//! Many outcomes show only if one kind of rule is slow for a while and the others are fast: a write that becomes
-//! visible after a whole exchange between other nodes, for example. Delays that are all drawn alike hardly ever
-//! come together in that way. So the NIC has a mood: the longest delay of each kind of rule, which is drawn
-//! again from time to time. Half of the kinds are not delayed; for the others, every order of magnitude up to
-//! the longest delay is equally likely.
+//! Many outcomes show only if one kind of rule is slow for a while and the others are fast: a write that
+//! becomes visible after a whole exchange between other nodes, for example. Delays that are all drawn alike
+//! hardly ever come together in that way. So the NIC has a mood: the longest delay of each kind of rule,
+//! which is drawn again from time to time. Half of the kinds are not delayed; for the others, every order of
+//! magnitude up to the longest delay is equally likely.
 
 use crate::config::Knobs;
 use crate::random::Random;
