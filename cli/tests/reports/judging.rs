@@ -246,6 +246,24 @@ fn a_statement_that_a_model_does_not_define_is_a_skip() {
     assert_eq!(code(&scratch.litmus(&alone)), 2);
 }
 
+/// A program that misuses a library in every execution, as no run would record it.
+#[test]
+fn a_test_that_is_wrong_is_an_error_everywhere() {
+    let scratch = Scratch::new("misused");
+    let program = "litmus Odd\nmodel rdma-wait-rmw\n\n  WLock l\n  x = 0\n  ---\n  Acq(l)\n  Acq(l)\n  \
+                   Rel(l)\n  a := x\n";
+    let mut odd = line("Odd", program, &[(0, 0, 1000)]);
+    odd["models"] = json!([{ "name": "rdma-wait-rmw", "hash": "x" }]);
+    odd["outcomes"][0]["state"]["x"] = json!(0);
+    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[odd, mp(CLEAN)]));
+    let (exit, judged) = reported(&scratch, &[]);
+    assert_eq!(exit, 2);
+    assert!(judged.iter().all(|(test, ..)| test == "MP"), "{judged:?}");
+    let report: Json = serde_json::from_str(&scratch.read("a/report.json")).unwrap();
+    assert_eq!(report["errors"][0]["code"], "already-held", "{}", report["errors"]);
+    assert!(scratch.read("a/junit.xml").contains("<error type=\"error\""));
+}
+
 /// A run that is stopped, and the report of its record.
 #[test]
 fn an_interrupted_run_and_its_report_agree() {

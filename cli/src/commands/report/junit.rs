@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use evidence::record::{Status, hash_text};
+use evidence::record::hash_text;
+use evidence::reports::BROKE;
 use evidence::reports::data::{
     Finding, Report, ResultReport, RunReport, TestJudgement, TestReport,
 };
@@ -258,7 +259,7 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
     }
     let is_same = |file: &String, name: &String| *file == program.file && *name == test.name;
     let error = report.errors.iter().find(|one| {
-        one.run == test.run && test.status == Status::Failed && is_same(&one.file, &one.test)
+        one.run == test.run && one.machine == test.machine && is_same(&one.file, &one.test)
     });
     if let Some(first) = new.first() {
         case.kind = "failure";
@@ -273,7 +274,7 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
         case.text = new.into_iter().map(text).collect();
     } else if let Some(error) = error {
         case.kind = "error";
-        case.r#type = "backend-failed";
+        case.r#type = if error.code == BROKE { BROKE } else { "error" };
         case.message.clone_from(&error.message);
     } else if test.judgement == TestJudgement::Inconclusive {
         case.kind = "skipped";
