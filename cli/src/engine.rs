@@ -13,6 +13,7 @@ use lang::limits::Limits;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Span;
 use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
+use model::asking::Refused;
 use model::explain::{Explanation, Reason, explain};
 use model::machine::{self, Ending, Variant};
 use model::models;
@@ -157,15 +158,17 @@ pub enum Refusal {
     Unsupported(String),
 }
 
-impl Refusal {
-    fn from_diagnostics(diagnostics: Vec<Diagnostic>) -> Self {
-        match diagnostics.first() {
-            Some(first) if first.code == "undefined-call" => Self::Undefined(diagnostics),
-            Some(first) if first.code == LIMIT => Self::Unsupported(first.message.clone()),
-            _ => Self::Bad(diagnostics),
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Undefined(diagnostics) => Self::Undefined(diagnostics),
+            Refused::Limit(reached) => Self::Unsupported(reached.to_string()),
+            other => Self::Bad(other.diagnostics()),
         }
     }
+}
 
+impl Refusal {
     /// What to say.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         match self {
@@ -213,18 +216,16 @@ pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<V
         return Err(Refusal::Undefined(undefined));
     }
     let options = request.options();
-    let libraries = request.libraries();
-    let question = Question::within(&options.limits, test, model.model(), libraries, request.loops)
-        .map_err(Refusal::from_diagnostics)?;
+    let asking = Question::of(test, model.model()).libraries(request.libraries());
+    let question = asking.options(&options).question()?;
     let own = (model.name(), model.is_own);
-    let answered = verdict::ask(&question, own, &options);
-    let mut answered = answered.map_err(Refusal::from_diagnostics)?;
+    let mut answered = verdict::ask(&question, own, &options)?;
     let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
     if request.engine == Engine::Auto && answered.checked.iter().any(is_unknown) {
         let found = auto(test, model.model(), request)?;
         answered = Answered::of(test, own, &found.allowed);
     }
-    let misuses = question.misuses(&options).map_err(Refusal::from_diagnostics)?;
+    let misuses = question.misuses(&options)?;
     Ok(Verdicts { answered, misuses })
 }
 
@@ -237,7 +238,7 @@ pub fn explained<'q>(
     (test, model): (&Test, &Model),
     asked: &Asked,
     request: &Request,
-) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+) -> Result<Explanation<'q>, Refused> {
     let request = &request.begun();
     let explanation = explain(question, &request.options(), asked)?;
     let is_open = matches!(explanation.reason, Reason::Unknown(_));
@@ -314,10 +315,8 @@ fn of_machine(mut found: Found, model: &Model) -> Found {
 
 fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let options = request.options();
-    let question =
-        Question::within(&options.limits, test, model, request.libraries(), request.loops)
-            .map_err(Refusal::from_diagnostics)?;
-    let allowed = question.allowed(&options).map_err(Refusal::from_diagnostics)?;
+    let asking = Question::of(test, model).libraries(request.libraries());
+    let allowed = asking.options(&options).question()?.allowed(&options)?;
     Ok(Found { allowed, ..Found::default() })
 }
 

@@ -41,8 +41,8 @@ pub fn ask(
     match engine::ask(test, model, &request) {
         Ok(found) => {
             let options = request.options();
-            let question = Question::within(&options.limits, test, model, libraries, request.loops);
-            Ok(ModelSays::of(question.ok().as_ref(), &options, found.allowed))
+            let asking = Question::of(test, model).libraries(libraries).options(&options);
+            Ok(ModelSays::of(asking.question().ok().as_ref(), &options, found.allowed))
         }
         Err(Refusal::Unsupported(reason)) => Ok(ModelSays::unknown(reason)),
         Err(Refusal::Undefined(errors)) => Err(NotJudged::Undefined(errors)),

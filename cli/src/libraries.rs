@@ -233,9 +233,10 @@ fn misuses(
     if libraries.used(&test.program).is_empty() {
         return Vec::new();
     }
-    let found = match Question::new(test, model, libraries, loops) {
+    let found = match Question::of(test, model).libraries(libraries).loops(loops).question() {
         Ok(question) => question.misuses(options).unwrap_or_default(),
-        Err(mut errors) => {
+        Err(refused) => {
+            let mut errors = refused.diagnostics();
             errors.retain(|error| MISUSES.contains(&error.code));
             errors
         }

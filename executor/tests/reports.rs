@@ -72,8 +72,10 @@ fn shipped(name: &str) -> Option<Arc<Judge>> {
 fn report_with(sources: &[Source], examined: usize, mutant_runs: u64) -> Report {
     let answers = Answers::new(|test, model, libraries| {
         let options = Options::default();
-        let question = Question::new(test, model, libraries, None).map_err(NotJudged::Wrong)?;
-        let found = question.allowed(&options).map_err(NotJudged::Wrong)?;
+        let wrong = |refused: model::asking::Refused| NotJudged::Wrong(refused.diagnostics());
+        let asking = Question::of(test, model).libraries(libraries);
+        let question = asking.question().map_err(wrong)?;
+        let found = question.allowed(&options).map_err(wrong)?;
         Ok(ModelSays::of(Some(&question), &options, found))
     });
     let request = Request {

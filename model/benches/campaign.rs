@@ -15,7 +15,7 @@ use model::allowed::{Options, Question};
 use model::generate::rma::enumerate::{Bounds, programs};
 use model::generate::rma::pivot::{Instance, Pivot, rules};
 use model::generate::rma::program::Program;
-use model::{library, models};
+use model::models;
 use rayon::prelude::*;
 
 /// A row of Table 6: rule, processes, actions, tests, outputs. The size of WS with one process cannot be read
@@ -188,7 +188,7 @@ fn campaign(row: &Row, programs: &[Program]) -> Made {
         .par_iter()
         .map(|program| {
             let test = program.test();
-            let question = Question::new(&test, &model, library::shipped(), None);
+            let question = Question::of(&test, &model).question();
             let allowed = question.and_then(|question| question.allowed(&Options::default()));
             let allowed = allowed.expect("coreRMA defines the test");
             assert!(allowed.complete, "every outcome is found");

@@ -18,8 +18,8 @@ use lang::cat::model::Model;
 use lang::source::Source;
 use model::allowed::{Options, Question};
 use model::machine::{self, Variant};
+use model::models;
 use model::smt::solver::SolverKind;
-use model::{library, models};
 
 /// The model that tests are asked about.
 const MODEL: &str = "rdma-tso-rmw";
@@ -31,7 +31,7 @@ fn main() {
     let suite = suite();
     let model = models::load_shipped(MODEL).expect("a shipped model");
     let model = model.unwrap_or_else(|_| panic!("a model without errors")).model;
-    let is_defined = |test: &Test| Question::new(test, &model, library::shipped(), None).is_ok();
+    let is_defined = |test: &Test| Question::of(test, &model).question().is_ok();
     let asked: Vec<&(String, Test)> = suite.iter().filter(|(_, test)| is_defined(test)).collect();
     let all: Vec<&(String, Test)> = suite.iter().collect();
     let mut rows = vec![
@@ -107,7 +107,7 @@ fn median(run: impl Fn() -> bool) -> Duration {
 }
 
 fn is_answered(test: &Test, model: &Model, solver: SolverKind) -> bool {
-    let question = Question::new(test, model, library::shipped(), None);
+    let question = Question::of(test, model).question();
     let question = question.expect("the model defines the test");
     let options = Options { solver, ..Options::default() };
     question.allowed(&options).expect("it can be encoded").complete

@@ -10,9 +10,11 @@ use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::notation::shown;
 use lang::limits::{Limits, Reached};
-use lang::outcome::{Observable, Observed, Outcome, Value};
+use lang::outcome::{Outcome, Value};
 use lang::source::Span;
-use skeleton::{self, Guard, Misuse, Skeleton};
+use skeleton::{self, Misuse, Skeleton};
+
+use crate::asking::{Asking, Refused};
 
 use crate::bound::Loops;
 use crate::execution::Execution;
@@ -31,7 +33,8 @@ pub struct Options {
     pub solver: SolverKind,
     /// The limits of time and memory.
     pub limits: Limits,
-    /// The bound on loops. `None`: the test's own bound, or [`DEFAULT_LOOP_BOUND`].
+    /// The bound on loops, for [`Asking::options`]: a question that is made has its bound. `None`: the test's
+    /// own bound, or [`DEFAULT_LOOP_BOUND`].
     pub loop_bound: Option<u32>,
 }
 
@@ -95,79 +98,21 @@ pub struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// Combines a test and a model.
-    ///
-    /// # Errors
-    /// A diagnostic in the test's text for each statement that the model does not define, or a
-    /// diagnostic at its head if the model cannot be laid out.
-    pub fn new(
-        test: &'a Test,
-        model: &'a Model,
-        libraries: &Libraries,
-        loop_bound: Option<u32>,
-    ) -> Result<Self, Vec<Diagnostic>> {
-        let undefined = undefined_calls(test, model, libraries);
-        if !undefined.is_empty() {
-            return Err(undefined);
-        }
-        let bound = loop_bound.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
-        let is_object = |one: &Observable| matches!(one.what, Observed::Copy(..));
-        let (test, model, skeleton) = if libraries.used(&test.program).is_empty() {
-            let test = match test.observables.iter().any(is_object) {
-                true => Cow::Owned(prepare(test, libraries)?.test),
-                false => Cow::Borrowed(test),
-            };
-            let skeleton = skeleton::build(&test.program, bound);
-            (test, Cow::Borrowed(model), skeleton)
-        } else {
-            let prepared = prepare(test, libraries)?;
-            let composed = crate::library::compose(model, libraries, &prepared.used)?;
-            let skeleton = skeleton::build_prepared(&prepared, libraries, bound);
-            (Cow::Owned(prepared.test), Cow::Owned(composed), skeleton)
-        };
-        let skeleton = skeleton.map_err(|unsupported| match unsupported.reason {
-            Some(reason) => {
-                let message = format!("`{}`: {reason}", unsupported.call);
-                vec![Diagnostic::error("library-not-usable", unsupported.span, message)]
-            }
-            None => vec![undefined_call(&model, &unsupported.call, unsupported.span)],
-        })?;
-        let certain = skeleton.misuses.iter().filter(|misuse| misuse.guard == Guard::TRUE);
-        let errors: Vec<Diagnostic> = certain.map(misuse_error).collect();
-        if !errors.is_empty() {
-            return Err(errors);
-        }
-        let plan = Plan::new(&model, &skeleton).map_err(|error| {
-            vec![Diagnostic::error("model-not-usable", Span::default(), error.0)]
-        })?;
-        Ok(Self { test, model, skeleton, plan })
-    }
-
-    /// Like [`Question::new`], within limits. If a limit is reached, the diagnostic's code is [`LIMIT`].
-    ///
-    /// # Errors
-    /// As [`Question::new`].
-    pub fn within(
-        limits: &Limits,
-        test: &'a Test,
-        model: &'a Model,
-        libraries: &Libraries,
-        loop_bound: Option<u32>,
-    ) -> Result<Self, Vec<Diagnostic>> {
-        let made = limits.within(|| Self::new(test, model, libraries, loop_bound));
-        made.unwrap_or_else(|reached| Err(vec![limit_reached(reached)]))
+    /// A question about a test under a model, to be put together.
+    pub fn of(test: &'a Test, model: &'a Model) -> Asking<'a> {
+        Asking::new(test, model)
     }
 
     /// A solver session with the axioms that `keep` picks by their index. The index after the last axiom
     /// stands for what the model says about ⊤.
     ///
     /// # Errors
-    /// A diagnostic if the test cannot be encoded.
+    /// That the test cannot be encoded, or that a limit was reached.
     pub fn session(
         &self,
         options: &Options,
         keep: impl Fn(usize) -> bool,
-    ) -> Result<Session<'_>, Vec<Diagnostic>> {
+    ) -> Result<Session<'_>, Refused> {
         let solver = (options.solver, &options.limits);
         let observables = &self.test.observables;
         let made = options.limits.within(|| {
@@ -180,10 +125,12 @@ impl<'a> Question<'a> {
     pub(crate) fn made<'s>(
         &self,
         session: Result<Result<Session<'s>, EncodeError>, Reached>,
-    ) -> Result<Session<'s>, Vec<Diagnostic>> {
+    ) -> Result<Session<'s>, Refused> {
         match session {
-            Ok(session) => session.map_err(|error| vec![self.encode_diagnostic(&error)]),
-            Err(reached) => Err(vec![limit_reached(reached)]),
+            Ok(session) => {
+                session.map_err(|error| Refused::Wrong(vec![self.encode_diagnostic(&error)]))
+            }
+            Err(reached) => Err(Refused::Limit(reached)),
         }
     }
 
@@ -205,7 +152,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// As [`Question::session`].
-    pub fn misuses(&self, options: &Options) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    pub fn misuses(&self, options: &Options) -> Result<Vec<Diagnostic>, Refused> {
         if self.skeleton.misuses.is_empty() {
             return Ok(Vec::new());
         }
@@ -222,7 +169,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// As [`Question::session`].
-    pub fn allowed(&self, options: &Options) -> Result<Allowed, Vec<Diagnostic>> {
+    pub fn allowed(&self, options: &Options) -> Result<Allowed, Refused> {
         self.allowed_by(options, &mut |_| {})
     }
 
@@ -230,10 +177,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// As [`Question::session`].
-    pub fn witnessed(
-        &self,
-        options: &Options,
-    ) -> Result<(Allowed, Vec<Execution>), Vec<Diagnostic>> {
+    pub fn witnessed(&self, options: &Options) -> Result<(Allowed, Vec<Execution>), Refused> {
         let mut witnesses = Vec::new();
         let allowed = self.allowed_by(options, &mut |at| witnesses.push(at.execution()))?;
         Ok((allowed, witnesses))
@@ -243,7 +187,7 @@ impl<'a> Question<'a> {
         &self,
         options: &Options,
         witness: &mut dyn FnMut(&Consistent<'_>),
-    ) -> Result<Allowed, Vec<Diagnostic>> {
+    ) -> Result<Allowed, Refused> {
         let mut session = self.session(options, |_| true)?;
         // Misuses are asked first: clauses that block outcomes would hide them.
         let misuses = session.misuses();
@@ -291,7 +235,7 @@ pub const MISUSES: [&str; 5] =
     ["already-held", "not-held", "never-released", "unequal-calls", "word-too-large"];
 
 /// The error for a misuse that happens in every execution.
-fn misuse_error(misuse: &Misuse) -> Diagnostic {
+pub(crate) fn misuse_error(misuse: &Misuse) -> Diagnostic {
     let error = Diagnostic::error(misuse.code, misuse.span, misuse.message.as_str());
     match misuse.related {
         Some((place, text)) if place != misuse.span => error.related(place, text),
@@ -336,7 +280,7 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     undefined.map(|(call, span)| undefined_call(model, call, *span)).collect()
 }
 
-fn undefined_call(model: &Model, call: &str, span: Span) -> Diagnostic {
+pub(crate) fn undefined_call(model: &Model, call: &str, span: Span) -> Diagnostic {
     let name = &model.name;
     let error = Diagnostic::error(
         "undefined-call",

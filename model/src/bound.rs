@@ -1,9 +1,9 @@
 //! Decides whether loops were unrolled often enough. `forbidden` needs this proof.
 
-use lang::diagnostic::Diagnostic;
 use skeleton::EventId;
 
 use crate::allowed::{Allowed, Options, Question};
+use crate::asking::Refused;
 use crate::smt::prefix::Shape;
 use crate::smt::{Found, Session};
 
@@ -37,7 +37,7 @@ impl Question<'_> {
     ///
     /// # Errors
     /// As [`Question::session`].
-    pub fn loops(&self, options: &Options) -> Result<Loops, Vec<Diagnostic>> {
+    pub fn loops(&self, options: &Options) -> Result<Loops, Refused> {
         if self.skeleton.exceeded.is_empty() {
             return Ok(Loops::Within(Complete(())));
         }

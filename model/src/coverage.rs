@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use lang::Test;
 use lang::cat::model::{Axiom, AxiomKind, Model};
-use lang::diagnostic::Diagnostic;
 use lang::source::Span;
 
-use crate::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
+use crate::allowed::{Allowed, Options, Question, undefined_calls};
+use crate::asking::Refused;
 use crate::changes::{self, Change};
 use crate::generate::distinguish::Undecided;
 use crate::smt::Next;
@@ -125,8 +125,7 @@ impl Case {
             };
             model.axioms = suite.changes.iter().map(about).collect();
             // If this cannot be determined, every change is tried.
-            let Ok(question) = Question::new(self.test(), &model, crate::library::shipped(), None)
-            else {
+            let Ok(question) = Question::of(self.test(), &model).question() else {
                 return vec![true; suite.changes.len()];
             };
             let plan = question.plan;
@@ -143,8 +142,7 @@ impl Case {
             let claims = verdict::check(test, &model.name, is_own, allowed);
             claims.iter().any(|claim| claim.holds() == Some(false))
         };
-        let libraries = crate::library::shipped();
-        let changed = match Question::new(test, &change.model, libraries, None) {
+        let changed = match Question::of(test, &change.model).question() {
             Ok(changed) => changed,
             Err(why) => return unless_limit(why),
         };
@@ -157,7 +155,7 @@ impl Case {
             };
         }
         let before = || {
-            let question = Question::new(test, model, libraries, None).ok()?;
+            let question = Question::of(test, model).question().ok()?;
             question.allowed(&options).ok()
         };
         let Some(mut allowed) = self.allowed.get_or_init(before).clone() else { return Ok(false) };
@@ -194,9 +192,11 @@ fn whole(allowed: &Allowed) -> Result<(), Undecided> {
 
 /// If the engine has no answer for a test, the test does not notice the change. But if a limit was reached,
 /// it is undecided.
-fn unless_limit(why: Vec<Diagnostic>) -> Result<bool, Undecided> {
-    let limit = why.into_iter().find(|found| found.code == LIMIT);
-    limit.map_or(Ok(false), |found| Err(Undecided(found.message)))
+fn unless_limit(why: Refused) -> Result<bool, Undecided> {
+    match why {
+        Refused::Limit(reached) => Err(Undecided(reached.to_string())),
+        _ => Ok(false),
+    }
 }
 
 /// Changes of models that nothing can notice, by the names of model and change, with the reason.

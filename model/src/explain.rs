@@ -21,8 +21,9 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::Asked;
 use lang::source::Span;
 
-use crate::allowed::{Allowed, LIMIT, Options, Question};
+use crate::allowed::{Allowed, Options, Question};
 use crate::asked;
+use crate::asking::Refused;
 use crate::bound::{Complete, Loops};
 use crate::check::{broken_axioms, well_formed};
 use crate::execution::Execution;
@@ -98,7 +99,7 @@ pub fn explain<'q>(
     question: &'q Question<'q>,
     options: &Options,
     asked: &Asked,
-) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+) -> Result<Explanation<'q>, Refused> {
     let found = match found(options, || find(question, options, asked)) {
         Ok(found) => found?,
         Err(why) => Search::Unknown(why),
@@ -131,7 +132,7 @@ impl<'q> Explanation<'q> {
         mut self,
         options: &Options,
         allowed: &Allowed,
-    ) -> Result<Explanation<'q>, Vec<Diagnostic>> {
+    ) -> Result<Explanation<'q>, Refused> {
         let (Reason::Unknown(bound), Some(proof)) = (&self.reason, allowed.proof()) else {
             return Ok(self);
         };
@@ -152,13 +153,10 @@ impl<'q> Explanation<'q> {
 /// Does a part of the work within limits; if one is reached, which.
 fn found<R>(
     options: &Options,
-    work: impl FnOnce() -> Result<R, Vec<Diagnostic>>,
-) -> Result<Result<R, Vec<Diagnostic>>, String> {
+    work: impl FnOnce() -> Result<R, Refused>,
+) -> Result<Result<R, Refused>, String> {
     match options.limits.within(work) {
-        Ok(Err(errors)) => match errors.iter().find(|error| error.code == LIMIT) {
-            Some(limit) => Err(limit.message.clone()),
-            None => Ok(Err(errors)),
-        },
+        Ok(Err(Refused::Limit(reached))) => Err(reached.to_string()),
         Ok(found) => Ok(found),
         Err(reached) => Err(reached.to_string()),
     }
@@ -171,7 +169,7 @@ fn excluded(
     options: &Options,
     asked: &Asked,
     proof: Complete,
-) -> Result<Reason, Vec<Diagnostic>> {
+) -> Result<Reason, Refused> {
     // It is proved already that there is none, so a limit leaves open only why.
     let misused =
         |consistent| match found(options, || misused(question, options, asked, consistent)) {
@@ -197,7 +195,7 @@ fn excluded(
 }
 
 /// Whether no execution at all is consistent and counts, whatever its outcome.
-fn nothing_ends(question: &Question<'_>, options: &Options) -> Result<bool, Vec<Diagnostic>> {
+fn nothing_ends(question: &Question<'_>, options: &Options) -> Result<bool, Refused> {
     let mut session = question.session(options, |_| true)?;
     let counted = session.counted();
     Ok(matches!(session.find(&counted), Found::Nothing))
@@ -209,7 +207,7 @@ fn misused(
     options: &Options,
     asked: &Asked,
     consistent: bool,
-) -> Result<Option<Reason>, Vec<Diagnostic>> {
+) -> Result<Option<Reason>, Refused> {
     if question.skeleton.misuses.is_empty() {
         return Ok(None);
     }
@@ -230,11 +228,7 @@ enum Search {
     Unknown(String),
 }
 
-fn find(
-    question: &Question<'_>,
-    options: &Options,
-    asked: &Asked,
-) -> Result<Search, Vec<Diagnostic>> {
+fn find(question: &Question<'_>, options: &Options, asked: &Asked) -> Result<Search, Refused> {
     let mut session = question.session(options, |_| true)?;
     let counted = session.counted();
     let answer = asked::one(&mut session, &asked.condition, &counted);
@@ -249,18 +243,18 @@ fn find(
     })
 }
 
-fn check(question: &Question<'_>, execution: &Execution) -> Result<(), Vec<Diagnostic>> {
+fn check(question: &Question<'_>, execution: &Execution) -> Result<(), Refused> {
     well_formed(&question.skeleton, &question.test.observables, execution)
         .map_err(|error| unsound(&error))
 }
 
-fn unsound(what: &str) -> Vec<Diagnostic> {
-    vec![
+fn unsound(what: &str) -> Refused {
+    Refused::Wrong(vec![
         Diagnostic::error(
             "engine-unsound",
             Span::default(),
             format!("the engine and the plain evaluator disagree: {what}"),
         )
         .help("this is a bug in litmus; please report it with the test and the model"),
-    ]
+    ])
 }

@@ -2,6 +2,7 @@
 
 pub mod allowed;
 pub mod asked;
+pub mod asking;
 pub mod bound;
 pub mod changes;
 pub mod coverage;

@@ -25,7 +25,8 @@ use lang::library::Library;
 use lang::outcome::Outcome;
 use lang::source::Source;
 
-use crate::allowed::{Allowed, LIMIT, MISUSES, Options, Question};
+use crate::allowed::{Allowed, Options, Question};
+use crate::asking::{Refused, first_message};
 use crate::bound::Loops;
 use crate::machine::may_wait;
 use crate::smt::Found;
@@ -106,7 +107,7 @@ impl Refinement {
     /// What is wrong with the library's text, found at a call of this client.
     pub fn check(&self, client: &Client, options: &Options) -> Result<Answer, String> {
         let program = text(client, self.library(), None);
-        let wrong = |errors: Vec<Diagnostic>| format!("{}, in\n{program}", message(&errors));
+        let wrong = |errors: Vec<Diagnostic>| format!("{}, in\n{program}", first_message(&errors));
         let (test, errors) = lang::litmus::load(&Source::new("client", program.clone()));
         let Some(test) = test else {
             if errors.iter().any(|error| NOT_CLIENTS.contains(&error.code)) {
@@ -117,8 +118,8 @@ impl Refinement {
         let allowed = match self.specified(&test, options) {
             Ok(Some(allowed)) => allowed,
             Ok(None) => return Ok(Answer::IllFormed),
-            Err(errors) if is_limit(&errors) => return Ok(Answer::Unknown(message(&errors))),
-            Err(errors) => return Err(wrong(errors)),
+            Err(Refused::Limit(reached)) => return Ok(Answer::Unknown(reached.to_string())),
+            Err(refused) => return Err(wrong(refused.diagnostics())),
         };
         if !allowed.complete {
             return Ok(Answer::Unknown(allowed.reason.unwrap_or_default()));
@@ -142,10 +143,10 @@ impl Refinement {
                 return Ok(Answer::Refuted(Box::new(Counterexample::misuse(&program, &found))));
             }
             Ok(ByAxioms::Unknown(why)) => return Ok(Answer::Unknown(open.unwrap_or(why))),
-            Err(errors) if is_limit(&errors) => {
-                return Ok(Answer::Unknown(open.unwrap_or_else(|| message(&errors))));
+            Err(Refused::Limit(reached)) => {
+                return Ok(Answer::Unknown(open.unwrap_or_else(|| reached.to_string())));
             }
-            Err(errors) => return Err(wrong(errors)),
+            Err(refused) => return Err(wrong(refused.diagnostics())),
         };
         if !shown.cut_off && !shown.ends && allowed.outcomes.is_empty() {
             return Ok(Answer::Nothing);
@@ -164,29 +165,43 @@ impl Refinement {
         Ok(Answer::Unknown(format!("it is not known whether each execution can end: {reason}")))
     }
 
-    /// What the specification allows of a program; `None` if the program misuses the library.
-    fn specified(
-        &self,
-        test: &Test,
+    /// The question what the specification allows of a program. The caller's limits hold.
+    fn specification<'a>(
+        &'a self,
+        test: &'a Test,
         options: &Options,
-    ) -> Result<Option<Allowed>, Vec<Diagnostic>> {
-        match Question::new(test, &self.model, &self.libraries, options.loop_bound) {
+    ) -> Result<Question<'a>, Refused> {
+        let asking = Question::of(test, &self.model).libraries(&self.libraries);
+        asking.loops(options.loop_bound).question()
+    }
+
+    /// The question what the implementation allows, over the specifications of lower libraries.
+    fn implementation<'a>(
+        &'a self,
+        lowered: &'a Test,
+        options: &Options,
+    ) -> Result<Question<'a>, Refused> {
+        let asking = Question::of(lowered, &self.lower).libraries(&self.libraries);
+        asking.loops(options.loop_bound).question()
+    }
+
+    /// What the specification allows of a program; `None` if the program misuses the library.
+    fn specified(&self, test: &Test, options: &Options) -> Result<Option<Allowed>, Refused> {
+        match self.specification(test, options) {
             Ok(question) => question.allowed(options).map(Some),
-            Err(errors) if errors.iter().any(is_misuse) => Ok(None),
-            Err(errors) => Err(errors),
+            Err(Refused::Misuse(_)) => Ok(None),
+            Err(refused) => Err(refused),
         }
     }
 
     /// Asks for an outcome of the implementation, over the specifications of lower libraries, that is not
     /// allowed.
-    fn by_axioms(&self, lowered: &Test, asked: &Asked<'_>) -> Result<ByAxioms, Vec<Diagnostic>> {
+    fn by_axioms(&self, lowered: &Test, asked: &Asked<'_>) -> Result<ByAxioms, Refused> {
         let Asked { allowed, options, .. } = asked;
-        let bound = options.loop_bound;
-        let lower = match Question::new(lowered, &self.lower, &self.libraries, bound) {
+        let lower = match self.implementation(lowered, options) {
             Ok(lower) => lower,
-            Err(errors) => {
-                let misuse = errors.iter().find(|error| is_misuse(error));
-                return misuse.cloned().map(ByAxioms::Misuse).ok_or(errors);
+            Err(refused) => {
+                return refused.misuse().cloned().map(ByAxioms::Misuse).ok_or(refused);
             }
         };
         let mut session = lower.session(options, |_| true)?;
@@ -250,25 +265,6 @@ struct Shown {
     cut_off: bool,
 }
 
-/// Whether a program uses a library as its rules exclude.
-fn is_misuse(error: &Diagnostic) -> bool {
-    MISUSES.contains(&error.code) || error.code == "not-a-participant"
-}
-
-/// Whether nothing is wrong, and a limit was hit.
-fn is_limit(errors: &[Diagnostic]) -> bool {
-    errors.iter().any(|error| error.code == LIMIT)
-}
-
-/// The first of several errors, with its hint.
-fn message(errors: &[Diagnostic]) -> String {
-    match errors.first() {
-        Some(Diagnostic { message, help: Some(help), .. }) => format!("{message} ({help})"),
-        Some(error) => error.message.clone(),
-        None => String::new(),
-    }
-}
-
 /// What is wrong with a library's text that only calls show, at any placement of threads and objects: of
 /// bodies at the statement, of specifications at the method.
 pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -> Vec<Diagnostic> {
@@ -284,11 +280,11 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
         if client.size() > 2 || index > MOST_ASKED {
             continue;
         }
-        let Err(errors) = Question::new(&test, model, &libraries, Some(1)) else { continue };
-        for error in errors.into_iter().filter(|error| error.code == "library-not-usable") {
-            let method = library.methods.iter().find(|m| error.message.contains(&m.name));
+        let asked = Question::of(&test, model).libraries(&libraries).loops(Some(1)).question();
+        if let Err(Refused::Library(call, error)) = asked {
+            let method = library.methods.iter().find(|method| method.name == call);
             let span = method.map(|method| method.span).unwrap_or_default();
-            found.push(Diagnostic { span, ..error });
+            found.push(Diagnostic { span, ..*error });
         }
     }
     // One placement is enough to see what is wrong, the one of the smallest client.

@@ -1,11 +1,11 @@
 //! Verdicts: what a set of allowed outcomes means for the claims in a test.
 
 use lang::Test;
-use lang::diagnostic::Diagnostic;
 use lang::outcome::{Asked, Claim, Condition, Expectation, Observable, Outcome, Value};
 
 use crate::allowed::{Allowed, Options, Question};
 use crate::asked::{cases, of_cases};
+use crate::asking::Refused;
 use crate::bound::{Complete, Loops};
 use crate::smt::Found;
 
@@ -178,7 +178,7 @@ pub fn ask(
     question: &Question<'_>,
     (model, is_own): (&str, bool),
     options: &Options,
-) -> Result<Answered, Vec<Diagnostic>> {
+) -> Result<Answered, Refused> {
     let test: &Test = &question.test;
     let claims = || test.expectations.iter().filter(|claim| applies(test, claim, model, is_own));
     let needs_all = |expectation: &Expectation| {
@@ -235,7 +235,7 @@ fn by_outcomes(
     question: &Question<'_>,
     (model, is_own): (&str, bool),
     options: &Options,
-) -> Result<Answered, Vec<Diagnostic>> {
+) -> Result<Answered, Refused> {
     Ok(Answered::of(&question.test, (model, is_own), &question.allowed(options)?))
 }
 

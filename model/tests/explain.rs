@@ -115,8 +115,8 @@ fn every_model(program: &Program, models: &[Model], counts: &mut Counts) -> Resu
 
 /// Explains what has a candidate execution and no consistent one.
 fn every_outcome(test: &Test, model: &Model, counts: &mut Counts) -> Result<(), String> {
-    let message = |diagnostics: Vec<lang::diagnostic::Diagnostic>| diagnostics[0].message.clone();
-    let question = Question::new(test, model, model::library::shipped(), None).map_err(message)?;
+    let message = |refused: model::asking::Refused| refused.text();
+    let question = Question::of(test, model).question().map_err(message)?;
     let options = Options::default();
     let allowed = question.allowed(&options).map_err(message)?;
     counts.questions += 1;
@@ -160,9 +160,8 @@ fn candidates(
     question: &Question<'_>,
     allowed: &BTreeSet<Outcome>,
 ) -> Result<(Vec<Outcome>, bool), String> {
-    let mut session = question
-        .session(&Options::default(), |_| false)
-        .map_err(|diagnostics| diagnostics[0].message.clone())?;
+    let mut session =
+        question.session(&Options::default(), |_| false).map_err(|refused| refused.text())?;
     let within = session.counted();
     allowed.iter().for_each(|outcome| session.block(outcome));
     let mut found = Vec::new();

@@ -99,10 +99,8 @@ fn round_trip(test: &Test, written: &Written) -> Result<(), Failed> {
 fn allowed(test: &Test) -> Result<Allowed, Failed> {
     let model = models::load_shipped("tso").ok_or("no model `tso`")?;
     let model = model.map_err(|_| "the model does not load")?.model;
-    let failed = |diagnostics: Vec<lang::diagnostic::Diagnostic>| {
-        Failed::from(diagnostics[0].message.clone())
-    };
-    let question = Question::new(test, &model, model::library::shipped(), None).map_err(failed)?;
+    let failed = |refused: model::asking::Refused| Failed::from(refused.text());
+    let question = Question::of(test, &model).question().map_err(failed)?;
     let options = Options { limits: Limits::of_time(TIME_LIMIT), ..Options::default() };
     let allowed = question.allowed(&options).map_err(failed)?;
     if !allowed.complete {

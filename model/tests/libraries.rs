@@ -39,8 +39,9 @@ fn the_engine_agrees_with_the_definitions() {
             skipped += 1;
             continue;
         };
-        let question = Question::new(&test, &model, library::shipped(), None)
-            .unwrap_or_else(|errors| panic!("seed {seed}\n{text}\n{}", errors[0].message));
+        let question = Question::of(&test, &model)
+            .question()
+            .unwrap_or_else(|errors| panic!("seed {seed}\n{text}\n{}", errors.text()));
         let (allowed, witnesses) =
             question.witnessed(&Options::default()).expect("it can be asked");
         assert!(allowed.complete, "seed {seed}\n{text}");
@@ -84,8 +85,8 @@ fn wrong(declared: &str, rows: &str) -> Vec<(&'static str, (usize, usize))> {
     let source = Source::new("t.litmus", text.clone());
     let test = load(&text);
     let model = models::load_shipped("rdma-wait-rmw").and_then(Result::ok).expect("it loads").model;
-    let found = match Question::new(&test, &model, library::shipped(), None) {
-        Err(errors) => errors,
+    let found = match Question::of(&test, &model).question() {
+        Err(refused) => refused.diagnostics(),
         Ok(question) => question.allowed(&Options::default()).expect("it can be asked").misuses,
     };
     let place = |span: lang::source::Span| source.line_column(span.start);
@@ -293,7 +294,7 @@ fn misuse_that_hangs_on_values_is_explained_as_that() {
     let test = lang::litmus::load(&source).0.expect("it loads");
     let base = models::load_shipped("rdma-wait-rmw").and_then(Result::ok).expect("shipped");
     let libraries = library::shipped();
-    let question = Question::new(&test, &base.model, libraries, None).expect("fits");
+    let question = Question::of(&test, &base.model).libraries(libraries).question().expect("fits");
     let options = Options::default();
     let a = test.observables.iter().position(|o| o.name == "a").expect("a is shown");
     let asked = Asked::values(&test.observables, [(a, lang::outcome::Value::Int(1))]);

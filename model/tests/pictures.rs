@@ -62,7 +62,7 @@ fn inlined(test: &Test) -> Option<Test> {
 
 /// Explains some outcome, and those that the claims of the test speak of.
 fn each_explanation(test: &Test, model: &Model, take: &mut dyn FnMut(&Explanation<'_>)) {
-    let Ok(question) = Question::new(test, model, model::library::shipped(), None) else { return };
+    let Ok(question) = Question::of(test, model).question() else { return };
     let mut all = vec![Asked::values(&test.observables, [])];
     for expectation in &test.expectations {
         all.extend(
@@ -130,7 +130,7 @@ fn pictures_have_their_colors_everywhere() {
     );
     let test = lang::litmus::load(&source).0.expect("a test");
     let model = model::models::load_shipped("rdma-tso").expect("shipped").expect("right").model;
-    let question = Question::new(&test, &model, model::library::shipped(), None).expect("they fit");
+    let question = Question::of(&test, &model).question().expect("they fit");
     let drawn = |values: &[(&str, u64)]| {
         let index = |name: &str| test.observables.iter().position(|known| known.name == name);
         let values = values.iter();

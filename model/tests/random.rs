@@ -16,7 +16,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::limits::Limits;
 use lang::outcome::{Asked, Outcome, Value};
-use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
+use model::allowed::{Allowed, Options, Question, undefined_calls};
 use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
@@ -135,12 +135,12 @@ fn solve(
     solver: SolverKind,
     counts: &mut Counts,
 ) -> Result<Answer, String> {
-    let message = |diagnostics: Vec<lang::diagnostic::Diagnostic>| diagnostics[0].message.clone();
-    let question = Question::new(test, model, model::library::shipped(), None).map_err(message)?;
+    let message = |refused: model::asking::Refused| refused.text();
+    let question = Question::of(test, model).question().map_err(message)?;
     let mut options = Options { solver, ..Options::default() };
     options.limits = time("LITMUS_SOLVED_FOR", SOLVED_FOR);
     let (allowed, witnesses) = match question.witnessed(&options) {
-        Err(errors) if errors[0].code == LIMIT => (Allowed::default(), Vec::new()),
+        Err(model::asking::Refused::Limit(_)) => (Allowed::default(), Vec::new()),
         answered => answered.map_err(message)?,
     };
     let shown: BTreeSet<_> = witnesses.iter().map(|witness| witness.outcome.clone()).collect();
@@ -245,7 +245,7 @@ fn what_comes_after_a_cut_is_not_forbidden() {
     let model = models.iter().find(|model| model.name == "rdma-tso-rmw").expect("it is shipped");
     for (body, complete) in rows {
         let test = load(&format!("{head}{body}")).unwrap_or_else(|error| panic!("{body}\n{error}"));
-        let question = Question::new(&test, model, model::library::shipped(), None).unwrap();
+        let question = Question::of(&test, model).question().unwrap();
         let allowed = question.allowed(&Options::default()).unwrap();
         assert_eq!(allowed.complete, complete, "{body}");
         compare(&test, &models, true, &mut Counts { states: STATES, ..Counts::default() })

@@ -100,7 +100,7 @@ fn confirm_with(found: &Counterexample, library: &Library) {
     let (test, errors) = lang::litmus::load(&Source::new("client", found.program.clone()));
     let test = test.unwrap_or_else(|| panic!("{}\n{errors:?}", found.program));
     let base = load("rdma-wait-rmw").expect("it is shipped");
-    let question = Question::new(&test, &base, &libraries, None).expect("it fits");
+    let question = Question::of(&test, &base).libraries(&libraries).question().expect("it fits");
     let allowed = question.allowed(&Options::default()).expect("it can be asked");
     let claims = model::verdict::check(&test, &base.name, false, &allowed);
     assert_eq!(claims.len(), 1);

@@ -284,7 +284,8 @@ fn tables_of_any_shape_mean_the_same() {
     let test = test.unwrap_or_else(|| panic!("{found:?}"));
     let outcomes = |model: Model| {
         let libraries = model::library::shipped();
-        let question = Question::new(&test, &model, libraries, None).expect("it fits");
+        let question =
+            Question::of(&test, &model).libraries(libraries).question().expect("it fits");
         question.allowed(&Options::default()).expect("decided").outcomes
     };
     let expected = outcomes(shipped("rdma-tso"));

@@ -140,9 +140,8 @@ fn asked_alone(
             every.expectations.push(Expectation { claim, ..one.clone() });
         }
     }
-    let failed = |found: Vec<lang::diagnostic::Diagnostic>| found[0].message.clone();
-    let libraries = model::library::shipped();
-    let question = Question::new(&every, model, libraries, None).map_err(failed)?;
+    let failed = |refused: model::asking::Refused| refused.text();
+    let question = Question::of(&every, model).question().map_err(failed)?;
     let own = (model.name.as_str(), false);
     let asked = verdict::ask(&question, own, &Options::default()).map_err(failed)?;
     let known = verdict::Answered::of(&every, own, allowed);
@@ -154,11 +153,8 @@ fn by_solver(
     model: &lang::cat::model::Model,
     solver: SolverKind,
 ) -> Result<Allowed, Failed> {
-    let failed = |diagnostics: Vec<lang::diagnostic::Diagnostic>| {
-        Failed::from(diagnostics[0].message.clone())
-    };
-    let libraries = model::library::shipped();
-    let question = Question::new(test, model, libraries, None).map_err(failed)?;
+    let failed = |refused: model::asking::Refused| Failed::from(refused.text());
+    let question = Question::of(test, model).question().map_err(failed)?;
     let mut options = Options { solver, ..Options::default() };
     options.limits = Limits::of_time(TIME_LIMIT);
     let (allowed, witnesses) = question.witnessed(&options).map_err(failed)?;
@@ -185,9 +181,8 @@ fn vacuous_conditions(
     question: &Question<'_>,
     options: &Options,
 ) -> Result<Vec<String>, Failed> {
-    let mut session = question
-        .session(options, |_| false)
-        .map_err(|diagnostics| Failed::from(diagnostics[0].message.clone()))?;
+    let mut session =
+        question.session(options, |_| false).map_err(|refused| Failed::from(refused.text()))?;
     let mut waiting: Vec<_> = test.expectations.iter().collect();
     waiting.retain(|expectation| matches!(expectation.claim, Claim::Forbidden(_)));
     // Without axioms there can be very many candidates; most conditions are met by the first few.

@@ -338,15 +338,17 @@ fn witnesses(
     result: &TestResult,
 ) -> Result<Vec<Witness>, Vec<Problem>> {
     let shared = || Arc::new(source.clone());
-    let (limits, libraries) = (request.limits(), request.libraries());
-    let question = Question::within(&limits, test, model.model(), libraries, request.loops)
-        .map_err(|errors| problems(&shared(), errors))?;
+    let question = Question::of(test, model.model())
+        .libraries(request.libraries())
+        .options(&request.options())
+        .question()
+        .map_err(|refused| problems(&shared(), refused.diagnostics()))?;
     let mut witnesses = Vec::new();
     for outcome in &result.outcomes {
         let values = outcome.iter().copied().enumerate();
         let asked = lang::outcome::Asked::values(&question.test.observables, values);
         let explanation = explain(&question, &request.options(), &asked)
-            .map_err(|errors| problems(&shared(), errors))?;
+            .map_err(|refused| problems(&shared(), refused.diagnostics()))?;
         witnesses.push(Witness { text: explanation.text(source), json: explanation.json(source) });
     }
     Ok(witnesses)

@@ -128,9 +128,10 @@ fn check(input: &Input, shipped: &Models, libraries: &Libraries, uses: &Uses<'_>
                 let has_objects = !libraries.used(&test.program).is_empty()
                     || test.observables.iter().any(is_shown);
                 if let (true, true, Some(model)) = (is_defined, has_objects, models.first())
-                    && let Err(errors) = Question::new(&test, model.model(), libraries, None)
+                    && let Err(errors) =
+                        Question::of(&test, model.model()).libraries(libraries).question()
                 {
-                    diagnostics.extend(errors);
+                    diagnostics.extend(errors.diagnostics());
                 }
             }
             Err(unknown) => diagnostics.extend(unknown),

@@ -11,6 +11,7 @@ use lang::diagnostic::Diagnostic;
 use lang::outcome::Asked;
 use lang::source::Source;
 use model::allowed::Question;
+use model::asking::Refused;
 use model::explain::{Explanation, Reason};
 use serde_json::json;
 
@@ -129,7 +130,7 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let mut told = Told { arguments, source: &source, count: 0, is_drawn: false };
     for subject in &subjects {
         let explained = explain_one(&mut told, subject, &request, &test, sink);
-        explained.unwrap_or_else(|errors| refuse(&source, errors, sink));
+        explained.unwrap_or_else(|refused| refuse(&source, refused.diagnostics(), sink));
     }
     told.end(sink.terminal);
     Some(())
@@ -154,11 +155,11 @@ fn explain_one(
     request: &Request,
     test: &Test,
     sink: &mut Sink<'_>,
-) -> Result<(), Vec<Diagnostic>> {
+) -> Result<(), Refused> {
     let model = subject.model.model();
     let options = request.options();
-    let (limits, libraries) = (&options.limits, request.libraries());
-    let question = Question::within(limits, test, model, libraries, request.loops)?;
+    let question = Question::of(test, model).libraries(request.libraries()).options(&options);
+    let question = question.question()?;
     let explanation = explained(&question, (test, model), &subject.asked, request)?;
     if !subject.is_told(&explanation.reason) {
         return Ok(());

@@ -9,9 +9,9 @@ use lang::cat::model::Model;
 use lang::limits::Limits;
 use model::allowed::{Options, Question};
 use model::machine::{self, Variant};
+use model::models;
 use model::smt::Next;
 use model::smt::solver::Answer;
-use model::{library, models};
 
 use crate::markdown;
 use crate::programs::{self, Program};
@@ -132,7 +132,7 @@ fn once(engine: Engine, limit: Duration, test: &Test, model: &Model, name: &str)
         return (explored.outcomes.len() as u64, explored.complete);
     }
     let options = Options { limits, ..Options::default() };
-    let question = Question::new(test, model, library::shipped(), None);
+    let question = Question::of(test, model).question();
     let question = question.expect("the model defines the test");
     if engine == Engine::Smt {
         let allowed = question.allowed(&options).expect("it can be encoded");

@@ -10,7 +10,7 @@ use model::generate::program::test;
 use model::generate::random::{Weights, random};
 use model::generate::search::{Bounds, Vocabulary};
 use model::generate::shape::Shape;
-use model::{library, models};
+use model::models;
 
 /// A family of programs.
 pub struct Family {
@@ -79,7 +79,7 @@ pub fn load(told: &str) -> (Test, &'static str) {
 
 /// How many events a program has, without initial writes.
 pub fn events(test: &Test, model: &Model) -> usize {
-    let question = Question::new(test, model, library::shipped(), None);
+    let question = Question::of(test, model).question();
     let question = question.expect("the model defines the test");
     question.skeleton.events.iter().filter(|event| event.thread.is_some()).count()
 }

@@ -21,7 +21,8 @@ fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>>
     let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
     let loaded = crate::models::load_shipped(model).expect("it is shipped").expect("it loads");
     let libraries = crate::library::shipped();
-    let question = Question::new(&test, &loaded.model, libraries, None).expect("it fits");
+    let question =
+        Question::of(&test, &loaded.model).libraries(libraries).question().expect("it fits");
     let mut session = question.session(&Options::default(), |_| true).expect("it is encoded");
     known.iter().for_each(|outcome| session.block(&Outcome(outcome.clone())));
     let within = session.counted();
@@ -93,7 +94,7 @@ fn outcomes_with(order: &str) -> usize {
     let loaded = lang::cat::load(&Source::new("own.cat", model), &|_, _| None);
     let model = loaded.expect("the model is right").model;
     let libraries = crate::library::shipped();
-    let question = Question::new(&test, &model, libraries, None).expect("it fits");
+    let question = Question::of(&test, &model).libraries(libraries).question().expect("it fits");
     let allowed = question.allowed(&Options::default()).expect("it is decided");
     assert!(allowed.complete);
     allowed.outcomes.len()
@@ -123,7 +124,10 @@ fn what_axioms_decide_is_not_chosen() {
             let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
             let loaded = crate::models::load_shipped(model).expect("shipped").expect("it loads");
             let libraries = crate::library::shipped();
-            let question = Question::new(&test, &loaded.model, libraries, None).expect("it fits");
+            let question = Question::of(&test, &loaded.model)
+                .libraries(libraries)
+                .question()
+                .expect("it fits");
             let found = question.allowed(&Options::default()).expect("it is encoded");
             assert!(found.complete && found.outcomes.len() == 1, "{model}: {:?}", found.outcomes);
             let session = question.session(&Options::default(), |_| true).expect("it is encoded");
@@ -146,7 +150,7 @@ fn what_does_not_happen_orders_nothing() {
     let loaded = lang::cat::load(&Source::new("own.cat", model), &|_, _| None);
     let model = loaded.expect("the model is right").model;
     let libraries = crate::library::shipped();
-    let question = Question::new(&test, &model, libraries, None).expect("it fits");
+    let question = Question::of(&test, &model).libraries(libraries).question().expect("it fits");
     let allowed = question.allowed(&Options::default()).expect("it is decided");
     let index = |name: &str| test.observables.iter().position(|known| known.name == name);
     let (a, x) = (index("a").expect("shown"), index("x").expect("shown"));

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use lang::cat::model::AxiomKind;
-use lang::diagnostic::Diagnostic;
 use lang::outcome::{Asked, Observed};
 use skeleton::{EventId, Skeleton, Value, ValueId};
 
@@ -15,6 +14,7 @@ use super::cycle::{Way, ways};
 use super::{Broken, Reason, check, found, unsound};
 use crate::allowed::{Options, Question};
 use crate::asked::{each, named};
+use crate::asking::Refused;
 use crate::bound::Complete;
 use crate::check::broken_axioms;
 use crate::smt::solver::Answer;
@@ -47,7 +47,7 @@ pub fn nearest(
     options: &Options,
     asked: &Asked,
     proof: Complete,
-) -> Result<Reason, Vec<Diagnostic>> {
+) -> Result<Reason, Refused> {
     // The one past the last is what the model says of ⊤.
     let count = question.model.axioms.len() + 1;
     let named = named_events(question, asked);
@@ -100,7 +100,7 @@ struct Search<'q> {
 
 impl Search<'_> {
     /// Compares executions that the other axioms allow; whether there were no more.
-    fn without(&mut self, dropped: &[usize]) -> Result<bool, Vec<Diagnostic>> {
+    fn without(&mut self, dropped: &[usize]) -> Result<bool, Refused> {
         let (question, asked) = (self.question, self.asked);
         let mut session = question.session(self.options, |axiom| !dropped.contains(&axiom))?;
         let counted = session.counted();
@@ -120,7 +120,7 @@ impl Search<'_> {
     }
 
     /// Keeps an execution if none was nearer; what to look for next.
-    fn compare(&mut self, at: &Consistent<'_>, dropped: &[usize]) -> Result<Next, Vec<Diagnostic>> {
+    fn compare(&mut self, at: &Consistent<'_>, dropped: &[usize]) -> Result<Next, Refused> {
         let execution = at.execution();
         let ways = ways(self.question, &execution);
         let (skeleton, model) = (&self.question.skeleton, &*self.question.model);

@@ -7,6 +7,7 @@ use lang::cat::model::Model;
 use lang::outcome::{Outcome, Value};
 
 use crate::allowed::{Options, Question};
+use crate::asking::Refused;
 use crate::smt::Next;
 use crate::smt::solver::Answer;
 
@@ -17,8 +18,9 @@ pub struct Undecided(pub String);
 /// Values of some observables, each with the observable's index in the test.
 pub type Condition = Vec<(usize, Value)>;
 
-fn undecided(diagnostics: Vec<lang::diagnostic::Diagnostic>) -> Undecided {
-    let messages: Vec<String> = diagnostics.into_iter().map(|found| found.message).collect();
+fn undecided(refused: Refused) -> Undecided {
+    let messages: Vec<String> =
+        refused.diagnostics().into_iter().map(|found| found.message).collect();
     Undecided(messages.join("; "))
 }
 
@@ -27,7 +29,8 @@ fn undecided(diagnostics: Vec<lang::diagnostic::Diagnostic>) -> Undecided {
 /// # Errors
 /// Fails if the model does not define a statement of the test, or if the engine could not find all outcomes.
 pub fn outcomes(test: &Test, model: &Model) -> Result<BTreeSet<Outcome>, Undecided> {
-    let allowed = Question::new(test, model, crate::library::shipped(), None)
+    let allowed = Question::of(test, model)
+        .question()
         .and_then(|question| question.allowed(&Options::default()))
         .map_err(undecided)?;
     if !allowed.complete {
@@ -46,8 +49,7 @@ pub fn others(
     model: &Model,
     only_first: bool,
 ) -> Result<BTreeSet<Outcome>, Undecided> {
-    let question =
-        Question::new(test, model, crate::library::shipped(), None).map_err(undecided)?;
+    let question = Question::of(test, model).question().map_err(undecided)?;
     let mut session = question.session(&Options::default(), |_| true).map_err(undecided)?;
     known.iter().for_each(|outcome| session.block(outcome));
     let within = session.counted();

@@ -10,8 +10,8 @@ use compiler::library::{Depth, inline};
 use super::clients::Client;
 use super::steps::numbered;
 use super::text::text;
-use super::{Asked, Refinement, message};
-use crate::allowed::Question;
+use super::{Asked, Refinement};
+use crate::asking::{Refused, first_message};
 use crate::explain::{Reason, explain};
 
 /// What came of a client.
@@ -102,11 +102,10 @@ impl Refinement {
         let index = |name: &str| test.observables.iter().position(|o| o.name == name);
         let values = shown.iter().filter_map(|(name, value)| Some((index(name)?, *value)));
         let wanted = lang::outcome::Asked::values(&test.observables, values);
-        let first = |errors: Vec<Diagnostic>| message(&errors);
-        let bound = options.loop_bound;
+        let first = |errors: Vec<Diagnostic>| first_message(&errors);
         let lowered = inline(&test, &self.libraries, Depth::Only(self.number)).map_err(first)?;
-        let lower = Question::new(&lowered, &self.lower, &self.libraries, bound).map_err(first)?;
-        let found = explain(&lower, options, &wanted).map_err(first)?;
+        let lower = self.implementation(&lowered, options).map_err(Refused::message)?;
+        let found = explain(&lower, options, &wanted).map_err(Refused::message)?;
         let execution = match found.reason {
             Reason::Witness(_) => found.text(&source),
             // Beyond the bound on loops, or not over the specifications of lower libraries.
@@ -115,8 +114,8 @@ impl Refinement {
                 numbered(steps)
             ),
         };
-        let spec = Question::new(&test, &self.model, &self.libraries, bound).map_err(first)?;
-        let forbidden = explain(&spec, options, &wanted).map_err(first)?.text(&source);
+        let spec = self.specification(&test, options).map_err(Refused::message)?;
+        let forbidden = explain(&spec, options, &wanted).map_err(Refused::message)?.text(&source);
         let (wrong, program, outcome) = (Wrong::Outcome, source.text.clone(), shown);
         let found = Counterexample { wrong, program, outcome, execution, forbidden };
         Ok(Answer::Refuted(Box::new(found)))
@@ -132,7 +131,7 @@ impl Refinement {
         let program = text(client, self.library(), Some(&shown));
         let source = Source::new("client", program);
         let (test, errors) = lang::litmus::load(&source);
-        Ok((test.ok_or_else(|| message(&errors))?, source, shown))
+        Ok((test.ok_or_else(|| first_message(&errors))?, source, shown))
     }
 }
 

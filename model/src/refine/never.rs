@@ -5,10 +5,11 @@ use lang::Test;
 use lang::outcome::{Observed, Outcome, Value};
 use lang::source::Source;
 
+use super::Refinement;
 use super::clients::{Client, Op};
 use super::text::{kept, part, text};
-use super::{Refinement, is_limit, message};
 use crate::allowed::Options;
+use crate::asking::Refused;
 use crate::machine::{self, Limits, Variant};
 
 /// The clients that are looked at: of up to so many statements, and so many of these.
@@ -73,8 +74,8 @@ impl Refinement {
         let allowed = match self.specified(&test, options) {
             Ok(Some(allowed)) => allowed,
             Ok(None) => return Ok(()),
-            Err(errors) if is_limit(&errors) => return Ok(()),
-            Err(errors) => return Err(message(&errors)),
+            Err(Refused::Limit(_)) => return Ok(()),
+            Err(refused) => return Err(refused.message()),
         };
         let more = |outcome: &&Outcome, shown: usize| !is_nothing(outcome.0[shown]);
         let may = results.into_iter().filter_map(|(method, shown)| {

@@ -21,8 +21,10 @@ use super::answer::{Answer, Counterexample, Wrong};
 use super::clients::{Client, Op};
 use super::steps::numbered;
 use super::text::{kept, part, text};
-use super::{Asked, ByMachine, Refinement, Shown, is_limit, message};
+use super::{Asked, ByMachine, Refinement, Shown};
 use crate::allowed::Options;
+use crate::asking::Refused;
+use crate::asking::first_message;
 use crate::machine::{self, Effort, FaultSet, Limits, Stuck, Variant, Witness};
 
 /// How many states of one client are looked at.
@@ -63,7 +65,7 @@ impl Refinement {
     ) -> Result<ByMachine, String> {
         let full = match inline(lowered, &self.libraries, Depth::Full) {
             Ok(full) => full,
-            Err(errors) => return Ok(ByMachine::Open(message(&errors))),
+            Err(errors) => return Ok(ByMachine::Open(first_message(&errors))),
         };
         let Shown { ends, cut_off } = shown;
         if ends && !cut_off && !machine::may_wait(&full.program) {
@@ -206,12 +208,12 @@ impl Refinement {
         }
         let program = part(&cut, client, self.library(), None);
         let (test, errors) = lang::litmus::load(&Source::new("client", program));
-        let test = test.ok_or_else(|| message(&errors))?;
+        let test = test.ok_or_else(|| first_message(&errors))?;
         let allowed = match self.specified(&test, options) {
             Ok(Some(allowed)) => allowed,
             Ok(None) => return Ok(None),
-            Err(errors) if is_limit(&errors) => return Ok(Some(Said::Unknown)),
-            Err(errors) => return Err(message(&errors)),
+            Err(Refused::Limit(_)) => return Ok(Some(Said::Unknown)),
+            Err(refused) => return Err(refused.message()),
         };
         let index = |name: &str| test.observables.iter().position(|o| o.name == name);
         let agrees = allowed.outcomes.iter().any(|outcome| {

@@ -2,10 +2,11 @@
 
 use lang::source::Source;
 
+use super::Refinement;
 use super::clients::{Client, Op};
 use super::text::text;
-use super::{Refinement, is_misuse};
-use crate::allowed::{Options, Question};
+use crate::allowed::Options;
+use crate::asking::Refused;
 
 impl Refinement {
     /// The methods that are called in none of the clients, or only in such as misuse the library.
@@ -26,8 +27,7 @@ impl Refinement {
         let program = text(client, self.library(), None);
         let (test, _) = lang::litmus::load(&Source::new("client", program));
         test.is_some_and(|test| {
-            let question = Question::new(&test, &self.model, &self.libraries, options.loop_bound);
-            question.map_or_else(|errors| !errors.iter().any(is_misuse), |_| true)
+            !matches!(self.specification(&test, options), Err(Refused::Misuse(_)))
         })
     }
 }

@@ -19,8 +19,8 @@ fn compare(test: &mut Test, model: &Model, text: &str) -> Result<Option<bool>, S
 }
 
 fn explained(test: &Test, model: &Model, asked: &Asked) -> Result<Option<bool>, String> {
-    let first = |errors: Vec<lang::diagnostic::Diagnostic>| errors[0].message.clone();
-    let question = Question::new(test, model, model::library::shipped(), None).map_err(first)?;
+    let first = |refused: model::asking::Refused| refused.text();
+    let question = Question::of(test, model).question().map_err(first)?;
     let options = Options::default();
     let allowed = question.allowed(&options).map_err(first)?;
     let expected = allowed.outcomes.iter().any(|outcome| asked.condition.holds(outcome));
@@ -139,8 +139,7 @@ fn nearest_executions_are_about_the_outcome() {
         let mut test = load(&text).unwrap_or_else(|error| panic!("{text}{error}"));
         let model = models.iter().find(|one| one.name == model).expect("it is shipped");
         let asked = lang::litmus::ask(&Source::new("asked", condition), &mut test).expect("right");
-        let question =
-            Question::new(&test, model, model::library::shipped(), None).expect("they fit");
+        let question = Question::of(&test, model).question().expect("they fit");
         let explanation = explain(&question, &Options::default(), &asked).expect("asked");
         let Reason::Broken(broken) = &explanation.reason else {
             panic!("{text}: {:?}", explanation.reason);

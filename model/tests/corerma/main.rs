@@ -135,9 +135,8 @@ fn solve(
 ) -> Result<BTreeSet<Vec<oracle::Value>>, String> {
     let test = load(program)?;
     let model = models::load_shipped(model).expect("shipped").expect("it loads").model;
-    let message = |d: Vec<lang::diagnostic::Diagnostic>| d[0].message.clone();
-    let question =
-        Question::new(&test, &model, model::library::shipped(), None).map_err(message)?;
+    let message = |refused: model::asking::Refused| refused.text();
+    let question = Question::of(&test, &model).question().map_err(message)?;
     let options = Options { solver, ..Options::default() };
     let (allowed, witnesses) = question.witnessed(&options).map_err(message)?;
     if !allowed.complete {

@@ -333,9 +333,10 @@ pub fn hold(name: &str, text: &str, model: &LoadedModel) -> Result<(), String> {
         let report: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
         return Err(format!("{name}: a generated file cannot be read\n{report}"));
     };
-    let allowed = Question::new(&test, model.model(), model::library::shipped(), None)
+    let allowed = Question::of(&test, model.model())
+        .question()
         .and_then(|question| question.allowed(&Options::default()))
-        .map_err(|found| format!("{name}: {}", found[0].message))?;
+        .map_err(|refused| format!("{name}: {}", refused.text()))?;
     let checked = verdict::check(&test, model.name(), model.is_own, &allowed);
     if checked.is_empty() || checked.iter().any(|claim| claim.holds() != Some(true)) {
         return Err(format!("{name}: a generated file's verdicts do not hold\n{text}"));

@@ -226,17 +226,18 @@ enum Why {
 
 fn why(evidence: &Evidence, outcome: &Outcome, request: &Request) -> Why {
     let (options, test) = (request.options(), &evidence.test);
-    let (limits, model) = (&options.limits, &evidence.model.model);
+    let model = &evidence.model.model;
     let unknown = |why: &str| Why::Words(format!("not explained: {why}"));
-    let made = Question::within(limits, test, model, request.libraries(), request.loops);
+    let made =
+        Question::of(test, model).libraries(request.libraries()).options(&options).question();
     let question = match made {
         Ok(question) => question,
-        Err(errors) => return unknown(errors.first().map_or("a limit", |error| &error.message)),
+        Err(refused) => return unknown(&refused.text()),
     };
     let asked = Asked::outcome(&question.test.observables, outcome);
     let explanation = match explained(&question, (test, model), &asked, request) {
         Ok(explanation) => explanation,
-        Err(errors) => return unknown(errors.first().map_or("a limit", |error| &error.message)),
+        Err(refused) => return unknown(&refused.text()),
     };
     let Some(chain) = explanation.chain(&evidence.source) else {
         return match &explanation.reason {

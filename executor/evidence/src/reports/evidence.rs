@@ -300,13 +300,11 @@ fn says(
             continue;
         }
         let options = (request.options)();
-        let Ok(question) = Question::within(
-            &options.limits,
-            &test.test,
-            &change.model,
-            test.libraries,
-            options.loop_bound,
-        ) else {
+        let Ok(question) = Question::of(&test.test, &change.model)
+            .libraries(test.libraries)
+            .options(&options)
+            .question()
+        else {
             continue;
         };
         let Ok(mut session) = question.session(&options, |_| true) else { continue };
@@ -349,7 +347,7 @@ pub fn concerned(
         span: Span::default(),
     };
     model.axioms = changes.iter().map(about).collect();
-    let plan = Question::new(test, &model, libraries, None).ok()?.plan;
+    let plan = Question::of(test, &model).libraries(libraries).question().ok()?.plan;
     let values = Evaluation::new(&plan, Facts::all_events(&plan));
     Some(plan.axioms.iter().map(|node| !values.value(*node).is_empty()).collect())
 }

@@ -73,13 +73,10 @@ fn nature(found: &FoundViolation, test: &JudgedRecord, request: &Request<'_>) ->
     let by = &test.by[found.by[0]];
     let options = (request.options)();
     let runnable = test.runnable();
-    let question = Question::within(
-        &options.limits,
-        runnable,
-        &by.judge.model,
-        test.libraries,
-        options.loop_bound,
-    );
+    let question = Question::of(runnable, &by.judge.model)
+        .libraries(test.libraries)
+        .options(&options)
+        .question();
     if question.is_ok_and(|question| is_impossible(&question, &options, &found.outcome)) {
         return Nature::Impossible;
     }
@@ -192,14 +189,11 @@ fn explained(
     request: &Request<'_>,
 ) -> Option<Explained> {
     let options = (request.options)();
-    let question = Question::within(
-        &options.limits,
-        &test.test,
-        &by.judge.model,
-        test.libraries,
-        options.loop_bound,
-    )
-    .ok()?;
+    let question = Question::of(&test.test, &by.judge.model)
+        .libraries(test.libraries)
+        .options(&options)
+        .question()
+        .ok()?;
     let asked = Asked::outcome(&question.test.observables, &found.outcome);
     let explanation = explain(&question, &options, &asked).ok()?;
     // All that is allowed may be known from exploring.

@@ -79,7 +79,7 @@ pub fn allows(
     let options = (request.options)();
     let runnable = test.runnable();
     let Ok(question) =
-        Question::within(&options.limits, runnable, model, test.libraries, options.loop_bound)
+        Question::of(runnable, model).libraries(test.libraries).options(&options).question()
     else {
         return false;
     };
@@ -432,13 +432,11 @@ impl<'a> Search<'a> {
             .take(COMPARED.1)
             .filter(|(test, allowed)| {
                 let options = (self.request.options)();
-                let Ok(question) = Question::within(
-                    &options.limits,
-                    &test.test,
-                    variant,
-                    test.libraries,
-                    options.loop_bound,
-                ) else {
+                let Ok(question) = Question::of(&test.test, variant)
+                    .libraries(test.libraries)
+                    .options(&options)
+                    .question()
+                else {
                     return false;
                 };
                 let Ok(mut session) = question.session(&options, |_| true) else { return false };

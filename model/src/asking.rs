@@ -1,0 +1,191 @@
+//! How a test and a model become a question, and why they may not.
+
+use std::borrow::Cow;
+
+use compiler::library::{Libraries, prepare};
+use lang::Test;
+use lang::cat::model::Model;
+use lang::diagnostic::Diagnostic;
+use lang::limits::{Limits, Reached};
+use lang::outcome::{Observable, Observed};
+use lang::source::Span;
+use skeleton::Guard;
+
+use crate::allowed::{
+    DEFAULT_LOOP_BOUND, MISUSES, Options, Question, limit_reached, misuse_error, undefined_call,
+    undefined_calls,
+};
+use crate::smt::plan::Plan;
+
+/// A question before it is asked. Unless said otherwise, its libraries are the shipped ones, its loops are
+/// unrolled as the test says, and there are no limits.
+#[derive(Clone)]
+pub struct Asking<'a> {
+    test: &'a Test,
+    model: &'a Model,
+    libraries: &'a Libraries,
+    loops: Option<u32>,
+    limits: Option<Limits>,
+}
+
+/// Why a question cannot be asked, or has no answer.
+#[derive(Clone, Debug)]
+pub enum Refused {
+    /// The model does not define statements of the test.
+    Undefined(Vec<Diagnostic>),
+    /// Every execution of the test uses a library as its rules exclude.
+    Misuse(Vec<Diagnostic>),
+    /// A library cannot be used in this way: the call, and why.
+    Library(String, Box<Diagnostic>),
+    /// A limit was reached. Nothing is wrong.
+    Limit(Reached),
+    /// Something else is wrong with the test or the model.
+    Wrong(Vec<Diagnostic>),
+}
+
+impl<'a> Asking<'a> {
+    pub(crate) fn new(test: &'a Test, model: &'a Model) -> Self {
+        Self { test, model, libraries: crate::library::shipped(), loops: None, limits: None }
+    }
+
+    /// The libraries that the test may use.
+    #[must_use]
+    pub fn libraries(self, libraries: &'a Libraries) -> Self {
+        Self { libraries, ..self }
+    }
+
+    /// How often loops are unrolled. `None`: as the test says, or [`DEFAULT_LOOP_BOUND`].
+    #[must_use]
+    pub fn loops(self, loops: Option<u32>) -> Self {
+        Self { loops, ..self }
+    }
+
+    /// The bound on loops and the limits that options set.
+    #[must_use]
+    pub fn options(self, options: &Options) -> Self {
+        Self { loops: options.loop_bound, limits: Some(options.limits.clone()), ..self }
+    }
+
+    /// The question.
+    ///
+    /// # Errors
+    /// Why it cannot be asked.
+    pub fn question(self) -> Result<Question<'a>, Refused> {
+        match self.limits.clone() {
+            Some(limits) => {
+                limits.within(|| self.made()).unwrap_or_else(|why| Err(Refused::Limit(why)))
+            }
+            None => self.made(),
+        }
+    }
+
+    fn made(&self) -> Result<Question<'a>, Refused> {
+        let Self { test, model, libraries, loops, .. } = *self;
+        let undefined = undefined_calls(test, model, libraries);
+        if !undefined.is_empty() {
+            return Err(Refused::of(undefined));
+        }
+        let bound = loops.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
+        let is_object = |one: &Observable| matches!(one.what, Observed::Copy(..));
+        let (test, model, skeleton) = if libraries.used(&test.program).is_empty() {
+            let test = match test.observables.iter().any(is_object) {
+                true => Cow::Owned(prepare(test, libraries).map_err(Refused::of)?.test),
+                false => Cow::Borrowed(test),
+            };
+            let skeleton = skeleton::build(&test.program, bound);
+            (test, Cow::Borrowed(model), skeleton)
+        } else {
+            let prepared = prepare(test, libraries).map_err(Refused::of)?;
+            let composed = crate::library::compose(model, libraries, &prepared.used);
+            let composed = composed.map_err(Refused::of)?;
+            let skeleton = skeleton::build_prepared(&prepared, libraries, bound);
+            (Cow::Owned(prepared.test), Cow::Owned(composed), skeleton)
+        };
+        let skeleton = skeleton.map_err(|unsupported| match unsupported.reason {
+            Some(reason) => {
+                let message = format!("`{}`: {reason}", unsupported.call);
+                let error = Diagnostic::error("library-not-usable", unsupported.span, message);
+                Refused::Library(unsupported.call, Box::new(error))
+            }
+            None => Refused::Undefined(vec![undefined_call(
+                &model,
+                &unsupported.call,
+                unsupported.span,
+            )]),
+        })?;
+        let certain = skeleton.misuses.iter().filter(|misuse| misuse.guard == Guard::TRUE);
+        let errors: Vec<Diagnostic> = certain.map(misuse_error).collect();
+        if !errors.is_empty() {
+            return Err(Refused::Misuse(errors));
+        }
+        let plan = Plan::new(&model, &skeleton).map_err(|error| {
+            let error = Diagnostic::error("model-not-usable", Span::default(), error.0);
+            Refused::Wrong(vec![error])
+        })?;
+        Ok(Question { test, model, skeleton, plan })
+    }
+}
+
+impl Refused {
+    /// What diagnostics of a test come to, by their codes: here, and nowhere else.
+    fn of(diagnostics: Vec<Diagnostic>) -> Self {
+        match diagnostics.first() {
+            _ if diagnostics.iter().any(is_misuse) => Self::Misuse(diagnostics),
+            Some(first) if first.code == "undefined-call" => Self::Undefined(diagnostics),
+            _ => Self::Wrong(diagnostics),
+        }
+    }
+
+    /// What to say.
+    pub fn diagnostics(self) -> Vec<Diagnostic> {
+        match self {
+            Self::Undefined(all) | Self::Misuse(all) | Self::Wrong(all) => all,
+            Self::Library(_, error) => vec![*error],
+            Self::Limit(reached) => vec![limit_reached(reached)],
+        }
+    }
+
+    /// The first misuse of a library.
+    pub fn misuse(&self) -> Option<&Diagnostic> {
+        match self {
+            Self::Misuse(all) => all.iter().find(|error| is_misuse(error)),
+            _ => None,
+        }
+    }
+
+    /// The message of the first diagnostic.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Undefined(all) | Self::Misuse(all) | Self::Wrong(all) => {
+                all.first().map(|error| error.message.clone()).unwrap_or_default()
+            }
+            Self::Library(_, error) => error.message.clone(),
+            Self::Limit(reached) => reached.to_string(),
+        }
+    }
+
+    /// The same with its hint.
+    pub fn message(self) -> String {
+        first_message(&self.diagnostics())
+    }
+}
+
+impl From<Refused> for Vec<Diagnostic> {
+    fn from(refused: Refused) -> Self {
+        refused.diagnostics()
+    }
+}
+
+/// Whether a diagnostic says that a program uses a library as its rules exclude.
+fn is_misuse(error: &Diagnostic) -> bool {
+    MISUSES.contains(&error.code) || error.code == "not-a-participant"
+}
+
+/// The first of several errors, with its hint.
+pub(crate) fn first_message(errors: &[Diagnostic]) -> String {
+    match errors.first() {
+        Some(Diagnostic { message, help: Some(help), .. }) => format!("{message} ({help})"),
+        Some(error) => error.message.clone(),
+        None => String::new(),
+    }
+}
