@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use compiler::library::Libraries;
 use lang::Test;
 use lang::limits::Limits;
 use lang::litmus::{self, MAX_BYTES};
@@ -198,18 +199,22 @@ fn walk(
 /// The same within limits.
 pub fn load_test_within(
     input: &Input,
+    libraries: &Libraries,
     limits: &Limits,
 ) -> (Option<(Test, Arc<Source>)>, Vec<Problem>) {
-    limits.within(|| load_test(input)).unwrap_or_else(|reached| {
+    limits.within(|| load_test(input, libraries)).unwrap_or_else(|reached| {
         (None, vec![Problem::of_broken(&input.name(), &Broken::Limit(reached))])
     })
 }
 
 /// Reads and checks a test. There is one iff no problem is an error.
-pub fn load_test(input: &Input) -> (Option<(Test, Arc<Source>)>, Vec<Problem>) {
+pub fn load_test(
+    input: &Input,
+    libraries: &Libraries,
+) -> (Option<(Test, Arc<Source>)>, Vec<Problem>) {
     match input.read() {
         Ok(source) => {
-            let (test, diagnostics) = litmus::load(&source);
+            let (test, diagnostics) = litmus::load_with(&source, libraries.words());
             let problems = problems(&source, diagnostics);
             (test.map(|test| (test, source)), problems)
         }

@@ -73,6 +73,11 @@ impl LibraryOption {
         if wrong.is_empty() { Ok(Box::leak(Box::new(all))) } else { Err(wrong) }
     }
 
+    /// The same to look up words. What is wrong with files, [`LibraryOption::choose`] says.
+    pub fn known(&self) -> &'static Libraries {
+        self.load().unwrap_or_else(|_| shipped())
+    }
+
     /// The same. If that fails, the sink has been told why, and the command ends.
     pub fn choose(&self, sink: &mut Sink<'_>) -> Option<&'static Libraries> {
         self.load().map_err(|wrong| sink.problems(wrong)).ok()

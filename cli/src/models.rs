@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::shell::quote;
+use compiler::library::Libraries;
 use evidence::record::{ModelIdentity, fnv1a};
 use lang::Test;
 use lang::cat::model::Model;
@@ -69,6 +70,8 @@ pub struct Models {
     files: Mutex<BTreeMap<String, Result<Arc<LoadedModel>, String>>>,
     /// Those that the command line names, in its order; empty if every test's header is to be followed.
     pub chosen: Vec<Arc<LoadedModel>>,
+    /// The libraries whose words tests use, if not the shipped ones.
+    pub libraries: Option<&'static Libraries>,
 }
 
 /// Why the models of the command line are not usable.
@@ -80,6 +83,11 @@ pub enum ChoiceError {
 }
 
 impl Models {
+    /// The libraries whose words tests use.
+    pub fn libraries(&self) -> &'static Libraries {
+        self.libraries.unwrap_or_else(|| model::library::shipped())
+    }
+
     /// The models that `--model` names: shipped ones by name, files by a path that ends in `.cat`. What a
     /// file's text is warned of is given back too.
     ///

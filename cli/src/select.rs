@@ -156,7 +156,7 @@ impl SelectOption {
     /// Whether a file is selected under some model. One that cannot be read goes by its name.
     fn is_kept(&self, input: &Input, models: &Models) -> bool {
         let path = path(input);
-        let Some((test, source)) = load_test(input).0 else {
+        let Some((test, source)) = load_test(input, models.libraries()).0 else {
             let (name, path) = (&*input.stem(), &*path);
             return self.selects(Subject { name, path, ..Subject::default() });
         };
@@ -210,8 +210,10 @@ impl SelectOption {
                 let names = asked.iter().map(|model| model.name().to_owned());
                 Some((test.name, names.collect()))
             };
-            let (name, models) =
-                load_test(input).0.and_then(names).unwrap_or((input.stem(), Vec::new()));
+            let (name, models) = load_test(input, models.libraries())
+                .0
+                .and_then(names)
+                .unwrap_or((input.stem(), Vec::new()));
             (name, input.name(), models)
         };
         let rows: Vec<Row> = inputs.iter().map(row).collect();

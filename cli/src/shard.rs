@@ -76,7 +76,7 @@ impl ShardOption {
 /// Names and hashes of the models of files that a test's header names.
 fn header_models(input: &Input, content: &[u8], models: &Models) -> String {
     let may_name = content.windows(4).any(|bytes| bytes == b".cat") && models.chosen.is_empty();
-    let loaded = may_name.then(|| load_test(input).0).flatten();
+    let loaded = may_name.then(|| load_test(input, models.libraries()).0).flatten();
     let asked = loaded.and_then(|(test, source)| models.of_test(&test, &source).ok());
     let asked = asked.unwrap_or_default();
     let own = asked.iter().filter(|model| model.is_own);

@@ -203,7 +203,10 @@ fn tests_of_the_suite_are_named_as_their_files() {
     let mut paths: BTreeMap<String, String> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (path, text) in files("litmus-suite", "litmus") {
-        let (test, diagnostics) = lang::litmus::load(&Source::new(path.clone(), text));
+        let (test, diagnostics) = lang::litmus::load_with(
+            &Source::new(path.clone(), text),
+            model::library::shipped().words(),
+        );
         let Some(test) = test else {
             wrong.push(format!("{path}: {diagnostics:?}"));
             continue;

@@ -12,7 +12,7 @@ mod layout;
 use std::sync::Arc;
 
 use lang::library::notation::WORDS;
-use lang::library::{Library, Method, ParameterKind};
+use lang::library::{Library, Method, ParameterKind, Words};
 use lang::program::{Call, Program, StmtKind};
 
 pub use bind::{Bound, Environment, pack};
@@ -41,6 +41,11 @@ pub struct Resolved<'a> {
 }
 
 impl Libraries {
+    /// The words that they give to programs.
+    pub fn words(&self) -> Words<'_> {
+        Words::of(&self.all)
+    }
+
     /// The library that defines a class, with its number; [`WORDS`] is that of locations of several words.
     pub fn of_class(&self, class: &str) -> Option<(usize, &Library)> {
         let all = self.all.iter().enumerate().rev();

@@ -111,7 +111,10 @@ fn header(backend: &str, iterations: u64, faults: &[&str]) -> Header {
 }
 
 fn load(text: &str) -> Test {
-    let (test, diagnostics) = lang::litmus::load(&lang::source::Source::new("test", text));
+    let (test, diagnostics) = lang::litmus::load_with(
+        &lang::source::Source::new("test", text),
+        model::library::shipped().words(),
+    );
     test.unwrap_or_else(|| panic!("{diagnostics:?}"))
 }
 

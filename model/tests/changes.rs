@@ -57,7 +57,7 @@ fn what_is_noticed_is_possible() {
             let path = entry.unwrap().path();
             let text = std::fs::read_to_string(&path).unwrap();
             let source = Source::new(path.to_string_lossy().into_owned(), text);
-            tests.extend(lang::litmus::load(&source).0);
+            tests.extend(lang::litmus::load_with(&source, model::library::shipped().words()).0);
         }
     }
     let tests = Arc::new(tests);

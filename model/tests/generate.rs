@@ -27,7 +27,7 @@ fn model(name: &str) -> Model {
 
 fn load(text: &str) -> Test {
     let source = Source::new("generated.litmus", text);
-    let (test, diagnostics) = lang::litmus::load(&source);
+    let (test, diagnostics) = lang::litmus::load_with(&source, model::library::shipped().words());
     let report: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
     test.unwrap_or_else(|| panic!("{text}\n{report}"))
 }
@@ -121,7 +121,10 @@ fn a_file_says_what_its_shape_means() {
             let read = load(&text);
             let (direct, read) = (outcomes(&direct, &model), outcomes(&read, &model));
             assert_eq!(direct, read, "{text}");
-            let (file, _) = lang::litmus::parse(&Source::new("generated.litmus", text.as_str()));
+            let (file, _) = lang::litmus::parse(
+                &Source::new("generated.litmus", text.as_str()),
+                Default::default(),
+            );
             assert_eq!(lang::litmus::print(&file.expect("it has been read")), text);
         }
     }

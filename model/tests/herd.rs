@@ -46,7 +46,8 @@ fn main() -> ExitCode {
 
 fn run(name: &str, file: &Path) -> Result<(), Failed> {
     let text = std::fs::read_to_string(file)?;
-    let (test, _) = lang::litmus::load(&Source::new(name, text));
+    let (test, _) =
+        lang::litmus::load_with(&Source::new(name, text), model::library::shipped().words());
     let test = test.ok_or("the test does not load")?;
     let known = WITHOUT.iter().find(|(known, _)| *known == name).map(|(_, reason)| *reason);
     match (herd::write(&test), known) {

@@ -22,7 +22,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 fn load(text: &str) -> Test {
     let source = Source::new("random.litmus", text);
-    let (test, diagnostics) = lang::litmus::load(&source);
+    let (test, diagnostics) = lang::litmus::load_with(&source, library::shipped().words());
     let all: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
     test.unwrap_or_else(|| panic!("{text}\n{all}"))
 }
@@ -291,7 +291,7 @@ fn shipped_libraries_have_nothing_wrong() {
 fn misuse_that_hangs_on_values_is_explained_as_that() {
     let text = "litmus t\nmodel rdma-wait-rmw\n\n  WLock l\n  x = 0  |\n  ---\n  Acq(l) | x := 1\n  a := x |\n  if a = 0 { Rel(l) } |\n";
     let source = Source::new("t", text);
-    let test = lang::litmus::load(&source).0.expect("it loads");
+    let test = lang::litmus::load_with(&source, library::shipped().words()).0.expect("it loads");
     let base = models::load_shipped("rdma-wait-rmw").and_then(Result::ok).expect("shipped");
     let libraries = library::shipped();
     let question = Question::of(&test, &base.model).libraries(libraries).question().expect("fits");

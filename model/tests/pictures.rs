@@ -34,7 +34,9 @@ fn pictures_of_the_suite_fit() {
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the suite is readable");
         let source = Source::new(file.to_string_lossy(), text);
-        let test = lang::litmus::load(&source).0.expect("the suite is right");
+        let test = lang::litmus::load_with(&source, model::library::shipped().words())
+            .0
+            .expect("the suite is right");
         let model =
             model::models::load_shipped(&test.models[0]).expect("shipped").expect("right").model;
         for test in [Some(test.clone()), inlined(&test)].into_iter().flatten() {
@@ -128,7 +130,8 @@ fn pictures_have_their_colors_everywhere() {
         "Colors.litmus",
         "litmus Colors\nmodel rdma-tso\n\n  z = 0 || x = 0, y = 0\n ---\n x^2 := 1 || a := y\n y^2 := 1 || b := x\n z := 1 || x := 2\n z := 2 || \n Poll(2) ||\n Poll(2) ||\n",
     );
-    let test = lang::litmus::load(&source).0.expect("a test");
+    let test =
+        lang::litmus::load_with(&source, model::library::shipped().words()).0.expect("a test");
     let model = model::models::load_shipped("rdma-tso").expect("shipped").expect("right").model;
     let question = Question::of(&test, &model).question().expect("they fit");
     let drawn = |values: &[(&str, u64)]| {

@@ -97,7 +97,8 @@ fn confirm_with(found: &Counterexample, library: &Library) {
     assert_eq!(found.wrong, Wrong::Outcome, "{}", found.execution);
     let mut libraries = library::shipped().clone();
     libraries.all.push(std::sync::Arc::new(library.clone()));
-    let (test, errors) = lang::litmus::load(&Source::new("client", found.program.clone()));
+    let (test, errors) =
+        lang::litmus::load_with(&Source::new("client", found.program.clone()), libraries.words());
     let test = test.unwrap_or_else(|| panic!("{}\n{errors:?}", found.program));
     let base = load("rdma-wait-rmw").expect("it is shipped");
     let question = Question::of(&test, &base).libraries(&libraries).question().expect("it fits");

@@ -209,7 +209,10 @@ fn suites_notice_changes_of_any_shape() {
             .join("../litmus-suite/loco-popl26/SB+put-get-poll+put-get-poll.litmus")
     };
     let text = std::fs::read_to_string(path).expect("the suite is readable");
-    let (test, _) = lang::litmus::load(&Source::new("own.litmus", &text));
+    let (test, _) = lang::litmus::load_with(
+        &Source::new("own.litmus", &text),
+        model::library::shipped().words(),
+    );
     let tests = Arc::new(vec![test.expect("it loads")]);
     let noticed = |model: Model| -> Vec<String> {
         let suite = Suite::new(model, &tests, true);
@@ -280,7 +283,8 @@ fn tables_are_compared_by_what_they_mean() {
 #[test]
 fn tables_of_any_shape_mean_the_same() {
     let text = "litmus a\n\n y = 0 || x = 0\n ----\n x^2 := 1 || y^1 := 1\n Poll(2) || Poll(1)\n a := y || b := x\n";
-    let (test, found) = lang::litmus::load(&Source::new("a.litmus", text));
+    let (test, found) =
+        lang::litmus::load_with(&Source::new("a.litmus", text), model::library::shipped().words());
     let test = test.unwrap_or_else(|| panic!("{found:?}"));
     let outcomes = |model: Model| {
         let libraries = model::library::shipped();

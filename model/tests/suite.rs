@@ -41,7 +41,8 @@ fn main() -> ExitCode {
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
         let text = std::fs::read_to_string(&file).expect("the suite is readable");
         let source = lang::source::Source::new(name.clone(), text);
-        let (test, diagnostics) = lang::litmus::load(&source);
+        let (test, diagnostics) =
+            lang::litmus::load_with(&source, model::library::shipped().words());
         let report: String =
             diagnostics.iter().map(|diagnostic| diagnostic.render(&source, false)).collect();
         let Some(test) = test else {

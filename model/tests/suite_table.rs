@@ -38,7 +38,8 @@ fn table(suite: &Path) -> String {
         let text = std::fs::read_to_string(&file).expect("the suite is readable");
         let link = file.strip_prefix(suite).expect("it is in the suite").display().to_string();
         let source = Source::new(link, text);
-        let (test, diagnostics) = lang::litmus::load(&source);
+        let (test, diagnostics) =
+            lang::litmus::load_with(&source, model::library::shipped().words());
         let test = test.unwrap_or_else(|| panic!("{}: {diagnostics:?}", source.name));
         let (name, link) = (cell(&test.name), source.name.replace('\\', "/"));
         let (title, models) =

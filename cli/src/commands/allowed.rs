@@ -112,7 +112,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
-    let models = &arguments.models.load(sink)?;
+    let mut models = arguments.models.load(sink)?;
+    models.libraries = Some(arguments.libraries.known());
+    let models = &models;
     let (paths, select) = (&arguments.paths, &arguments.select);
     let mut inputs = inputs::choose(paths, &["litmus"], select, models, sink)?;
     let texts = arguments.libraries.texts();
@@ -218,7 +220,7 @@ fn ask_about(
     (arguments, uses): (&Arguments, &Uses<'_>),
 ) -> Answer {
     let mut answer = Answer::default();
-    let (loaded, diagnostics) = load_test_within(input, &request.limits());
+    let (loaded, diagnostics) = load_test_within(input, request.libraries(), &request.limits());
     answer.problems = diagnostics;
     let Some((mut test, source)) = loaded else { return answer };
     uses.take(&test);

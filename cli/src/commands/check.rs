@@ -112,7 +112,7 @@ fn check(input: &Input, shipped: &Models, libraries: &Libraries, uses: &Uses<'_>
         Ok(source) => source,
         Err(problem) => return vec![*problem],
     };
-    let (test, mut diagnostics) = litmus::load(&source);
+    let (test, mut diagnostics) = litmus::load_with(&source, libraries.words());
     if let Some(test) = test {
         uses.take(&test);
         match shipped.of_test(&test, &source) {

@@ -120,8 +120,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
-    let models = &choose_models(arguments.model.as_slice(), sink)?;
+    let mut models = choose_models(arguments.model.as_slice(), sink)?;
     let libraries = arguments.libraries.choose(sink)?;
+    models.libraries = Some(libraries);
+    let models = &models;
     let uses = Uses::new(libraries, &arguments.libraries, arguments.inline.inline);
     let request = &Request { libraries: Some(libraries), ..arguments.solver.request() };
     let (paths, select) = (&arguments.paths, &arguments.select);
@@ -193,7 +195,7 @@ fn compile(
     models: &Models,
     request: &Request,
 ) -> Answer {
-    let (loaded, problems) = load_test_within(input, &request.limits());
+    let (loaded, problems) = load_test_within(input, request.libraries(), &request.limits());
     let mut answer = Answer { problems, ..Answer::default() };
     let Some((test, source)) = loaded else { return answer };
     uses.take(&test);

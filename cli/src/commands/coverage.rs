@@ -149,7 +149,8 @@ fn tests(arguments: &Arguments, sink: &mut Sink<'_>) -> Vec<Test> {
     let inputs = inputs::choose(paths, &["litmus"], select, &headers, sink).unwrap_or_default();
     let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
     let mut tests = Vec::new();
-    let load = |input: &Input| arguments.timeout.within(|| load_test(input));
+    let load =
+        |input: &Input| arguments.timeout.within(|| load_test(input, model::library::shipped()));
     workers.work(&inputs, sink, load, |_, (loaded, problems), sink| {
         sink.problems(problems);
         tests.extend(loaded.map(|(test, _)| test));

@@ -86,10 +86,10 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let models = choose_models(arguments.model.as_slice(), sink)?;
     let request = arguments.solver.request().begun();
     let input = Input { path: arguments.path.clone(), is_named: true };
-    let (loaded, diagnostics) = load_test_within(&input, &request.limits());
+    let libraries = arguments.libraries.choose(sink)?;
+    let (loaded, diagnostics) = load_test_within(&input, libraries, &request.limits());
     sink.problems(diagnostics);
     let (mut test, source) = loaded?;
-    let libraries = arguments.libraries.choose(sink)?;
     let uses = Uses::new(libraries, &arguments.libraries, arguments.inline.inline);
     uses.take(&test);
     uses.tell(sink.terminal);

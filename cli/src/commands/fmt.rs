@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use campaign::files;
 use clap::{Args, ValueEnum};
+use compiler::library::Libraries;
 use lang::{herd, litmus};
 
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::inputs::{self, Workers};
+use crate::libraries::LibraryOption;
 use crate::memory::MemoryOption;
 use crate::options::TimeoutOption;
 use crate::output;
@@ -36,6 +38,8 @@ pub struct Arguments {
     #[arg(short, long, value_name = "DIR", requires = "to")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    libraries: LibraryOption,
+    #[command(flatten)]
     timeout: TimeoutOption,
     #[command(flatten)]
     memory: MemoryOption,
@@ -51,8 +55,9 @@ enum Language {
 /// Formats all files; wrong ones do not keep it from formatting the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let mut sink = Sink::plain(terminal);
+    let Some(libraries) = arguments.libraries.choose(&mut sink) else { return sink.exit };
     let inputs = inputs::find(&arguments.paths, &["litmus"], &mut sink);
-    let work = |input: &Input| arguments.timeout.within(|| text_of(input, arguments));
+    let work = |input: &Input| arguments.timeout.within(|| text_of(input, arguments, libraries));
     // Files are small, and one worker takes them in turn.
     let workers = Workers { jobs: 1, ..Workers::default() };
     workers.work(&inputs, &mut sink, work, |input, text, sink| match text {
@@ -71,7 +76,11 @@ struct Formatted {
 
 /// # Errors
 /// All that is wrong with it.
-fn text_of(input: &Input, arguments: &Arguments) -> Result<Formatted, Vec<Problem>> {
+fn text_of(
+    input: &Input,
+    arguments: &Arguments,
+    libraries: &Libraries,
+) -> Result<Formatted, Vec<Problem>> {
     let source = input.read().map_err(|problem| vec![*problem])?;
     let is_herd = herd::architecture(&source.text).is_some();
     if is_herd && arguments.to.is_none() {
@@ -82,7 +91,8 @@ fn text_of(input: &Input, arguments: &Arguments) -> Result<Formatted, Vec<Proble
         );
         return Err(vec![problem.help("`litmus fmt --to litmus FILE` converts it")]);
     }
-    let (file, diagnostics) = if is_herd { herd::convert(&source) } else { litmus::parse(&source) };
+    let (file, diagnostics) =
+        if is_herd { herd::convert(&source) } else { litmus::parse(&source, libraries.words()) };
     let file = file.ok_or_else(|| problems(&source, diagnostics))?;
     let text = litmus::print(&file);
     Ok(Formatted { name: file.name.text, is_normal: text == source.text, text })

@@ -89,7 +89,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         sources.iter().for_each(|source| records::tell_remarks(source, &mut report));
     }
     if arguments.format.is_log() {
-        sources.iter().for_each(|source| results::log(&source.record, &mut report));
+        sources
+            .iter()
+            .for_each(|source| results::log(&source.record, source.libraries, &mut report));
     }
     // A log says what was seen, and judges nothing.
     if !arguments.format.is_log() || (is_complete && arguments.output.is_some()) {

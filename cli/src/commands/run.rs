@@ -161,7 +161,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let mut summary = Summary::default();
     // Only a report asks again.
     let answers = judging::answers(arguments.solver.request()).keeping(arguments.output.is_some());
-    let models = arguments.models.load(&mut report);
+    let mut models = arguments.models.load(&mut report);
+    if let Some(models) = &mut models {
+        models.libraries = Some(arguments.libraries.known());
+    }
     if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
         if let Some(inputs) = choose(arguments, models, &mut plan, &mut report)

@@ -91,10 +91,10 @@ impl Prepared {
     ) -> Result<Self, Trouble> {
         program.parameters.check()?;
         let source = Source::new(program.name.as_str(), program.text.as_str());
-        let (test, _) = lang::litmus::load(&source);
+        let libraries = libraries(&program)?;
+        let (test, _) = lang::litmus::load_with(&source, libraries.words());
         let test = test.ok_or_else(|| "the program has errors here".to_owned())?;
         // Calls are replaced by their implementations. The hash confirms that these are the coordinator's.
-        let libraries = libraries(&program)?;
         let first = |errors: &[Diagnostic]| errors.first().map(|error| error.message.clone());
         let test = compiler::library::inline(&test, &libraries, Depth::Full)
             .map_err(|errors| first(&errors).unwrap_or_default())?;

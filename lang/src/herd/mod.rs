@@ -15,6 +15,7 @@ mod write;
 
 use crate::Test;
 use crate::diagnostic::Diagnostic;
+use crate::library::Words;
 use crate::litmus::ast::File;
 use crate::litmus::{self, Sink};
 use crate::source::Source;
@@ -77,7 +78,7 @@ fn our_name(name: &str, source: &Source) -> String {
 pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
     let (file, mut diagnostics) = tree(source);
     let Some(file) = file else { return (None, diagnostics) };
-    let (mut test, more) = litmus::check(&file, source);
+    let (mut test, more) = litmus::check(&file, source, Words::default());
     // Files are named as their owners like, and instructions may leave registers unused.
     diagnostics.extend(more.into_iter().filter(Diagnostic::is_error));
     if let Some(test) = &mut test {

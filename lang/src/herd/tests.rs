@@ -81,7 +81,7 @@ fn names_are_made_ours() {
         let (file, _) = convert(&source);
         let printed = print(&file.unwrap());
         assert!(printed.starts_with(&format!("litmus {ours}\n")), "{printed}");
-        let (again, diagnostics) = litmus::parse(&Source::new("x", printed));
+        let (again, diagnostics) = litmus::parse(&Source::new("x", printed), Default::default());
         assert!(again.is_some(), "{diagnostics:?}");
         assert_eq!(load(&source).0.unwrap().name, name);
     }

@@ -11,6 +11,7 @@ pub mod notation;
 mod parser;
 pub mod syntax;
 mod walk;
+mod words;
 
 use crate::cat::model::Model;
 use crate::cat::{self, Loader};
@@ -21,6 +22,7 @@ pub use syntax::{
     Body, Case, Event, Expr, Implementation, Item, Memory, Method, Parameter, ParameterKind, Place,
     Rule, RuleKind, Shape, Statement, StatementKind,
 };
+pub use words::{Access, Called, Words};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 1 << 20;
@@ -41,6 +43,14 @@ pub struct Library {
     pub classes: Vec<String>,
     /// The class whose objects programs declare as `x[2] = 0`.
     pub words: Option<String>,
+    /// The class whose objects programs declare as `x = 0`, as if they were locations.
+    pub locations: Option<String>,
+    /// The class of objects that programs need not declare: what its calls name is one.
+    pub calls: Option<String>,
+    /// Other spellings of classes, each with its class.
+    pub class_spellings: Vec<(String, String)>,
+    /// What papers append to its methods: `SV` in `Bcast_SV`.
+    pub mark: Option<String>,
     /// The memory that conditions on its objects have: `shows copy`.
     pub shows: Option<String>,
     /// The memory of its specification.

@@ -60,7 +60,7 @@ impl Method {
     }
 
     /// What calls say for its name: a word, or the pattern of an assignment.
-    fn pattern(&self) -> Option<String> {
+    pub(super) fn pattern(&self) -> Option<String> {
         if let Some((word, _)) = self.written.as_ref()?.split_once('(') {
             return Some(word.trim().to_owned());
         }

@@ -25,9 +25,10 @@ pub struct File {
 }
 
 /// The words that begin sections.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "source",
     "class",
+    "marked",
     "shows",
     "memory",
     "call",
@@ -71,6 +72,10 @@ impl Parser<'_> {
             origin: None,
             classes: Vec::new(),
             words: None,
+            locations: None,
+            calls: None,
+            class_spellings: Vec::new(),
+            mark: None,
             shows: None,
             memory: Vec::new(),
             methods: Vec::new(),
@@ -95,15 +100,10 @@ impl Parser<'_> {
                     self.advance();
                     library.base = Some(self.string()?);
                 }
-                "class" => {
+                "class" => self.class(&mut library)?,
+                "marked" => {
                     self.advance();
-                    let (class, _) = self.name("the name of a class")?;
-                    if self.word() == "of" {
-                        self.advance();
-                        self.keyword("words")?;
-                        library.words = Some(class.clone());
-                    }
-                    library.classes.push(class);
+                    library.mark = Some(self.name("the mark of methods")?.0);
                 }
                 "shows" => {
                     self.advance();
@@ -132,6 +132,40 @@ impl Parser<'_> {
             }
         }
         Ok(File { library, consistency })
+    }
+
+    /// `class SC`, `class Mixed of words`, `class SC of locations`, `class Ring of calls also RingBuffer`.
+    fn class(&mut self, library: &mut Library) -> Parse<()> {
+        self.advance();
+        let (class, _) = self.name("the name of a class")?;
+        if self.word() == "of" {
+            self.advance();
+            let declared = match self.word() {
+                "words" => &mut library.words,
+                "locations" => &mut library.locations,
+                "calls" => &mut library.calls,
+                _ => return Err(self.expected("`words`, `locations` or `calls`")),
+            };
+            *declared = Some(class.clone());
+            self.advance();
+        }
+        let also = self.names("also", "another spelling of the class")?;
+        library.class_spellings.extend(also.into_iter().map(|word| (word, class.clone())));
+        library.classes.push(class);
+        Ok(())
+    }
+
+    /// `also Acquire, Lock`: names behind a keyword, if it is there.
+    fn names(&mut self, keyword: &str, what: &str) -> Parse<Vec<String>> {
+        let mut names = Vec::new();
+        if self.word() == keyword {
+            self.advance();
+            names.push(self.name(what)?.0);
+            while self.accept(",") {
+                names.push(self.name(what)?.0);
+            }
+        }
+        Ok(names)
     }
 
     /// `{ … }` in another language: what stands between the braces.
@@ -212,6 +246,8 @@ impl Parser<'_> {
         let (name, place) = self.name("the name of a method")?;
         let parameters = self.parameters()?;
         let written = self.written()?;
+        let also = self.names("also", "another word for the method")?;
+        let like = self.names("like", "what it is called elsewhere")?;
         let mut callers = None;
         if self.word() == "by" {
             self.advance();
@@ -251,6 +287,8 @@ impl Parser<'_> {
                     parameters,
                     callers,
                     written,
+                    also,
+                    like,
                     cases: vec![case],
                     span,
                 });
@@ -273,7 +311,8 @@ impl Parser<'_> {
         while let Some(token) = self.tokens.get(next) {
             let text = &self.text[token.span.range()];
             let is_over = token.kind == Kind::EndOfFile || line(token.span) != first;
-            if is_over || matches!(text, "{" | "by" | "returns" | "when" | "idle") {
+            if is_over || matches!(text, "{" | "also" | "like" | "by" | "returns" | "when" | "idle")
+            {
                 break;
             }
             (end, next) = (token.span, next + 1);

@@ -71,6 +71,10 @@ pub struct Method {
     pub callers: Option<Expr>,
     /// How programs write it, if not as a call: `x :=SV v`.
     pub written: Option<String>,
+    /// Other words for it that programs may use.
+    pub also: Vec<String>,
+    /// What it is called elsewhere; a program that says so is told its name here.
+    pub like: Vec<String>,
     /// What a call may be; one case is chosen freely among those that fit.
     pub cases: Vec<Case>,
     /// Its place.

@@ -9,13 +9,24 @@ use super::syntax::{Expr, Item, Memory, Place, Shape, Statement, StatementKind};
 impl Library {
     /// The attributes of objects that the text speaks of: `home`, `threads`, `writer`, `size`, `initial`.
     pub fn attributes(&self) -> BTreeSet<&'static str> {
+        let mut found = self.specified();
+        let Some(implementation) = &self.implementation else { return found };
+        for body in &implementation.bodies {
+            in_block(&body.statements, &mut |place| note(place, &mut found));
+        }
+        in_memory(&implementation.memory, &mut found);
+        found
+    }
+
+    /// Whether what its calls mean depends on the node of their object.
+    pub fn needs_home(&self) -> bool {
+        self.specified().contains("home")
+    }
+
+    /// The attributes that its specification speaks of.
+    fn specified(&self) -> BTreeSet<&'static str> {
         let mut found = BTreeSet::new();
-        let mut visit = |place: &Place| {
-            let known = ATTRIBUTES.iter().find(|known| **known == place.name);
-            if place.object.is_some() && place.node.is_none() && place.index.is_empty() {
-                found.extend(known.copied());
-            }
-        };
+        let mut visit = |place: &Place| note(place, &mut found);
         for method in &self.methods {
             method.callers.iter().for_each(|expr| in_expr(expr, &mut visit));
             for case in &method.cases {
@@ -24,21 +35,25 @@ impl Library {
                 in_items(&case.items, &mut visit);
             }
         }
-        let implementation = self.implementation.iter();
-        for body in implementation.clone().flat_map(|all| &all.bodies) {
-            in_block(&body.statements, &mut visit);
-        }
-        let memory = self.memory.iter().chain(implementation.flat_map(|all| &all.memory));
-        for memory in memory.clone() {
-            let exprs = memory.count.iter().chain(&memory.initial);
-            exprs.for_each(|expr| in_expr(expr, &mut visit));
-        }
-        let is_home = |memory: &Memory| {
-            let is_home = memory.shape == Shape::Home && memory.class.is_some();
-            is_home && (memory.object.is_none() || memory.says_home)
-        };
-        found.extend(memory.into_iter().any(is_home).then_some("home"));
+        in_memory(&self.memory, &mut found);
         found
+    }
+}
+
+fn note(place: &Place, found: &mut BTreeSet<&'static str>) {
+    let known = ATTRIBUTES.iter().find(|known| **known == place.name);
+    if place.object.is_some() && place.node.is_none() && place.index.is_empty() {
+        found.extend(known.copied());
+    }
+}
+
+fn in_memory(all: &[Memory], found: &mut BTreeSet<&'static str>) {
+    for memory in all {
+        let exprs = memory.count.iter().chain(&memory.initial);
+        exprs.for_each(|expr| in_expr(expr, &mut |place| note(place, found)));
+        let is_home = memory.shape == Shape::Home && memory.class.is_some();
+        let says_so = is_home && (memory.object.is_none() || memory.says_home);
+        found.extend(says_so.then_some("home"));
     }
 }
 

@@ -192,17 +192,8 @@ pub enum DeclarationKind {
         /// One value for every word, or one for all.
         initial: Vec<Number>,
     },
-    /// `SVar x = 0`
-    SVar(Number),
-    /// `SC x = 0`
-    Sc(Number),
-    /// `Barrier z {1, 2}`, by thread number.
-    Barrier(Option<Vec<Number>>),
-    /// `WLock l`, `SLock l`, `NLock l`: the keyword.
-    Lock(String),
-    /// `TestLock l@2`, `Gate g {1, 2} size 3 = 0`, `Mailbox m 1 -> {2}`: an object of a class that the
-    /// language does not know.
-    Other {
+    /// `SVar x = 0`, `WLock l@2`, `Gate g {1, 2} size 3 = 0`, `Ring x 1 -> {2} size 4`: of a library's class.
+    Object {
         /// The class.
         class: String,
         /// Who writes, if one thread does and the others read.
@@ -214,13 +205,21 @@ pub enum DeclarationKind {
         /// Its initial value.
         initial: Option<Number>,
     },
-    /// `Ring x 1 -> {2} size 4`, by thread number; `Ring x` is for all that call it.
-    Ring {
-        /// Who writes, and who read.
-        threads: Option<(Number, Vec<Number>)>,
-        /// How many entries it holds.
-        size: Option<Number>,
-    },
+}
+
+impl DeclarationKind {
+    /// An object of a class, of which nothing more is said.
+    pub fn object(class: &str, initial: Option<Number>) -> Self {
+        Self::Object { class: class.to_owned(), writer: None, threads: None, size: None, initial }
+    }
+
+    /// The class of the object.
+    pub fn class(&self) -> Option<&str> {
+        match self {
+            Self::Object { class, .. } => Some(class),
+            Self::Location(_) | Self::Mixed { .. } => None,
+        }
+    }
 }
 
 /// A thread.

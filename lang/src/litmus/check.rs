@@ -17,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Test;
 use crate::diagnostic::Diagnostic;
+use crate::library::Words;
 use crate::program::{
     Location, LocationId, NodeId, Origin, Program, Register, RegisterId, ThreadId, WorkId,
 };
@@ -40,6 +41,8 @@ enum Meaning {
 /// What the parts of the check share.
 struct Checker<'a> {
     file: &'a File,
+    /// The words of the libraries that are known.
+    words: Words<'a>,
     sink: &'a mut Sink,
     program: Program,
     meanings: HashMap<String, Meaning>,
@@ -57,9 +60,10 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(file: &'a File, sink: &'a mut Sink) -> Self {
+    fn new(file: &'a File, words: Words<'a>, sink: &'a mut Sink) -> Self {
         Self {
             file,
+            words,
             sink,
             program: Program::default(),
             meanings: HashMap::new(),
@@ -165,8 +169,8 @@ impl<'a> Checker<'a> {
 }
 
 /// Checks a file.
-pub fn file(file: &File, source: &Source, sink: &mut Sink) -> Option<Test> {
-    let mut checker = Checker::new(file, sink);
+pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> Option<Test> {
+    let mut checker = Checker::new(file, words, sink);
     let mut test = header(&mut checker, source);
     declarations::declare(&mut checker);
     names::introduce(&mut checker);

@@ -15,6 +15,7 @@ mod text;
 use crate::Test;
 use crate::diagnostic::{Diagnostic, has_errors, nearest};
 use crate::herd;
+use crate::library::Words;
 use crate::outcome::Asked;
 use crate::source::{Source, Span};
 
@@ -64,30 +65,40 @@ impl Sink {
     }
 }
 
-/// Reads a file's syntax. There is a tree iff there is no error.
-pub fn parse(source: &Source) -> (Option<ast::File>, Vec<Diagnostic>) {
+/// Reads a file's syntax, with the words of these libraries. There is a tree iff there is no error.
+pub fn parse(source: &Source, words: Words<'_>) -> (Option<ast::File>, Vec<Diagnostic>) {
     let mut sink = Sink::default();
-    let file = parse::file(source, &mut sink);
+    let file = parse::file(source, words, &mut sink);
     (file.filter(|_| !sink.has_errors()), sink.finish())
 }
 
 /// Resolves a file's names. There is a test iff there is no error.
 ///
 /// The source is the one that the file was read from; its name is compared with the header's.
-pub fn check(file: &ast::File, source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+pub fn check(
+    file: &ast::File,
+    source: &Source,
+    words: Words<'_>,
+) -> (Option<Test>, Vec<Diagnostic>) {
     let mut sink = Sink::default();
-    let test = check::file(file, source, &mut sink);
+    let test = check::file(file, source, words, &mut sink);
     (test.filter(|_| !sink.has_errors()), sink.finish())
 }
 
-/// Reads and checks a file, ours or one of herd's for x86. There is a test iff there is no error.
+/// Reads and checks a file, ours or one of herd's for x86, in which objects are declared, and calls of
+/// libraries are by their names. There is a test iff there is no error.
 pub fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+    load_with(source, Words::default())
+}
+
+/// Reads and checks a file that may use all words of these libraries.
+pub fn load_with(source: &Source, words: Words<'_>) -> (Option<Test>, Vec<Diagnostic>) {
     if herd::architecture(&source.text).is_some() {
         return herd::load(source);
     }
-    let (file, mut diagnostics) = parse(source);
+    let (file, mut diagnostics) = parse(source, words);
     let Some(file) = file else { return (None, diagnostics) };
-    let (test, more) = check(&file, source);
+    let (test, more) = check(&file, source, words);
     diagnostics.extend(more);
     (test, diagnostics)
 }

@@ -12,7 +12,7 @@ fn test() -> Test {
 }
 
 fn loaded(text: &str) -> Test {
-    let (test, diagnostics) = lang::litmus::load(&Source::new("T", text));
+    let (test, diagnostics) = crate::load(&Source::new("T", text));
     test.unwrap_or_else(|| panic!("{diagnostics:?}"))
 }
 

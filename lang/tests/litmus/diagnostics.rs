@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::{check, load, parse};
 use expect_test::{expect, expect_file};
-use lang::litmus::{check, decode, load, parse};
+use lang::litmus::decode;
 use lang::source::Source;
 
 #[test]

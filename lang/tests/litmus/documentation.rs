@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lang::litmus::{load, methods::SIGNATURES};
+use crate::load;
+use lang::litmus::methods::SIGNATURES;
 use lang::source::Source;
 
 fn documentation() -> String {

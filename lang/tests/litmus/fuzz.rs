@@ -1,7 +1,8 @@
 //! No text makes the language panic, and every tree survives printing.
 
+use crate::{check, load, parse};
 use lang::litmus::ast::File;
-use lang::litmus::{check, load, parse, print};
+use lang::litmus::print;
 use lang::source::Source;
 use proptest::prelude::*;
 

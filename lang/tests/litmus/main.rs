@@ -11,7 +11,12 @@ mod roundtrip;
 mod trees;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::library::{Library, Words};
+use lang::litmus::ast::File;
 use lang::source::Source;
 
 /// The litmus files in a folder of test_data, in the order of their names; never none.
@@ -34,6 +39,38 @@ fn read(path: &Path) -> Source {
 
 /// All diagnostics, as a terminal shows them.
 fn rendered(source: &Source) -> String {
-    let (_, diagnostics) = lang::litmus::load(source);
+    let (_, diagnostics) = load(source);
     diagnostics.iter().map(|diagnostic| diagnostic.render(source, false)).collect()
+}
+
+/// The words of the shipped libraries.
+fn words() -> Words<'static> {
+    static LIBRARIES: LazyLock<Vec<Arc<Library>>> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model");
+        let model = |name: &str, _: &str| {
+            let text = std::fs::read_to_string(folder.join(format!("models/{name}.cat"))).ok()?;
+            Some(Source::new(name, text))
+        };
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder.join("libraries"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        paths.sort();
+        let library = |path: &PathBuf| lang::library::load(&read(path), &model).unwrap();
+        let all = paths.iter().map(library).filter(|library| library.base.is_none());
+        all.map(Arc::new).collect()
+    });
+    Words::of(&LIBRARIES)
+}
+
+fn parse(source: &Source) -> (Option<File>, Vec<Diagnostic>) {
+    lang::litmus::parse(source, words())
+}
+
+fn check(file: &File, source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+    lang::litmus::check(file, source, words())
+}
+
+fn load(source: &Source) -> (Option<Test>, Vec<Diagnostic>) {
+    lang::litmus::load_with(source, words())
 }

@@ -1,8 +1,8 @@
 //! What programs mean once their names are resolved.
 
+use crate::load;
 use expect_test::{Expect, expect};
 use lang::Test;
-use lang::litmus::load;
 use lang::outcome::Claim;
 use lang::program::{Expr, Location, Program, PutSource, Stmt, StmtKind};
 use lang::source::Source;

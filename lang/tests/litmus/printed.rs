@@ -1,6 +1,7 @@
 //! The programs of the papers' figures, typed as they are printed: each is read, and has one normal form.
 
-use lang::litmus::{check, load, parse, print};
+use crate::{check, load, parse};
+use lang::litmus::print;
 use lang::source::Source;
 
 #[test]

@@ -1,6 +1,7 @@
 //! What is printed says what was read.
 
-use lang::litmus::{load, parse, print};
+use crate::{load, parse};
+use lang::litmus::print;
 use lang::source::Source;
 
 #[test]

@@ -80,6 +80,18 @@ fn call(value: bool) -> impl Strategy<Value = Call> {
             .prop_map(move |arguments| Call { method, word: None, arguments, place: place() })
             .boxed()
     };
+    let of_library = |word: &'static str, arguments: BoxedStrategy<Vec<Argument>>| {
+        let word = Some(word.to_owned());
+        let method = Method::Library;
+        arguments
+            .prop_map(move |arguments| Call {
+                method,
+                word: word.clone(),
+                arguments,
+                place: place(),
+            })
+            .boxed()
+    };
     let one = e().prop_map(|e| vec![e]).boxed();
     let two = (e(), e()).prop_map(|(a, b)| vec![a, b]).boxed();
     let three = (e(), e(), e()).prop_map(|(a, b, c)| vec![a, b, c]).boxed();
@@ -88,8 +100,8 @@ fn call(value: bool) -> impl Strategy<Value = Call> {
     let mut all = vec![
         of(Method::Cas, three.clone()),
         of(Method::Faa, two.clone()),
-        of(Method::Submit, two.clone()),
-        of(Method::Receive, one.clone()),
+        of_library("Submit", two.clone()),
+        of_library("Receive", one.clone()),
     ];
     if value {
         all.push(of(Method::Rcas, three));
@@ -99,8 +111,8 @@ fn call(value: bool) -> impl Strategy<Value = Call> {
         all.push(of(Method::Mfence, Just(Vec::new()).boxed()));
         all.push(of(Method::Poll, one));
         all.push(of(Method::Gfence, nodes().prop_map(|nodes| vec![nodes]).boxed()));
-        all.push(of(
-            Method::Bcast,
+        all.push(of_library(
+            "Bcast",
             (e(), nobody(), nodes()).prop_map(|(a, b, c)| vec![a, b, c]).boxed(),
         ));
     }
@@ -153,21 +165,23 @@ fn declaration() -> impl Strategy<Value = Declaration> {
             size: Number { value: size, place: place() },
             initial: vec![value],
         }),
-        number().prop_map(DeclarationKind::SVar),
-        number().prop_map(DeclarationKind::Sc),
-        prop::option::of(prop::collection::vec(number(), 0..3)).prop_map(DeclarationKind::Barrier),
-        prop::sample::select(vec!["WLock", "SLock", "NLock"])
-            .prop_map(|class| DeclarationKind::Lock(class.to_owned())),
         (
-            prop::option::of((number(), prop::collection::vec(number(), 0..3))),
-            prop::option::of(number())
+            prop::sample::select(vec!["SVar", "WLock", "Ring", "Mailbox"]),
+            prop::option::of(number()),
+            prop::option::of(prop::collection::vec(number(), 0..3)),
+            prop::option::of(number()),
+            prop::option::of(number()),
         )
-            .prop_map(|(threads, size)| DeclarationKind::Ring { threads, size }),
+            .prop_map(|(class, writer, threads, size, initial)| DeclarationKind::Object {
+                class: class.to_owned(),
+                writer: writer.filter(|_| threads.is_some()),
+                threads,
+                size,
+                initial,
+            }),
     ];
-    (name(), kind, prop::option::of(number())).prop_map(|(name, kind, home)| {
-        let homeless = matches!(kind, DeclarationKind::Barrier(_) | DeclarationKind::Ring { .. });
-        Declaration { name, kind, home: home.filter(|_| !homeless) }
-    })
+    let home = prop::option::of(number());
+    (name(), kind, home).prop_map(|(name, kind, home)| Declaration { name, kind, home })
 }
 
 fn observed() -> impl Strategy<Value = Observed> {
@@ -278,7 +292,7 @@ pub fn tree() -> impl Strategy<Value = File> {
             }
         }
         file.results = results;
-        complete(&mut file);
+        complete(&mut file, crate::words());
         file
     })
 }

@@ -17,7 +17,8 @@ const CONFLICT: &str = "litmus t\ndialect corerma\nmodel corerma\n
 
 /// The outcomes that a program still has under a model after some known outcomes are excluded.
 fn beside(text: &str, model: &str, known: &[Vec<Value>]) -> BTreeSet<Vec<Value>> {
-    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let (test, errors) =
+        lang::litmus::load_with(&Source::new("t", text), crate::library::shipped().words());
     let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
     let loaded = crate::models::load_shipped(model).expect("it is shipped").expect("it loads");
     let libraries = crate::library::shipped();
@@ -85,7 +86,8 @@ fn a_number_does_not_exclude_any_value() {
 /// The number of outcomes that a program of one thread has under a model with one more order.
 fn outcomes_with(order: &str) -> usize {
     let text = "litmus t\nmodel own\n\n  x = 0\n  ---\n  x := 1\n  a := x\n";
-    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let (test, errors) =
+        lang::litmus::load_with(&Source::new("t", text), crate::library::shipped().words());
     let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
     let model = format!(
         "calls Write Read\nexists mo total on W * W & loc extends IW * (W \\ IW) & loc\n\
@@ -120,7 +122,8 @@ fn what_axioms_decide_is_not_chosen() {
             let rows: String = (1..=writes).map(|number| format!("  x := {number}\n")).collect();
             let text =
                 format!("litmus t\nmodel {model}\n\n  x = 0\n  ---\n{rows}\n  x = {writes} ✓\n");
-            let (test, errors) = lang::litmus::load(&Source::new("t", text));
+            let (test, errors) =
+                lang::litmus::load_with(&Source::new("t", text), crate::library::shipped().words());
             let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
             let loaded = crate::models::load_shipped(model).expect("shipped").expect("it loads");
             let libraries = crate::library::shipped();
@@ -143,7 +146,8 @@ fn what_axioms_decide_is_not_chosen() {
 fn what_does_not_happen_orders_nothing() {
     let text = "litmus t\nmodel own\n\n  x = 0, y = 0\n         |\n  ---\n  x := 1 | y := 1\n  a := y |\n  \
         if a = 1 { b := FAA(x, 1) } |\n  x := 3 |\n\n  (a, x) = (0, 1) ✓\n";
-    let (test, errors) = lang::litmus::load(&Source::new("t", text));
+    let (test, errors) =
+        lang::litmus::load_with(&Source::new("t", text), crate::library::shipped().words());
     let test: Test = test.unwrap_or_else(|| panic!("{errors:?}"));
     let model = "calls Write Read FAA\nexists mo total on W * W & loc extends IW * (W \\ IW) & loc \
         | (aCW * aCAS | aCAS * aCW) & po & loc\nacyclic rf as one\n";

@@ -56,7 +56,7 @@ impl Content {
     pub fn file(&self, words: &Words) -> String {
         let text = self.text(words);
         let source = Source::new(format!("{}.litmus", words.name), text.as_str());
-        let (file, _) = litmus::parse(&source);
+        let (file, _) = litmus::parse(&source, crate::library::shipped().words());
         file.map_or(text, |file| litmus::print(&file))
     }
 

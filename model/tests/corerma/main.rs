@@ -124,7 +124,7 @@ fn plain(outcome: &Outcome) -> Vec<oracle::Value> {
 
 fn load(program: &Program) -> Result<Test, String> {
     let source = lang::source::Source::new("random.litmus", program.to_string());
-    let (test, diagnostics) = lang::litmus::load(&source);
+    let (test, diagnostics) = lang::litmus::load_with(&source, model::library::shipped().words());
     test.ok_or(diagnostics.iter().map(|d| d.render(&source, false)).collect())
 }
 

@@ -27,7 +27,7 @@ pub fn number(variable: &str, otherwise: u64) -> u64 {
 /// A text as the front end reads it; what it says if it refuses.
 pub fn load(text: &str) -> Result<Test, String> {
     let source = Source::new("random.litmus", text);
-    let (test, diagnostics) = lang::litmus::load(&source);
+    let (test, diagnostics) = lang::litmus::load_with(&source, model::library::shipped().words());
     test.ok_or_else(|| diagnostics.iter().map(|found| found.render(&source, false)).collect())
 }
 

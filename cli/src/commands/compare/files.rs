@@ -67,7 +67,7 @@ pub fn run(
 }
 
 fn compare(input: &Input, models: [&LoadedModel; 2]) -> Answer {
-    let (loaded, diagnostics) = load_test(input);
+    let (loaded, diagnostics) = load_test(input, model::library::shipped());
     let Some((test, source)) = loaded else { return Answer::Bad(diagnostics) };
     let mut sets: Vec<BTreeSet<Vec<Value>>> = Vec::new();
     let mut complete = Vec::new();

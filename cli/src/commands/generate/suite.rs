@@ -328,7 +328,7 @@ impl<'m> Suite<'m> {
 /// That they do not, or cannot be checked.
 pub fn hold(name: &str, text: &str, model: &LoadedModel) -> Result<(), String> {
     let source = Source::new(format!("{name}.litmus"), text);
-    let (test, diagnostics) = lang::litmus::load(&source);
+    let (test, diagnostics) = lang::litmus::load_with(&source, model::library::shipped().words());
     let Some(test) = test else {
         let report: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
         return Err(format!("{name}: a generated file cannot be read\n{report}"));

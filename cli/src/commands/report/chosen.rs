@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use evidence::record::{ModelIdentity, TestRecord};
 use evidence::reports::Source as Recorded;
+use lang::library::Words;
 use lang::litmus;
 use lang::source::Source;
 
@@ -39,12 +40,17 @@ pub fn list(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 /// Loads the models of files that headers of tests name, as far as they are there.
 pub fn load_models(sources: &[Recorded], models: &Models) {
-    for test in sources.iter().flat_map(|source| &source.record.tests) {
+    let all = sources
+        .iter()
+        .flat_map(|recorded| recorded.record.tests.iter().map(move |test| (recorded, test)));
+    for (recorded, test) in all {
         let is_shipped = |model: &ModelIdentity| models.shipped(&model.name).is_some();
         if !test.models.iter().all(is_shipped) {
             let source = Source::new(test.file.as_str(), test.program.as_str());
             // One that is not there is missed when it is to judge.
-            drop(litmus::load(&source).0.map(|test| models.of_test(&test, &source)));
+            let words = recorded.libraries.words();
+            let test = litmus::load_with(&source, words).0;
+            drop(test.map(|test| models.of_test(&test, &source)));
         }
     }
 }
@@ -66,9 +72,9 @@ pub fn keep(
     if !select.is_some() || names.is_empty() {
         return Ok(());
     }
-    for Recorded { record, .. } in &mut *sources {
+    for Recorded { record, libraries, .. } in &mut *sources {
         let before = record.tests.len();
-        record.tests.retain_mut(|test| is_kept(test, select, models));
+        record.tests.retain_mut(|test| is_kept(test, libraries.words(), select, models));
         let left = before - record.tests.len();
         if left > 0 {
             record.remarks.push(format!("{left} of {before} tests are left out by -k"));
@@ -79,9 +85,14 @@ pub fn keep(
 }
 
 /// Whether a test is selected under some model; models under which it is not are dropped.
-fn is_kept(test: &mut TestRecord, select: &SelectOption, models: &Models) -> bool {
+fn is_kept(
+    test: &mut TestRecord,
+    words: Words<'_>,
+    select: &SelectOption,
+    models: &Models,
+) -> bool {
     let source = Source::new(test.file.as_str(), test.program.as_str());
-    let tags = litmus::load(&source).0.map(|test| test.tags).unwrap_or_default();
+    let tags = litmus::load_with(&source, words).0.map(|test| test.tags).unwrap_or_default();
     let path = Path::new(&test.file).with_extension("");
     let path = path.to_string_lossy();
     let is_selected =

@@ -109,7 +109,7 @@ fn programs(
 ) -> Vec<(String, String, String, Vec<String>)> {
     let mut programs = Vec::new();
     for input in inputs::find(&arguments.tests, &["litmus"], report) {
-        let (loaded, found) = input::load_test(&input);
+        let (loaded, found) = input::load_test(&input, model::library::shipped());
         report.problems(found);
         if let Some((test, source)) = loaded {
             programs.push((test.name, source.name.clone(), source.text.clone(), test.models));

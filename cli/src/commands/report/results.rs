@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use compiler::library::Libraries;
 use evidence::judge::JudgedBy;
 use evidence::record::{Record, TestRecord};
 use evidence::reports::judging::JudgedLine;
@@ -18,10 +19,10 @@ use crate::select::OnlyOption;
 use crate::sink::{Sink, Skip};
 
 /// The record as blocks of a log.
-pub fn log(record: &Record, report: &mut Sink<'_>) {
+pub fn log(record: &Record, libraries: &Libraries, report: &mut Sink<'_>) {
     for recorded in &record.tests {
         let source = Arc::new(Source::new(recorded.file.as_str(), recorded.program.as_str()));
-        let (test, diagnostics) = litmus::load(&source);
+        let (test, diagnostics) = litmus::load_with(&source, libraries.words());
         let Some(test) = test else {
             problems(&source, diagnostics).into_iter().for_each(|problem| report.problem(problem));
             continue;

@@ -81,7 +81,8 @@ impl Runner<'_> {
     /// Runs a test on each machine that its models name.
     pub fn run_test(&self, input: &Input) -> Answer {
         let mut answer = Answer::default();
-        let (loaded, diagnostics) = load_test_within(input, &self.request.limits());
+        let (loaded, diagnostics) =
+            load_test_within(input, self.request.libraries(), &self.request.limits());
         answer.problems = diagnostics;
         let Some((test, source)) = loaded else { return answer };
         self.uses.take(&test);

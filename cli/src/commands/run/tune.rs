@@ -86,12 +86,13 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let seed = arguments.seed.unwrap_or_else(plan::random_seed);
     let head = [("schema", json!("litmus-tune/1")), ("seed", json!(seed))];
     let mut report = Sink::new(terminal, arguments.format.report(), &head);
-    let Some(models) = arguments.models.load(&mut report) else {
+    let Some(mut models) = arguments.models.load(&mut report) else {
         return report.finish(&[], Some(["", "", ""]));
     };
     let Some(libraries) = arguments.libraries.choose(&mut report) else {
         return report.finish(&[], Some(["", "", ""]));
     };
+    models.libraries = Some(libraries);
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let judging = Judging {
         answers: judging::answers(request),
@@ -147,7 +148,7 @@ fn targets(
     let inputs = inputs::choose(paths, &["litmus"], select, models, report);
     let mut targets = Vec::new();
     for input in &inputs.unwrap_or_default() {
-        let (loaded, diagnostics) = load_test_within(input, &request.limits());
+        let (loaded, diagnostics) = load_test_within(input, request.libraries(), &request.limits());
         report.problems(diagnostics);
         let Some((test, source)) = loaded else { continue };
         let asked = match models.of_test(&test, &source) {

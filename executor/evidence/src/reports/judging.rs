@@ -202,7 +202,7 @@ fn judge_line<'a>(
     }
     let source =
         Arc::new(lang::source::Source::new(recorded.file.as_str(), recorded.program.as_str()));
-    let (test, diagnostics) = lang::litmus::load(&source);
+    let (test, diagnostics) = lang::litmus::load_with(&source, from.libraries.words());
     let Some(test) = test else {
         line.wrong(&source, diagnostics);
         return line;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::Test;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::herd;
+use crate::library::Words;
 use crate::outcome::{Asked, Condition};
 use crate::program::{LocationId, Origin, Program, RegisterId};
 
@@ -35,7 +36,7 @@ pub fn asked(
         return None;
     }
     let file = File::default();
-    let mut checker = Checker::new(&file, sink);
+    let mut checker = Checker::new(&file, Words::default(), sink);
     checker.program = test.program.clone();
     checker.meanings = meanings;
     let mut list = List::new(&mut checker, std::mem::take(&mut test.observables));

@@ -1,6 +1,7 @@
 //! Names declared above the rule.
 
 use crate::diagnostic::Diagnostic;
+use crate::library::Library;
 use crate::library::notation::WORDS;
 use crate::program::{LARGEST_WORD, Location, NodeId, Object, Origin};
 
@@ -117,15 +118,6 @@ fn object(
     };
     match kind {
         DeclarationKind::Location(_) => return None,
-        DeclarationKind::SVar(value) => {
-            "SVar".clone_into(&mut object.class);
-            object.initial = vec![value.value];
-        }
-        DeclarationKind::Sc(value) => {
-            "SC".clone_into(&mut object.class);
-            object.node = Some(needs_node(checker, name, node)?);
-            object.initial = vec![value.value];
-        }
         DeclarationKind::Mixed { size, initial } => {
             WORDS.clone_into(&mut object.class);
             object.node = Some(needs_node(checker, name, node)?);
@@ -142,18 +134,11 @@ fn object(
                 several => several.iter().map(|number| number.value).collect(),
             };
         }
-        DeclarationKind::Barrier(threads) => {
-            "Barrier".clone_into(&mut object.class);
-            object.threads = self::threads(checker, threads.as_deref().unwrap_or_default());
-        }
-        DeclarationKind::Lock(class) => {
+        DeclarationKind::Object { class, writer, threads, size, initial } => {
             class.clone_into(&mut object.class);
-            if class == "NLock" {
+            if checker.words.library(class).is_some_and(Library::needs_home) {
                 object.node = Some(needs_node(checker, name, node)?);
             }
-        }
-        DeclarationKind::Other { class, writer, threads, size, initial } => {
-            class.clone_into(&mut object.class);
             let threads = threads.as_deref().unwrap_or_default();
             object.threads = self::threads(checker, threads);
             if let Some(writer) = writer {
@@ -161,20 +146,11 @@ fn object(
                 one_or_the_other(checker, name, *writer, threads);
             }
             object.size = size.map(|size| size.value);
-            object.initial = vec![initial.map_or(0, |initial| initial.value)];
-        }
-        DeclarationKind::Ring { threads, size } => {
-            "Ring".clone_into(&mut object.class);
-            if let Some((writer, readers)) = threads {
-                object.writer = checker.thread(*writer);
-                object.threads = self::threads(checker, readers);
-                one_or_the_other(checker, name, *writer, readers);
-            }
-            object.size = size.map(|size| size.value);
             if size.is_some_and(|size| size.value == 0) {
-                let help = "a ring holds one entry at least".to_owned();
+                let help = format!("what has a size holds one entry at least: `{class} x size 1`");
                 checker.error("bad-size", name.place, "expected a size, found 0".to_owned(), help);
             }
+            object.initial = vec![initial.map_or(0, |initial| initial.value)];
         }
     }
     Some(object)

@@ -1,25 +1,13 @@
 //! Calls of libraries: which class of object each needs, and what is passed.
 
 use crate::library::notation::{read_by, write_by};
+use crate::library::{Method, ParameterKind};
 use crate::program::{Call, Expr, RegisterId, StmtKind};
 
 use super::super::ast::{self, Access, Argument, ExprKind, Home, Place, Target, Value};
-use super::super::methods::Method;
 use super::Meaning;
 use super::calls::{access, nodes, result_register, values, work_id};
 use super::lower::Lowerer;
-
-/// The name of a method in the program.
-fn method_name(call: &ast::Call) -> &str {
-    if let Some(word) = &call.word {
-        return word;
-    }
-    match call.method {
-        Method::CasSc => "CAS",
-        Method::FaaSc => "FAA",
-        other => other.spelling(),
-    }
-}
 
 /// A call of a method, with nothing passed.
 pub fn empty(method: &str) -> Call {
@@ -38,7 +26,7 @@ pub fn empty(method: &str) -> Call {
 /// The object that a name stands for. What objects of its class can do, their libraries say.
 pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize> {
     let name = &access.name.text;
-    let example = "an object of a library's class: `WLock l`, `SVar x = 0`";
+    let example = "an object of a library's class";
     let found = match lowerer.checker.meaning_or(&access.name, example)? {
         Meaning::Object(object) => return Some(object),
         Meaning::Location(_) => "a plain location",
@@ -58,52 +46,51 @@ pub fn call(
     tree: &ast::Call,
     register: Option<RegisterId>,
 ) -> Option<()> {
-    let mut call = Call { register, ..empty(method_name(tree)) };
+    let word = tree.word.as_deref().unwrap_or(tree.method.spelling());
+    let mut call = Call { register, ..empty(word) };
     let Some((first, rest)) = tree.arguments.split_first() else { return Some(()) };
-    if tree.method == Method::WaitSv {
-        call.id = work_id(lowerer, first)?;
-        if call.id.is_none() {
-            return super::calls::no_id(lowerer, tree.place);
-        }
-        lowerer.push(StmtKind::Call(call));
-        return Some(());
+    let words = lowerer.checker.words;
+    let class = class_of(lowerer, first);
+    let called = class.as_ref().and_then(|class| words.of_class(class, word));
+    // Of a class that no library has, nothing is known of its methods either.
+    let is_foreign = class.is_some_and(|class| words.library(&class).is_none());
+    let method =
+        called.or_else(|| words.method(word).filter(|_| !is_foreign)).map(|one| one.method);
+    let has_object = method.map_or_else(|| names_object(lowerer, first), Method::has_object);
+    let arguments = if has_object { rest } else { &tree.arguments };
+    if has_object {
+        let access = access(lowerer, first)?;
+        let object = object(lowerer, access)?;
+        call.object = Some(access.name.text.clone());
+        call.at = at(lowerer, access, object)?;
     }
-    if tree.method == Method::Library && !names_object(lowerer, first) {
-        for argument in &tree.arguments {
-            any_argument(lowerer, argument, &mut call)?;
-        }
-        lowerer.push(StmtKind::Call(call));
-        return Some(());
+    for argument in arguments {
+        self::argument(lowerer, argument, method, &mut call)?;
     }
-    let access = access(lowerer, first)?;
-    let object = object(lowerer, access)?;
-    call.object = Some(access.name.text.clone());
-    call.at = at(lowerer, tree.method, access, object)?;
-    if tree.method == Method::Bcast {
-        for argument in rest {
-            match argument {
-                Argument::Nodes(..) if call.nodes.is_none() => {
-                    call.nodes = Some(nodes(lowerer, argument)?);
-                }
-                _ if call.nodes.is_none() && call.id.is_none() => {
-                    call.id = work_id(lowerer, argument)?;
-                }
-                _ => {
-                    let help = "write `Bcast(x, d, {2, 3})`";
-                    let message = "expected a work id and a set of nodes, found more";
-                    return lowerer.fail("wrong-arguments", argument.place(), message, help);
-                }
-            }
-        }
-    } else if tree.method == Method::Library {
-        for argument in rest {
-            any_argument(lowerer, argument, &mut call)?;
-        }
-    } else {
-        call.arguments = values(lowerer, rest)?;
+    if method.is_some_and(Method::is_wait) && call.id.is_none() {
+        let help = method.and_then(Method::usage).map(|usage| format!("write `{usage}`"));
+        let message = "expected a work id, found `_`";
+        return lowerer.fail("wrong-arguments", tree.place, message, help.unwrap_or_default());
+    }
+    if let Some(method) = method {
+        // Programs are over methods by their names, however they are written.
+        call.method.clone_from(&method.name);
     }
     lowerer.push(StmtKind::Call(call));
     Some(())
+}
+
+/// The class of the object that an argument names.
+fn class_of(lowerer: &Lowerer<'_, '_>, argument: &Argument) -> Option<String> {
+    let Argument::Expr(ast::Expr { kind: ExprKind::Access(access), .. }) = argument else {
+        return None;
+    };
+    match lowerer.checker.meanings.get(&access.name.text) {
+        Some(Meaning::Object(object)) => {
+            Some(lowerer.checker.program.objects[*object].class.clone())
+        }
+        _ => None,
+    }
 }
 
 /// Whether an argument can name the object that a method is called on; those of some methods are nodes or
@@ -115,33 +102,55 @@ fn names_object(lowerer: &Lowerer<'_, '_>, argument: &Argument) -> bool {
     access.home != Home::Own || lowerer.checker.meanings.contains_key(&access.name.text)
 }
 
-/// An argument of a method that the language does not know: nodes, a second object, a work id (a name that
-/// means nothing else), or a value.
-fn any_argument(lowerer: &mut Lowerer<'_, '_>, argument: &Argument, call: &mut Call) -> Option<()> {
-    let is_id = match argument {
-        Argument::Nodes(..) => {
-            call.nodes = Some(nodes(lowerer, argument)?);
-            return Some(());
-        }
-        Argument::Nobody(_) => true,
-        Argument::Expr(ast::Expr { kind: ExprKind::Access(access), .. })
-            if access.home == Home::Own
-                && call.source.is_none()
-                && matches!(
-                    lowerer.checker.meanings.get(&access.name.text),
-                    Some(Meaning::Object(_))
-                ) =>
-        {
-            call.source = Some(access.name.text.clone());
-            return Some(());
-        }
-        Argument::Expr(expr) => matches!(&expr.kind, ExprKind::Access(access)
-            if access.home == Home::Own && !lowerer.checker.meanings.contains_key(&access.name.text)),
+/// An argument behind the object: nodes, a second object, a work id, or a value. Where no library says which
+/// of them there are, a name that means nothing else is a work id.
+fn argument(
+    lowerer: &mut Lowerer<'_, '_>,
+    argument: &Argument,
+    method: Option<&Method>,
+    call: &mut Call,
+) -> Option<()> {
+    let takes = |wanted: fn(&ParameterKind) -> bool| {
+        method.is_none_or(|method| method.parameters.iter().any(|one| wanted(&one.kind)))
     };
-    if is_id {
-        call.id = work_id(lowerer, argument)?;
-    } else {
-        call.arguments.extend(values(lowerer, std::slice::from_ref(argument))?);
+    let takes_id = takes(|kind| *kind == ParameterKind::Id);
+    let takes_values = takes(|kind| matches!(kind, ParameterKind::Value | ParameterKind::Values));
+    let objects = |method: &Method| {
+        let all = method.parameters.iter();
+        all.filter(|one| matches!(one.kind, ParameterKind::Object(_))).count()
+    };
+    let takes_source = call.source.is_none() && method.is_none_or(|method| objects(method) > 1);
+    let takes_nodes = takes(|kind| *kind == ParameterKind::Nodes);
+    let own = match argument {
+        Argument::Expr(ast::Expr { kind: ExprKind::Access(access), .. })
+            if access.home == Home::Own =>
+        {
+            Some(access.name.text.as_str())
+        }
+        _ => None,
+    };
+    let meaning = own.and_then(|name| lowerer.checker.meanings.get(name));
+    let is_object = matches!(meaning, Some(Meaning::Object(_)));
+    let is_unknown = own.is_some() && meaning.is_none();
+    match argument {
+        Argument::Nodes(..) if takes_nodes && call.nodes.is_none() => {
+            call.nodes = Some(nodes(lowerer, argument)?);
+        }
+        _ if is_object && takes_source => {
+            call.source = own.map(str::to_owned);
+        }
+        _ if takes_id
+            && (!takes_values || is_unknown || matches!(argument, Argument::Nobody(_))) =>
+        {
+            if method.is_some() && (call.id.is_some() || call.nodes.is_some()) {
+                let help = method.and_then(Method::usage).map(|usage| format!("write `{usage}`"));
+                let message = "expected a work id and a set of nodes, found more";
+                let place = argument.place();
+                return lowerer.fail("wrong-arguments", place, message, help.unwrap_or_default());
+            }
+            call.id = work_id(lowerer, argument)?;
+        }
+        _ => call.arguments.extend(values(lowerer, std::slice::from_ref(argument))?),
     }
     Some(())
 }
@@ -149,14 +158,14 @@ fn any_argument(lowerer: &mut Lowerer<'_, '_>, argument: &Argument, call: &mut C
 /// The node of `Acq(l^2)`, which must be the lock's.
 fn at(
     lowerer: &mut Lowerer<'_, '_>,
-    method: Method,
     access: &Access,
     object: usize,
 ) -> Option<Option<crate::program::NodeId>> {
     let Home::Node(number) = access.home else { return Some(None) };
-    if !matches!(method, Method::Acq | Method::Rel | Method::Library) {
+    let library = lowerer.checker.words.library(&lowerer.checker.program.objects[object].class);
+    if library.is_some_and(|library| !library.attributes().contains("home")) {
         let message = "expected an object, found one with a node";
-        let help = "only locks are called at a node: `Acq(l^2)`";
+        let help = "only objects that are on one node are called at it";
         return lowerer.fail("wrong-arguments", access.place, message, help);
     }
     let node = lowerer.checker.node(number)?;
@@ -206,7 +215,7 @@ pub fn assign(
     }
     let ExprKind::Access(source) = &expr.kind else {
         let message = format!("expected an object on one side of `:={mark}`, found none");
-        let help = "declare it above the rule, as `SVar x = 0`";
+        let help = "declare it above the rule, as an object of its library's class";
         return lowerer.fail("wrong-object-class", place, message, help);
     };
     let (register, location) = result_register(lowerer, target)?;

@@ -59,8 +59,7 @@ pub fn plain_write(
     let name = target.name.text.clone();
     if class != WORDS {
         let message = format!("expected a location or a register, found `{name}` of class {class}");
-        let help =
-            "calls of its library write it, some as `:=` with the library's mark: `x :=SV 1`";
+        let help = "calls of its library write it, some as `:=` with the library's mark";
         return lowerer.fail("wrong-object-class", target.place, message, help);
     }
     if let Some(home) = home.filter(|home| *home != lowerer.node) {

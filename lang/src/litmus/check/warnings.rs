@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
+use crate::library::{Library, Method, ParameterKind};
 use crate::limits;
-use crate::program::{Call, NodeId, Program, Stmt, StmtKind, Thread};
+use crate::program::{Call, NodeId, Program, Stmt, StmtKind, Thread, WorkId};
 use crate::source::Span;
 
 use super::Checker;
@@ -33,7 +34,7 @@ pub fn warn(checker: &mut Checker<'_>) {
     let mut found = Vec::new();
     for thread in &checker.program.threads {
         polls(&checker.program, thread, &mut found);
-        waits(&checker.program, thread, &mut found);
+        waits(checker, thread, &mut found);
         endless(&thread.body, &mut found);
     }
     unused(checker, &mut found);
@@ -86,44 +87,89 @@ fn blocked_poll(span: Span, node: NodeId) -> Diagnostic {
     warning.help("`Poll(n)` waits for the oldest unpolled operation of the thread towards node n")
 }
 
+/// What may wait for an operation: a library's own method, or by default the statement of the language.
+type Waiter<'a> = Option<&'a Library>;
+
+/// Who may wait for what a call starts; nothing is known of calls whose library is not known.
+fn waiter<'a>(checker: &Checker<'a>, call: &Call) -> Option<(Waiter<'a>, &'a Method)> {
+    let object = call.object.as_ref();
+    let class = object
+        .and_then(|name| checker.program.objects.iter().find(|object| object.name == *name))
+        .map(|object| object.class.as_str());
+    let (library, method) = match class {
+        Some(class) => {
+            let library = checker.words.library(class)?;
+            (library, library.method(&call.method)?.1)
+        }
+        None => {
+            let called = checker.words.method(&call.method)?;
+            (called.library, called.method)
+        }
+    };
+    Some((library.methods.iter().any(Method::is_wait).then_some(library), method))
+}
+
 /// Waits for ids that nothing before them carries.
-fn waits(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
-    let mut carried = HashSet::new();
+fn waits(checker: &Checker<'_>, thread: &Thread, found: &mut Vec<Diagnostic>) {
+    let mut carried: Vec<(WorkId, Waiter<'_>)> = Vec::new();
+    let mut unknown = HashSet::new();
     for stmt in &thread.body {
         each(std::slice::from_ref(stmt), &mut |stmt| match &stmt.kind {
             StmtKind::Put { id, .. }
             | StmtKind::Get { id, .. }
             | StmtKind::Rcas { id, .. }
-            | StmtKind::Rfaa { id, .. } => carried.extend(id.map(|id| (id, false))),
-            StmtKind::Call(call) if call.method != "WaitSV" => {
-                carried.extend(call.id.map(|id| (id, call.method == "Bcast")));
-            }
+            | StmtKind::Rfaa { id, .. } => carried.extend(id.map(|id| (id, None))),
+            StmtKind::Call(call) => match waiter(checker, call) {
+                Some((_, method)) if method.is_wait() => {}
+                Some((waiter, _)) => carried.extend(call.id.map(|id| (id, waiter))),
+                None => unknown.extend(call.id),
+            },
             _ => {}
         });
         each(std::slice::from_ref(stmt), &mut |stmt| {
-            let wanted = match &stmt.kind {
-                StmtKind::Wait(id) => (*id, false),
-                StmtKind::Call(Call { method, id: Some(id), .. }) if method == "WaitSV" => {
-                    (*id, true)
-                }
+            let (id, waiter) = match &stmt.kind {
+                StmtKind::Wait(id) => (*id, None),
+                StmtKind::Call(call) => match (waiter(checker, call), call.id) {
+                    (Some((waiter, method)), Some(id)) if method.is_wait() => (id, waiter),
+                    _ => return,
+                },
                 _ => return,
             };
-            if carried.contains(&wanted) {
+            let mut of_id = carried.iter().filter(|(carried, _)| *carried == id);
+            let name_of = |waiter: Waiter<'_>| waiter.map(|library| library.name.clone());
+            if unknown.contains(&id)
+                || of_id.clone().any(|(_, known)| name_of(*known) == name_of(waiter))
+            {
                 return;
             }
-            let name = program.work_ids.get(wanted.0.0).map_or("", String::as_str);
+            let name = checker.program.work_ids.get(id.0).map_or("", String::as_str);
             let message = format!("no earlier operation of this thread has the work id `{name}`");
             let warning = Diagnostic::warning("wait-without-operation", stmt.span, message);
-            let help = match (wanted.1, carried.contains(&(wanted.0, !wanted.1))) {
-                (true, true) => "`WaitSV` waits for `Bcast`s; for puts and gets it is `Wait`",
-                (false, true) => {
-                    "`Wait` waits for puts, gets and RMWs; for a `Bcast` it is `WaitSV`"
+            let help = match (waiter, of_id.next()) {
+                (Some(library), Some((_, None))) => {
+                    let (wait, calls) = waiting(library);
+                    format!("`{wait}` waits for `{calls}`s; for puts and gets it is `Wait`")
                 }
-                _ => "an operation gets its id by `:=^d`, or as its last argument",
+                (None, Some((_, Some(library)))) => {
+                    let (wait, calls) = waiting(library);
+                    format!("`Wait` waits for puts, gets and RMWs; for a `{calls}` it is `{wait}`")
+                }
+                _ => "an operation gets its id by `:=^d`, or as its last argument".to_owned(),
             };
             found.push(warning.help(help));
         });
     }
+}
+
+/// The method of a library that waits, and those that it waits for.
+fn waiting(library: &Library) -> (&str, String) {
+    let wait = library.methods.iter().find(|method| method.is_wait());
+    let has_id = |method: &&Method| {
+        let mut all = method.parameters.iter();
+        !method.is_wait() && all.any(|one| one.kind == ParameterKind::Id)
+    };
+    let calls: Vec<&str> = library.methods.iter().filter(has_id).filter_map(Method::word).collect();
+    (wait.map_or("", |method| &method.name), calls.join("`, `"))
 }
 
 /// Loops without a way out.

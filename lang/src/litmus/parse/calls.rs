@@ -4,8 +4,9 @@ use pest::iterators::Pair;
 
 use crate::Dialect;
 use crate::diagnostic::Diagnostic;
+use crate::library::{Called, Words};
 
-use super::super::ast::{Argument, Call, Expr, ExprKind, Number, StatementKind};
+use super::super::ast::{Argument, Call, Expr, ExprKind, Name, Number, StatementKind};
 use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
 use super::expressions::expression;
 use super::{Context, Piece, Rule, printed};
@@ -20,6 +21,8 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
     let error = Diagnostic::error("unknown-statement", span, message);
     let table = SIGNATURES.iter().filter(|row| row.dialect == context.dialect);
     let known = table.flat_map(|row| row.spellings.iter().copied()).chain(KEYWORDS.iter().copied());
+    let words = if context.dialect == Dialect::Rdma { context.words } else { Words::default() };
+    let known = known.chain(words.spellings());
     let other = match context.dialect {
         Dialect::Rdma => Dialect::CoreRma,
         Dialect::CoreRma => Dialect::Rdma,
@@ -32,6 +35,7 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
             true => format!("write {usage}"),
             false => format!("write `{usage}`"),
         },
+        _ if let Some(usage) = words.like(word) => format!("write `{usage}`"),
         Some(known) => format!("did you mean `{known}`?"),
         None => "docs/language.md lists the statements".to_owned(),
     };
@@ -48,16 +52,17 @@ pub fn call_statement(
     let mut parts = pair.into_inner();
     let first = parts.next()?;
     if first.as_rule() == Rule::call {
-        if let Some(access) = printed::access(context, &first) {
-            return printed::statement(context, piece, first, access);
+        if let Some((access, mark)) = printed::access(context, &first) {
+            return printed::statement(context, piece, first, access, mark);
         }
         return call(context, piece, first, false).map(StatementKind::Call);
     }
-    let (method, word, _) = method(context, piece, &first)?;
+    let (method, called) = method(context, piece, &first, None)?;
+    let word = word_of(method, called, &first);
     let arguments: Vec<Argument> =
         parts.filter_map(|part| bare_argument(context, piece, part)).collect();
     let call = Call { method, word, arguments: normal(method, arguments), place };
-    arity(context, &call, false).then_some(StatementKind::Call(call))
+    arity(context, &call, called, false).then_some(StatementKind::Call(call))
 }
 
 /// The argument of `Poll 2`.
@@ -81,24 +86,48 @@ fn number_set(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
     pair.into_inner().map(|pair| context.place_number(piece, &pair)).collect()
 }
 
-/// A method, the word for one that the language does not know, and the class of lock that the word says.
-type Called = (Method, Option<String>, Option<&'static str>);
-
-fn method(context: &mut Context<'_>, piece: &Piece, pair: &Pair<'_, Rule>) -> Option<Called> {
-    let word = pair.as_str().trim();
-    let known = methods::lookup(context.dialect, word).filter(|method| *method != Method::Library);
-    let marked = || {
-        let is_rdma = context.dialect == Dialect::Rdma;
-        is_rdma.then(|| methods::lookup_marked(word)).flatten()
-    };
-    match known.map(|method| (method, None)).or_else(marked) {
-        Some((method, class)) => Some((method, None, class)),
-        None if context.has_other_classes => Some((Method::Library, Some(word.to_owned()), None)),
-        None => {
-            unknown(context, piece, pair.as_span().start(), pair.as_str());
-            None
+/// The statement that a word begins, and the library's method that it calls, if one is known.
+fn method<'a>(
+    context: &mut Context<'a>,
+    piece: &Piece,
+    pair: &Pair<'_, Rule>,
+    object: Option<&Name>,
+) -> Option<(Method, Option<Called<'a>>)> {
+    let (word, words) = (pair.as_str().trim(), context.words);
+    let class = object.and_then(|name| context.objects.get(&name.text)).cloned();
+    if let Some(class) = &class {
+        let of_class = words.of_class(class, word);
+        if of_class.is_some() || words.library(class).is_none() {
+            return Some((Method::Library, of_class));
         }
     }
+    let base = |word: &str| {
+        methods::lookup(context.dialect, word).filter(|method| *method != Method::Library)
+    };
+    if let Some(method) = base(word) {
+        return Some((method, None));
+    }
+    if context.dialect == Dialect::Rdma {
+        let called = words.method(word);
+        let of_base = match called {
+            Some(called) => called.method.word().and_then(base),
+            None => words.base(word),
+        };
+        if called.is_some() || of_base.is_some() {
+            return Some(of_base.map_or((Method::Library, called), |method| (method, None)));
+        }
+    }
+    if context.has_other_classes {
+        return Some((Method::Library, None));
+    }
+    unknown(context, piece, pair.as_span().start(), pair.as_str());
+    None
+}
+
+/// The word of a library's method, as it is printed.
+fn word_of(method: Method, called: Option<Called<'_>>, pair: &Pair<'_, Rule>) -> Option<String> {
+    let known = called.and_then(|called| called.method.word());
+    (method == Method::Library).then(|| known.unwrap_or(pair.as_str().trim()).to_owned())
 }
 
 /// A call with its arguments; on the right of `:=` if `value`.
@@ -109,31 +138,29 @@ pub fn call(
     value: bool,
 ) -> Option<Call> {
     let place = context.place(piece, &pair);
-    let (mut method, mut word, mut class) = (None, None, None);
-    let mut spelled = String::new();
+    let mut spelled = None;
     let mut arguments = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::method => {
-                spelled = part.as_str().trim().to_owned();
-                let called = self::method(context, piece, &part)?;
-                (method, word, class) = (Some(called.0), called.1, called.2);
-            }
+            Rule::method => spelled = Some(part),
             Rule::argument => arguments.push(argument(context, piece, part)?),
             _ => {}
         }
     }
-    if let Some(Argument::Expr(Expr { kind: ExprKind::Access(access), .. })) = arguments.first()
-        && context.other_objects.contains(&access.name.text)
+    let spelled = spelled?;
+    let object = match arguments.first() {
+        Some(Argument::Expr(Expr { kind: ExprKind::Access(access), .. })) => Some(&access.name),
+        _ => None,
+    };
+    let (method, called) = method(context, piece, &spelled, object)?;
+    if let (Some(Called { library, is_marked: true, .. }), Some(object)) = (called, object)
+        && let Some(class) = &library.calls
     {
-        (method, word) = (Some(Method::Library), Some(spelled));
-    } else if let (Some(class), Some(Argument::Expr(Expr { kind: ExprKind::Access(access), .. }))) =
-        (class, arguments.first())
-    {
-        context.lock_classes.push((access.name.clone(), class));
+        context.said.push((object.clone(), class.clone()));
     }
-    let call = Call { method: method?, word, arguments: normal(method?, arguments), place };
-    arity(context, &call, value).then_some(call)
+    let word = word_of(method, called, &spelled);
+    let call = Call { method, word, arguments: normal(method, arguments), place };
+    arity(context, &call, called, value).then_some(call)
 }
 
 /// `Poll(n_2)` is `Poll(2)`, and `GFence(2)` is `GFence({2})`.
@@ -170,11 +197,15 @@ pub fn argument(
 }
 
 /// Whether the call stands where it may, with as many arguments as it takes.
-fn arity(context: &mut Context<'_>, call: &Call, value: bool) -> bool {
+fn arity(context: &mut Context<'_>, call: &Call, called: Option<Called<'_>>, value: bool) -> bool {
     let signature = call.method.signature();
     let spelling = call.word.as_deref().unwrap_or(signature.spellings[0]);
-    let (mut fewest, mut most) = signature.arity;
+    let (mut fewest, mut most) = called.map_or(signature.arity, |called| called.method.arity());
+    let usage = called.and_then(|called| called.method.usage());
+    let usage = usage.unwrap_or_else(|| signature.usage.to_owned());
+    let gives_none = called.is_some_and(|called| !called.method.has_result());
     let message = match (signature.position, value) {
+        (_, true) if gives_none => Some(format!("`{spelling}` gives no value")),
         (Position::Statement, true) => Some(format!("`{spelling}` gives no value")),
         (Position::Value, false) => Some(format!("the value of `{spelling}` is not used")),
         (Position::Either, true) => {
@@ -193,6 +224,6 @@ fn arity(context: &mut Context<'_>, call: &Call, value: bool) -> bool {
     });
     let Some(message) = message else { return true };
     let error = Diagnostic::error("wrong-arguments", call.place.span, message);
-    context.sink.push(error.help(format!("write `{}`", signature.usage)));
+    context.sink.push(error.help(format!("write `{usage}`")));
     false
 }

@@ -13,7 +13,8 @@ const MAX_WORDS: u64 = 4;
 
 /// What one cell declares.
 pub fn cell(context: &mut Context<'_>, cell: Span) -> Vec<Declaration> {
-    let piece = Piece::of(context.text, cell);
+    let mut piece = Piece::of(context.text, cell);
+    piece.text = context.words.with_classes(&piece.text);
     let mut declared = Vec::new();
     let Some(pairs) = context.read(Rule::declarations, &piece) else { return declared };
     for pair in pairs.filter(|pair| pair.as_rule() == Rule::declaration) {
@@ -134,8 +135,7 @@ fn location(
             DeclarationKind::Mixed { size, initial }
         }
         (None, None, [value]) => DeclarationKind::Location(*value),
-        (Some("SVar"), None, [value]) => DeclarationKind::SVar(*value),
-        (Some(_), None, [value]) => DeclarationKind::Sc(*value),
+        (Some(class), None, [value]) => DeclarationKind::object(class, Some(*value)),
         _ => {
             let message = format!("expected one initial value for `{}`, found several", name.text);
             let error = Diagnostic::error("wrong-initial-values", place.span, message);
@@ -148,61 +148,44 @@ fn location(
     Some(Declaration { name, kind, home })
 }
 
+/// The class of objects, as its library calls it.
+fn class(context: &mut Context<'_>, pair: &Pair<'_, Rule>) -> String {
+    let word = pair.as_str().trim();
+    let known = context.words.class(word);
+    context.has_other_classes |= known.is_none();
+    known.map_or(word, |(_, class)| class).to_owned()
+}
+
+/// `SVar x = 0, y = 0`
 fn objects(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Declaration> {
-    let mut class = "";
+    let mut class = String::new();
     let mut all = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::object_class => {
-                class = if part.as_str().eq_ignore_ascii_case("SVar") { "SVar" } else { "SC" };
-            }
-            Rule::locations => all.extend(locations(context, piece, part, Some(class))),
+            Rule::class_name => class = self::class(context, &part),
+            Rule::locations => all.extend(locations(context, piece, part, Some(&class))),
             _ => {}
         }
     }
+    let named = all.iter().map(|one| (one.name.text.clone(), class.clone()));
+    context.objects.extend(named);
     all
 }
 
-/// Barriers, locks and rings.
+/// `Gate g {1, 2}, h {3} size 4`
 fn others(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Declaration> {
     let mut class = String::new();
     let mut all = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            // `WLOCK` is `WLock`.
-            Rule::lock_class => {
-                class = format!("{}Lock", part.as_str().get(..1).unwrap_or("").to_uppercase());
-            }
-            Rule::lock => {
-                let declared = declared(context, piece, part);
-                let kind = DeclarationKind::Lock(class.clone());
-                all.push(Declaration { name: declared.name, kind, home: declared.home });
-            }
-            Rule::barrier => {
-                let mut name = Name::default();
-                let mut threads = None;
-                for part in part.into_inner() {
-                    match part.as_rule() {
-                        Rule::name => name = context.name(piece, &part),
-                        Rule::number_set => threads = Some(places(context, piece, part)),
-                        _ => {}
-                    }
-                }
-                all.push(Declaration { name, kind: DeclarationKind::Barrier(threads), home: None });
-            }
-            Rule::class_name => {
-                class = part.as_str().trim().to_owned();
-                context.has_other_classes = true;
-            }
+            Rule::class_name => class = self::class(context, &part),
             Rule::other => all.push(other(context, piece, part, &class)),
-            Rule::ring => all.push(ring(context, piece, part)),
             _ => {}
         }
     }
     all
 }
 
-/// An object of a class that the language does not know.
 fn other(
     context: &mut Context<'_>,
     piece: &Piece,
@@ -222,32 +205,11 @@ fn other(
             _ => {}
         }
     }
-    context.other_objects.push(name.text.clone());
+    context.objects.insert(name.text.clone(), class.to_owned());
     let (writer, threads) = match single.split_first() {
         Some((writer, rest)) => (Some(*writer), threads.or_else(|| Some(rest.to_vec()))),
         None => (None, threads),
     };
-    let kind = DeclarationKind::Other { class: class.to_owned(), writer, threads, size, initial };
+    let kind = DeclarationKind::Object { class: class.to_owned(), writer, threads, size, initial };
     Declaration { name, kind, home }
-}
-
-fn ring(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Declaration {
-    let mut name = Name::default();
-    let mut single = Vec::new();
-    let mut readers = None;
-    let mut size = None;
-    for part in pair.into_inner() {
-        match part.as_rule() {
-            Rule::name => name = context.name(piece, &part),
-            Rule::place_number => single.push(context.place_number(piece, &part)),
-            Rule::number_set => readers = Some(places(context, piece, part)),
-            Rule::ring_size => size = inner_number(context, piece, part),
-            _ => {}
-        }
-    }
-    let threads = single.split_first().map(|(writer, rest)| {
-        let readers = readers.unwrap_or_else(|| rest.to_vec());
-        (*writer, readers)
-    });
-    Declaration { name, kind: DeclarationKind::Ring { threads, size }, home: None }
 }

@@ -111,7 +111,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::declaration | Rule::locations | Rule::objects | Rule::others => "a declaration",
         // Where a class can stand, so can other declarations, which say more.
         Rule::class_name => "",
-        Rule::declared | Rule::barrier | Rule::lock | Rule::ring | Rule::other => "a name",
+        Rule::declared | Rule::other => "a name",
         Rule::size | Rule::ring_size => "a size",
         Rule::home => "`@` and a node",
         Rule::copy | Rule::library | Rule::owner | Rule::owner_number => "",

@@ -7,11 +7,11 @@ use super::super::ast::{
     Cells, Declaration, DeclarationKind, DeclarationRow, File, Form, HeaderKind, HeaderLine, Home,
     Name, Number,
 };
-use super::super::methods::Method;
 use super::Context;
 use super::uses::{By, Use, uses};
 use crate::Dialect;
 use crate::diagnostic::Diagnostic;
+use crate::library::{Library, Words};
 
 /// A model of coreRMA speaks of programs of its dialect only.
 pub fn header(file: &mut File) {
@@ -30,25 +30,22 @@ pub fn header(file: &mut File) {
 }
 
 /// Adds declarations that calls imply, beside some that are known, and what declarations leave open.
-pub fn declarations(file: &mut File, mut new: Vec<Declaration>) {
+pub fn declarations(file: &mut File, words: Words<'_>, mut new: Vec<Declaration>) {
     let found = uses(file);
-    new.extend(objects(file, &found));
-    let sequential = sequential(file, &found);
-    let homes = homes(file, &found);
+    let known = new.len();
+    objects(file, words, &found, &mut new);
+    new[known..].sort_by(|one, other| one.kind.class().cmp(&other.kind.class()));
+    let as_locations = as_locations(file, words, &found);
+    let homes = homes(file, words, &found);
     for row in &mut file.declarations {
         for declaration in row.cells.all_mut() {
             let name = declaration.name.text.as_str();
-            if let (DeclarationKind::Location(value), true) =
-                (&declaration.kind, sequential.contains(name))
+            if let (DeclarationKind::Location(value), Some(class)) =
+                (&declaration.kind, as_locations.get(name))
             {
-                declaration.kind = DeclarationKind::Sc(*value);
+                declaration.kind = DeclarationKind::object(class, Some(*value));
             }
-            let has_home = matches!(
-                declaration.kind,
-                DeclarationKind::Location(_)
-                    | DeclarationKind::Mixed { .. }
-                    | DeclarationKind::Sc(_)
-            );
+            let has_home = declaration.kind.class().is_none_or(|class| words.is_location(class));
             if let (true, None, Some(node)) = (has_home, declaration.home, homes.get(name)) {
                 declaration.home = Some(Number { value: *node, place: declaration.name.place });
             }
@@ -72,17 +69,19 @@ fn declared<'f>(file: &'f File, name: &str) -> Option<&'f Declaration> {
 }
 
 /// `Acq_WL(l)` says that l is a weak lock: it must be one, and is one if nothing else is said.
-pub fn locks(context: &mut Context<'_>, file: &File) -> Vec<Declaration> {
+pub fn said(context: &mut Context<'_>, file: &File) -> Vec<Declaration> {
     let mut new: Vec<Declaration> = Vec::new();
-    for (name, class) in std::mem::take(&mut context.lock_classes) {
+    for (name, class) in std::mem::take(&mut context.said) {
         let known = declared(file, &name.text).or_else(|| new.iter().find(|one| one.name == name));
-        match known.map(|known| (&known.kind, known.name.place)) {
+        match known.map(|known| (known.kind.class(), known.name.place)) {
             None => {
-                let kind = DeclarationKind::Lock(class.to_owned());
-                let home = (class == "NLock").then(|| node_of_calls(file, &name)).flatten();
+                let library = context.words.library(&class);
+                let is_placed = library.is_some_and(Library::needs_home);
+                let home = is_placed.then(|| node_of_calls(file, &name)).flatten();
+                let kind = DeclarationKind::object(&class, None);
                 new.push(Declaration { name, kind, home });
             }
-            Some((DeclarationKind::Lock(other), place)) if other != class => {
+            Some((Some(other), place)) if *other != class => {
                 let message =
                     format!("expected an object of class {class}, found one of class {other}");
                 let error = Diagnostic::error("wrong-object-class", name.place.span, message);
@@ -94,7 +93,7 @@ pub fn locks(context: &mut Context<'_>, file: &File) -> Vec<Declaration> {
     new
 }
 
-/// The node that some call of a lock names: `Acq(l^2)`.
+/// The node that some call names: `Acq(l^2)`.
 fn node_of_calls(file: &File, name: &Name) -> Option<Number> {
     uses(file).iter().filter(|one| one.name == name).find_map(|one| match one.home {
         Home::Node(number) => Some(number),
@@ -102,52 +101,52 @@ fn node_of_calls(file: &File, name: &Name) -> Option<Number> {
     })
 }
 
-/// Barriers and rings that calls name, in a file that declares none.
-fn objects(file: &File, found: &[Use<'_>]) -> Vec<Declaration> {
-    let has = |is: fn(&DeclarationKind) -> bool| {
-        file.declarations.iter().flat_map(|row| row.cells.all()).any(|one| is(&one.kind))
-    };
-    let has_barrier = has(|kind| matches!(kind, DeclarationKind::Barrier(_)));
-    let has_ring = has(|kind| matches!(kind, DeclarationKind::Ring { .. }));
-    let mut new: Vec<Declaration> = Vec::new();
+/// Objects that calls name, of classes of which a file declares none.
+fn objects(file: &File, words: Words<'_>, found: &[Use<'_>], new: &mut Vec<Declaration>) {
     for one in found {
-        let kind = match one.by {
-            By::Call(Method::Bar) if !has_barrier => DeclarationKind::Barrier(None),
-            By::Call(Method::Submit | Method::Receive) if !has_ring => {
-                DeclarationKind::Ring { threads: None, size: None }
-            }
-            _ => continue,
-        };
+        let By::Call(word) = one.by else { continue };
+        let Some(class) = words.implied(word) else { continue };
+        let mut all = file.declarations.iter().flat_map(|row| row.cells.all());
+        let has_class = all.any(|one| one.kind.class() == Some(class));
         let is_known = declared(file, &one.name.text).is_some()
             || new.iter().any(|known| known.name == *one.name);
-        if !is_known {
+        if !has_class && !is_known {
+            let kind = DeclarationKind::object(class, None);
             new.push(Declaration { name: one.name.clone(), kind, home: None });
         }
     }
-    new.sort_by_key(|one| matches!(one.kind, DeclarationKind::Ring { .. }));
-    new
 }
 
-/// Locations that nothing but calls of the sequentially consistent library accesses.
-fn sequential(file: &File, found: &[Use<'_>]) -> BTreeSet<String> {
+/// The class that a use of a location is of, if its objects are declared as locations.
+fn class_of<'w>(words: Words<'w>, by: By<'_>) -> Option<&'w str> {
+    match by {
+        By::Cpu => None,
+        By::Mark(mark) => words.of_locations(|method| method.is_assigned_by(mark)),
+        By::Call(word) => words.of_locations(|method| method.word() == Some(word)),
+    }
+}
+
+/// Locations that nothing but one library accesses, and its class.
+fn as_locations<'w>(file: &File, words: Words<'w>, found: &[Use<'_>]) -> BTreeMap<String, &'w str> {
     if file.dialect() != Dialect::Rdma {
-        return BTreeSet::new();
+        return BTreeMap::new();
     }
-    let mut by_name: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for one in found {
-        let is_sc = matches!(one.by, By::Sc | By::Call(Method::CasSc | Method::FaaSc));
-        *by_name.entry(&one.name.text).or_insert(true) &= is_sc;
+        let class = class_of(words, one.by);
+        let known = by_name.entry(&one.name.text).or_insert(class);
+        *known = known.filter(|known| Some(*known) == class);
     }
-    let only = by_name.into_iter().filter(|(_, only)| *only).map(|(name, _)| name);
-    let is_location = |name: &&str| {
+    let is_location = |name: &str| {
         declared(file, name).is_some_and(|one| matches!(one.kind, DeclarationKind::Location(_)))
     };
-    only.filter(is_location).map(str::to_owned).collect()
+    let only = by_name.into_iter().filter(|(name, _)| is_location(name));
+    only.filter_map(|(name, class)| Some((name.to_owned(), class?))).collect()
 }
 
-/// The nodes of locations above all columns that no declaration places: what all accesses agree on. Of the
-/// sequentially consistent library, any node will do.
-fn homes(file: &File, found: &[Use<'_>]) -> BTreeMap<String, u64> {
+/// The nodes of locations above all columns that no declaration places: what all accesses agree on. Of
+/// libraries whose objects are declared so, any node will do.
+fn homes(file: &File, words: Words<'_>, found: &[Use<'_>]) -> BTreeMap<String, u64> {
     let mut homes = BTreeMap::new();
     let is_shared = |row: &&DeclarationRow| match &row.cells {
         Cells::Shared(_) => true,
@@ -170,15 +169,14 @@ fn homes(file: &File, found: &[Use<'_>]) -> BTreeMap<String, u64> {
             declaration.kind,
             DeclarationKind::Location(_) | DeclarationKind::Mixed { .. }
         );
-        let all_sc = found
-            .iter()
-            .filter(|one| one.name.text == name.text)
-            .all(|one| matches!(one.by, By::Sc | By::Call(Method::CasSc | Method::FaaSc)));
-        let is_sc = matches!(declaration.kind, DeclarationKind::Sc(_))
-            || is_location && all_sc && found.iter().any(|one| one.name.text == name.text);
+        let mut of_it = found.iter().filter(|one| one.name.text == name.text).peekable();
+        let is_any = declaration.kind.class().is_some_and(|class| words.is_location(class))
+            || is_location
+                && of_it.peek().is_some()
+                && of_it.all(|one| class_of(words, one.by).is_some());
         let node = match nodes.first() {
             Some(node) if is_location && nodes.len() == 1 => Some(*node),
-            _ if is_sc => Some(1),
+            _ if is_any => Some(1),
             _ => None,
         };
         let one_node = file.threads.iter().all(|thread| thread.node == 1);

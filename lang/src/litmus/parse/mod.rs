@@ -20,13 +20,14 @@ mod sections;
 mod statements;
 mod uses;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use pest::Parser as _;
 use pest::iterators::{Pair, Pairs};
 
 use crate::Dialect;
 use crate::diagnostic::Diagnostic;
+use crate::library::Words;
 use crate::limits;
 use crate::source::{Source, Span};
 
@@ -61,13 +62,14 @@ struct Context<'a> {
     operators: usize,
     /// The bars of rows that do not have their columns.
     ragged: Vec<Vec<cells::Bar>>,
-    /// Some object is of a class that the language does not know, so words may be methods that it does not
-    /// know.
+    /// Some object is of a class that no known library has, so words may be methods that none has.
     has_other_classes: bool,
-    /// Those objects: what words mean for them, their libraries say.
-    other_objects: Vec<String>,
-    /// Locks, and the class that a call of each says: `Acq_WL(l)`.
-    lock_classes: Vec<(Name, &'static str)>,
+    /// The words of the libraries that are known.
+    words: Words<'a>,
+    /// The class of each declared object: what words mean for it, its library says.
+    objects: HashMap<String, String>,
+    /// Objects, and the class that the mark on a call of each says: `Acq_WL(l)`.
+    said: Vec<(Name, String)>,
     /// Names of declared locations and objects.
     declared: HashSet<String>,
     /// Words that are no statements, and have been reported.
@@ -236,7 +238,7 @@ impl Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    fn new(text: &'a Text, sink: &'a mut Sink) -> Self {
+    fn new(text: &'a Text, words: Words<'a>, sink: &'a mut Sink) -> Self {
         Self {
             text,
             sink,
@@ -244,8 +246,9 @@ impl<'a> Context<'a> {
             operators: 0,
             ragged: Vec::new(),
             has_other_classes: false,
-            other_objects: Vec::new(),
-            lock_classes: Vec::new(),
+            words,
+            objects: HashMap::new(),
+            said: Vec::new(),
             declared: HashSet::new(),
             unknown: HashSet::new(),
             first_label: None,
@@ -271,15 +274,15 @@ pub fn asked(source: &Source, sink: &mut Sink) -> Option<Question> {
         sink.push(Diagnostic::error("syntax", line, message));
         return None;
     }
-    let mut context = Context::new(&text, sink);
+    let mut context = Context::new(&text, Words::default(), sink);
     let claims = claims::asked(&mut context, line)?;
     Some(Question { claims, owned: context.owned })
 }
 
 /// Reads a file. The tree is only of use if there is no error.
-pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
+pub fn file(source: &Source, words: Words<'_>, sink: &mut Sink) -> Option<File> {
     let text = text::scan(source, sink)?;
-    let mut context = Context::new(&text, sink);
+    let mut context = Context::new(&text, words, sink);
     let sections = sections::find(&mut context)?;
     let mut file = File { rule: sections.rule, form: sections.form, ..File::default() };
     file.name = header::name(&mut context, sections.name);
@@ -300,8 +303,8 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
         }
     }
     numbering::from_1(&mut file, context.first_label);
-    let locks = implied::locks(&mut context, &file);
-    implied::declarations(&mut file, locks);
+    let said = implied::said(&mut context, &file);
+    implied::declarations(&mut file, words, said);
     if context.ragged.is_empty() {
         owners::check(&mut context, &file);
     }
@@ -311,10 +314,10 @@ pub fn file(source: &Source, sink: &mut Sink) -> Option<File> {
 
 /// Says in a tree what it only implies: which objects it calls, on which nodes its locations are. Trees that
 /// are read from a text say so already.
-pub fn complete(file: &mut File) {
+pub fn complete(file: &mut File, words: Words<'_>) {
     implied::header(file);
     numbering::from_1(file, None);
-    implied::declarations(file, Vec::new());
+    implied::declarations(file, words, Vec::new());
 }
 
 /// The comments, each with what it belongs to.

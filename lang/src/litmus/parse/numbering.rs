@@ -3,7 +3,7 @@
 
 use super::super::ast::{
     Argument, Atom, Block, Call, Cells, Claim, DeclarationKind, Expr, ExprKind, File, Form, Home,
-    Number, Observed, ResultKind, StatementKind, Target, Value, VerdictKind,
+    Observed, ResultKind, StatementKind, Target, Value, VerdictKind,
 };
 use super::super::methods::Method;
 
@@ -90,20 +90,9 @@ fn each(file: &mut File, kind: Kind, visit: Visit<'_>) {
 }
 
 fn threads(kind: &mut DeclarationKind, visit: Visit<'_>) {
-    let mut all = |numbers: &mut Vec<Number>| {
-        numbers.iter_mut().for_each(|number| visit(&mut number.value));
-    };
-    match kind {
-        DeclarationKind::Barrier(Some(numbers)) => all(numbers),
-        DeclarationKind::Other { writer, threads, .. } => {
-            threads.iter_mut().for_each(all);
-            writer.iter_mut().for_each(|writer| visit(&mut writer.value));
-        }
-        DeclarationKind::Ring { threads: Some((writer, readers)), .. } => {
-            all(readers);
-            visit(&mut writer.value);
-        }
-        _ => {}
+    if let DeclarationKind::Object { writer, threads, .. } = kind {
+        let numbers = threads.iter_mut().flatten().chain(writer);
+        numbers.for_each(|number| visit(&mut number.value));
     }
 }
 

@@ -7,27 +7,25 @@ use pest::iterators::Pair;
 use super::super::ast::{
     Access, Argument, Expr, ExprKind, Home, Place, StatementKind, Target, Value, Via,
 };
-use super::super::methods::{self, Access as Kind};
 use super::calls::argument;
 use super::{Context, Piece, Rule};
 use crate::Dialect;
 use crate::diagnostic::Diagnostic;
+use crate::library::Access as Kind;
 
-/// An access, and its library's mark or nothing.
-pub type Marked = (Kind, &'static str);
-
-/// The access that a call is, if its word is one. What words mean for objects of other classes, their
-/// libraries say.
-pub fn access(context: &Context<'_>, call: &Pair<'_, Rule>) -> Option<Marked> {
+/// The assignment that a call is, if its word is one, and the mark behind its `:=`. What words mean for an
+/// object, its library says.
+pub fn access<'a>(context: &Context<'a>, call: &Pair<'_, Rule>) -> Option<(Kind, Option<&'a str>)> {
     if context.dialect != Dialect::Rdma {
         return None;
     }
     let mut parts = call.clone().into_inner();
-    let word = parts.next()?;
-    let of_other = parts.find(|part| part.as_rule() == Rule::argument).is_some_and(|first| {
-        context.other_objects.iter().any(|name| name == first.as_str().trim())
-    });
-    if of_other { None } else { methods::lookup_access(word.as_str().trim()) }
+    let word = parts.next()?.as_str().trim();
+    let object = parts.find(|part| part.as_rule() == Rule::argument);
+    match object.and_then(|object| context.objects.get(object.as_str().trim())) {
+        Some(class) => context.words.access_of(class, word),
+        None => context.words.access(word),
+    }
 }
 
 /// The node that a word names where only a node can stand: `n2`, `n_2`, `P2`.
@@ -41,7 +39,8 @@ pub fn statement(
     context: &mut Context<'_>,
     piece: &Piece,
     call: Pair<'_, Rule>,
-    (kind, mark): Marked,
+    kind: Kind,
+    mark: Option<&str>,
 ) -> Option<StatementKind> {
     let place = context.place(piece, &call);
     let arguments = arguments(context, piece, call)?;
@@ -49,7 +48,7 @@ pub fn statement(
         Kind::Read => {
             return wrong(context, place, "the value of `Read` is not used", "a := Read(x)");
         }
-        Kind::Write if mark == "MSW" => ("Write(x, (1, 2))", usize::MAX),
+        Kind::WriteWords => ("Write(x, (1, 2))", usize::MAX),
         Kind::Write => ("Write(x, 1)", 2),
         Kind::Put => ("Put(x, y, d)", 3),
         Kind::Get => ("Get(a, x, d)", 3),
@@ -74,7 +73,7 @@ pub fn statement(
         return wrong(context, place, "expected a name and a value, found something else", usage);
     };
     match kind {
-        Kind::Write | Kind::Read => {
+        Kind::Write | Kind::WriteWords | Kind::Read => {
             let words: Option<Vec<Expr>> = arguments.map(value_of).collect();
             let value = match words {
                 Some(words) if !words.is_empty() => {
@@ -105,7 +104,8 @@ pub fn value(
     context: &mut Context<'_>,
     piece: &Piece,
     call: Pair<'_, Rule>,
-    (kind, mark): Marked,
+    kind: Kind,
+    mark: Option<&str>,
 ) -> Option<(Expr, Option<Via>)> {
     let place = context.place(piece, &call);
     let arguments = arguments(context, piece, call)?;
@@ -139,11 +139,8 @@ fn arguments(
     parts.map(|part| argument(context, piece, part)).collect()
 }
 
-fn via(mark: &str) -> Via {
-    match mark {
-        "SV" | "SC" => Via::Library(mark.to_owned()),
-        _ => Via::Plain,
-    }
+fn via(mark: Option<&str>) -> Via {
+    mark.map_or(Via::Plain, |mark| Via::Library(mark.to_owned()))
 }
 
 fn target(argument: Argument) -> Option<Target> {

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::herd;
+use crate::library::Words;
 use crate::source::Span;
 
 use super::super::ast::{Form, Place};
@@ -67,7 +68,7 @@ pub fn find(context: &mut Context<'_>) -> Option<Sections> {
         return None;
     };
     for line in rest[..start].iter().filter(|line| !is_label(line)) {
-        if is_header(text(line)) {
+        if is_header(text(line), context.words) {
             sections.header.push(*line);
         } else {
             sections.declarations.push(*line);
@@ -123,14 +124,13 @@ fn is_block(line: &str) -> bool {
 
 /// A line above the rule that is no declaration: it has a header's keyword, or nothing that declarations
 /// have.
-fn is_header(line: &str) -> bool {
+fn is_header(line: &str, words: Words<'_>) -> bool {
     let word = first_word(line);
     let after = line[word.len()..].trim_start();
     if header::KEYWORDS.contains(&word) || word == "observe" {
         return !after.starts_with(['=', ',', '[', '@', '|', '‖']);
     }
-    let known = ["SVar", "SC", "Barrier", "WLock", "SLock", "NLock", "Ring"];
-    let declares = |word: &str| known.iter().any(|class| class.eq_ignore_ascii_case(word));
+    let declares = |word: &str| words.class(word).is_some();
     let close = word.len() < 16 && nearest(word, header::KEYWORDS.iter().copied()).is_some();
     // An object of a class that a library brings.
     let is_class = word.starts_with(|c: char| c.is_ascii_uppercase())

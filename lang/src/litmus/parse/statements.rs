@@ -135,7 +135,9 @@ fn explain(context: &mut Context<'_>, piece: &Piece, start: usize, end: usize) {
     let word = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
     let rest = text[word.len()..].trim_start();
     let begins_value = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    let known = KEYWORDS.contains(&word) || methods::lookup(context.dialect, word).is_some();
+    let known = KEYWORDS.contains(&word)
+        || methods::lookup(context.dialect, word).is_some()
+        || context.dialect == Dialect::Rdma && context.words.method(word).is_some();
     if begins_value && !known {
         unknown(context, piece, start, word);
         return;
@@ -233,9 +235,9 @@ fn assignment(
             Rule::value => {
                 let part = part.into_inner().next()?;
                 if part.as_rule() == Rule::call
-                    && let Some(access) = printed::access(context, &part)
+                    && let Some((access, mark)) = printed::access(context, &part)
                 {
-                    let (read, from) = printed::value(context, piece, part, access)?;
+                    let (read, from) = printed::value(context, piece, part, access, mark)?;
                     (value, via) = (Some(Value::Expr(read)), from.unwrap_or(via));
                     continue;
                 }
@@ -274,8 +276,9 @@ fn via(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Via {
     let Some(part) = pair.into_inner().next() else { return Via::Plain };
     match (part.as_rule(), context.dialect) {
         (Rule::library_assign, Dialect::Rdma) => {
-            let mark = part.into_inner().next();
-            Via::Library(mark.map(|mark| mark.as_str().to_ascii_uppercase()).unwrap_or_default())
+            let mark = part.into_inner().next().map_or("", |mark| mark.as_str());
+            let known = context.words.mark(mark).map(str::to_owned);
+            Via::Library(known.unwrap_or_else(|| mark.to_ascii_uppercase()))
         }
         (Rule::id_assign, Dialect::Rdma) => Via::Id(work_id(context, piece, part)),
         (Rule::plain_assign, Dialect::Rdma)

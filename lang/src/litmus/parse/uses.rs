@@ -10,15 +10,13 @@ use super::super::methods::Method;
 
 /// How a name is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum By<'f> {
     /// By itself, in an assignment or an expression.
     Cpu,
-    /// By an assignment of the library of shared variables.
-    Sv,
-    /// By an assignment of the sequentially consistent library.
-    Sc,
-    /// As what a call is on.
-    Call(Method),
+    /// By an assignment with a library's mark.
+    Mark(&'f str),
+    /// As what a call of a word is on.
+    Call(&'f str),
 }
 
 /// A name in a statement.
@@ -31,7 +29,7 @@ pub struct Use<'f> {
     /// The index of the thread.
     pub thread: usize,
     /// How.
-    pub by: By,
+    pub by: By<'f>,
 }
 
 /// All uses, in the order of the text.
@@ -52,7 +50,7 @@ struct Finder<'f, 'o> {
 }
 
 impl<'f> Finder<'f, '_> {
-    fn access(&mut self, access: &'f Access, by: By) {
+    fn access(&mut self, access: &'f Access, by: By<'f>) {
         let Access { name, home, .. } = access;
         self.found.push(Use { name, home: *home, thread: self.thread, by });
     }
@@ -80,10 +78,9 @@ impl<'f> Finder<'f, '_> {
         }
     }
 
-    fn assign(&mut self, target: &'f Target, via: &Via, value: &'f Value) {
+    fn assign(&mut self, target: &'f Target, via: &'f Via, value: &'f Value) {
         let by = match via {
-            Via::Library(mark) if mark == "SC" => By::Sc,
-            Via::Library(_) => By::Sv,
+            Via::Library(mark) => By::Mark(mark),
             Via::Plain | Via::Id(_) => By::Cpu,
         };
         let mut is_read = true;
@@ -109,14 +106,15 @@ impl<'f> Finder<'f, '_> {
                     // The result of a remote RMW comes first, and work ids are no locations.
                     let is_own = matches!(call.method, Method::Rcas | Method::Rfaa)
                         || matches!(call.method, Method::Cas | Method::Faa | Method::Xchg);
-                    self.access(access, if is_own { By::Cpu } else { By::Call(call.method) });
+                    let word = call.word.as_deref().unwrap_or(call.method.spelling());
+                    self.access(access, if is_own { By::Cpu } else { By::Call(word) });
                 }
                 _ => self.expression(expr, By::Cpu),
             }
         }
     }
 
-    fn expression(&mut self, expr: &'f Expr, by: By) {
+    fn expression(&mut self, expr: &'f Expr, by: By<'f>) {
         match &expr.kind {
             ExprKind::Access(access) => self.access(access, by),
             ExprKind::Not(inner) => self.expression(inner, by),

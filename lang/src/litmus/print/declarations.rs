@@ -8,9 +8,10 @@ pub fn cell(declarations: &[Declaration]) -> String {
     let mut out = String::new();
     let mut previous = None;
     for declaration in declarations {
-        let class = class(&declaration.kind);
-        // `SVar x` is of no class that is known; it must not be read as one of those of `SVar x = 0`.
-        let group = Some((class, matches!(declaration.kind, DeclarationKind::Other { .. })));
+        let class = declaration.kind.class().unwrap_or_default();
+        // Of `SVar x, y = 0` both are 0.
+        let is_bare = matches!(declaration.kind, DeclarationKind::Object { initial: None, .. });
+        let group = Some((class, is_bare));
         match previous {
             Some(_) if previous == group => out.push_str(", "),
             Some(_) => out.push_str("; "),
@@ -26,24 +27,11 @@ pub fn cell(declarations: &[Declaration]) -> String {
     out
 }
 
-fn class(kind: &DeclarationKind) -> &str {
-    match kind {
-        DeclarationKind::Location(_) | DeclarationKind::Mixed { .. } => "",
-        DeclarationKind::SVar(_) => "SVar",
-        DeclarationKind::Sc(_) => "SC",
-        DeclarationKind::Barrier(_) => "Barrier",
-        DeclarationKind::Lock(class) | DeclarationKind::Other { class, .. } => class,
-        DeclarationKind::Ring { .. } => "Ring",
-    }
-}
-
 fn one(declaration: &Declaration) -> String {
     let home = declaration.home.map(|node| format!("@{}", node.value)).unwrap_or_default();
     let name = &declaration.name.text;
     match &declaration.kind {
-        DeclarationKind::Location(value)
-        | DeclarationKind::SVar(value)
-        | DeclarationKind::Sc(value) => format!("{name}{home} = {}", word(value.value)),
+        DeclarationKind::Location(value) => format!("{name}{home} = {}", word(value.value)),
         DeclarationKind::Mixed { size, initial } => {
             let values = match initial.as_slice() {
                 [one] => word(one.value),
@@ -51,23 +39,13 @@ fn one(declaration: &Declaration) -> String {
             };
             format!("{name}[{}]{home} = {values}", size.value)
         }
-        DeclarationKind::Barrier(None) => name.clone(),
-        DeclarationKind::Barrier(Some(threads)) => format!("{name} {{{}}}", list(threads)),
-        DeclarationKind::Lock(_) => format!("{name}{home}"),
-        DeclarationKind::Other { writer, threads, size, initial, .. } => {
+        DeclarationKind::Object { writer, threads, size, initial, .. } => {
             let writer = writer.map(|writer| format!(" {} ->", writer.value));
             let threads = threads.as_ref().map(|threads| format!(" {{{}}}", list(threads)));
             let size = size.map(|size| format!(" size {}", size.value));
             let initial = initial.map(|initial| format!(" = {}", word(initial.value)));
             let parts = [writer, threads, size, initial].map(Option::unwrap_or_default);
             format!("{name}{home}{}", parts.concat())
-        }
-        DeclarationKind::Ring { threads, size } => {
-            let size = size.map(|size| format!(" size {}", size.value)).unwrap_or_default();
-            let threads = threads
-                .as_ref()
-                .map(|(writer, readers)| format!(" {} -> {{{}}}", writer.value, list(readers)));
-            format!("{name}{}{size}", threads.unwrap_or_default())
         }
     }
 }

@@ -1,10 +1,15 @@
 //! Names of models and libraries stand in their texts and nowhere else.
 
+mod copies;
+mod rust;
+
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-use lang::cat::model::{Base, DefinitionKind, Model, Type};
+use lang::cat::model::{Base, CALLS, DefinitionKind, Model, Type};
 use lang::cat::words::LOCATION;
+use lang::litmus::methods::SIGNATURES;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate is in a workspace")
@@ -33,9 +38,7 @@ fn the_glossary_has_what_models_say_of_their_relations() {
 fn relations() -> String {
     let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
     for (name, _) in model::models::SHIPPED {
-        let source = model::models::shipped(name).expect("it is shipped");
-        let loader = |include: &str, _: &str| model::models::shipped(include);
-        let model = lang::cat::load(&source, &loader).expect("shipped models are right").model;
+        let model = loaded(name);
         for relation in named(&model) {
             let Some(says) = model.says(&relation) else { continue };
             let says = says.replace(LOCATION, "the location");
@@ -55,6 +58,13 @@ fn relations() -> String {
     table
 }
 
+/// A shipped model.
+fn loaded(name: &str) -> Model {
+    let source = model::models::shipped(name).expect("it is shipped");
+    let loader = |include: &str, _: &str| model::models::shipped(include);
+    lang::cat::load(&source, &loader).expect("shipped models are right").model
+}
+
 /// The names of relations, those that every execution has first.
 fn named(model: &Model) -> Vec<String> {
     let is_relation = |base: &&Base| base.ty() == Type::Relation && **base != Base::Identity;
@@ -72,48 +82,45 @@ fn named(model: &Model) -> Vec<String> {
     names
 }
 
-/// Names of the shipped libraries: of classes, of methods that are not words of the language too, and marks.
-const NAMES: [&str; 24] = [
-    "SVar",
-    "SV",
-    "Bcast",
-    "WaitSV",
-    "SC",
-    "CASSC",
-    "FAASC",
-    "Mixed",
-    "TryRead",
-    "Ring",
-    "Submit",
-    "Receive",
-    "Barrier",
-    "GlobalBarrier",
-    "Bar",
-    "WLock",
-    "SLock",
-    "NLock",
-    "Acq",
-    "Rel",
-    "Write",
-    "Read",
-    "sv",
-    "rbl",
-];
+/// Names of the shipped libraries: of classes, of methods that are not words of the language too, marks, and
+/// what else they are called.
+fn of_libraries() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for library in &model::library::shipped().all {
+        names.extend(library.classes.iter().chain(&library.mark).cloned());
+        names.extend(library.class_spellings.iter().map(|(word, _)| word.clone()));
+        for method in &library.methods {
+            names.extend([&method.name].into_iter().chain(&method.also).cloned());
+            names.extend(method.word().map(str::to_owned));
+            // `x :=SV v`
+            let mark = method.written.as_ref().and_then(|written| written.split_once(":="));
+            let mark = mark.and_then(|(_, rest)| rest.split(|c: char| !c.is_alphanumeric()).next());
+            names.extend(mark.filter(|mark| !mark.is_empty()).map(str::to_owned));
+        }
+    }
+    names.retain(|name| ["Write", "Read"].contains(&name.as_str()) || !is_statement(name));
+    names
+}
 
-/// A text with each of these words given a `Z` in front, except on the line with a test's name.
-fn renamed(text: &str) -> String {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+/// Whether a word is a statement of the language, however it is written.
+fn is_statement(word: &str) -> bool {
+    let spelled = SIGNATURES.iter().flat_map(|row| row.spellings.iter());
+    spelled.chain(&CALLS).any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// A text with each of these words given a letter in front, except on the line with a test's name.
+fn renamed(text: &str, is_part: impl Fn(char) -> bool, names: &BTreeSet<String>) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let mut rest = line;
         while let (false, Some(first)) = (line.starts_with("litmus "), rest.chars().next()) {
-            let end = match is_word(first) {
-                true => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            let end = match is_part(first) {
+                true => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
                 false => first.len_utf8(),
             };
             let (word, after) = rest.split_at(end);
-            if NAMES.contains(&word) {
-                out.push('Z');
+            if names.contains(word) {
+                out.push(if first.is_ascii_uppercase() { 'Z' } else { 'z' });
             }
             out.push_str(word);
             rest = after;
@@ -134,17 +141,32 @@ fn printed(arguments: &[&str], folder: &Path) -> String {
     text.push_str(&String::from_utf8_lossy(&output.stdout));
     text = text.replace(&format!("{}/", folder.display()), "");
     text = text.replace("litmus-suite/libraries/", "").replace("model/tests/broken/", "");
-    for name in NAMES {
-        text = text.replace(&format!("Z{name}"), name);
+    for name in of_libraries() {
+        text = text.replace(&format!("Z{name}"), &name).replace(&format!("z{name}"), &name);
     }
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// Every way in which papers write what libraries define.
+const SPELLED: &str = "litmus spelled
+  SVar x = 0, y = 0; WLock l || RingBuffer q 1 -> {2} size 2 ||  z = 0
+  ---
+  x :=_{SV} 1 || a := Read_SV(y) || b := CAS_SC(z, 0, 1)
+  Bcast_{SV}(x, d, {2, 3}) || c := Receive^RBL(q) || Acq_NL(m^2)
+  WaitSV(d) || Acquire(l) || Rel^NL(m)
+  Submit(q, 1) || Release_WL(l) ||
+  Write_SV(x, 2) || Bar_BAL(w) || Broadcast(x)
+  Bar(w) || ||
+  c = 1 ✓
+";
 
 /// A user's copy of a shipped library under other names is as good as the shipped one.
 #[test]
 fn renamed_copies_of_libraries_do_the_same() {
     let folder = std::env::temp_dir().join(format!("litmus-{}-names", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let names = of_libraries();
+    let renamed = |text: &str| renamed(text, |c| c.is_ascii_alphanumeric(), &names);
     let mut options: Vec<String> = Vec::new();
     for (name, text) in model::library::SHIPPED.iter().filter(|(_, text)| text.contains("\nclass "))
     {
@@ -182,6 +204,15 @@ fn renamed_copies_of_libraries_do_the_same() {
         }
     }
     assert!(compared > 60, "{compared}");
+    // As papers spell calls, and with what they leave out: what is read is the same.
+    let copy = folder.join("spelled.litmus");
+    std::fs::write(&copy, SPELLED).expect("it can be written");
+    let shipped = printed(&["fmt", &copy.display().to_string()], &folder);
+    assert!(shipped.contains("Bcast(x, d, {2, 3})"), "{shipped}");
+    std::fs::write(&copy, renamed(SPELLED)).expect("it can be written");
+    let other = printed(&[&["fmt", &copy.display().to_string()], &options[..]].concat(), &folder);
+    // The rule is as long as the rows are.
+    assert_eq!(shipped.replace('-', ""), other.replace('-', ""));
     let bounds = ["--threads", "2", "--calls", "1", "--plain", "0", "--size", "2"];
     for name in ["sv", "bal", "wlock", "sc", "msw"] {
         let copy = folder.join(format!("{name}.lib")).display().to_string();
