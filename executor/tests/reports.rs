@@ -111,10 +111,7 @@ fn header(backend: &str, iterations: u64, faults: &[&str]) -> Header {
 }
 
 fn load(text: &str) -> Test {
-    let (test, diagnostics) = lang::litmus::load_with(
-        &lang::source::Source::new("test", text),
-        model::library::shipped().words(),
-    );
+    let (test, diagnostics) = lang::litmus::load(&lang::source::Source::new("test", text));
     test.unwrap_or_else(|| panic!("{diagnostics:?}"))
 }
 
