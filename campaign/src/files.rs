@@ -28,6 +28,39 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     unfinished.replace()
 }
 
+/// Writes files that belong together, in place of those that are there. All are written beside their places
+/// before the first old one is removed, and all old ones are removed before the first new one has its place: if
+/// the process is killed in between, some file is missing, and none is older than another.
+///
+/// # Errors
+/// The file, and what the file system says about it. If there was no room, the old files are as they were.
+pub fn replace_all(files: &[(PathBuf, &[u8])]) -> Result<(), (PathBuf, io::Error)> {
+    let mut unfinished = Vec::new();
+    for (path, content) in files {
+        let of_path = |error| (path.clone(), error);
+        match Unfinished::beside(path).map_err(of_path)? {
+            Place::Beside(mut file) => {
+                file.write_all(content).and_then(|()| file.file.sync_all()).map_err(of_path)?;
+                unfinished.push(file);
+            }
+            Place::Stream(mut file) => file.write_all(content).map_err(of_path)?,
+        }
+    }
+    for file in &unfinished {
+        match fs::remove_file(&file.target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err((file.target.clone(), error));
+            }
+            _ => {}
+        }
+    }
+    for file in unfinished {
+        let target = file.target.clone();
+        file.replace().map_err(|error| (target, error))?;
+    }
+    Ok(())
+}
+
 /// Writes a new file.
 ///
 /// # Errors
@@ -223,6 +256,22 @@ mod tests {
         create(&scratch.0.join("b"), b"four").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(scratch.names(), ["a", "b"]);
+    }
+
+    #[test]
+    fn files_that_belong_together_are_replaced_together_or_not_at_all() {
+        let scratch = Scratch::new("together");
+        let (one, two) = (scratch.0.join("one"), scratch.0.join("two"));
+        let old: [(PathBuf, &[u8]); 2] = [(one.clone(), b"old"), (two.clone(), b"old")];
+        replace_all(&old).unwrap();
+        // The second one cannot be written, so the first one stays.
+        let missing = scratch.0.join("missing").join("two");
+        let (path, _) =
+            replace_all(&[(one.clone(), b"new"), (missing.clone(), b"new")]).unwrap_err();
+        assert_eq!((path, fs::read(&one).unwrap()), (missing, b"old".to_vec()));
+        replace_all(&[(one.clone(), b"new"), (two.clone(), b"new")]).unwrap();
+        assert_eq!([fs::read(&one).unwrap(), fs::read(&two).unwrap()], [b"new", b"new"]);
+        assert_eq!(scratch.names(), ["one", "two"]);
     }
 
     #[test]

@@ -144,7 +144,8 @@ impl TimeoutOption {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// A time in seconds, as options take it.
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a positive number of seconds".to_owned();
     let seconds: f64 = text.parse().map_err(|_| wrong())?;
     if seconds <= 0.0 {

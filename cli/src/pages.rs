@@ -160,6 +160,7 @@ fn verdict(word: &str) -> &str {
         "known" => "known violations only",
         "nothing-tested" => "nothing tested",
         "nothing-forbidden" => "nothing forbidden was tested",
+        "not-known" => "not known",
         other => other,
     }
 }

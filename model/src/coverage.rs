@@ -181,10 +181,9 @@ impl Case {
     }
 }
 
-/// Checks that all outcomes are known, except for those of longer loops: a verdict that is unknown because of
-/// these is not wrong.
+/// Checks that all outcomes are known.
 fn whole(allowed: &Allowed) -> Result<(), Undecided> {
-    if allowed.complete || allowed.is_beyond_bound {
+    if allowed.complete {
         return Ok(());
     }
     Err(Undecided(allowed.reason.clone().unwrap_or_default()))

@@ -24,7 +24,7 @@ use crate::interrupt::stop_on_signal;
 use crate::libraries::{LibraryOption, by_name};
 use crate::memory;
 use crate::models::Models;
-use crate::options::{Format, FormatOption, JobsOption};
+use crate::options::{Format, FormatOption, JobsOption, seconds};
 use crate::ordered::{Broken, map_in_order};
 use crate::output;
 use crate::problem::Problem;
@@ -74,8 +74,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=100))]
     loops: u32,
     /// How long one client may take
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
-    timeout: u32,
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    timeout: Duration,
     /// Write how far the check has come to a new file, while it runs and when it ends
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -208,7 +208,7 @@ impl Arguments {
         Options {
             solver: SolverKind::default(),
             limits: Limits {
-                deadline: Instant::now().checked_add(Duration::from_secs(self.timeout.into())),
+                deadline: Instant::now().checked_add(self.timeout),
                 stop: Some(Arc::clone(stop)),
                 ..memory::limits()
             },

@@ -7,6 +7,7 @@ pub mod records;
 mod results;
 pub mod tell;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -136,6 +137,9 @@ fn show(arguments: &Arguments, made: &data::Report, is_listed: bool, report: &mu
     // Where results are listed, errors are among them.
     if !is_listed {
         tell_errors(made, report);
+        let lacking = made.skipped.iter().filter(|skip| skip.lacks_model);
+        let reasons: BTreeSet<&str> = lacking.map(|skip| skip.reason.as_str()).collect();
+        reasons.into_iter().for_each(|reason| report.terminal.note(reason));
     }
     let is_quiet = report.look().quiet && report.exit == Exit::Fine;
     if !is_quiet && !is_log {

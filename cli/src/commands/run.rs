@@ -182,6 +182,12 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if results == 0 && skipped > 0 {
         report.exit.raise(Exit::Unknown);
     }
+    let own_models: Vec<String> = models
+        .iter()
+        .flat_map(|models| &models.chosen)
+        .filter(|model| model.is_own)
+        .map(|model| model.argument.clone())
+        .collect();
     let made =
         models.and_then(|models| make_report(arguments, &plan, (&models, &answers), &mut report));
     if arguments.format.is_log() {
@@ -204,7 +210,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     // The verdict sums up the results.
     let exit = report.finish(&[("interrupted", json!(was_stopped))], None);
     if is_told {
-        let record = plan.where_recorded();
+        let record = plan.where_recorded(&own_models);
         let record = if record.is_empty() { record } else { look.fit(&record) };
         terminal.show(&(record + &summary.verdict(look, was_stopped)));
         if let Some((made, folder)) = made {

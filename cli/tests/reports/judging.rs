@@ -287,3 +287,81 @@ fn an_interrupted_run_and_its_report_agree() {
     assert_eq!(exit, 2);
     assert_eq!(judged.len(), 1, "what was seen until then is judged: {judged:?}");
 }
+
+/// Forbidden, and smt cannot know that within the bound of the loop, nor what would allow it.
+const LOOP: &str = "\
+litmus Loop
+model MODEL
+
+             ||  x = 0, f = 0, g = 0
+  ----------------------------------
+  x^2 := 1   ||  while a < 6 { a := FAA(g, 1) }
+  f^2 := 1   ||  a := f
+             ||  b := x
+
+  (a, b) = (1, 0) ✗
+";
+
+fn looping(name: &str, model: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.write("loop.litmus", &LOOP.replace("MODEL", model));
+    scratch
+}
+
+#[test]
+fn a_limit_that_hides_what_is_forbidden_is_not_taken_for_nothing_forbidden() {
+    let scratch = looping("hidden", "rdma-wait-rmw");
+    let output = scratch.litmus(&["run", "loop.litmus", "-n", "100", "--seed", "1", "-o", "r"]);
+    let expected = "no violation · it is not known whether 1 program could have shown one";
+    assert!(stdout(&output).contains(expected), "{}", stdout(&output));
+    let markdown = scratch.read("r/report.md");
+    assert!(markdown.contains("Confidence: not known: a limit"), "{markdown}");
+    // With a higher bound it is known.
+    let more = ["run", "loop.litmus", "-n", "100", "--seed", "1", "--loops", "8"];
+    let output = scratch.litmus(&more);
+    let expected = "conforms · 1 program that forbids something: 0 violations";
+    assert!(stdout(&output).contains(expected), "{}", stdout(&output));
+}
+
+#[test]
+fn a_limit_that_hides_what_is_lost_is_not_taken_for_no_explanation() {
+    let scratch = looping("lost", "rdma-wait-rmw");
+    let run = "run loop.litmus -n 5000 --seed 1 --fault puts-reordered -o r";
+    let output = scratch.litmus(&run.split(' ').collect::<Vec<_>>());
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    let markdown = scratch.read("r/report.md");
+    for expected in [
+        "It is not known which orders of rdma-wait-rmw the machine does not keep",
+        "it is not known which orders of the models explain these: a limit was reached",
+        "Whether some test would show the loss of a promised cell is not known",
+    ] {
+        assert!(markdown.contains(expected), "{expected}: {markdown}");
+    }
+    let report = ["report", "r/record.jsonl", "--loops", "8", "-o", "more", "--mutants", "0"];
+    scratch.litmus(&report);
+    let markdown = scratch.read("more/report.md");
+    assert!(markdown.contains("behaves as rdma-wait-rmw without"), "{markdown}");
+}
+
+#[test]
+fn an_outcome_that_is_not_known_to_be_allowed_makes_no_verdict_wrong() {
+    // A model with no machine is asked by smt alone.
+    let scratch = looping("open", "rdma-wait-rmw");
+    let model = stdout(&scratch.litmus(&["models", "rdma-wait-rmw"]));
+    scratch.write("own.cat", &model);
+    scratch.write("named.litmus", &LOOP.replace("MODEL", "\"own.cat\""));
+    let run = "run named.litmus -n 5000 --seed 1 --fault puts-reordered";
+    let output = scratch.litmus(&run.split(' ').collect::<Vec<_>>());
+    let text = stdout(&output);
+    assert_eq!(code(&output), 2, "{text}");
+    assert!(text.contains("inconclusive, the file says ✗"), "{text}");
+    assert!(text.contains("no violation · 1 program inconclusive"), "{text}");
+    assert!(!text.contains("verdict is wrong"), "{text}");
+    // The record has the model's hash and not its text.
+    let run = "run loop.litmus -n 50 --seed 1 --model own.cat --record r.jsonl";
+    let text = stdout(&scratch.litmus(&run.split(' ').collect::<Vec<_>>()));
+    assert!(text.contains("`litmus report r.jsonl --model own.cat -o DIR`"), "{text}");
+    let output = scratch.litmus(&["report", "r.jsonl", "--mutants", "0"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("name its file with --model"), "{}", stderr(&output));
+}

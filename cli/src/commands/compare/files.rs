@@ -124,7 +124,14 @@ impl Compared {
 
     fn draw(&self, models: [&LoadedModel; 2]) -> String {
         let mut text = match self.only.iter().all(Vec::is_empty) {
-            true => format!("{}: the same {}\n", self.name, table::count(self.both, "outcome")),
+            true if self.complete => {
+                format!("{}: the same {}\n", self.name, table::count(self.both, "outcome"))
+            }
+            true => format!(
+                "{}: unknown, with {} in common\n",
+                self.name,
+                table::count(self.both, "known outcome")
+            ),
             false => format!("{}: different\n", self.name),
         };
         for (model, only) in models.into_iter().zip(&self.only) {
@@ -153,7 +160,11 @@ impl Compared {
         json!({
             "test": self.name,
             "file": self.file,
-            "same": self.only.iter().all(Vec::is_empty),
+            // Where no difference is known, but not all outcomes are, it is not known either.
+            "same": match self.only.iter().all(Vec::is_empty) {
+                true => self.complete.then_some(true),
+                false => Some(false),
+            },
             "complete": self.complete,
             "both": self.both,
             "only": only.map(|(model, only)| json!({ "model": model.name(), "outcomes": list(only) })).collect::<Vec<_>>(),

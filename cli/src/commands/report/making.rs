@@ -83,10 +83,7 @@ fn write(folder: &Path, report: &data::Report) -> Result<(), Failure> {
         ("junit.xml", pages.other("junit.xml", junit::document(report)).map_err(text)?),
     ];
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
-    for (name, content) in files {
-        let path = folder.join(name);
-        let written = files::replace(&path, content.as_bytes());
-        written.map_err(|error| Failure::unwritable(&path, error))?;
-    }
-    Ok(())
+    let files: Vec<_> =
+        files.iter().map(|(name, content)| (folder.join(name), content.as_bytes())).collect();
+    files::replace_all(&files).map_err(|(path, error)| Failure::unwritable(&path, error))
 }

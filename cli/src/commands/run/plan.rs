@@ -174,14 +174,17 @@ impl Plan {
         self.record_path.as_deref()
     }
 
-    /// Where the record is, and what to do with it.
-    pub fn where_recorded(&self) -> String {
+    /// Where the record is, and what to do with it. A report needs the models that are not shipped again: the
+    /// record has their hashes and not their texts.
+    pub fn where_recorded(&self, own_models: &[String]) -> String {
         let Some(path) = &self.record_path else { return String::new() };
         let path = quote(&path.to_string_lossy());
         if self.is_reported {
             return format!("record: {path}\n");
         }
-        format!("record: {path}; `litmus report {path} -o DIR` makes a report of it\n")
+        let models: String =
+            own_models.iter().map(|model| format!(" --model {}", quote(model))).collect();
+        format!("record: {path}; `litmus report {path}{models} -o DIR` makes a report of it\n")
     }
 
     /// What to say after an interruption.

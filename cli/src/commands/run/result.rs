@@ -38,7 +38,7 @@ pub struct RunResult {
     unfinished: u64,
     is_interrupted: bool,
     judged: JudgedTest,
-    /// What was seen and the file marks ✗, though the model does not forbid it.
+    /// What was seen and the file marks ✗, though the model is not known to forbid it.
     against_file: BTreeSet<Outcome>,
     /// Whether it could show a violation.
     forbids: Forbids,
@@ -115,9 +115,12 @@ impl RunResult {
         (&self.file, &self.machine)
     }
 
-    /// Whether it shows what the file marks ✗ and the model does not forbid.
+    /// Whether it shows what the file marks ✗ and the model allows: the verdict of the file is wrong. What is
+    /// not known to be allowed shows nothing about the verdict.
     pub fn is_against_file(&self) -> bool {
-        !self.against_file.is_empty()
+        self.judged.outcomes.iter().any(|seen| {
+            seen.judgement != Judgement::Inconclusive && self.against_file.contains(&seen.outcome)
+        })
     }
 
     /// Whether it could show a violation.

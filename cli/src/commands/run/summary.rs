@@ -160,6 +160,7 @@ impl Summary {
             programs: finished().count(),
             forbidding: that(Forbids::Something),
             permissive: that(Forbids::Nothing),
+            undecided: that(Forbids::Unknown),
             violations: outcomes.collect::<BTreeSet<_>>().len(),
             violating: violating.len(),
             unseen: self.unseen.len(),

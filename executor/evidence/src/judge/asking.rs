@@ -48,7 +48,7 @@ fn forbids(question: &Question<'_>, options: &Options, allowed: &Allowed) -> For
 }
 
 /// Whether no loop can go on beyond its bound, whatever the memory does.
-fn is_bounded(question: &Question<'_>) -> bool {
+pub fn is_bounded(question: &Question<'_>) -> bool {
     question.skeleton.exceeded.is_empty()
 }
 

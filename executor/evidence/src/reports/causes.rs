@@ -51,6 +51,9 @@ fn cause((run, nature, lost): Key, members: &[usize], found: &[FoundViolation]) 
     let is_explained = !lost.is_empty();
     let words = match nature {
         Nature::Weaker if is_explained => lost,
+        Nature::Weaker if members.iter().any(|index| found[*index].is_undecided) => {
+            "it is not known which orders of the models explain these: a limit was reached".to_owned()
+        }
         Nature::Weaker => "no few orders of the models explain these".to_owned(),
         Nature::Library => "the model allows these of the library's implementation, and the library's specification does not: `litmus refine` is about that".to_owned(),
         Nature::Impossible => "no execution of the program gives these values, whatever the memory model: look for a fault of the harness (a word that was not reset, or read too early), or for an atomic operation that was not one".to_owned(),

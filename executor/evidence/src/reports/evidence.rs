@@ -24,10 +24,16 @@ use super::judging::{Judged, JudgedRecord};
 use super::statistics::rule_of_three;
 use super::tested::violations;
 use super::variants::name_of;
-use crate::judge::{Judgement, wanted};
+use crate::judge::{Judgement, is_bounded, wanted};
 
-/// What a program shows about a cell that it is about: which violations its loss would explain.
-type Says = BTreeMap<Place, BTreeSet<Outcome>>;
+/// What a program shows about cells.
+#[derive(Default)]
+struct Says {
+    /// The cells that it is about, each with the violations that its loss would explain.
+    about: BTreeMap<Place, BTreeSet<Outcome>>,
+    /// Whether a limit kept from knowing all of them.
+    is_undecided: bool,
+}
 
 /// A program, and the tests of all records that have it.
 struct Group<'a> {
@@ -46,7 +52,8 @@ pub fn tables(judged: &Judged, diagnoses: &[Diagnosis], request: &Request<'_>) -
 
 /// How many ordered cells a record's tables have, and how many of them some test is about.
 pub fn coverage(tables: &[&TableReport]) -> Coverage {
-    let mut coverage = Coverage::default();
+    let undecided = tables.iter().map(|table| table.undecided).max().unwrap_or(0);
+    let mut coverage = Coverage { undecided, ..Coverage::default() };
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells) {
         coverage.cells += usize::from(cell.evidence != CellEvidence::Unordered);
         coverage.cells_tested +=
@@ -189,8 +196,8 @@ impl Drawing<'_> {
     fn table(&self, number: usize, shape: &Shape<'_>) -> TableReport {
         let mut cells: BTreeMap<(usize, usize), CellReport> = BTreeMap::new();
         for (group, says) in self.groups.iter().zip(self.says) {
-            for ((_, row, column), explained) in says.iter().filter(|(place, _)| place.0 == number)
-            {
+            let about = says.about.iter().filter(|(place, _)| place.0 == number);
+            for ((_, row, column), explained) in about {
                 for test in self.tests(group) {
                     let explains = violations(test).into_iter().any(|one| explained.contains(one));
                     add(cells.entry((*row, *column)).or_default(), test, explains);
@@ -215,6 +222,9 @@ impl Drawing<'_> {
             rows,
             examined: self.groups[..self.says.len()].iter().filter(has_tests).count(),
             programs: self.groups.iter().filter(has_tests).count(),
+            undecided: (self.groups.iter().zip(self.says))
+                .filter(|(group, says)| says.is_undecided && has_tests(group))
+                .count(),
         }
     }
 }
@@ -274,9 +284,10 @@ fn says(
     group: &Group<'_>,
     request: &Request<'_>,
 ) -> Says {
-    let mut says = Says::new();
+    let mut says = Says::default();
     let (test, by) = (group.first, &group.first.by[group.by]);
     if !by.allowed.complete {
+        says.is_undecided = true;
         return says;
     }
     let Some(concerned) = concerned(model, changes, &test.test, test.libraries) else {
@@ -294,7 +305,7 @@ fn says(
     for (change, _) in changes.iter().zip(concerned).filter(|(_, concerned)| *concerned) {
         let places = places(shapes, change);
         let is_known = |place: &Place| {
-            says.get(place).is_some_and(|explained| explained.len() == violations.len())
+            says.about.get(place).is_some_and(|explained| explained.len() == violations.len())
         };
         if places.iter().all(is_known) {
             continue;
@@ -305,9 +316,13 @@ fn says(
             .options(&options)
             .question()
         else {
+            says.is_undecided = true;
             continue;
         };
-        let Ok(mut session) = question.session(&options, |_| true) else { continue };
+        let Ok(mut session) = question.session(&options, |_| true) else {
+            says.is_undecided = true;
+            continue;
+        };
         let within = session.counted();
         let mut explains = |outcome: &&&Outcome| {
             let Some(mut assumptions) = session.showing(&wanted(outcome)) else { return false };
@@ -319,11 +334,14 @@ fn says(
         let is_about = !explained.is_empty() || {
             // What the model allows is still allowed: only what is new is of interest.
             by.allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
-            matches!(session.find(&within), Found::Execution(_))
+            let found = session.find(&within);
+            let is_known = matches!(found, Found::Nothing) && is_bounded(&question);
+            says.is_undecided |= !is_known && !matches!(found, Found::Execution(_));
+            matches!(found, Found::Execution(_))
         };
         if is_about {
             for place in places {
-                says.entry(place).or_default().extend(explained.clone());
+                says.about.entry(place).or_default().extend(explained.clone());
             }
         }
     }

@@ -29,6 +29,8 @@ pub struct FoundViolation {
     pub by: Vec<usize>,
     /// The outcome.
     pub outcome: Outcome,
+    /// Whether a limit kept the search for what is lost from knowing all answers.
+    pub is_undecided: bool,
 }
 
 /// Every forbidden outcome that was seen: one entry for all models that forbid it.
@@ -54,6 +56,7 @@ pub fn findings(
                 test: index,
                 by: forbidding,
                 outcome: outcome.clone(),
+                is_undecided: false,
             });
         }
     }
@@ -80,8 +83,8 @@ fn nature(found: &FoundViolation, test: &JudgedRecord, request: &Request<'_>) ->
     if question.is_ok_and(|question| is_impossible(&question, &options, &found.outcome)) {
         return Nature::Impossible;
     }
-    let is_of_library =
-        test.inlined.is_some() && allows(&by.judge.model, test, &found.outcome, request);
+    let is_of_library = test.inlined.is_some()
+        && allows(&by.judge.model, test, &found.outcome, request) == Some(true);
     if is_of_library { Nature::Library } else { Nature::Weaker }
 }
 

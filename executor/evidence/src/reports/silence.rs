@@ -105,14 +105,24 @@ fn of_bounds(source: &Source, run: &RunReport) -> Vec<String> {
     points
 }
 
+/// The programs that could not be asked.
+fn undecided(coverage: &Coverage) -> String {
+    match coverage.undecided {
+        0 => String::new(),
+        1 => " Of 1 program it is not known: a limit was reached.".to_owned(),
+        number => format!(" Of {number} programs it is not known: a limit was reached."),
+    }
+}
+
 /// What no test of the record is about.
 fn of_coverage(coverage: &Coverage, tables: &[&TableReport]) -> Vec<String> {
     let mut points = Vec::new();
     let untested = coverage.cells - coverage.cells_tested;
     if untested > 0 {
         points.push(format!(
-            "Whether {untested} of {} ordered cells of the models' tables are kept: no test of this run would show their loss (the rest of the model implies some of them).",
-            coverage.cells
+            "Whether {untested} of {} ordered cells of the models' tables are kept: no test of this run would show their loss (the rest of the model implies some of them).{}",
+            coverage.cells,
+            undecided(coverage)
         ));
     }
     for table in tables.iter().filter(|table| table.examined < table.programs) {

@@ -36,6 +36,8 @@ struct Variant {
     about: BTreeSet<usize>,
     /// Those that the variant allows.
     explained: BTreeSet<usize>,
+    /// Whether a limit kept some answer of the search from being known.
+    is_undecided: bool,
 }
 
 /// For each record and model with violations, the nearest variant; models that lose the same share a
@@ -116,6 +118,9 @@ fn of_model(
         .collect();
     let lost = |index: &usize| lost(&search.candidates[*index], &judge.model);
     let mut explained = BTreeSet::new();
+    for index in cases.iter().flat_map(|case| &case.found) {
+        found[*index].is_undecided |= search.is_undecided();
+    }
     for (case, loss) in cases.iter().zip(losses) {
         let Some(loss) = loss else { continue };
         for index in &case.found {
@@ -134,6 +139,7 @@ fn of_model(
         alternatives: answer.others.iter().map(|index| lost(index).name).collect(),
         about: all(&cases),
         explained,
+        is_undecided: search.is_undecided(),
     }
 }
 
@@ -188,7 +194,8 @@ fn diagnosis(run: usize, variants: &[Variant], found: &[FoundViolation]) -> Diag
         variants.iter().flat_map(|variant| variant.alternatives.iter().cloned()).collect();
     let mut known = BTreeSet::new();
     alternatives.retain(|one| known.insert(one.clone()));
-    let mut line = line(&models, of - not, of, &named);
+    let is_undecided = variants.iter().any(|variant| variant.is_undecided);
+    let mut line = line(&models, of - not, of, &named, is_undecided);
     if !alternatives.is_empty() {
         // As good as what is named, so never without a word.
         line.push_str(&format!(
@@ -209,7 +216,13 @@ fn diagnosis(run: usize, variants: &[Variant], found: &[FoundViolation]) -> Diag
 }
 
 /// Such as `The machine behaves as rdma-tso without oppo[nrW, nrW]: explains all 42 forbidden outcomes`.
-fn line(models: &[Without], explains: usize, of: usize, not: &[String]) -> String {
+fn line(
+    models: &[Without],
+    explains: usize,
+    of: usize,
+    not: &[String],
+    is_undecided: bool,
+) -> String {
     let mut ways: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     for without in models {
         let names: Vec<&str> = without.dropped.iter().map(|lost| lost.name.as_str()).collect();
@@ -220,6 +233,12 @@ fn line(models: &[Without], explains: usize, of: usize, not: &[String]) -> Strin
     }
     if ways.iter().all(|(_, dropped)| dropped.is_empty()) {
         let models: Vec<&str> = models.iter().map(|without| without.model.as_str()).collect();
+        if is_undecided {
+            return format!(
+                "It is not known which orders of {} the machine does not keep: a limit of loops, time or memory was reached",
+                models.join(" and ")
+            );
+        }
         return format!(
             "No variant of {} with a few orders left out allows {}",
             models.join(" or "),
@@ -242,8 +261,9 @@ fn line(models: &[Without], explains: usize, of: usize, not: &[String]) -> Strin
         let more = not.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let named: Vec<&str> = not.iter().take(NAMED).map(String::as_str).collect();
+        let unknown = if is_undecided { " or not known" } else { "" };
         format!(
-            "explains {explains} of {}; not: {}{more}",
+            "explains {explains} of {}; not{unknown}: {}{more}",
             counted(of, "forbidden outcome"),
             named.join("; ")
         )

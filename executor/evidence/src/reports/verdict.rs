@@ -8,15 +8,16 @@ use super::data::{
 };
 use super::judging::JudgedRecord;
 use super::{BROKE, percent};
-use crate::judge::Forbids;
+use crate::judge::{Forbids, Judgement};
 use crate::record::Status;
 
 /// Words from the heaviest to the lightest, and how the verdict of several records says them.
-const WORDS: [(VerdictWord, &str); 6] = [
+const WORDS: [(VerdictWord, &str); 7] = [
     (VerdictWord::Violation, "VIOLATION in"),
     (VerdictWord::Inconclusive, "inconclusive:"),
     (VerdictWord::Known, "known violations only:"),
     (VerdictWord::NothingTested, "nothing tested in"),
+    (VerdictWord::NotKnown, "it is not known whether anything could have been a violation in"),
     (VerdictWord::NothingForbidden, "nothing that is forbidden was tested in"),
     (VerdictWord::Conforms, "conforms:"),
 ];
@@ -61,13 +62,16 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
         programs: tested.programs,
         forbidding: tested.forbidding,
         permissive,
+        undecided: count(&|test| {
+            test.program.forbids == Forbids::Unknown && test.report.finished > 0
+        }),
         violations: new.len(),
         violating: new.iter().map(|(program, _)| program).collect::<BTreeSet<_>>().len(),
         known,
         unseen: parts.unseen,
         against_file: count(&|test| {
             let mut rows = test.report.results.iter().flat_map(|result| &result.rows);
-            rows.any(|row| row.against_file)
+            rows.any(|row| row.against_file && row.judgement != Judgement::Inconclusive)
         }),
         inconclusive: count(&|test| test.report.judgement == TestJudgement::Inconclusive),
         skipped: named(
@@ -154,6 +158,8 @@ impl Verdict {
             VerdictWord::NothingTested
         } else if self.known > 0 {
             VerdictWord::Known
+        } else if self.forbidding == 0 && self.undecided > 0 {
+            VerdictWord::NotKnown
         } else if self.forbidding == 0 {
             VerdictWord::NothingForbidden
         } else {
@@ -174,6 +180,14 @@ impl Verdict {
             0 => String::new(),
             number => format!("; {}", only(number, "more")),
         };
+        let undecided = match self.undecided {
+            0 => String::new(),
+            number => {
+                let more = counted(number, "more program");
+                format!("; it is not known whether {more} can show a violation")
+            }
+        };
+        let permissive = permissive + &undecided;
         let known = (self.known > 0).then(|| format!("{} known", self.known));
         let open = (self.inconclusive > 0)
             .then(|| format!("{} inconclusive", counted(self.inconclusive, "program")));
@@ -194,6 +208,14 @@ impl Verdict {
                 let head = if self.known > 0 { "no new violation" } else { "no violation" };
                 let all = [Some(head.to_owned()), known, open, Some(forbidding + &permissive)];
                 all.into_iter().flatten().collect()
+            }
+            VerdictWord::NotKnown => {
+                let head = "no violation".to_owned();
+                let programs = counted(self.undecided, "program");
+                let limit = "a limit was reached";
+                let unknown =
+                    format!("it is not known whether {programs} could have shown one: {limit}");
+                vec![head, unknown]
             }
             VerdictWord::NothingForbidden => {
                 let programs = match self.programs {
@@ -231,6 +253,12 @@ pub fn confidence(verdict: &Verdict, tested: &Tested, findings: &[&Finding]) -> 
             return parts.join("; ");
         }
         VerdictWord::NothingTested => return "none".to_owned(),
+        VerdictWord::NotKnown => {
+            let loops = "a limit (of loops, time or memory) was reached";
+            parts.push(format!(
+                "not known: {loops} before it was decided what is forbidden; with higher limits, judge again"
+            ));
+        }
         VerdictWord::NothingForbidden => {
             parts.push("none in conformance: no outcome of these programs is forbidden".to_owned());
         }
@@ -238,7 +266,7 @@ pub fn confidence(verdict: &Verdict, tested: &Tested, findings: &[&Finding]) -> 
     }
     parts.extend(sensitivity(tested));
     parts.extend(tested.bounds.as_ref().map(bounds));
-    parts.join("; ")
+    if parts.is_empty() { "none".to_owned() } else { parts.join("; ") }
 }
 
 /// What the machine was brought to show: the honest figures of how hard it was tried.

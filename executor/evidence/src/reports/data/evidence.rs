@@ -22,6 +22,8 @@ pub struct TableReport {
     pub examined: usize,
     /// How many there are.
     pub programs: usize,
+    /// Those of which a limit kept from knowing all cells that they are about.
+    pub undecided: usize,
 }
 
 /// A row of a table of orders.
@@ -84,6 +86,8 @@ pub struct Coverage {
     pub cells_tested: usize,
     /// Ordered cells.
     pub cells: usize,
+    /// Programs of which a limit kept from knowing which cells they test.
+    pub undecided: usize,
     /// The faults of the simulator that these tests catch there.
     pub mutants: Option<Mutants>,
 }

@@ -55,6 +55,8 @@ pub enum VerdictWord {
     /// No run finished.
     #[default]
     NothingTested,
+    /// No violation was seen, and it is not known whether there could have been one.
+    NotKnown,
     /// Nothing that was run could have been a violation.
     NothingForbidden,
     /// There is no violation, and there could have been some.
@@ -77,6 +79,8 @@ pub struct Verdict {
     pub forbidding: usize,
     /// Those that allow all that their executions give: they cannot show a violation.
     pub permissive: usize,
+    /// Those of which a limit kept from knowing which of the two they do.
+    pub undecided: usize,
     /// Forbidden outcomes that were seen, each counted once for each program; with a baseline, those that it
     /// lacks.
     pub violations: usize,
@@ -86,7 +90,7 @@ pub struct Verdict {
     pub known: usize,
     /// Allowed outcomes that were never seen, each counted once for each program and machine.
     pub unseen: usize,
-    /// Programs that show what their files mark ✗ and the models do not forbid: wrong verdicts.
+    /// Programs that show what their files mark ✗ and the models allow: wrong verdicts.
     pub against_file: usize,
     /// Programs of which something stays unknown.
     pub inconclusive: usize,

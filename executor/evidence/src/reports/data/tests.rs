@@ -170,8 +170,8 @@ pub struct Row {
     pub kind: OutcomeKind,
     /// The judgement.
     pub judgement: Judgement,
-    /// Whether it was seen and the file marks it ✗, though the model does not forbid it: a verdict of the
-    /// file is wrong.
+    /// Whether it was seen and the file marks it ✗, though the model is not known to forbid it. If the model
+    /// allows it, the verdict of the file is wrong.
     pub against_file: bool,
     /// The length of its bar, in percent, on a logarithmic scale.
     pub bar: u8,

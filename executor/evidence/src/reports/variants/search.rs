@@ -1,6 +1,7 @@
 //! The search for what a machine does not keep.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lang::cat::model::Model;
@@ -15,7 +16,7 @@ use super::super::Request;
 use super::super::evidence::concerned;
 use super::super::judging::{Judged, JudgedRecord};
 use super::tier::{Tier, cost};
-use crate::judge::wanted;
+use crate::judge::{is_bounded, wanted};
 
 /// How many things may be left out together.
 const MOST: usize = 4;
@@ -49,6 +50,7 @@ pub struct Search<'a> {
     judged: &'a Judged,
     request: &'a Request<'a>,
     memory: Memory,
+    is_undecided: AtomicBool,
 }
 
 /// What is known of cases, by their first violation: rounds ask about the same ones again.
@@ -69,24 +71,34 @@ pub struct Answered {
     pub others: Vec<usize>,
 }
 
-/// Whether a model has a consistent execution with an outcome of what a machine ran; unknown counts as no.
+/// Whether a model has a consistent execution with an outcome of what a machine ran. `None`: not known.
 pub fn allows(
     model: &Model,
     test: &JudgedRecord,
     outcome: &Outcome,
     request: &Request<'_>,
-) -> bool {
+) -> Option<bool> {
     let options = (request.options)();
     let runnable = test.runnable();
     let Ok(question) =
         Question::of(runnable, model).libraries(test.libraries).options(&options).question()
     else {
-        return false;
+        return None;
     };
-    let Ok(mut session) = question.session(&options, |_| true) else { return false };
-    let Some(mut assumptions) = session.showing(&wanted(outcome)) else { return false };
-    assumptions.extend(session.counted());
-    matches!(session.find(&assumptions), Answer::Execution(_))
+    let mut session = question.session(&options, |_| true).ok()?;
+    let shown = session.showing(&wanted(outcome));
+    let found = match shown {
+        Some(mut assumptions) => {
+            assumptions.extend(session.counted());
+            session.find(&assumptions)
+        }
+        None => Answer::Nothing,
+    };
+    match found {
+        Answer::Execution(_) => Some(true),
+        Answer::Nothing if is_bounded(&question) => Some(false),
+        Answer::Nothing | Answer::Unknown => None,
+    }
 }
 
 /// Whether no NIC takes part in a program.
@@ -125,7 +137,8 @@ impl<'a> Search<'a> {
             .filter(|change| change.allows_more)
             .collect();
         let tiers = candidates.iter().map(|change| Tier::of(change, model)).collect();
-        Self { name, run, model, candidates, tiers, judged, request, memory: Memory::default() }
+        let (memory, is_undecided) = (Memory::default(), AtomicBool::new(false));
+        Self { name, run, model, candidates, tiers, judged, request, memory, is_undecided }
     }
 
     /// What to leave out so that as many of the cases as can be are allowed.
@@ -183,9 +196,16 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether a model allows a case.
+    /// Whether a model is known to allow a case.
     pub fn allows(&self, model: &Model, case: &Case<'_>) -> bool {
-        allows(model, case.test, case.outcome, self.request)
+        let found = allows(model, case.test, case.outcome, self.request);
+        self.is_undecided.fetch_or(found.is_none(), Ordering::Relaxed);
+        found == Some(true)
+    }
+
+    /// Whether a limit kept some answer from being known.
+    pub fn is_undecided(&self) -> bool {
+        self.is_undecided.load(Ordering::Relaxed)
     }
 
     /// The model without some candidates.
