@@ -29,8 +29,8 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Writes files that belong together, in place of those that are there. All are written beside their places
-/// before the first old one is removed, and all old ones are removed before the first new one has its place: if
-/// the process is killed in between, some file is missing, and none is older than another.
+/// before the first old one is removed, and all old ones are removed before the first new one has its place:
+/// if the process is killed in between, some file is missing, and none is older than another.
 ///
 /// # Errors
 /// The file, and what the file system says about it. If there was no room, the old files are as they were.

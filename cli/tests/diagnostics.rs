@@ -20,7 +20,7 @@ const WITHOUT_EXAMPLE: [&str; 2] = ["Without an example", "Faults of litmus"];
 /// Codes of one word, which look like any other word in the sources.
 const OF_ONE_WORD: [&str; 2] = ["syntax", "unreachable"];
 /// Other words with hyphens in the sources.
-const NO_CODES: [&str; 27] = [
+const NO_CODES: [&str; 28] = [
     "compare-and-swap",
     "explain-code",
     "fetch-and-add",
@@ -32,6 +32,7 @@ const NO_CODES: [&str; 27] = [
     "litmus-session",
     "litmus-stress",
     "no-candidate",
+    "not-known",
     "not-well-formed",
     "nothing-ends",
     "nothing-forbidden",
