@@ -131,7 +131,7 @@ fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let is_many = inputs.len() > 1 || paths.iter().any(|path| path.is_dir());
     let output = Output::new(arguments.output.as_deref(), is_many, arguments.force);
     let mut output = output.map_err(|failure| sink.exit.raise(failure.tell(sink.terminal))).ok()?;
-    let mut made = 0;
+    let (mut made, mut unwritten) = (0, 0);
     let mut skips: BTreeMap<String, usize> = BTreeMap::new();
     let work = |input: &Input| compile(input, (arguments, &uses), models, request);
     let each = |input: &Input, answer: Answer, sink: &mut Sink<'_>| {
@@ -144,8 +144,9 @@ fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
             *skips.entry(reason).or_default() += 1;
         }
         if let Some(text) = answer.text {
-            made += 1;
-            sink.exit.raise(output.write(input, arguments.target, &text, sink.terminal));
+            let written = output.write(input, arguments.target, &text, sink.terminal);
+            *(if written == Exit::Fine { &mut made } else { &mut unwritten }) += 1;
+            sink.exit.raise(written);
         }
         match answer.note {
             Some(Note { text, is_unknown: true }) => {
@@ -160,11 +161,14 @@ fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     workers.work(&inputs, sink, work, each);
     uses.tell(sink.terminal);
     let skipped: usize = skips.values().sum();
-    if made == 0 && skipped > 0 {
+    if made + unwritten == 0 && skipped > 0 {
         sink.exit.raise(Exit::Unknown);
     }
     if inputs.len() > 1 {
-        sink.terminal.note(&format!("compiled {}, skipped {skipped}", count(made, "test")));
+        let lost =
+            if unwritten == 0 { String::new() } else { format!(", {unwritten} not written") };
+        let made = count(made, "test");
+        sink.terminal.note(&format!("compiled {made}, skipped {skipped}{lost}"));
         for (reason, number) in &skips {
             sink.terminal.note(&format!("  skipped {number}: {reason}"));
         }

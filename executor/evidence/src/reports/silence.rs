@@ -35,7 +35,17 @@ pub fn unseen(tests: &[(usize, &JudgedRecord)]) -> Vec<Unseen> {
 
 /// What a run cannot tell: each point with its number.
 pub fn cannot_tell(source: &Source, run: &RunReport, tables: &[&TableReport]) -> Vec<String> {
-    let mut points = of_bounds(source, run);
+    let mut points = Vec::new();
+    if let Some(shard) = &source.record.header.shard {
+        points.push(format!(
+            "Anything of the other parts: this record is part {} of {}, with {} of {} programs. `litmus merge` puts them together.",
+            shard.part,
+            shard.of,
+            shard.items.len(),
+            shard.inputs
+        ));
+    }
+    points.extend(of_bounds(source, run));
     points.extend(of_coverage(&run.coverage, tables));
     let tested = &run.tested;
     if tested.twins_seen < tested.twins {
