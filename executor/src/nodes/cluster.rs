@@ -42,6 +42,7 @@ pub struct Cluster {
 
 struct Machine {
     name: String,
+    address: String,
     link: Option<Link>,
     info: Option<NodeInfo>,
     /// When the machine was lost or last tried, and how long to wait before the next try.
@@ -89,14 +90,15 @@ impl Cluster {
             kind: None,
             message: error.0,
         })?;
-        let machine = |name: &String| Machine {
+        let machine = |(name, address): (&String, &String)| Machine {
             name: name.clone(),
+            address: address.clone(),
             link: None,
             info: None,
             lost: None,
             epoch: 0,
         };
-        self.machines = launched.nodes.iter().map(machine).collect();
+        self.machines = options.nodes.iter().zip(&launched.addresses).map(machine).collect();
         self.launched = Some(launched);
         Ok(())
     }
@@ -107,13 +109,15 @@ impl Cluster {
         let link = loop {
             let machine = &mut self.machines[index];
             machine.epoch += 1;
-            let (name, epoch) = (machine.name.clone(), machine.epoch);
-            match Link::new(index, &name, epoch, &self.options.secret, self.sender.clone()) {
+            let (address, epoch) = (machine.address.clone(), machine.epoch);
+            match Link::new(index, &address, epoch, &self.options.secret, self.sender.clone()) {
                 Ok(link) => break link,
                 Err(_) if patient && began.elapsed() < LAUNCH => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
-                Err(message) => return Err(Trouble { node: name, kind: None, message }),
+                Err(message) => {
+                    return Err(Trouble { node: machine.name.clone(), kind: None, message });
+                }
             }
         };
         self.machines[index].link = Some(link);

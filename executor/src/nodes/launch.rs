@@ -35,8 +35,9 @@ pub struct LaunchError(pub String);
 /// The agents that were started. Dropping this value ends them.
 pub(super) struct Launched {
     children: Vec<Child>,
-    /// The addresses that the agents listen on.
-    pub nodes: Vec<String>,
+    /// The addresses that the agents listen on. The port of an agent on this machine is a new one each time, so
+    /// addresses are no names: a run that goes on with a record has the same nodes.
+    pub addresses: Vec<String>,
 }
 
 impl Drop for Launched {
@@ -54,11 +55,11 @@ impl Drop for Launched {
 impl Launch {
     /// Starts agents on the nodes.
     pub(super) fn start(self, nodes: &[String], secret: &Secret) -> Result<Launched, LaunchError> {
-        let mut launched = Launched { children: Vec::new(), nodes: nodes.to_vec() };
+        let mut launched = Launched { children: Vec::new(), addresses: nodes.to_vec() };
         match self {
             Self::None => {}
             Self::Local => {
-                for node in &mut launched.nodes {
+                for node in &mut launched.addresses {
                     let (child, address) = start_here(secret)?;
                     launched.children.push(child);
                     *node = address;
