@@ -234,12 +234,38 @@ fn work(
             stop.store(false, Ordering::Release);
             log(AgentEvent::Prepared(program.name.clone()));
         }
-        let answer = worker.answer(ask, &stop, &say).unwrap_or_else(|Trouble(kind, message)| {
+        // A batch says how far it is.
+        let is_batch = matches!(ask, Ask::Run { .. });
+        let answer = || worker.answer(ask, &stop, &say);
+        let answer = if is_batch { answer() } else { alive(&say, answer) };
+        let answer = answer.unwrap_or_else(|Trouble(kind, message)| {
             log(AgentEvent::Failed(message.clone()));
             Answer::Failed(kind, message)
         });
         say(&answer)?;
     }
+}
+
+/// Says now and then that the agent is there, as long as some work takes: to open a slow device, or to make
+/// and connect a thousand queue pairs, takes longer than a coordinator waits in silence.
+fn alive<R>(say: &(dyn Fn(&Answer) -> io::Result<()> + Sync), work: impl FnOnce() -> R) -> R {
+    let (over, is_over) = mpsc::channel::<()>();
+    let tell = move || {
+        while is_over.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
+            // If the coordinator is gone, the listener thread ends the work.
+            if say(&Answer::Progress(0)).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("litmus-alive".to_owned());
+        // Without this thread, the work is done in silence.
+        drop(builder.spawn_scoped(scope, tell));
+        let result = work();
+        drop(over);
+        result
+    })
 }
 
 /// Lets the system notice within half a minute that the coordinator's machine is gone.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::handshake::Secret;
 use super::launch::{Launch, Launched};
-use super::link::{Event, Link, SILENCE};
+use super::link::{Event, LISTEN, Link, SILENCE, Silence};
 use super::protocol::{Answer, Ask, Selection};
 use crate::rdma::RdmaErrorKind;
 use evidence::record::NodeInfo;
@@ -193,7 +193,7 @@ impl Cluster {
     ) -> Result<Vec<Answer>, Trouble> {
         let order: Vec<usize> = asks.iter().map(|(index, _)| *index).collect();
         let mut answers: Vec<Option<Answer>> = vec![None; order.len()];
-        let mut heard: Vec<Instant> = vec![Instant::now(); order.len()];
+        let mut silence: Vec<Silence> = vec![Silence::default(); order.len()];
         let mut trouble: Option<Trouble> = None;
         for (index, ask) in asks {
             let sent = match &mut self.machines[index].link {
@@ -221,7 +221,10 @@ impl Cluster {
                     }
                 }
             }
-            match self.events.recv_timeout(Duration::from_millis(200)) {
+            let began = Instant::now();
+            let event = self.events.recv_timeout(LISTEN);
+            open.iter().for_each(|at| silence[*at].add(began.elapsed()));
+            match event {
                 Ok((machine, epoch, said)) => {
                     let current = self.machines[machine].link.as_ref().map(|link| link.epoch);
                     let Some(at) = order.iter().position(|index| *index == machine) else {
@@ -230,7 +233,7 @@ impl Cluster {
                     if current != Some(epoch) {
                         continue;
                     }
-                    heard[at] = Instant::now();
+                    silence[at] = Silence::default();
                     match said {
                         Ok(Answer::Progress(done)) => progress(done),
                         Ok(Answer::Failed(kind, message)) => {
@@ -253,7 +256,7 @@ impl Cluster {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             for at in open {
-                if answers[at].is_none() && heard[at].elapsed() > SILENCE {
+                if answers[at].is_none() && silence[at].is_too_long() {
                     let message = format!("the agent has said nothing for {} s", SILENCE.as_secs());
                     trouble = Some(self.lose(order[at], &message));
                 }

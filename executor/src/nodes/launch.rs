@@ -35,8 +35,8 @@ pub struct LaunchError(pub String);
 /// The agents that were started. Dropping this value ends them.
 pub(super) struct Launched {
     children: Vec<Child>,
-    /// The addresses that the agents listen on. The port of an agent on this machine is a new one each time, so
-    /// addresses are no names: a run that goes on with a record has the same nodes.
+    /// The addresses that the agents listen on. The port of an agent on this machine is a new one each time,
+    /// so an address is not a name: a run that goes on with a record has the same nodes.
     pub addresses: Vec<String>,
 }
 

@@ -80,5 +80,39 @@ fn connect(name: &str) -> Result<TcpStream, String> {
     Err(format!("no connection: {reason}"))
 }
 
-/// How long a coordinator waits for a silent agent.
-pub(super) const SILENCE: Duration = Duration::from_secs(6);
+/// How long a coordinator waits for a silent agent. Agents say something three times a second.
+pub(super) const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 6 });
+
+/// How long a coordinator listens before it looks at the time.
+pub(super) const LISTEN: Duration = Duration::from_millis(200);
+
+/// For how long a coordinator has listened to an agent in vain.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Silence(Duration);
+
+impl Silence {
+    /// Adds the time since the coordinator began to listen. No more than [`LISTEN`] counts: if it was longer,
+    /// the coordinator itself was stopped, and what the agent has said meanwhile is still to be read.
+    pub(super) fn add(&mut self, time: Duration) {
+        self.0 += time.min(LISTEN);
+    }
+
+    /// Whether the agent has to be given up.
+    pub(super) fn is_too_long(self) -> bool {
+        self.0 > SILENCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coordinator_that_was_stopped_does_not_blame_an_agent() {
+        let mut silence = Silence::default();
+        silence.add(Duration::from_secs(3600));
+        assert!(!silence.is_too_long());
+        (0..SILENCE.as_millis() / LISTEN.as_millis()).for_each(|_| silence.add(LISTEN));
+        assert!(silence.is_too_long());
+    }
+}

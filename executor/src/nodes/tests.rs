@@ -270,6 +270,21 @@ fn background_traffic_changes_nothing_and_ends() {
 }
 
 #[test]
+fn an_agent_with_a_slow_device_is_waited_for() {
+    let limits = Limits { bytes: 64 << 20, queue_pairs: 64 };
+    let options =
+        AgentOptions { listen: "127.0.0.1:0".to_owned(), secret: secret(), limits, once: false };
+    let open: Arc<OpenDevice> = Arc::new(|_| {
+        std::thread::sleep(link::SILENCE + std::time::Duration::from_secs(1));
+        Ok(Arc::new(MemoryDevice::default()))
+    });
+    let agent = Agent::new(options, open, Arc::new(|_| {})).unwrap();
+    let address = agent.address().unwrap();
+    std::thread::spawn(move || agent.serve());
+    assert!(cluster(&[address], secret()).is_ok());
+}
+
+#[test]
 fn an_agent_bounds_queue_pairs() {
     let (address, _) = agent();
     let parameters = Parameters { instances: 8, rounds: 8, stress: 16, ..Parameters::default() };
