@@ -130,8 +130,9 @@ fn of_coverage(coverage: &Coverage, tables: &[&TableReport]) -> Vec<String> {
     let untested = coverage.cells - coverage.cells_tested;
     if untested > 0 {
         points.push(format!(
-            "Whether {untested} of {} ordered cells of the models' tables are kept: no test of this run would show their loss (the rest of the model implies some of them).{}",
+            "Whether {untested} of {} ordered cells of the models' tables are kept: no test of this run {} their loss (the rest of the model implies some of them).{}",
             coverage.cells,
+            if coverage.undecided > 0 { "is known to show" } else { "would show" },
             undecided(coverage)
         ));
     }
