@@ -20,7 +20,7 @@ const WITHOUT_EXAMPLE: [&str; 2] = ["Without an example", "Faults of litmus"];
 /// Codes of one word, which look like any other word in the sources.
 const OF_ONE_WORD: [&str; 2] = ["syntax", "unreachable"];
 /// Other words with hyphens in the sources.
-const NO_CODES: [&str; 28] = [
+const NO_CODES: [&str; 29] = [
     "compare-and-swap",
     "explain-code",
     "fetch-and-add",
@@ -28,6 +28,7 @@ const NO_CODES: [&str; 28] = [
     "ib-dev",
     "ib-port",
     "kebab-case",
+    "litmus-alive",
     "litmus-listener",
     "litmus-session",
     "litmus-stress",
