@@ -67,7 +67,7 @@ fn a_baseline_decides_what_is_new() {
         scratch.litmus(&["report", "clean.jsonl", "wrong.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&both), 1);
     assert!(scratch.read("out/report.html").contains("id=\"comparison\""));
-    let counts = "New violations against A: 1; known: 0; gone: 0";
+    let counts = "New violations against A: 1; known: 0; not seen again: 0";
     assert!(scratch.read("out/report.md").contains(counts), "{}", scratch.read("out/report.md"));
     is_valid_junit(&scratch.0.join("out/junit.xml"));
 }

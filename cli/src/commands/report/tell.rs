@@ -75,7 +75,7 @@ fn comparison(made: &Report, look: Look) -> String {
     let first = &comparison.keys[0];
     let new = counted(comparison.new_violations.len(), "new violation");
     text.push_str(&look.fit(&format!(
-        "  against {first}: {new}, {} known, {} gone; {} compared, and {} not",
+        "  against {first}: {new}, {} known, {} not seen again; {} compared, and {} not",
         comparison.known_violations.len(),
         comparison.gone_violations.len(),
         counted(comparison.common + comparison.partly, "test"),
