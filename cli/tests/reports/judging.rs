@@ -316,6 +316,9 @@ fn a_limit_that_hides_what_is_forbidden_is_not_taken_for_nothing_forbidden() {
     assert!(stdout(&output).contains(expected), "{}", stdout(&output));
     let markdown = scratch.read("r/report.md");
     assert!(markdown.contains("Confidence: not known: a limit"), "{markdown}");
+    let junit = scratch.read("r/junit.xml");
+    let expected = "it is not known whether this program could have shown a violation";
+    assert!(junit.contains(expected), "{junit}");
     // With a higher bound it is known.
     let more = ["run", "loop.litmus", "-n", "100", "--seed", "1", "--loops", "8"];
     let output = scratch.litmus(&more);
@@ -364,4 +367,21 @@ fn an_outcome_that_is_not_known_to_be_allowed_makes_no_verdict_wrong() {
     let output = scratch.litmus(&["report", "r.jsonl", "--mutants", "0"]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("name its file with --model"), "{}", stderr(&output));
+}
+
+#[test]
+fn coverage_and_comparison_know_what_they_do_not_know() {
+    let scratch = looping("unknown", "rdma-wait-rmw");
+    let coverage = ["coverage", "loop.litmus", "--model", "rdma-wait-rmw"];
+    let before = stdout(&scratch.litmus(&coverage));
+    assert!(before.contains(" unknown") && before.contains(": 0 tested"), "{before}");
+    scratch.write("loop.litmus", &LOOP.replace("MODEL", "rdma-wait-rmw\nbound loops = 8"));
+    let after = stdout(&scratch.litmus(&coverage));
+    assert!(!after.contains(" unknown") && !after.contains(": 0 tested"), "{after}");
+    scratch.write("loop.litmus", &LOOP.replace("MODEL", "rdma-wait-rmw"));
+    scratch.write("own.cat", &stdout(&scratch.litmus(&["models", "rdma-wait-rmw"])));
+    let output = scratch.litmus(&["compare", "rdma-wait-rmw", "own.cat", "loop.litmus"]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 2, "{text}");
+    assert!(text.contains("unknown, with") && !text.contains("the same"), "{text}");
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use evidence::judge::Forbids;
 use evidence::record::hash_text;
 use evidence::reports::BROKE;
 use evidence::reports::data::{
@@ -236,6 +237,10 @@ fn cases(report: &Report, run: usize) -> Vec<Case> {
     cases
 }
 
+/// What a pass says of a program that may not be able to fail.
+const UNDECIDED: &str =
+    "it is not known whether this program could have shown a violation: a limit was reached\n";
+
 fn case(report: &Report, index: usize, test: &TestReport) -> Case {
     let program = &report.programs[test.program];
     let seconds = test.seconds.unwrap_or_default();
@@ -251,6 +256,9 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
         },
         ..Case::default()
     };
+    if test.forbids == Forbids::Unknown && test.finished > 0 {
+        case.out.push_str(UNDECIDED);
+    }
     let findings = report.findings.iter().filter(|one| one.index == index);
     let (known, new): (Vec<&Finding>, Vec<&Finding>) = findings.partition(|one| one.is_known);
     for finding in known {
