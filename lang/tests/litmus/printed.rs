@@ -32,3 +32,17 @@ fn figures_are_read_as_printed() {
         assert_eq!(before, after, "{printed}");
     }
 }
+
+/// A word above outcomes is no model, with whatever form of verdict it stands.
+#[test]
+fn captions_are_no_models() {
+    let verdicts = ["exactly {0} for (x)", "(x) in {0}", "x = 0 ✓", "x = 1 ✗, x = 0 ✓"];
+    for caption in ["outputs", "outcome", "Expected outputs"] {
+        for verdict in verdicts {
+            let text = format!("litmus t\n\n  x = 0\n  -----\n  skip\n\n{caption}: {verdict}\n");
+            let file = parse(&Source::new("t.litmus", text.clone())).0;
+            let file = file.unwrap_or_else(|| panic!("{text}"));
+            assert!(!print(&file).contains(':'), "{text}{}", print(&file));
+        }
+    }
+}

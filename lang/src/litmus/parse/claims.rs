@@ -68,7 +68,7 @@ pub fn asked(context: &mut Context<'_>, line: Span) -> Option<Vec<Claim>> {
 
 fn prefix(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Name> {
     let label = pair.into_inner().next()?;
-    Some(context.name(piece, &label))
+    (!sections::is_caption_word(label.as_str())).then(|| context.name(piece, &label))
 }
 
 fn verdict(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Verdict> {

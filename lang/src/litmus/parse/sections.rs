@@ -211,9 +211,16 @@ pub const MARKS: [char; 14] =
 
 /// `Expected outputs: …`, above a set of outcomes.
 fn is_caption(line: &str) -> bool {
-    let words = line.split(':').next().unwrap_or("").trim().to_lowercase();
-    let words = words.trim_start_matches("expected ").trim_start_matches("allowed ");
-    line.contains(':') && ["output", "outputs", "outcome", "outcomes"].contains(&words)
+    let words = |(before, _): (&str, &str)| {
+        let words = before.trim().to_lowercase();
+        is_caption_word(words.trim_start_matches("expected ").trim_start_matches("allowed "))
+    };
+    line.split_once(':').is_some_and(words)
+}
+
+/// Whether a word before a colon is a caption, and not the name of a model.
+pub fn is_caption_word(word: &str) -> bool {
+    ["output", "outputs", "outcome", "outcomes"].contains(&word)
 }
 
 /// A line that can only be a verdict.
