@@ -14,7 +14,7 @@ mod stress;
 mod thread;
 
 pub use barrier::{ARRIVAL_WORDS, Barrier, Signal};
-pub use layout::{Batch, Layout};
+pub use layout::{Batch, Layout, places, round_sizes};
 pub use parameters::{Parameters, Preset};
 pub use stress::{STREAM_DEPTH, STREAM_WORDS, Stream};
 pub use thread::{Connection, End, Ending, Stop, ThreadResult, ThreadRun};

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::observation::Observations;
 use crate::record::{ModelIdentity, TestRecord};
 pub use answers::{Answers, JudgedBy, Program};
-pub use asking::{is_bounded, is_impossible, wanted};
+pub use asking::{decided, is_impossible, shows, wanted};
 
 /// What observations say about a model. In the order of their weight: a whole is judged by its heaviest part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

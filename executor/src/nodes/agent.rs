@@ -234,26 +234,24 @@ fn work(
             stop.store(false, Ordering::Release);
             log(AgentEvent::Prepared(program.name.clone()));
         }
-        // A batch says how far it is.
-        let is_batch = matches!(ask, Ask::Run { .. });
-        let answer = || worker.answer(ask, &stop, &say);
-        let answer = if is_batch { answer() } else { alive(&say, answer) };
-        let answer = answer.unwrap_or_else(|Trouble(kind, message)| {
-            log(AgentEvent::Failed(message.clone()));
-            Answer::Failed(kind, message)
-        });
+        let answer =
+            alive(&say, || worker.answer(ask, &stop)).unwrap_or_else(|Trouble(kind, message)| {
+                log(AgentEvent::Failed(message.clone()));
+                Answer::Failed(kind, message)
+            });
         say(&answer)?;
     }
 }
 
-/// Says now and then that the agent is there, as long as some work takes: to open a slow device, or to make
-/// and connect a thousand queue pairs, takes longer than a coordinator waits in silence.
+/// Says now and then that the agent is there, as long as some work takes: a batch, a slow device that is
+/// opened, or a thousand queue pairs that are made and connected take longer than a coordinator waits in
+/// silence.
 fn alive<R>(say: &(dyn Fn(&Answer) -> io::Result<()> + Sync), work: impl FnOnce() -> R) -> R {
     let (over, is_over) = mpsc::channel::<()>();
     let tell = move || {
         while is_over.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
-            // If the coordinator is gone, the listener thread ends the work.
-            if say(&Answer::Progress(0)).is_err() {
+            // If the coordinator is gone, the listener thread stops the batch.
+            if say(&Answer::Alive).is_err() {
                 return;
             }
         }
@@ -285,12 +283,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn answer(
-        &mut self,
-        ask: Ask,
-        stop: &AtomicBool,
-        say: &dyn Fn(&Answer) -> io::Result<()>,
-    ) -> Result<Answer, Trouble> {
+    fn answer(&mut self, ask: Ask, stop: &AtomicBool) -> Result<Answer, Trouble> {
         let missing = || Trouble(None, "asked in the wrong order".to_owned());
         match ask {
             Ask::Describe(selection) => {
@@ -314,15 +307,7 @@ impl Worker<'_> {
             }
             Ask::Run { batch, seed } => {
                 let prepared = self.prepared.as_mut().ok_or_else(missing)?;
-                let mut told = Instant::now();
-                let tick = |done| {
-                    if told.elapsed() > HEARTBEAT {
-                        told = Instant::now();
-                        // If the coordinator is gone, the listener thread stops the batch.
-                        drop(say(&Answer::Progress(done)));
-                    }
-                };
-                prepared.run(batch, seed, stop, tick).map(Answer::Seen)
+                prepared.run(batch, seed, stop).map(Answer::Seen)
             }
             Ask::Stop => Ok(Answer::Done),
             Ask::Release => {

@@ -15,7 +15,7 @@ use super::collect;
 use super::protocol::{Answer, Ask, Program, Seen, Wiring, plan_hash};
 use crate::backend::{Backend, Control, Job, Refusal};
 use crate::rdma::{AtomicCapability, RdmaErrorKind};
-use crate::rounds::{Batch, Parameters};
+use crate::rounds::{Parameters, round_sizes};
 use evidence::observation::Observations;
 use evidence::record::fnv1a;
 
@@ -165,14 +165,10 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn ask(
-        &mut self,
-        ask: impl Fn(u16) -> Ask,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Vec<Answer>, Trouble> {
+    fn ask(&mut self, ask: impl Fn(u16) -> Ask) -> Result<Vec<Answer>, Trouble> {
         let machines = self.placement.machines.iter().enumerate();
         let asks = machines.map(|(own, machine)| (*machine, ask(own as u16))).collect();
-        self.cluster.ask(asks, progress)
+        self.cluster.ask(asks)
     }
 
     fn prepare(&mut self, job: &Job<'_>) -> Result<(), Trouble> {
@@ -188,13 +184,13 @@ impl Run<'_> {
         };
         let prepare = |own| Ask::Prepare(Box::new(Program { own, ..program.clone() }));
         let mut wiring = Wiring::default();
-        for answer in self.ask(prepare, &mut |_| {})? {
+        for answer in self.ask(prepare)? {
             if let Answer::Prepared(part) = answer {
                 wiring.add(*part);
             }
         }
         let wiring = Box::new(wiring);
-        self.ask(|_| Ask::Connect(wiring.clone()), &mut |_| {}).map(|_| ())
+        self.ask(|_| Ask::Connect(wiring.clone())).map(|_| ())
     }
 
     /// Runs the batches. Observations made before an error are kept.
@@ -209,11 +205,11 @@ impl Run<'_> {
                 Answer::Seen(part) => Some(part),
                 _ => None,
             };
-            let answers = self.ask(|_| Ask::Run { batch, seed }, &mut |_| {})?;
+            let answers = self.ask(|_| Ask::Run { batch, seed })?;
             let parts: Vec<Seen> = answers.into_iter().filter_map(part).collect();
             let count = self.parameters.batch().min(left) as usize;
-            let shape = Batch::new(seed, batch, &self.parameters);
-            let more = collect::observations(&self.plan, &parts, count, &shape);
+            let rounds = round_sizes(seed, batch, &self.parameters);
+            let more = collect::observations(&self.plan, &parts, count, &rounds, (batch, seed));
             let more = more.map_err(|message| Trouble {
                 node: "coordinator".to_owned(),
                 kind: None,
@@ -229,7 +225,7 @@ impl Run<'_> {
         for machine in self.placement.machines.clone() {
             // A lost machine has nothing to release. If a machine fails here, the next test notices.
             if self.cluster.is_connected(machine) {
-                drop(self.cluster.ask(vec![(machine, Ask::Release)], &mut |_| {}));
+                drop(self.cluster.ask(vec![(machine, Ask::Release)]));
             }
         }
     }

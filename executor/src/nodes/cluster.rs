@@ -122,7 +122,7 @@ impl Cluster {
         };
         self.machines[index].link = Some(link);
         let ask = Ask::Describe(self.options.selection.clone());
-        let answer = self.ask(vec![(index, ask)], &mut |_| {});
+        let answer = self.ask(vec![(index, ask)]);
         match answer {
             Ok(mut answers) => match answers.pop() {
                 Some(Answer::Described(device, host)) => {
@@ -186,11 +186,7 @@ impl Cluster {
 
     /// Asks several machines at once, and waits for all answers, in the order of the questions. If one
     /// machine fails, tells the others to stop, and waits for them too.
-    pub(super) fn ask(
-        &mut self,
-        asks: Vec<(usize, Ask)>,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Vec<Answer>, Trouble> {
+    pub(super) fn ask(&mut self, asks: Vec<(usize, Ask)>) -> Result<Vec<Answer>, Trouble> {
         let order: Vec<usize> = asks.iter().map(|(index, _)| *index).collect();
         let mut answers: Vec<Option<Answer>> = vec![None; order.len()];
         let mut silence: Vec<Silence> = vec![Silence::default(); order.len()];
@@ -235,7 +231,7 @@ impl Cluster {
                     }
                     silence[at] = Silence::default();
                     match said {
-                        Ok(Answer::Progress(done)) => progress(done),
+                        Ok(Answer::Alive) => {}
                         Ok(Answer::Failed(kind, message)) => {
                             let node = self.machines[machine].name.clone();
                             answers[at] = Some(Answer::Done);

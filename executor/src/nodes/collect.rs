@@ -4,10 +4,10 @@ use compiler::plan::Plan;
 use lang::outcome::{Outcome, Value};
 
 use super::protocol::Seen;
-use crate::rounds::{Batch, Ending};
+use crate::rounds::{Ending, places};
 use evidence::observation::{Observations, Occurrence};
 
-/// The observations of a batch of `count` instances, of which the first `wanted` count.
+/// The observations of the first `count` instances of a batch with rounds of these sizes.
 ///
 /// # Errors
 /// Fails if a machine's answer is incomplete.
@@ -15,7 +15,8 @@ pub(super) fn observations(
     plan: &Plan,
     parts: &[Seen],
     count: usize,
-    batch: &Batch,
+    rounds: &[u32],
+    (batch, seed): (u64, u64),
 ) -> Result<Observations, String> {
     let mut columns: Vec<Option<&[u64]>> = vec![None; plan.observed.len()];
     let mut threads: Vec<&[u8]> = Vec::new();
@@ -35,7 +36,7 @@ pub(super) fn observations(
         return Err("a machine's answer is too short".to_owned());
     }
     let mut seen = Observations::default();
-    for instance in 0..count {
+    for (instance, (round, at)) in (0..count).zip(places(rounds)) {
         let ended = |ending| threads.iter().any(|e| Ending::from_number(e[instance]) == ending);
         // A failed `assume` makes other threads wait in vain, so it is the reason why there is no outcome.
         if ended(Ending::AssumeFailed) {
@@ -46,8 +47,7 @@ pub(super) fn observations(
             seen.unfinished += 1;
         } else {
             let values = columns.iter().map(|column| Value::of_word(column[instance])).collect();
-            let (round, at) = batch.place(instance);
-            let place = Occurrence { batch: batch.number, round, instance: at, seed: batch.seed };
+            let place = Occurrence { batch, round, instance: at, seed };
             seen.add(Outcome(values), place);
         }
     }

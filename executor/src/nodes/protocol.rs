@@ -47,8 +47,8 @@ pub enum Answer {
     Prepared(Box<Wiring>),
     /// The answer to [`Ask::Connect`] and [`Ask::Release`].
     Done,
-    /// During a batch: this many instances have ended.
-    Progress(u64),
+    /// The agent works on its answer.
+    Alive,
     /// The answer to [`Ask::Run`].
     Seen(Seen),
     /// The answer to any question that failed: the kind of error, and the message.

@@ -64,7 +64,7 @@ impl Batch {
                 slots.swap(at as usize, random.below(at + 1) as usize);
             }
         }
-        Self { seed, number, slots, rounds: rounds(seed, number, parameters) }
+        Self { seed, number, slots, rounds: round_sizes(seed, number, parameters) }
     }
 
     /// The slots of each round.
@@ -76,24 +76,17 @@ impl Batch {
             round
         })
     }
+}
 
-    /// The round of an instance, and its place there.
-    pub fn place(&self, instance: usize) -> (u32, u32) {
-        let mut rest = instance as u32;
-        for (round, size) in self.rounds.iter().enumerate() {
-            if rest < *size {
-                return (round as u32, rest);
-            }
-            rest -= size;
-        }
-        (self.rounds.len() as u32, rest)
-    }
+/// The round of each instance of a batch, and its place there.
+pub fn places(rounds: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+    rounds.iter().zip(0..).flat_map(|(size, round)| (0..*size).map(move |at| (round, at)))
 }
 
 /// The sizes of a batch's rounds. Full rounds load the NICs, but only the first instances of their threads
 /// run at the same time if one thread waits and another one does not. So rounds have all sizes up to the full
 /// one, each power of 2 for about as many instances.
-fn rounds(seed: u64, number: u64, parameters: &Parameters) -> Vec<u32> {
+pub fn round_sizes(seed: u64, number: u64, parameters: &Parameters) -> Vec<u32> {
     let most = parameters.instances.max(1);
     let mut left = u32::try_from(parameters.batch()).unwrap_or(u32::MAX);
     let mut random = Random::stream(seed ^ 0x726f_756e_6473, number);
@@ -121,11 +114,10 @@ mod tests {
             let parameters = Parameters { instances, rounds: 64, spread, ..Parameters::default() };
             let batch = Batch::new(7, 3, &parameters);
             assert_eq!(batch.slots_by_round().flatten().count() as u64, parameters.batch());
-            let places: Vec<(u32, u32)> =
-                (0..batch.slots.len()).map(|at| batch.place(at)).collect();
-            let expected = batch.rounds.iter().zip(0..);
-            let expected = expected.flat_map(|(size, round)| (0..*size).map(move |at| (round, at)));
-            assert_eq!(places, expected.collect::<Vec<_>>());
+            let expected = batch.slots_by_round().zip(0..);
+            let expected = expected
+                .flat_map(|(slots, round)| (0..slots.len() as u32).map(move |at| (round, at)));
+            assert_eq!(places(&batch.rounds).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
             let sizes: std::collections::BTreeSet<u32> = batch.rounds.iter().copied().collect();
             match spread {
                 Some(_) => assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [instances]),

@@ -19,7 +19,8 @@ pub struct Parameters {
     /// The longest random delay between two statements, in ns; 0 for none.
     pub delay: u32,
     /// The longest random delay before a thread's round, in ns; 0 for none. In half of the rounds, a thread
-    /// also pauses between statements, for at most half of it. `None`: two round trips, as measured.
+    /// also pauses between statements, for at most half of it. `None`: two round trips, and one
+    /// more for each wait of a thread; the round trip is measured.
     pub spread: Option<u32>,
     /// Whether instances use their words in random order.
     pub shuffle: bool,

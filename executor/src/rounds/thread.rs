@@ -41,7 +41,7 @@ pub struct Stop<'a> {
     pub limit: Duration,
     /// The most time to wait at a barrier for other threads, which may themselves still wait for each other.
     pub barrier_limit: Duration,
-    /// Whether waiting threads must yield the CPU, because there are at least as many threads as cores.
+    /// Whether waiting threads must yield the CPU, because there are more threads than cores.
     pub crowded: bool,
     /// The longest round trip to another node that a thread of this machine has measured, in ns.
     pub round_trip: &'a AtomicU64,
@@ -204,16 +204,11 @@ impl ThreadRun {
         self.plan.code.threads[self.id.0].node
     }
 
-    /// Runs a batch. `done` counts the instances that have ended.
+    /// Runs a batch.
     ///
     /// # Errors
     /// The reason why the batch did not finish.
-    pub fn run(
-        &mut self,
-        batch: &Batch,
-        stop: &Stop<'_>,
-        done: &AtomicU64,
-    ) -> Result<ThreadResult, End> {
+    pub fn run(&mut self, batch: &Batch, stop: &Stop<'_>) -> Result<ThreadResult, End> {
         let plan = Arc::clone(&self.plan);
         let observed: Vec<usize> = plan
             .observed
@@ -249,7 +244,6 @@ impl ThreadRun {
                 given_up += u32::from(end == Ending::GivenUp);
                 result.ends.push(end as u8);
                 result.registers.extend(observed.iter().map(|at| scratch.registers[*at]));
-                done.fetch_add(1, Ordering::Relaxed);
             }
         }
         for connection in &mut self.connections {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lang::outcome::{Outcome, Value};
 use model::allowed::{Allowed, Options, Question};
-use model::smt::Found;
+use model::smt::{Found, Session};
 
 use super::{Forbids, ModelSays};
 
@@ -40,16 +40,37 @@ fn forbids(question: &Question<'_>, options: &Options, allowed: &Allowed) -> For
     let Ok(mut session) = question.session(options, |_| false) else { return Forbids::Unknown };
     allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
     let within = session.counted();
-    match session.find(&within) {
-        Found::Execution(_) => Forbids::Something,
-        Found::Nothing if is_bounded(question) => Forbids::Nothing,
-        Found::Nothing | Found::Unknown => Forbids::Unknown,
+    match decided(question, &session.find(&within)) {
+        Some(true) => Forbids::Something,
+        Some(false) => Forbids::Nothing,
+        None => Forbids::Unknown,
     }
 }
 
-/// Whether no loop can go on beyond its bound, whatever the memory does.
-pub fn is_bounded(question: &Question<'_>) -> bool {
-    question.skeleton.exceeded.is_empty()
+/// Whether there is an execution, by what a search for one found. `None`: not known, because a limit ended
+/// the search, or because some loop can go on beyond its bound.
+pub fn decided(question: &Question<'_>, found: &Found) -> Option<bool> {
+    match found {
+        Found::Execution(_) => Some(true),
+        Found::Nothing if question.skeleton.exceeded.is_empty() => Some(false),
+        Found::Nothing | Found::Unknown => None,
+    }
+}
+
+/// Whether some execution of a session gives an outcome. `None`: not known, as for [`decided`].
+pub fn shows(
+    question: &Question<'_>,
+    session: &mut Session<'_>,
+    outcome: &Outcome,
+) -> Option<bool> {
+    let found = match session.showing(&wanted(outcome)) {
+        Some(mut assumptions) => {
+            assumptions.extend(session.counted());
+            session.find(&assumptions)
+        }
+        None => session.nothing(),
+    };
+    decided(question, &found)
 }
 
 /// The outcome as `litmus explain` takes it.
@@ -61,13 +82,5 @@ pub fn wanted(outcome: &Outcome) -> Vec<(usize, Value)> {
 /// is possible.
 pub fn is_impossible(question: &Question<'_>, options: &Options, outcome: &Outcome) -> bool {
     let Ok(mut session) = question.session(options, |_| false) else { return false };
-    let within = session.showing(&wanted(outcome)).map(|mut assumptions| {
-        assumptions.extend(session.counted());
-        assumptions
-    });
-    let found = match within {
-        Some(assumptions) => session.find(&assumptions),
-        None => session.nothing(),
-    };
-    matches!(found, Found::Nothing) && is_bounded(question)
+    shows(question, &mut session, outcome) == Some(false)
 }

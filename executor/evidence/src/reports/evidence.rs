@@ -14,7 +14,6 @@ use lang::outcome::Outcome;
 use lang::source::Span;
 use model::allowed::Question;
 use model::changes::{self, Change, InTable};
-use model::smt::Found;
 use model::smt::theory::{Evaluation, Facts};
 use rayon::prelude::*;
 
@@ -24,7 +23,7 @@ use super::judging::{Judged, JudgedRecord};
 use super::statistics::rule_of_three;
 use super::tested::violations;
 use super::variants::name_of;
-use crate::judge::{Judgement, is_bounded, wanted};
+use crate::judge::{Judgement, decided, shows};
 
 /// What a program shows about cells.
 #[derive(Default)]
@@ -324,20 +323,16 @@ fn says(
             continue;
         };
         let within = session.counted();
-        let mut explains = |outcome: &&&Outcome| {
-            let Some(mut assumptions) = session.showing(&wanted(outcome)) else { return false };
-            assumptions.extend(&within);
-            matches!(session.find(&assumptions), Found::Execution(_))
-        };
+        let mut explains =
+            |outcome: &&&Outcome| shows(&question, &mut session, outcome) == Some(true);
         let explained: BTreeSet<Outcome> =
             violations.iter().filter(&mut explains).map(|one| (*one).clone()).collect();
         let is_about = !explained.is_empty() || {
             // What the model allows is still allowed: only what is new is of interest.
             by.allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
-            let found = session.find(&within);
-            let is_known = matches!(found, Found::Nothing) && is_bounded(&question);
-            says.is_undecided |= !is_known && !matches!(found, Found::Execution(_));
-            matches!(found, Found::Execution(_))
+            let has_more = decided(&question, &session.find(&within));
+            says.is_undecided |= has_more.is_none();
+            has_more == Some(true)
         };
         if is_about {
             for place in places {

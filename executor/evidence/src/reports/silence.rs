@@ -119,8 +119,9 @@ fn of_bounds(source: &Source, run: &RunReport) -> Vec<String> {
 fn undecided(coverage: &Coverage) -> String {
     match coverage.undecided {
         0 => String::new(),
-        1 => " Of 1 program it is not known: a limit was reached.".to_owned(),
-        number => format!(" Of {number} programs it is not known: a limit was reached."),
+        number => {
+            format!(" Of {} it is not known: a limit was reached.", counted(number, "program"))
+        }
     }
 }
 

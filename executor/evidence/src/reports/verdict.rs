@@ -210,12 +210,13 @@ impl Verdict {
                 all.into_iter().flatten().collect()
             }
             VerdictWord::NotKnown => {
-                let head = "no violation".to_owned();
                 let programs = counted(self.undecided, "program");
-                let limit = "a limit was reached";
-                let unknown =
-                    format!("it is not known whether {programs} could have shown one: {limit}");
-                vec![head, unknown]
+                vec![
+                    "no violation".to_owned(),
+                    format!(
+                        "it is not known whether {programs} could have shown one: a limit was reached"
+                    ),
+                ]
             }
             VerdictWord::NothingForbidden => {
                 let programs = match self.programs {
@@ -254,10 +255,7 @@ pub fn confidence(verdict: &Verdict, tested: &Tested, findings: &[&Finding]) -> 
         }
         VerdictWord::NothingTested => return "none".to_owned(),
         VerdictWord::NotKnown => {
-            let loops = "a limit (of loops, time or memory) was reached";
-            parts.push(format!(
-                "not known: {loops} before it was decided what is forbidden; with higher limits, judge again"
-            ));
+            parts.push("not known: a limit (of loops, time or memory) was reached before it was decided what is forbidden; with higher limits, judge again".to_owned());
         }
         VerdictWord::NothingForbidden => {
             parts.push("none in conformance: no outcome of these programs is forbidden".to_owned());

@@ -14,13 +14,12 @@ use crate::rounds::{Batch, End, Stop, ThreadResult};
 const LIMIT: Duration = Duration::from_secs(20);
 
 impl Prepared {
-    /// Runs a batch. `tick` is called regularly with the number of instances that have ended.
+    /// Runs a batch.
     pub(in crate::nodes) fn run(
         &mut self,
         number: u64,
         seed: u64,
         flag: &AtomicBool,
-        mut tick: impl FnMut(u64),
     ) -> Result<Seen, Trouble> {
         let batch = Batch::new(seed, number, &self.program.parameters);
         self.reset(&batch);
@@ -38,11 +37,11 @@ impl Prepared {
             crowded: self.threads.len() + self.streams.len() > cores,
             round_trip: &round_trip,
         };
-        let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let over = AtomicBool::new(false);
         let pin = self.program.parameters.pin;
         let mut failed_streams: Vec<End> = Vec::new();
         let results: Vec<Result<ThreadResult, End>> = std::thread::scope(|scope| {
-            let (batch, done, stop, over) = (&batch, &done, &stop, &over);
+            let (batch, stop, over) = (&batch, &stop, &over);
             let mut handles = Vec::new();
             let mut streams = Vec::new();
             for stream in &mut self.streams {
@@ -57,7 +56,7 @@ impl Prepared {
                     if pin {
                         pin_to(index);
                     }
-                    let result = thread.run(batch, stop, done);
+                    let result = thread.run(batch, stop);
                     if result.is_err() {
                         stop.flag.store(true, Ordering::Relaxed);
                     }
@@ -65,16 +64,8 @@ impl Prepared {
                 };
                 handles.push(builder.spawn_scoped(scope, work));
             }
-            while handles.iter().flatten().any(|handle| !handle.is_finished()) {
-                std::thread::sleep(Duration::from_millis(1));
-                tick(done.load(Ordering::Relaxed));
-            }
             let results = handles.into_iter().map(join).collect();
             over.store(true, Ordering::Relaxed);
-            while streams.iter().flatten().any(|handle| !handle.is_finished()) {
-                std::thread::sleep(Duration::from_millis(1));
-                tick(done.load(Ordering::Relaxed));
-            }
             // The peer of a stream may have ended with the test. In that case, the test has reported it
             // already.
             failed_streams = streams.into_iter().map(join).filter_map(Result::err).collect();

@@ -16,7 +16,7 @@ use super::super::Request;
 use super::super::evidence::concerned;
 use super::super::judging::{Judged, JudgedRecord};
 use super::tier::{Tier, cost};
-use crate::judge::{is_bounded, wanted};
+use crate::judge::shows;
 
 /// How many things may be left out together.
 const MOST: usize = 4;
@@ -80,25 +80,10 @@ pub fn allows(
 ) -> Option<bool> {
     let options = (request.options)();
     let runnable = test.runnable();
-    let Ok(question) =
-        Question::of(runnable, model).libraries(test.libraries).options(&options).question()
-    else {
-        return None;
-    };
+    let asking = Question::of(runnable, model).libraries(test.libraries).options(&options);
+    let question = asking.question().ok()?;
     let mut session = question.session(&options, |_| true).ok()?;
-    let shown = session.showing(&wanted(outcome));
-    let found = match shown {
-        Some(mut assumptions) => {
-            assumptions.extend(session.counted());
-            session.find(&assumptions)
-        }
-        None => Answer::Nothing,
-    };
-    match found {
-        Answer::Execution(_) => Some(true),
-        Answer::Nothing if is_bounded(&question) => Some(false),
-        Answer::Nothing | Answer::Unknown => None,
-    }
+    shows(&question, &mut session, outcome)
 }
 
 /// Whether no NIC takes part in a program.
