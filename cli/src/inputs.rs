@@ -16,8 +16,8 @@ use crate::shard::ShardOption;
 use crate::sink::Sink;
 
 /// The files that paths stand for, as far as the command line asks for them; of folders, those with one of
-/// the endings. If there is something wrong with what is asked for, the sink has been told, and the command
-/// ends.
+/// the endings. If there is something wrong with what is asked for, the sink has got the reason, and the
+/// command ends.
 pub fn choose(
     paths: &[PathBuf],
     endings: &[&str],
@@ -38,8 +38,8 @@ pub fn find(paths: &[PathBuf], endings: &[&str], sink: &mut Sink<'_>) -> Vec<Inp
     inputs
 }
 
-/// Keeps the inputs of this part, if the work is in parts, of which the sink is told. If they cannot be
-/// split, the sink has been told why, and the command ends.
+/// Keeps the inputs of this part, if the work is in parts, and notes the part in the sink. If they cannot be
+/// split, the sink has got the reason, and the command ends.
 pub fn take_part(
     inputs: &mut Vec<Input>,
     shard: &ShardOption,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::shell::quote;
 use clap::Args;
@@ -29,6 +29,9 @@ pub struct LibraryOption {
     /// Use a library from a file too; of two that define one class, the later counts. Can be repeated
     #[arg(long = "library", value_name = "FILE.lib")]
     libraries: Vec<String>,
+    /// The libraries, once they are loaded.
+    #[arg(skip)]
+    loaded: OnceLock<&'static Libraries>,
 }
 
 impl LibraryOption {
@@ -61,6 +64,9 @@ impl LibraryOption {
         if self.libraries.is_empty() {
             return Ok(shipped());
         }
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
+        }
         let mut all = shipped().clone();
         let mut wrong = Vec::new();
         for path in &self.libraries {
@@ -69,8 +75,11 @@ impl LibraryOption {
                 Err(problems) => wrong.extend(problems),
             }
         }
-        // Loaded once, and used until the process ends.
-        if wrong.is_empty() { Ok(Box::leak(Box::new(all))) } else { Err(wrong) }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        // Used until the process ends.
+        Ok(self.loaded.get_or_init(|| Box::leak(Box::new(all))))
     }
 
     /// The same to look up words. What is wrong with files, [`LibraryOption::choose`] says.

@@ -73,7 +73,7 @@ pub struct Method {
     pub written: Option<String>,
     /// Other words for it that programs may use.
     pub also: Vec<String>,
-    /// What it is called elsewhere; a program that says so is told its name here.
+    /// What it is called elsewhere; a program that uses the word gets a hint with the name.
     pub like: Vec<String>,
     /// What a call may be; one case is chosen freely among those that fit.
     pub cases: Vec<Case>,

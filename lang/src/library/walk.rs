@@ -23,7 +23,7 @@ impl Library {
         self.specified().contains("home")
     }
 
-    /// The attributes that its specification speaks of.
+    /// The attributes that its specification uses.
     fn specified(&self) -> BTreeSet<&'static str> {
         let mut found = BTreeSet::new();
         let mut visit = |place: &Place| note(place, &mut found);

@@ -122,17 +122,26 @@ impl Compared {
         pairs.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether the models allow the same. Where no difference is known, and not all outcomes either, that is
+    /// not known.
+    fn is_same(&self) -> Option<bool> {
+        match self.only.iter().all(Vec::is_empty) {
+            true => self.complete.then_some(true),
+            false => Some(false),
+        }
+    }
+
     fn draw(&self, models: [&LoadedModel; 2]) -> String {
-        let mut text = match self.only.iter().all(Vec::is_empty) {
-            true if self.complete => {
+        let mut text = match self.is_same() {
+            Some(true) => {
                 format!("{}: the same {}\n", self.name, table::count(self.both, "outcome"))
             }
-            true => format!(
+            None => format!(
                 "{}: unknown, with {} in common\n",
                 self.name,
                 table::count(self.both, "known outcome")
             ),
-            false => format!("{}: different\n", self.name),
+            Some(false) => format!("{}: different\n", self.name),
         };
         for (model, only) in models.into_iter().zip(&self.only) {
             for outcome in only {
@@ -160,11 +169,7 @@ impl Compared {
         json!({
             "test": self.name,
             "file": self.file,
-            // Where no difference is known, but not all outcomes are, it is not known either.
-            "same": match self.only.iter().all(Vec::is_empty) {
-                true => self.complete.then_some(true),
-                false => Some(false),
-            },
+            "same": self.is_same(),
             "complete": self.complete,
             "both": self.both,
             "only": only.map(|(model, only)| json!({ "model": model.name(), "outcomes": list(only) })).collect::<Vec<_>>(),

@@ -189,9 +189,7 @@ fn targets(
                     model: judge.identity.name.clone(),
                     reason: NotJudged::reason(&undefined),
                 }),
-                Err(NotJudged::Wrong(errors)) => {
-                    problems(&source, errors).into_iter().for_each(|one| report.problem(one));
-                }
+                Err(NotJudged::Wrong(errors)) => report.problems(problems(&source, errors)),
             }
         }
         targets.push(Target { test, runnable, source, sequential, judges, is_out: false });

@@ -24,8 +24,8 @@ pub struct VerbsOptions {
     /// The longest random delay between two statements
     #[arg(long, value_name = "NS")]
     delay: Option<u32>,
-    /// The longest random delay before a thread's round; by default two round trips, as measured. In half of
-    /// the rounds, threads also pause between statements
+    /// The longest random delay before a thread's round; by default two measured round trips, and one for
+    /// each wait. In half of the rounds, threads also pause between statements
     #[arg(long, value_name = "NS")]
     spread: Option<u32>,
     /// In how many of 100 rounds a thread flushes its words from the caches first
