@@ -14,14 +14,16 @@ mod handshake;
 mod launch;
 mod link;
 mod protocol;
+mod records;
+mod secret;
 mod session;
 
 pub use agent::{Agent, AgentEvent, AgentOptions, OpenDevice};
 pub use backend::Verbs;
 pub use cluster::{Cluster, ClusterOptions};
-pub use handshake::Secret;
 pub use launch::{Launch, LaunchError};
 pub use protocol::{DEFAULT_PORT, Selection};
+pub use secret::Secret;
 pub use session::Limits;
 
 #[cfg(test)]

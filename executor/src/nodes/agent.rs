@@ -7,8 +7,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::handshake::{self, Secret};
+use super::handshake;
 use super::protocol::{Answer, Ask, Selection, receive, send};
+use super::records::{Incoming, Outgoing};
+use super::secret::Secret;
 use super::session::{Limits, Prepared, Trouble};
 use crate::rdma::{Device, RdmaError};
 use evidence::record::Host;
@@ -132,19 +134,24 @@ impl Agent {
         let guest = move || {
             let welcome = handshake::accept(&mut stream, &secret);
             guests.fetch_sub(1, Ordering::AcqRel);
-            if let Err(reason) = welcome {
-                log(AgentEvent::Refused(peer, reason));
-                return;
-            }
+            let (incoming, mut outgoing) = match welcome {
+                Ok(halves) => halves,
+                Err(reason) => {
+                    log(AgentEvent::Refused(peer, reason));
+                    return;
+                }
+            };
             if busy.swap(true, Ordering::AcqRel) {
                 let reason = "this agent works for another coordinator";
-                drop(send(&mut stream, &Answer::Failed(None, reason.to_owned())));
+                drop(send(&mut outgoing, &Answer::Failed(None, reason.to_owned())));
                 log(AgentEvent::Refused(peer, reason.to_owned()));
                 return;
             }
             let _work = Work { busy, over, once };
             log(AgentEvent::Begun(peer));
-            if let Err(error) = work(&stream, &*open, limits, &*log) {
+            let worked =
+                keep_alive(&stream).and_then(|()| work(incoming, outgoing, &*open, limits, &*log));
+            if let Err(error) = worked {
                 log(AgentEvent::Failed(error.to_string()));
             }
             // The listener thread has the socket too, and may still read.
@@ -191,13 +198,13 @@ impl Flood {
 
 /// Works for a coordinator until it disconnects.
 fn work(
-    stream: &TcpStream,
+    mut incoming: Incoming,
+    outgoing: Outgoing,
     open: &OpenDevice,
     limits: Limits,
     log: &(dyn Fn(AgentEvent) + Send + Sync),
 ) -> io::Result<()> {
-    keep_alive(stream)?;
-    let (mut reader, writer) = (stream.try_clone()?, Mutex::new(stream.try_clone()?));
+    let outgoing = Mutex::new(outgoing);
     let stop = Arc::new(AtomicBool::new(false));
     // A coordinator asks one question at a time. A peer that sends many at once is not a coordinator.
     let (sender, asks) = mpsc::sync_channel(2);
@@ -206,12 +213,17 @@ fn work(
     // once.
     let listen = move || {
         loop {
-            let is_over = match receive::<Ask>(&mut reader) {
+            let is_over = match receive::<Ask>(&mut incoming) {
                 Ok(Ask::Stop) => {
                     told.store(true, Ordering::Release);
                     false
                 }
-                Ok(ask) => sender.try_send(ask).is_err(),
+                Ok(ask) => sender.try_send(Ok(ask)).is_err(),
+                // Only a message that makes no sense is worth a line in the log.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    drop(sender.try_send(Err(error)));
+                    true
+                }
                 Err(_) => true,
             };
             if is_over {
@@ -221,12 +233,13 @@ fn work(
         }
     };
     std::thread::Builder::new().name("litmus-listener".to_owned()).spawn(listen)?;
-    let say =
-        |answer: &Answer| send(&mut *writer.lock().unwrap_or_else(PoisonError::into_inner), answer);
+    let say = |answer: &Answer| {
+        send(&mut *outgoing.lock().unwrap_or_else(PoisonError::into_inner), answer)
+    };
     let mut worker = Worker { device: None, prepared: None, open, limits };
     loop {
         let ask = match asks.recv_timeout(Duration::from_secs(1)) {
-            Ok(ask) => ask,
+            Ok(ask) => ask?,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };

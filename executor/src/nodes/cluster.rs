@@ -1,12 +1,13 @@
 //! The coordinator's view of all machines.
 
+use std::io::ErrorKind;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::handshake::Secret;
 use super::launch::{Launch, Launched};
 use super::link::{Event, LISTEN, Link, SILENCE, Silence};
 use super::protocol::{Answer, Ask, Selection};
+use super::secret::Secret;
 use crate::rdma::RdmaErrorKind;
 use evidence::record::NodeInfo;
 
@@ -240,10 +241,11 @@ impl Cluster {
                         Ok(answer) => answers[at] = Some(answer),
                         Err(error) => {
                             let why = match error.kind() {
-                                std::io::ErrorKind::UnexpectedEof => String::new(),
-                                _ => format!(": {error}"),
+                                ErrorKind::UnexpectedEof => "the agent is gone".to_owned(),
+                                ErrorKind::InvalidData => format!("the agent is given up: {error}"),
+                                _ => format!("the agent is gone: {error}"),
                             };
-                            let lost = self.lose(machine, &format!("the agent is gone{why}"));
+                            let lost = self.lose(machine, &why);
                             // If an agent is gone, this explains the errors that others report.
                             trouble = Some(lost);
                         }

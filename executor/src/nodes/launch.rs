@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::handshake::Secret;
 use super::link::with_port;
+use super::secret::Secret;
 
 /// The environment variable that passes the secret to agents.
 pub const SECRET_VARIABLE: &str = "LITMUS_SECRET";

@@ -5,8 +5,10 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use super::handshake::{self, PATIENCE, Secret};
+use super::handshake::{self, PATIENCE};
 use super::protocol::{Answer, Ask, DEFAULT_PORT, receive, send};
+use super::records::Outgoing;
+use super::secret::Secret;
 
 /// An event of a connection: the machine, the number of the connection, and the answer or the error that
 /// ended it.
@@ -14,7 +16,7 @@ pub(super) type Event = (usize, u32, io::Result<Answer>);
 
 /// A connection to an agent.
 pub(super) struct Link {
-    stream: TcpStream,
+    outgoing: Outgoing,
     /// The number of this connection to the machine.
     pub epoch: u32,
 }
@@ -29,13 +31,10 @@ impl Link {
         events: Sender<Event>,
     ) -> Result<Self, String> {
         let mut stream = connect(name)?;
-        handshake::greet(&mut stream, secret)?;
-        let broken = |error: io::Error| error.to_string();
-        stream.set_read_timeout(None).map_err(broken)?;
-        let mut reader = stream.try_clone().map_err(broken)?;
+        let (mut incoming, outgoing) = handshake::greet(&mut stream, secret)?;
         let listen = move || {
             loop {
-                let said = receive::<Answer>(&mut reader);
+                let said = receive::<Answer>(&mut incoming);
                 let is_over = said.is_err();
                 if events.send((machine, epoch, said)).is_err() || is_over {
                     return;
@@ -43,19 +42,19 @@ impl Link {
             }
         };
         let thread = std::thread::Builder::new().name(format!("litmus-node-{machine}"));
-        thread.spawn(listen).map_err(broken)?;
-        Ok(Self { stream, epoch })
+        thread.spawn(listen).map_err(|error| error.to_string())?;
+        Ok(Self { outgoing, epoch })
     }
 
     pub(super) fn ask(&mut self, ask: &Ask) -> io::Result<()> {
-        send(&mut self.stream, ask)
+        send(&mut self.outgoing, ask)
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
         // The listener thread and the agent both notice the end.
-        drop(self.stream.shutdown(std::net::Shutdown::Both));
+        self.outgoing.close();
     }
 }
 

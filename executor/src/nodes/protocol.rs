@@ -13,6 +13,9 @@ use evidence::record::Host;
 /// The default port of agents. It is also perftest's.
 pub const DEFAULT_PORT: u16 = 18515;
 
+/// The version of the messages. Whoever changes one of them raises it; a test notices that they changed.
+pub(super) const PROTOCOL: u32 = 2;
+
 /// The most bytes of a message.
 const LONGEST: u32 = 32 << 20;
 

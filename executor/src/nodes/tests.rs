@@ -16,6 +16,8 @@ use crate::rdma::memory::MemoryDevice;
 use crate::rounds::Parameters;
 use evidence::record::Status;
 
+mod between;
+
 type Log = Arc<Mutex<Vec<AgentEvent>>>;
 
 const SECRET: &str = "a secret for tests";
@@ -176,12 +178,12 @@ fn an_agent_that_dies_fails_one_test_and_the_rest_go_on() {
     let bad = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        handshake::accept(&mut stream, &secret()).unwrap();
-        let _: protocol::Ask = protocol::receive(&mut stream).unwrap();
+        let (mut incoming, mut outgoing) = handshake::accept(&mut stream, &secret()).unwrap();
+        let _: protocol::Ask = protocol::receive(&mut incoming).unwrap();
         let host = evidence::record::Host::here();
         let info = Box::new(crate::rdma::Device::info(&MemoryDevice::default()).clone());
-        protocol::send(&mut stream, &protocol::Answer::Described(info, host)).unwrap();
-        let _: protocol::Ask = protocol::receive(&mut stream).unwrap();
+        protocol::send(&mut outgoing, &protocol::Answer::Described(info, host)).unwrap();
+        let _: protocol::Ask = protocol::receive(&mut incoming).unwrap();
     });
     let verbs = Verbs::new(cluster(&[good, bad], secret()).unwrap(), Parameters::default());
     let failed = run(&verbs, RING, 100);
