@@ -4,6 +4,7 @@
 //! and no text makes it panic.
 
 pub mod diagnostic;
+mod front;
 pub mod limits;
 pub mod outcome;
 pub mod program;

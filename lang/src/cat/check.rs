@@ -9,8 +9,9 @@ use super::model::{
     Axiom, AxiomKind, Cell, Definition, DefinitionId, DefinitionKind, RecBody, Table, Type,
 };
 use super::syntax::{self, Binding, CellKind, Expr, Name};
-use super::{codes, names, sink::Sink};
+use super::{codes, names};
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 use crate::limits;
 use crate::source::{Source, Span};
 use expression::{Chosen, Group, Scope, Ty, Value};
@@ -93,7 +94,7 @@ impl<'a> Checker<'a> {
                 error.help = Some(help);
             }
         }
-        self.sink.push(scope.file, error);
+        self.sink.push_in(scope.file, error);
     }
 
     fn entry(&mut self, index: usize) {

@@ -2,7 +2,8 @@
 
 macro_rules! codes {
     ($($name:ident $text:literal,)*) => {
-        $(pub(super) const $name: &str = $text;)*
+        $(#[allow(dead_code, reason = "the lexer that is shared writes some itself")]
+        pub(super) const $name: &str = $text;)*
         /// All of them, in the order of the reference.
         pub const CODES: &[&str] = &[$($text),*];
     };

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::comments::{comment_on, words_on};
 use super::model::{AxiomKind, Base, CALLS};
-use super::sink::Sink;
 use super::syntax::{
     Axiom, Binding, Exists, Expr, Function, Name, Statement, StatementKind, Table,
 };
 use super::words::Words;
 use super::{LONGEST_NAME, MOST_PARTS, codes, names, printer};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::front::Sink;
 use crate::source::{Source, Span};
 
 /// What a model consists of.
@@ -158,7 +158,7 @@ impl Collector<'_> {
     }
 
     fn error(&mut self, diagnostic: Diagnostic) {
-        self.sink.push(self.file, diagnostic);
+        self.sink.push_in(self.file, diagnostic);
     }
 
     /// An error at a name that says where the same was said before.

@@ -1,6 +1,7 @@
 //! What a text says of a statement: the comment behind it on its line, or directly above it.
 
 use super::words::Words;
+use crate::front::end_of_comment;
 use crate::source::Span;
 
 /// The most characters of a comment that are kept.
@@ -53,7 +54,7 @@ fn behind(after: &str) -> Option<String> {
         return None;
     }
     let comment = after.trim_start();
-    comment.get(2..end_of(comment)?).map(str::to_owned)
+    comment.get(2..end_of_comment(comment)? - 2).map(str::to_owned)
 }
 
 /// The comment that ends on the line before the one on which a statement begins; nothing else stands on its
@@ -98,22 +99,6 @@ fn block_above(text: &str) -> Option<String> {
     let inside = text.get(at..)?.strip_prefix("(*")?.strip_suffix("*)")?;
     let line = text[..at].rsplit('\n').next().unwrap_or_default();
     line.trim().is_empty().then(|| last_paragraph(inside.lines().rev()))
-}
-
-/// Where the comment with which a text begins has its `*)`.
-fn end_of(comment: &str) -> Option<usize> {
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(two) = comment.as_bytes().get(at..at + 2) {
-        match two {
-            b"(*" => (depth, at) = (depth + 1, at + 2),
-            b"*)" => (depth, at) = (depth - 1, at + 2),
-            _ => at += 1,
-        }
-        if depth == 0 {
-            return Some(at - 2);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

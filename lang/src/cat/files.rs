@@ -1,8 +1,9 @@
 //! A model and the files that it includes, as one list of statements.
 
 use super::syntax::{Name, Statement, StatementKind};
-use super::{Loader, MOST_STATEMENTS, codes, parser, sink::Sink};
+use super::{Loader, MOST_STATEMENTS, codes, parser};
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 use crate::source::Source;
 
 /// How many includes may be open at a time.
@@ -41,14 +42,14 @@ impl Files {
         let (tree, diagnostics) = parser::parse(&source.text);
         self.sources.push(source);
         for diagnostic in diagnostics {
-            sink.push(file, diagnostic);
+            sink.push_in(file, diagnostic);
         }
         open.push(file);
         for statement in tree.statements {
             self.count += 1;
             if self.count > MOST_STATEMENTS {
                 let message = format!("a model has at most {MOST_STATEMENTS} statements");
-                sink.push(file, Diagnostic::error(codes::TOO_LARGE, statement.span, message));
+                sink.push_in(file, Diagnostic::error(codes::TOO_LARGE, statement.span, message));
                 break;
             }
             match &statement.kind {
@@ -70,7 +71,7 @@ impl Files {
     ) {
         let Some(source) = loader(&name.text, &self.sources[file].name) else {
             let message = format!("expected a model or a readable file, found `{}`", name.text);
-            sink.push(
+            sink.push_in(
                 file,
                 Diagnostic::error(codes::UNREADABLE_INCLUDE, name.span, message)
                     .help("the name of a model that is shipped, or a path from this file's folder"),
@@ -79,7 +80,7 @@ impl Files {
         };
         match self.sources.iter().position(|known| known.name == source.name) {
             Some(known) if open.contains(&known) => {
-                sink.push(file, self.cycle(known, name, open));
+                sink.push_in(file, self.cycle(known, name, open));
             }
             // A file that two others include is read once.
             Some(_) => {}
@@ -87,7 +88,7 @@ impl Files {
                 let message = format!(
                     "expected at most {MOST_FILES} files and {DEEPEST_INCLUDE} includes within each other, found more"
                 );
-                sink.push(file, Diagnostic::error(codes::TOO_LARGE, name.span, message));
+                sink.push_in(file, Diagnostic::error(codes::TOO_LARGE, name.span, message));
             }
             None => {
                 self.add(source, loader, open, sink);

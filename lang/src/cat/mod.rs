@@ -18,7 +18,6 @@ mod names;
 mod order;
 mod parser;
 mod printer;
-mod sink;
 pub mod syntax;
 pub mod words;
 
@@ -27,6 +26,8 @@ pub use parser::parse;
 pub use printer::{print, print_expr};
 
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
+pub use crate::front::{LARGEST_FILE, MOST_DIAGNOSTICS};
 use crate::source::Source;
 use model::Model;
 
@@ -35,8 +36,6 @@ use model::Model;
 /// Two results of the same name are taken as the same file.
 pub type Loader<'a> = &'a dyn Fn(&str, &str) -> Option<Source>;
 
-/// The largest file that is read, in bytes.
-pub const LARGEST_FILE: usize = 1 << 20;
 /// The most levels of an expression as written.
 pub const DEEPEST: usize = 64;
 /// The most levels of an expression with its function calls replaced by what they stand for.
@@ -49,8 +48,6 @@ pub const MOST_STATEMENTS: usize = 4096;
 pub const LONGEST_NAME: usize = 255;
 /// The most parameters of a function, and the most rows, columns and letters of a table.
 pub const MOST_PARTS: usize = 255;
-/// The most errors that are given for a model, and the most warnings.
-pub const MOST_DIAGNOSTICS: usize = 64;
 
 /// A model and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +85,7 @@ pub fn load_part(
     loader: Loader<'_>,
     methods: &[String],
 ) -> Result<Loaded, Vec<(Source, Diagnostic)>> {
-    let mut sink = sink::Sink::default();
+    let mut sink = Sink::default();
     let files = files::read(source, loader, &mut sink);
     if sink.has_errors() {
         return Err(sink.into_pairs(&files.sources));

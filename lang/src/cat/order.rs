@@ -7,9 +7,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::codes;
 use super::collect::Parts;
-use super::{codes, sink::Sink};
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 use crate::source::Span;
 
 /// The indexes of `parts.entries` in such an order; those that a replacement made circular are left out.
@@ -84,7 +85,7 @@ fn report_cycle(
             let message = format!("the new `{replaced}` depends on itself, through `{next}`");
             let error = Diagnostic::error(codes::CYCLIC_REPLACEMENT, span, message);
             let help = format!("under its own name, `{replaced}` means here what it was before");
-            sink.push(parts.entries[at].file, error.help(help));
+            sink.push_in(parts.entries[at].file, error.help(help));
             return;
         }
         at = next;

@@ -6,62 +6,42 @@ mod expression;
 mod table;
 
 use super::codes;
-use super::lexer::{self, Kind, Token};
+use super::lexer::{Kind, Token};
 use super::model::AxiomKind;
 use super::syntax::{
     Axiom, Binding, Exists, File, Function, Name, SetCell, Statement, StatementKind,
 };
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::front::{Cursor, Parse};
 use crate::source::Span;
-
-type Parse<T> = Result<T, Box<Diagnostic>>;
 
 /// The syntax tree of a text, and what is wrong with it; statements with errors are left out.
 pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
-    if text.len() > super::LARGEST_FILE {
-        let message = format!("expected a file of at most {} bytes", super::LARGEST_FILE);
-        let error = Diagnostic::error(codes::TOO_LARGE, Span::default(), message)
-            .label(format!("this one has {}", text.len()));
-        return (File::default(), vec![error]);
-    }
-    let (tokens, diagnostics) = lexer::tokens(text);
-    if tokens.is_empty() {
-        return (File::default(), diagnostics);
-    }
-    let mut parser =
-        Parser { text, tokens, next: 0, nesting: 0, in_table_head: false, diagnostics };
+    let mut parser = Parser { tokens: Cursor::new(text), nesting: 0, in_table_head: false };
     let file = parser.file();
-    let mut diagnostics = parser.diagnostics;
+    let mut diagnostics = parser.tokens.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
     diagnostics.truncate(super::MOST_DIAGNOSTICS);
     (file, diagnostics)
 }
 
 struct Parser<'a> {
-    text: &'a str,
-    /// Never empty; the last is the end of the file.
-    tokens: Vec<Token>,
-    /// Always the index of a token.
-    next: usize,
+    tokens: Cursor<'a, Kind>,
     /// How many operands are open around the next token.
     nesting: usize,
     /// True between `table` and its rows: a `|` at the head of a line ends the expression.
     in_table_head: bool,
-    diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Parser<'a> {
     fn file(&mut self) -> File {
-        let mut file = File::default();
-        if self.peek() == Kind::String {
-            file.title = Some(self.string().text);
-        }
-        while self.peek() != Kind::EndOfFile && self.diagnostics.len() < super::MOST_DIAGNOSTICS {
-            let before = self.next;
+        let mut file = File { title: self.tokens.title(), ..File::default() };
+        while !self.tokens.is_at_end() && self.tokens.diagnostics.len() < super::MOST_DIAGNOSTICS {
+            let before = self.tokens.token().span;
             if let Err(error) = self.statement(&mut file.statements) {
-                self.report(*error);
-                if self.next == before {
-                    self.advance();
+                self.tokens.report(*error);
+                if self.tokens.token().span == before {
+                    self.tokens.advance();
                 }
                 self.skip_to_statement();
             }
@@ -69,38 +49,25 @@ impl<'a> Parser<'a> {
         file
     }
 
-    /// Keeps an error, unless it is about what the lexer has reported already.
-    fn report(&mut self, error: Diagnostic) {
-        let is_flaw =
-            |token: &Token| token.kind == Kind::Flawed && token.span.start == error.span.start;
-        let place = self.tokens.partition_point(|token| token.span.start < error.span.start);
-        if !self.tokens.get(place).is_some_and(is_flaw) {
-            self.diagnostics.push(error);
-        }
-    }
-
     /// Goes on to the next reserved word that begins a statement, or to a word at the very beginning of a
     /// line, which is meant to be one.
     fn skip_to_statement(&mut self) {
-        while self.peek() != Kind::EndOfFile && !self.peek().starts_statement() {
-            let start = self.token().span.start;
-            let is_word = matches!(self.peek(), Kind::Name | Kind::String | Kind::Tilde);
-            if is_word && self.text[..start].ends_with('\n') {
+        while self.tokens.peek() != Kind::EndOfFile && !self.tokens.peek().starts_statement() {
+            let start = self.tokens.token().span.start;
+            let is_word = matches!(self.tokens.peek(), Kind::Name | Kind::String | Kind::Tilde);
+            if is_word && self.tokens.text[..start].ends_with('\n') {
                 return;
             }
-            self.advance();
+            self.tokens.advance();
         }
     }
 
     fn statement(&mut self, statements: &mut Vec<Statement>) -> Parse<()> {
-        let start = self.token().span;
-        let kind = match self.peek() {
+        let start = self.tokens.token().span;
+        let kind = match self.tokens.peek() {
             Kind::Include => {
-                self.advance();
-                if self.peek() != Kind::String {
-                    return Err(self.expected("the included model's name in quotes"));
-                }
-                StatementKind::Include(self.string())
+                self.tokens.advance();
+                StatementKind::Include(self.string("the included model's name in quotes")?)
             }
             Kind::Let => return self.definition(statements),
             Kind::Exists => self.exists()?,
@@ -111,20 +78,20 @@ impl<'a> Parser<'a> {
             Kind::Calls => StatementKind::Calls(self.names()?),
             Kind::Uncall => StatementKind::Uncall(self.names()?),
             Kind::Machine => {
-                self.advance();
+                self.tokens.advance();
                 StatementKind::Machine(self.name("the machine's name")?)
             }
             Kind::Drop => {
-                self.advance();
-                StatementKind::Drop(match self.peek() {
-                    Kind::String => self.string(),
+                self.tokens.advance();
+                StatementKind::Drop(match self.tokens.peek() {
+                    Kind::String => self.string("the name of an axiom")?,
                     _ => self.name("the name of an axiom")?,
                 })
             }
             Kind::Set => self.set()?,
             Kind::Replace => {
-                self.advance();
-                self.expect(Kind::Let, "`let`")?;
+                self.tokens.advance();
+                self.tokens.expect(Kind::Let, "`let`")?;
                 StatementKind::Replace(self.binding()?)
             }
             _ => return Err(self.no_statement()),
@@ -134,16 +101,16 @@ impl<'a> Parser<'a> {
     }
 
     fn since(&self, start: Span, kind: StatementKind) -> Statement {
-        Statement { kind, span: start.to(self.previous_span()) }
+        Statement { kind, span: start.to(self.tokens.previous()) }
     }
 
     /// `let …`, `let rec … and …`, `let f(…) = …`. A `let … and …` without `rec` is as many statements.
     fn definition(&mut self, statements: &mut Vec<Statement>) -> Parse<()> {
-        let start = self.token().span;
-        self.advance();
-        if self.accept(Kind::Rec) {
+        let start = self.tokens.token().span;
+        self.tokens.advance();
+        if self.tokens.accept(Kind::Rec) {
             let mut bodies = vec![self.rec_binding()?];
-            while self.accept(Kind::And) {
+            while self.tokens.accept(Kind::And) {
                 bodies.push(self.rec_binding()?);
             }
             statements.push(self.since(start, StatementKind::Rec(bodies)));
@@ -151,17 +118,17 @@ impl<'a> Parser<'a> {
         }
         loop {
             let name = self.name("the name that is defined")?;
-            let kind = if self.peek() == Kind::LeftParenthesis {
+            let kind = if self.tokens.peek() == Kind::LeftParenthesis {
                 let parameters = self.parameters()?;
-                self.expect(Kind::Equals, "`=`")?;
+                self.tokens.expect(Kind::Equals, "`=`")?;
                 let body = self.expression()?;
                 StatementKind::Function(Function { name, parameters, body })
             } else {
-                self.expect(Kind::Equals, "`=`")?;
+                self.tokens.expect(Kind::Equals, "`=`")?;
                 StatementKind::Let(Binding { name, body: self.expression()? })
             };
             statements.push(self.since(start, kind));
-            if !self.accept(Kind::And) {
+            if !self.tokens.accept(Kind::And) {
                 return Ok(());
             }
         }
@@ -169,99 +136,97 @@ impl<'a> Parser<'a> {
 
     fn rec_binding(&mut self) -> Parse<Binding> {
         let name = self.name("the name that is defined")?;
-        if self.peek() == Kind::LeftParenthesis {
-            let span = self.token().span;
+        if self.tokens.peek() == Kind::LeftParenthesis {
+            let span = self.tokens.token().span;
             return Err(Box::new(
                 Diagnostic::error(codes::SYNTAX, span, "expected `=`, found `(`")
                     .help("a function cannot be recursive: a call stands for its body"),
             ));
         }
-        self.expect(Kind::Equals, "`=`")?;
+        self.tokens.expect(Kind::Equals, "`=`")?;
         Ok(Binding { name, body: self.expression()? })
     }
 
     fn binding(&mut self) -> Parse<Binding> {
         let name = self.name("the name that is defined")?;
-        self.expect(Kind::Equals, "`=`")?;
+        self.tokens.expect(Kind::Equals, "`=`")?;
         Ok(Binding { name, body: self.expression()? })
     }
 
     fn parameters(&mut self) -> Parse<Vec<Name>> {
-        self.advance();
+        self.tokens.advance();
         let mut parameters = vec![self.name("a parameter")?];
-        while self.accept(Kind::Comma) {
+        while self.tokens.accept(Kind::Comma) {
             parameters.push(self.name("a parameter")?);
         }
-        self.expect(Kind::RightParenthesis, "`,` or `)`")?;
+        self.tokens.expect(Kind::RightParenthesis, "`,` or `)`")?;
         Ok(parameters)
     }
 
     fn exists(&mut self) -> Parse<StatementKind> {
-        self.advance();
+        self.tokens.advance();
         let name = self.name("the name of the chosen order")?;
-        self.expect(Kind::Total, "`total on`")?;
-        self.expect(Kind::On, "`on`")?;
+        self.tokens.expect(Kind::Total, "`total on`")?;
+        self.tokens.expect(Kind::On, "`on`")?;
         let total_on = self.expression()?;
-        let extends = if self.accept(Kind::Extends) { Some(self.expression()?) } else { None };
+        let extends =
+            if self.tokens.accept(Kind::Extends) { Some(self.expression()?) } else { None };
         Ok(StatementKind::Exists(Exists { name, total_on, extends }))
     }
 
     fn axiom(&mut self, kind: AxiomKind) -> Parse<StatementKind> {
-        self.advance();
+        self.tokens.advance();
         let body = self.expression()?;
-        let name = if self.accept(Kind::As) { Some(self.name("the axiom's name")?) } else { None };
+        let name =
+            if self.tokens.accept(Kind::As) { Some(self.name("the axiom's name")?) } else { None };
         Ok(StatementKind::Axiom(Axiom { kind, body, name }))
     }
 
     fn set(&mut self) -> Parse<StatementKind> {
-        self.advance();
+        self.tokens.advance();
         let table = self.name("the name of a table")?;
-        self.expect(Kind::LeftBracket, "`[`")?;
+        self.tokens.expect(Kind::LeftBracket, "`[`")?;
         let row = self.name("the head of a row")?;
-        self.expect(Kind::Comma, "`,`")?;
+        self.tokens.expect(Kind::Comma, "`,`")?;
         let column = self.name("the head of a column")?;
-        self.expect(Kind::RightBracket, "`]`")?;
-        self.expect(Kind::Equals, "`=`")?;
+        self.tokens.expect(Kind::RightBracket, "`]`")?;
+        self.tokens.expect(Kind::Equals, "`=`")?;
         let cell = self.cell()?;
         Ok(StatementKind::Set(SetCell { table, row, column, cell }))
     }
 
     /// The names after `calls` or `uncall`: at least one.
     fn names(&mut self) -> Parse<Vec<Name>> {
-        self.advance();
+        self.tokens.advance();
         let mut names = vec![self.name("the name of a statement, such as `Put`")?];
-        while self.peek() == Kind::Name {
+        while self.tokens.peek() == Kind::Name {
             names.push(self.name("")?);
         }
         Ok(names)
     }
 
     fn name(&mut self, what: &str) -> Parse<Name> {
-        let token = self.token();
-        if token.kind == Kind::Name {
-            self.advance();
-            return Ok(Name { text: self.text_of(token).to_owned(), span: token.span });
-        }
-        let mut error = self.expected(what);
-        error.help = self.reserved(token);
-        Err(error)
+        let token = self.tokens.token();
+        let (text, span) = self.tokens.name(what).map_err(|mut error| {
+            error.help = self.reserved(token);
+            error
+        })?;
+        Ok(Name { text, span })
     }
 
-    /// The next token, a string, without its quotes.
-    fn string(&mut self) -> Name {
-        let token = self.token();
-        self.advance();
-        Name { text: self.text_of(token).trim_matches('"').to_owned(), span: token.span }
+    fn string(&mut self, what: &str) -> Parse<Name> {
+        let (text, span) = self.tokens.string(what)?;
+        Ok(Name { text, span })
     }
 
     fn no_statement(&self) -> Box<Diagnostic> {
-        let token = self.token();
-        let word = self.text_of(token);
+        let token = self.tokens.token();
+        let word = self.tokens.text_of(token);
         if token.kind == Kind::Name && HERD_ONLY.contains(&word) {
             let message = format!("`{word}` of herd is not in this language");
             return Box::new(Diagnostic::error(codes::NOT_IN_THIS_LANGUAGE, token.span, message));
         }
-        let mut error = self.expected(match token.first_on_line {
+        let mut error = self.tokens.expected(match token.first_on_line {
             true => "a statement",
             false => "an operator or a statement",
         });
@@ -277,60 +242,7 @@ impl<'a> Parser<'a> {
     /// A hint for a reserved word in the place of a name. One that begins a line is meant to be what it is.
     fn reserved(&self, token: Token) -> Option<String> {
         let is_meant = token.first_on_line || !token.kind.is_keyword();
-        (!is_meant).then(|| format!("`{}` is a reserved word", self.text_of(token)))
-    }
-
-    fn expected(&self, what: &str) -> Box<Diagnostic> {
-        let found = self.found();
-        let span = self.token().span;
-        Box::new(Diagnostic::error(codes::SYNTAX, span, format!("expected {what}, found {found}")))
-    }
-
-    fn found(&self) -> String {
-        let token = self.token();
-        match token.kind {
-            Kind::EndOfFile => "the end of the file".to_owned(),
-            Kind::String => "a string".to_owned(),
-            _ => format!("`{}`", self.text_of(token)),
-        }
-    }
-
-    fn expect(&mut self, kind: Kind, what: &str) -> Parse<()> {
-        if self.accept(kind) { Ok(()) } else { Err(self.expected(what)) }
-    }
-
-    fn accept(&mut self, kind: Kind) -> bool {
-        let is_next = self.peek() == kind;
-        if is_next {
-            self.advance();
-        }
-        is_next
-    }
-
-    fn advance(&mut self) {
-        if self.next + 1 < self.tokens.len() {
-            self.next += 1;
-        }
-    }
-
-    fn token(&self) -> Token {
-        self.tokens[self.next]
-    }
-
-    fn token_after(&self) -> Token {
-        self.tokens[(self.next + 1).min(self.tokens.len() - 1)]
-    }
-
-    fn peek(&self) -> Kind {
-        self.token().kind
-    }
-
-    fn previous_span(&self) -> Span {
-        self.tokens[self.next.saturating_sub(1)].span
-    }
-
-    fn text_of(&self, token: Token) -> &'a str {
-        &self.text[token.span.range()]
+        (!is_meant).then(|| format!("`{}` is a reserved word", self.tokens.text_of(token)))
     }
 }
 

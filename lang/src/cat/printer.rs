@@ -1,7 +1,9 @@
 //! Syntax tree to text. Parsing the text again gives the same tree; comments are not kept.
 
+use super::lexer::Kind;
 use super::model::AxiomKind;
 use super::syntax::{BinaryOp, Cell, CellKind, Expr, ExprKind, File, Name, StatementKind, Table};
+use crate::front::tokens;
 
 /// A model file as text, a statement a line, its tables aligned.
 pub fn print(file: &File) -> String {
@@ -78,8 +80,8 @@ fn join(names: &[Name], separator: &str) -> String {
 
 /// True for a name that needs no quotes: what the lexer takes as one.
 fn is_word(text: &str) -> bool {
-    let (tokens, flaws) = super::lexer::tokens(text);
-    flaws.is_empty() && tokens.len() == 2 && tokens[0].kind == super::lexer::Kind::Name
+    let (tokens, flaws) = tokens::<Kind>(text);
+    flaws.is_empty() && tokens.len() == 2 && tokens[0].kind == Kind::Name
 }
 
 fn print_cell(cell: &Cell) -> String {

@@ -7,7 +7,7 @@ use super::jumps;
 use super::parse::{Instruction, Operand, Raw, RawPlace, RawValue, Word};
 use super::registers::{self, Architecture, Width};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::litmus::Sink;
+use crate::front::Sink;
 use crate::litmus::ast::{
     Access, Argument, Atom, Block, Call, Cells, Claim, Constant, Declaration, DeclarationKind,
     DeclarationRow, Expr, ExprKind, File, Form, HeaderKind, HeaderLine, Home, Name, Number,

@@ -15,9 +15,10 @@ mod write;
 
 use crate::Test;
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 use crate::library::Words;
+use crate::litmus;
 use crate::litmus::ast::File;
-use crate::litmus::{self, Sink};
 use crate::source::Source;
 
 pub use lower::shown_name;

@@ -7,8 +7,8 @@ use pest::iterators::Pair;
 use super::condition::Question;
 use super::registers::Architecture;
 use crate::diagnostic::Diagnostic;
+use crate::front::{Sink, blank, end_of_comment};
 use crate::limits;
-use crate::litmus::Sink;
 use crate::litmus::ast::Place;
 use crate::source::{Source, Span};
 
@@ -129,23 +129,15 @@ impl Places {
 /// The text with `(* … *)`, which may be nested, as blanks of the same length.
 pub fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let (mut depth, mut at) = (0usize, 0);
-    while let Some(character) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let mut length = character.len_utf8();
-        let inside = depth > 0;
-        if rest.starts_with("(*") {
-            (depth, length) = (depth + 1, 2);
-        } else if inside && rest.starts_with("*)") {
-            (depth, length) = (depth - 1, 2);
-        }
-        if inside || depth > 0 {
-            out.extend(rest[..length].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
-        } else {
-            out.push_str(&rest[..length]);
-        }
-        at += length;
+    let mut rest = text;
+    while let Some(start) = rest.find("(*") {
+        let (before, comment) = rest.split_at(start);
+        let (comment, after) = comment.split_at(end_of_comment(comment).unwrap_or(comment.len()));
+        out.push_str(before);
+        out.extend(blank(comment));
+        rest = after;
     }
+    out.push_str(rest);
     out
 }
 
@@ -167,8 +159,7 @@ pub fn read(source: &Source, sink: &mut Sink) -> Option<Raw> {
     }
     let (name, title) = header(&text[..brace], &places);
     // Blanks for the header, so that places stay true.
-    let header: String =
-        text[..brace].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
+    let header: String = blank(&text[..brace]).collect();
     let body = format!("{header}{}", &text[brace..]);
     let file = match HerdGrammar::parse(Rule::file, &body) {
         Ok(mut pairs) => pairs.next()?,

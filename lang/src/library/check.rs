@@ -9,6 +9,7 @@ use super::syntax::{
     Event, Expr, Item, Memory, Parameter, ParameterKind, Place, RuleKind, Statement, StatementKind,
 };
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::front::Sink;
 use crate::source::Span;
 
 /// The stamps.
@@ -21,17 +22,17 @@ const BUILT_IN: [&str; 4] = ["here", "me", "all", "threads"];
 
 /// What is wrong with a library.
 pub fn check(library: &Library) -> Vec<Diagnostic> {
-    let mut checker = Checker { library, errors: Vec::new(), variables: HashSet::new() };
+    let mut checker = Checker { library, sink: Sink::default(), variables: HashSet::new() };
     checker.rules();
     checker.cases();
     checker.implementation();
-    bodies::check(library, &mut checker.errors);
-    checker.errors
+    bodies::check(library, &mut checker.sink);
+    checker.sink.finish()
 }
 
 struct Checker<'a> {
     library: &'a Library,
-    errors: Vec<Diagnostic>,
+    sink: Sink,
     /// What is known at the place at hand.
     variables: HashSet<String>,
 }
@@ -40,7 +41,7 @@ impl Checker<'_> {
     fn error(&mut self, code: &'static str, span: Span, message: String, help: Option<String>) {
         let mut error = Diagnostic::error(code, span, message);
         error.help = help;
-        self.errors.push(error);
+        self.sink.push(error);
     }
 
     fn rules(&mut self) {

@@ -16,16 +16,15 @@ mod words;
 use crate::cat::model::Model;
 use crate::cat::{self, Loader};
 use crate::diagnostic::Diagnostic;
+use crate::front::blank;
 use crate::source::{Source, Span};
 
+pub use crate::front::LARGEST_FILE;
 pub use syntax::{
     Body, Case, Event, Expr, Implementation, Item, Memory, Method, Parameter, ParameterKind, Place,
     Rule, RuleKind, Shape, Statement, StatementKind,
 };
 pub use words::{Access, Called, Words};
-
-/// The largest file that is read, in bytes.
-pub const LARGEST_FILE: usize = 1 << 20;
 
 /// How many words one memory of an object may have in one place.
 pub const MOST_WORDS: u64 = 4096;
@@ -76,17 +75,15 @@ pub struct Library {
 /// # Errors
 /// What is wrong, each with the file that it is about.
 pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source, Diagnostic)>> {
-    let here = |error: Diagnostic| vec![(source.clone(), error)];
-    if source.text.len() > LARGEST_FILE {
-        let message = format!("expected a file of at most {LARGEST_FILE} bytes");
-        return Err(here(Diagnostic::error("too-large", Span::default(), message)));
-    }
-    let file = parser::parse(&source.text).map_err(|error| here(*error))?;
+    let all = |errors: Vec<Diagnostic>| {
+        errors.into_iter().map(|error| (source.clone(), error)).collect::<Vec<_>>()
+    };
+    let file = parser::parse(&source.text).map_err(all)?;
     let mut library = file.library;
     library.source = source.clone();
     let errors = check::check(&library);
     if !errors.is_empty() {
-        return Err(errors.into_iter().map(|error| (source.clone(), error)).collect());
+        return Err(all(errors));
     }
     if let Some(block) = file.consistency {
         let names: Vec<String> = library.methods.iter().map(|method| method.name.clone()).collect();
@@ -96,7 +93,7 @@ pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source,
             let message = "expected a definition of `so`, found none";
             let error = Diagnostic::error("missing-so", block, message)
                 .help("`so` is the order that the library exports: `let so = …`");
-            return Err(here(error));
+            return Err(all(vec![error]));
         }
         library.consistency = Some(loaded.model);
     }
@@ -105,13 +102,8 @@ pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source,
 
 /// The text with everything outside of the span blank, so that places stay what they are.
 fn only(text: &str, span: Span) -> String {
-    let blank = |part: &str| -> String {
-        part.chars()
-            .map(|c| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) })
-            .collect()
-    };
     let inside = text.get(span.range()).unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
     let after = text.get(span.end..).unwrap_or_default();
-    format!("{}{inside}{}", blank(before), blank(after))
+    blank(before).chain(inside.chars()).chain(blank(after)).collect()
 }

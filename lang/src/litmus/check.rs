@@ -23,8 +23,8 @@ use crate::program::{
 };
 use crate::source::{Source, Span};
 
-use super::Sink;
 use super::ast::{File, HeaderKind, Name, Number, Place};
+use crate::front::Sink;
 
 pub use asked::asked;
 pub use names::assigned;

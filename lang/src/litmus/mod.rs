@@ -13,7 +13,8 @@ mod print;
 mod text;
 
 use crate::Test;
-use crate::diagnostic::{Diagnostic, has_errors, nearest};
+use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 use crate::herd;
 use crate::library::Words;
 use crate::outcome::Asked;
@@ -24,46 +25,6 @@ pub use text::MAX_BYTES;
 
 /// The most nodes, and the most threads, that a program may have.
 pub const MAX_THREADS: usize = 64;
-
-/// The most diagnostics that are told of one file.
-const MAX_DIAGNOSTICS: usize = 100;
-
-/// Collects diagnostics, up to a limit.
-#[derive(Default)]
-pub(crate) struct Sink {
-    diagnostics: Vec<Diagnostic>,
-}
-
-impl Sink {
-    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
-        let known = self.diagnostics.contains(&diagnostic);
-        if self.diagnostics.len() < MAX_DIAGNOSTICS && !known {
-            self.diagnostics.push(diagnostic);
-        }
-    }
-
-    /// True if nothing more will be told, so that hints need no work.
-    fn is_full(&self) -> bool {
-        self.diagnostics.len() >= MAX_DIAGNOSTICS
-    }
-
-    /// The known word that a misspelt one is nearest to.
-    fn suggest<'a>(&self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-        // Comparing words takes the product of their lengths.
-        let short = |word: &str| word.len() <= 64;
-        let known = known.into_iter().filter(|known| short(known));
-        if self.is_full() || !short(word) { None } else { nearest(word, known) }
-    }
-
-    pub(crate) fn has_errors(&self) -> bool {
-        has_errors(&self.diagnostics)
-    }
-
-    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
-        self.diagnostics
-    }
-}
 
 /// Reads a file's syntax, with the words of these libraries. There is a tree iff there is no error.
 pub fn parse(source: &Source, words: Words<'_>) -> (Option<ast::File>, Vec<Diagnostic>) {

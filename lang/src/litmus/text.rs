@@ -4,8 +4,8 @@
 use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
 
-use super::Sink;
 use super::ast::{Comment, Place};
+use crate::front::{Sink, blank};
 
 /// The most bytes that a file may have.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -78,7 +78,7 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
             let shown = rest[..length].replace('\r', "");
             let text = shown.trim_end().to_owned();
             comments.push(Comment { text, own_line: false, place: Place { span, line: 0 } });
-            mask(&mut masked, &rest[..length]);
+            masked.extend(blank(&rest[..length]));
         } else {
             match character {
                 '"' => quoted = !quoted,
@@ -89,10 +89,10 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
                 _ => {}
             }
             let refused = refuse(rest, character, offset);
-            let blank = refused.is_some() || character != '\n' && is_blank(character, offset);
+            let is_masked = refused.is_some() || character != '\n' && is_blank(character, offset);
             refused.into_iter().for_each(|diagnostic| sink.push(diagnostic));
-            if blank {
-                mask(&mut masked, &rest[..length]);
+            if is_masked {
+                masked.extend(blank(&rest[..length]));
             } else {
                 masked.push_str(&rest[..length]);
             }
@@ -112,11 +112,6 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
 fn is_blank(character: char, offset: usize) -> bool {
     let byte_order_mark = character == '\u{feff}' && offset == 0;
     byte_order_mark || character.is_control() || character.is_whitespace()
-}
-
-/// Blanks as long as the text, its line ends kept.
-fn mask(masked: &mut String, text: &str) {
-    masked.extend(text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
 }
 
 /// The length of the comment that begins here.

@@ -91,7 +91,7 @@ impl Checker<'_> {
         let error = Diagnostic::error(codes::NOT_MONOTONE, span, "a recursion cannot take away from itself")
             .label(why)
             .help("a recursion is the least relation that its equations allow; that exists if they only ever add");
-        self.sink.push(file, error);
+        self.sink.push_in(file, error);
     }
 
     /// The entry of a name that is defined, and which of its names it is; the outer none if it cannot be used

@@ -1,9 +1,10 @@
 //! What has a meaning, but probably not the intended one.
 
+use super::super::codes;
 use super::super::collect::Parts;
-use super::super::{codes, sink::Sink};
 use crate::cat::model::{UNDEFINED_READS, UNDEFINED_WRITES};
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 use crate::source::{Source, Span};
 
 /// Warnings about the model's own file; what it includes may hold more than it needs.
@@ -13,7 +14,7 @@ pub(super) fn warn(parts: &Parts, has_mo: bool, sources: &[Source], sink: &mut S
     for (index, entry) in parts.entries.iter().enumerate() {
         if let (0, false, Some(name)) = (entry.file, used[index], entry.name_at(0)) {
             let message = format!("no axiom depends on `{}`", name.text);
-            sink.push(0, Diagnostic::warning(codes::UNUSED_DEFINITION, name.span, message));
+            sink.push_in(0, Diagnostic::warning(codes::UNUSED_DEFINITION, name.span, message));
         }
     }
     let end = sources.first().map_or(0, |source| source.text.trim_end().len());
@@ -21,16 +22,16 @@ pub(super) fn warn(parts: &Parts, has_mo: bool, sources: &[Source], sink: &mut S
     if parts.calls.is_empty() {
         let warning = Diagnostic::warning(codes::NO_CALLS, end, "this model defines no statement")
             .help("name those that programs may use: `calls Write Read …`");
-        sink.push(0, warning);
+        sink.push_in(0, warning);
     }
     if parts.axioms.is_empty() {
         let message = "this model has no axiom: it allows everything";
-        sink.push(0, Diagnostic::warning(codes::NO_AXIOMS, end, message));
+        sink.push_in(0, Diagnostic::warning(codes::NO_AXIOMS, end, message));
     }
     if !has_mo {
         let warning = Diagnostic::warning(codes::NO_MO, end, "this model has no relation `mo`")
             .help("the final value of a location is that of its last write in `mo`");
-        sink.push(0, warning);
+        sink.push_in(0, warning);
     }
 }
 

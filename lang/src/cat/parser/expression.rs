@@ -3,8 +3,9 @@
 use super::super::codes;
 use super::super::lexer::Kind;
 use super::super::syntax::{BinaryOp, Expr, ExprKind, Name, PostfixOp};
-use super::{Parse, Parser};
+use super::Parser;
 use crate::diagnostic::Diagnostic;
+use crate::front::Parse;
 use crate::source::Span;
 
 impl Parser<'_> {
@@ -19,7 +20,7 @@ impl Parser<'_> {
             if operator < loosest {
                 break;
             }
-            self.advance();
+            self.tokens.advance();
             let right = match tighter(operator) {
                 Some(tighter) => self.operators(tighter)?,
                 None => self.operand()?,
@@ -31,8 +32,8 @@ impl Parser<'_> {
     }
 
     fn binary_operator(&self) -> Option<BinaryOp> {
-        match self.peek() {
-            Kind::Pipe if self.in_table_head && self.token().first_on_line => None,
+        match self.tokens.peek() {
+            Kind::Pipe if self.in_table_head && self.tokens.token().first_on_line => None,
             Kind::Pipe => Some(BinaryOp::Union),
             Kind::Semicolon => Some(BinaryOp::Sequence),
             Kind::Backslash => Some(BinaryOp::Difference),
@@ -45,7 +46,7 @@ impl Parser<'_> {
     /// An operand with the operators before and behind it.
     fn operand(&mut self) -> Parse<Expr> {
         if self.nesting >= super::super::DEEPEST {
-            return Err(too_deep(self.token().span));
+            return Err(too_deep(self.tokens.token().span));
         }
         self.nesting += 1;
         let operand = self.nested_operand();
@@ -54,29 +55,29 @@ impl Parser<'_> {
     }
 
     fn nested_operand(&mut self) -> Parse<Expr> {
-        let start = self.token().span;
-        if self.accept(Kind::Tilde) {
+        let start = self.tokens.token().span;
+        if self.tokens.accept(Kind::Tilde) {
             let inner = self.operand()?;
             let span = start.to(inner.span);
             return self.built(ExprKind::Complement(Box::new(inner)), span);
         }
         let mut operand = self.primary()?;
         while let Some(operator) = self.postfix_operator() {
-            let span = operand.span.to(self.token().span);
-            self.advance();
+            let span = operand.span.to(self.tokens.token().span);
+            self.tokens.advance();
             operand = self.built(ExprKind::Postfix(operator, Box::new(operand)), span)?;
         }
         Ok(operand)
     }
 
     fn postfix_operator(&self) -> Option<PostfixOp> {
-        match self.peek() {
+        match self.tokens.peek() {
             Kind::Inverse => Some(PostfixOp::Inverse),
             Kind::Plus => Some(PostfixOp::Plus),
             Kind::Question => Some(PostfixOp::Optional),
             Kind::Star => {
-                let product =
-                    self.text_of(self.token()) == "*" && self.token_after().kind.starts_operand();
+                let product = self.tokens.text_of(self.tokens.token()) == "*"
+                    && self.tokens.token_after().kind.starts_operand();
                 if product { None } else { Some(PostfixOp::Star) }
             }
             _ => None,
@@ -84,36 +85,36 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self) -> Parse<Expr> {
-        let token = self.token();
+        let token = self.tokens.token();
         let span = token.span;
         let kind = match token.kind {
             Kind::Name => {
-                self.advance();
-                let text = self.text_of(token).to_owned();
-                if self.peek() == Kind::LeftParenthesis {
+                self.tokens.advance();
+                let text = self.tokens.text_of(token).to_owned();
+                if self.tokens.peek() == Kind::LeftParenthesis {
                     return self.call(Name { text, span });
                 }
                 ExprKind::Name(text)
             }
-            Kind::Number if self.text_of(token) == "0" => {
-                self.advance();
+            Kind::Number if self.tokens.text_of(token) == "0" => {
+                self.tokens.advance();
                 ExprKind::Zero
             }
             Kind::LeftBrace => {
-                self.advance();
-                self.expect(Kind::RightBrace, "`}`")?;
+                self.tokens.advance();
+                self.tokens.expect(Kind::RightBrace, "`}`")?;
                 ExprKind::Braces
             }
             Kind::Underscore => {
-                self.advance();
+                self.tokens.advance();
                 ExprKind::Universe
             }
             Kind::LeftParenthesis => {
-                self.advance();
+                self.tokens.advance();
                 return self.enclosed(Kind::RightParenthesis, "an operator or `)`");
             }
             Kind::LeftBracket => {
-                self.advance();
+                self.tokens.advance();
                 ExprKind::Identity(Box::new(
                     self.enclosed(Kind::RightBracket, "an operator or `]`")?,
                 ))
@@ -122,12 +123,12 @@ impl Parser<'_> {
             Kind::Range => ExprKind::Range(self.argument()?),
             _ => return Err(self.no_operand()),
         };
-        self.built(kind, span.to(self.previous_span()))
+        self.built(kind, span.to(self.tokens.previous()))
     }
 
     fn no_operand(&self) -> Box<Diagnostic> {
-        let mut error = self.expected("a set or relation");
-        let token = self.token();
+        let mut error = self.tokens.expected("a set or relation");
+        let token = self.tokens.token();
         error.help = match token.kind {
             Kind::Number => Some("the only number is `0`, nothing".to_owned()),
             _ => self.reserved(token),
@@ -141,32 +142,32 @@ impl Parser<'_> {
         let inner = self.expression();
         self.in_table_head = in_table_head;
         let inner = inner?;
-        self.expect(close, expected)?;
+        self.tokens.expect(close, expected)?;
         Ok(inner)
     }
 
     /// The argument of `domain` or `range`.
     fn argument(&mut self) -> Parse<Box<Expr>> {
-        self.advance();
-        self.expect(Kind::LeftParenthesis, "`(`")?;
+        self.tokens.advance();
+        self.tokens.expect(Kind::LeftParenthesis, "`(`")?;
         Ok(Box::new(self.enclosed(Kind::RightParenthesis, "an operator or `)`")?))
     }
 
     fn call(&mut self, name: Name) -> Parse<Expr> {
-        self.advance();
+        self.tokens.advance();
         let in_table_head = std::mem::replace(&mut self.in_table_head, false);
         let arguments = self.arguments();
         self.in_table_head = in_table_head;
-        let span = name.span.to(self.previous_span());
+        let span = name.span.to(self.tokens.previous());
         self.built(ExprKind::Call(name, arguments?), span)
     }
 
     fn arguments(&mut self) -> Parse<Vec<Expr>> {
         let mut arguments = vec![self.expression()?];
-        while self.accept(Kind::Comma) {
+        while self.tokens.accept(Kind::Comma) {
             arguments.push(self.expression()?);
         }
-        self.expect(Kind::RightParenthesis, "an operator, `,` or `)`")?;
+        self.tokens.expect(Kind::RightParenthesis, "an operator, `,` or `)`")?;
         Ok(arguments)
     }
 

@@ -3,19 +3,22 @@
 use super::super::codes;
 use super::super::lexer::{Kind, Token};
 use super::super::syntax::{Binding, Cell, CellKind, Name, Row, StatementKind, Table};
-use super::{Parse, Parser};
+use super::Parser;
 use crate::diagnostic::Diagnostic;
+use crate::front::Parse;
 use crate::source::Span;
 
 impl Parser<'_> {
     pub(super) fn table(&mut self) -> Parse<StatementKind> {
-        self.advance();
+        self.tokens.advance();
         self.in_table_head = true;
         let head = self.table_head();
         self.in_table_head = false;
         let (name, on, letters) = head?;
         if !self.at_row() {
-            return Err(self.expected("an operator, or the table's first row on a new line"));
+            return Err(self
+                .tokens
+                .expected("an operator, or the table's first row on a new line"));
         }
         let columns = self.head_row()?;
         let mut rows = Vec::new();
@@ -23,21 +26,21 @@ impl Parser<'_> {
             // A broken row does not stop the others from being read.
             match self.row() {
                 Ok(row) => rows.push(row),
-                Err(error) => self.report(*error),
+                Err(error) => self.tokens.report(*error),
             }
         }
-        self.expect(Kind::End, "a row or `end`")?;
+        self.tokens.expect(Kind::End, "a row or `end`")?;
         Ok(StatementKind::Table(Table { name, on, letters, columns, rows }))
     }
 
     fn table_head(&mut self) -> Parse<(Name, super::super::syntax::Expr, Vec<Binding>)> {
         let name = self.name("the table's name")?;
-        self.expect(Kind::On, "`on`")?;
+        self.tokens.expect(Kind::On, "`on`")?;
         let on = self.expression()?;
         let mut letters = Vec::new();
-        if self.accept(Kind::Where) {
+        if self.tokens.accept(Kind::Where) {
             letters.push(self.binding()?);
-            while self.accept(Kind::Comma) {
+            while self.tokens.accept(Kind::Comma) {
                 letters.push(self.binding()?);
             }
         }
@@ -45,7 +48,7 @@ impl Parser<'_> {
     }
 
     fn at_row(&self) -> bool {
-        self.peek() == Kind::Pipe && self.token().first_on_line
+        self.tokens.peek() == Kind::Pipe && self.tokens.token().first_on_line
     }
 
     /// `| | aCR | aCW |`.
@@ -55,7 +58,7 @@ impl Parser<'_> {
         if let Some(Some(corner)) = cells.next() {
             return Err(unexpected(
                 "nothing in the corner of the table",
-                self.text_of(corner),
+                self.tokens.text_of(corner),
                 corner.span,
             ));
         }
@@ -77,13 +80,13 @@ impl Parser<'_> {
     /// The line's tokens between its `|`, at most one in each place; the line is behind us even if it is
     /// wrong.
     fn line(&mut self) -> Parse<(Span, Vec<Option<Token>>)> {
-        let mut tokens = vec![self.token()];
-        self.advance();
-        while !self.token().first_on_line {
-            tokens.push(self.token());
-            self.advance();
+        let mut tokens = vec![self.tokens.token()];
+        self.tokens.advance();
+        while !self.tokens.token().first_on_line {
+            tokens.push(self.tokens.token());
+            self.tokens.advance();
         }
-        let line = tokens[0].span.to(self.previous_span());
+        let line = tokens[0].span.to(self.tokens.previous());
         let last = tokens[tokens.len() - 1];
         if last.kind != Kind::Pipe || tokens.len() == 1 {
             let end = Span::new(last.span.end, last.span.end);
@@ -98,7 +101,7 @@ impl Parser<'_> {
                 [] | [_] => cells.push(None),
                 [cell, _] => cells.push(Some(*cell)),
                 [_, second, ..] => {
-                    return Err(unexpected("`|`", self.text_of(*second), second.span));
+                    return Err(unexpected("`|`", self.tokens.text_of(*second), second.span));
                 }
             }
         }
@@ -108,9 +111,11 @@ impl Parser<'_> {
     fn head(&self, cell: Option<Token>, line: Span) -> Parse<Name> {
         match cell {
             Some(token) if token.kind == Kind::Name => {
-                Ok(Name { text: self.text_of(token).to_owned(), span: token.span })
+                Ok(Name { text: self.tokens.text_of(token).to_owned(), span: token.span })
             }
-            Some(token) => Err(unexpected("the name of a set", self.text_of(token), token.span)),
+            Some(token) => {
+                Err(unexpected("the name of a set", self.tokens.text_of(token), token.span))
+            }
             None => Err(unexpected("the name of a set in every head", "an empty one", line)),
         }
     }
@@ -124,12 +129,12 @@ impl Parser<'_> {
 
     /// The next token as a cell.
     pub(super) fn cell(&mut self) -> Parse<Cell> {
-        let token = self.token();
+        let token = self.tokens.token();
         if token.kind == Kind::EndOfFile {
-            return Err(self.expected("`✓`, `·` or a letter"));
+            return Err(self.tokens.expected("`✓`, `·` or a letter"));
         }
         let cell = self.cell_of(token)?;
-        self.advance();
+        self.tokens.advance();
         Ok(cell)
     }
 
@@ -137,8 +142,14 @@ impl Parser<'_> {
         let kind = match token.kind {
             Kind::Check | Kind::Plus => CellKind::Ordered,
             Kind::Dot => CellKind::Unordered,
-            Kind::Name => CellKind::Letter(self.text_of(token).to_owned()),
-            _ => return Err(unexpected("`✓`, `·` or a letter", self.text_of(token), token.span)),
+            Kind::Name => CellKind::Letter(self.tokens.text_of(token).to_owned()),
+            _ => {
+                return Err(unexpected(
+                    "`✓`, `·` or a letter",
+                    self.tokens.text_of(token),
+                    token.span,
+                ));
+            }
         };
         Ok(Cell { kind, span: token.span })
     }

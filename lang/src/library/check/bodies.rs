@@ -1,6 +1,7 @@
 //! What bodies do as a whole: they end with what they return, do not call themselves, and fit into memory.
 
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 use crate::library::syntax::{
     Body, Expr, Implementation, ParameterKind, Statement, StatementKind as Kind,
 };
@@ -8,14 +9,14 @@ use crate::library::{Library, MOST_WORDS};
 use crate::source::Span;
 
 /// Adds what is wrong.
-pub fn check(library: &Library, errors: &mut Vec<Diagnostic>) {
+pub fn check(library: &Library, sink: &mut Sink) {
     let Some(implementation) = &library.implementation else { return };
     for memory in library.memory.iter().chain(&implementation.memory) {
         if let Some(Expr::Number(count)) = memory.count
             && count > MOST_WORDS
         {
             let message = format!("expected at most {MOST_WORDS} words, found {count}");
-            errors.push(Diagnostic::error("too-much-memory", memory.span, message));
+            sink.push(Diagnostic::error("too-much-memory", memory.span, message));
         }
     }
     for body in &implementation.bodies {
@@ -24,11 +25,11 @@ pub fn check(library: &Library, errors: &mut Vec<Diagnostic>) {
         if gives && !always_returns(&body.statements) {
             let message = format!("expected `return` at the end of `{}`, found none", body.method);
             let help = "each way through the body returns a value";
-            errors.push(Diagnostic::error("missing-return", body.span, message).help(help));
+            sink.push(Diagnostic::error("missing-return", body.span, message).help(help));
         }
-        returns_last(&body.statements, errors);
+        returns_last(&body.statements, sink);
     }
-    recursion(library, implementation, errors);
+    recursion(library, implementation, sink);
 }
 
 fn always_returns(block: &[Statement]) -> bool {
@@ -40,12 +41,12 @@ fn always_returns(block: &[Statement]) -> bool {
 }
 
 /// `return` does not leave: it gives the result, so that nothing may follow it.
-fn returns_last(block: &[Statement], errors: &mut Vec<Diagnostic>) {
+fn returns_last(block: &[Statement], sink: &mut Sink) {
     for (index, statement) in block.iter().enumerate() {
         let inner = match &statement.kind {
             Kind::If(_, then, otherwise) if index + 1 == block.len() => {
-                returns_last(then, errors);
-                returns_last(otherwise, errors);
+                returns_last(then, sink);
+                returns_last(otherwise, sink);
                 continue;
             }
             kind => kind.blocks().find_map(returned),
@@ -53,7 +54,7 @@ fn returns_last(block: &[Statement], errors: &mut Vec<Diagnostic>) {
         if let Some(span) = inner {
             let message = "expected `return` where the body ends, found it before other statements";
             let help = "keep the value in a variable, or put what follows into `else`";
-            errors.push(Diagnostic::error("return-not-last", span, message).help(help));
+            sink.push(Diagnostic::error("return-not-last", span, message).help(help));
         }
     }
 }
@@ -104,7 +105,7 @@ fn is_own(library: &Library, body: &Body, arguments: &[Expr]) -> bool {
     }
 }
 
-fn recursion(library: &Library, implementation: &Implementation, errors: &mut Vec<Diagnostic>) {
+fn recursion(library: &Library, implementation: &Implementation, sink: &mut Sink) {
     // Methods of the base are its statements, which their own bodies may use.
     if library.base.is_some() {
         return;
@@ -132,7 +133,7 @@ fn recursion(library: &Library, implementation: &Implementation, errors: &mut Ve
                 let message = format!("expected no call of `{}` by itself, found one", body.method);
                 let help = "implementations are put in the place of calls, so they must end";
                 let error = Diagnostic::error("recursive-implementation", span, message);
-                errors.push(error.help(help));
+                sink.push(error.help(help));
                 return;
             }
         }

@@ -2,7 +2,8 @@
 
 use super::super::lexer::Kind;
 use super::super::syntax::Expr;
-use super::{Parse, Parser};
+use super::Parser;
+use crate::front::Parse;
 use crate::program::BinaryOp;
 
 impl Parser<'_> {
@@ -10,8 +11,7 @@ impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Parse<Expr> {
         self.deeper()?;
         let mut left = self.conjunction()?;
-        while self.word() == "or" {
-            self.advance();
+        while self.tokens.accept_text("or") {
             left = binary(BinaryOp::Or, left, self.conjunction()?);
         }
         self.depth -= 1;
@@ -20,16 +20,14 @@ impl Parser<'_> {
 
     fn conjunction(&mut self) -> Parse<Expr> {
         let mut left = self.negation()?;
-        while self.word() == "and" {
-            self.advance();
+        while self.tokens.accept_text("and") {
             left = binary(BinaryOp::And, left, self.negation()?);
         }
         Ok(left)
     }
 
     fn negation(&mut self) -> Parse<Expr> {
-        if self.word() == "not" {
-            self.advance();
+        if self.tokens.accept_text("not") {
             self.deeper()?;
             let inner = self.negation()?;
             self.depth -= 1;
@@ -40,7 +38,7 @@ impl Parser<'_> {
 
     fn comparison(&mut self) -> Parse<Expr> {
         let left = self.sets()?;
-        let op = match (self.peek(), self.text_here()) {
+        let op = match (self.tokens.peek(), self.tokens.text_here()) {
             (Kind::NotEqual, _) => BinaryOp::NotEqual,
             (Kind::LessEqual, _) => BinaryOp::LessEqual,
             (Kind::GreaterEqual, _) => BinaryOp::GreaterEqual,
@@ -49,16 +47,16 @@ impl Parser<'_> {
             (_, ">") => BinaryOp::Greater,
             _ => return Ok(left),
         };
-        self.advance();
+        self.tokens.advance();
         Ok(binary(op, left, self.sets()?))
     }
 
     fn sets(&mut self) -> Parse<Expr> {
         let mut left = self.sum()?;
         loop {
-            if self.accept("\\") {
+            if self.tokens.accept_text("\\") {
                 left = Expr::Without(Box::new(left), Box::new(self.sum()?));
-            } else if self.accept("|") {
+            } else if self.tokens.accept_text("|") {
                 left = Expr::Union(Box::new(left), Box::new(self.sum()?));
             } else {
                 return Ok(left);
@@ -69,12 +67,12 @@ impl Parser<'_> {
     fn sum(&mut self) -> Parse<Expr> {
         let mut left = self.product()?;
         loop {
-            let op = match self.text_here() {
+            let op = match self.tokens.text_here() {
                 "+" => BinaryOp::Add,
                 "-" => BinaryOp::Subtract,
                 _ => return Ok(left),
             };
-            self.advance();
+            self.tokens.advance();
             left = binary(op, left, self.product()?);
         }
     }
@@ -82,74 +80,74 @@ impl Parser<'_> {
     fn product(&mut self) -> Parse<Expr> {
         let mut left = self.primary()?;
         loop {
-            let op = match self.text_here() {
+            let op = match self.tokens.text_here() {
                 "*" => BinaryOp::Multiply,
                 "%" => BinaryOp::Remainder,
                 _ => return Ok(left),
             };
-            self.advance();
+            self.tokens.advance();
             left = binary(op, left, self.primary()?);
         }
     }
 
     pub(super) fn primary(&mut self) -> Parse<Expr> {
-        let span = self.token().span;
-        match (self.peek(), self.text_here()) {
+        let span = self.tokens.token().span;
+        match (self.tokens.peek(), self.tokens.text_here()) {
             (Kind::Number, text) => {
                 let Ok(value) = text.parse() else {
-                    return Err(self.expected("a number of 64 bits"));
+                    return Err(self.tokens.expected("a number of 64 bits"));
                 };
-                self.advance();
+                self.tokens.advance();
                 Ok(Expr::Number(value))
             }
             (Kind::Bottom, _) | (_, "bot") => {
-                self.advance();
+                self.tokens.advance();
                 Ok(Expr::Bottom)
             }
             (_, "true" | "false") => {
-                let value = u64::from(self.text_here() == "true");
-                self.advance();
+                let value = u64::from(self.tokens.text_here() == "true");
+                self.tokens.advance();
                 Ok(Expr::Number(value))
             }
             (_, "(") => {
-                self.advance();
+                self.tokens.advance();
                 let inner = self.expression()?;
-                self.symbol(")")?;
+                self.tokens.expect_text(")")?;
                 Ok(inner)
             }
             (_, "~") => {
-                self.advance();
+                self.tokens.advance();
                 Ok(Expr::Remote(self.place()?))
             }
             (_, "{") => {
-                self.advance();
+                self.tokens.advance();
                 let mut all = Vec::new();
-                while !self.accept("}") {
+                while !self.tokens.accept_text("}") {
                     if !all.is_empty() {
-                        self.symbol(",")?;
+                        self.tokens.expect_text(",")?;
                     }
                     all.push(self.expression()?);
                 }
                 Ok(Expr::Set(all))
             }
             (Kind::Word, _) => {
-                let (name, _) = self.name("")?;
-                if self.accept("(") {
+                let (name, _) = self.tokens.name("")?;
+                if self.tokens.accept_text("(") {
                     let mut arguments = Vec::new();
-                    while !self.accept(")") {
+                    while !self.tokens.accept_text(")") {
                         if !arguments.is_empty() {
-                            self.symbol(",")?;
+                            self.tokens.expect_text(",")?;
                         }
                         arguments.push(self.expression()?);
                     }
-                    return Ok(Expr::Function(name, arguments, span.to(self.previous())));
+                    return Ok(Expr::Function(name, arguments, span.to(self.tokens.previous())));
                 }
-                if matches!(self.text_here(), "." | "@" | "[") {
+                if matches!(self.tokens.text_here(), "." | "@" | "[") {
                     return Ok(Expr::Place(self.place_after(name, span)?));
                 }
                 Ok(Expr::Name(name, span))
             }
-            _ => Err(self.expected("an expression")),
+            _ => Err(self.tokens.expected("an expression")),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::super::lexer::Kind;
 use super::super::syntax::{Expr, Statement, StatementKind};
-use super::{Parse, Parser};
+use super::Parser;
+use crate::front::Parse;
 use crate::limits;
 
 /// Functions of expressions; any other name before `(` is a call.
@@ -10,49 +11,49 @@ const FUNCTIONS: [&str; 6] = ["nodes", "node", "threads", "pack", "word", "count
 
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> Parse<Vec<Statement>> {
-        self.symbol("{")?;
+        self.tokens.expect_text("{")?;
         self.deeper()?;
         let mut statements = Vec::new();
-        while !self.accept("}") {
+        while !self.tokens.accept_text("}") {
             limits::look();
-            if self.accept(";") {
+            if self.tokens.accept_text(";") {
                 continue;
             }
-            let start = self.token().span;
+            let start = self.tokens.token().span;
             let kind = self.statement()?;
-            statements.push(Statement { kind, span: start.to(self.previous()) });
+            statements.push(Statement { kind, span: start.to(self.tokens.previous()) });
         }
         self.depth -= 1;
         Ok(statements)
     }
 
     fn statement(&mut self) -> Parse<StatementKind> {
-        match self.word() {
+        match self.tokens.word() {
             "if" => {
-                self.advance();
+                self.tokens.advance();
                 self.conditional()
             }
             "loop" => {
-                self.advance();
+                self.tokens.advance();
                 Ok(StatementKind::Loop(self.block()?))
             }
             "while" => {
-                self.advance();
+                self.tokens.advance();
                 let condition = self.expression()?;
                 Ok(StatementKind::While(condition, self.block()?))
             }
             "for" => self.repetition(),
             "break" => {
-                self.advance();
+                self.tokens.advance();
                 Ok(StatementKind::Break)
             }
             "skip" => {
-                self.advance();
+                self.tokens.advance();
                 Ok(StatementKind::Skip)
             }
             "return" => {
-                self.advance();
-                let value = match self.text_here() {
+                self.tokens.advance();
+                let value = match self.tokens.text_here() {
                     ";" | "}" => None,
                     _ => Some(self.expression()?),
                 };
@@ -67,13 +68,12 @@ impl Parser<'_> {
         let condition = self.expression()?;
         let then = self.block()?;
         let mut otherwise = Vec::new();
-        if self.word() == "else" {
-            self.advance();
-            if self.word() == "if" {
-                let start = self.token().span;
-                self.advance();
+        if self.tokens.accept_text("else") {
+            if self.tokens.word() == "if" {
+                let start = self.tokens.token().span;
+                self.tokens.advance();
                 let kind = self.conditional()?;
-                otherwise.push(Statement { kind, span: start.to(self.previous()) });
+                otherwise.push(Statement { kind, span: start.to(self.tokens.previous()) });
             } else {
                 otherwise = self.block()?;
             }
@@ -83,12 +83,11 @@ impl Parser<'_> {
     }
 
     fn repetition(&mut self) -> Parse<StatementKind> {
-        self.advance();
-        let (variable, _) = self.name("a variable")?;
-        self.keyword("in")?;
+        self.tokens.advance();
+        let (variable, _) = self.tokens.name("a variable")?;
+        self.tokens.expect_text("in")?;
         let first = self.expression()?;
-        if self.peek() == Kind::Range {
-            self.advance();
+        if self.tokens.accept(Kind::Range) {
             let last = self.expression()?;
             return Ok(StatementKind::Count(variable, first, last, self.block()?));
         }
@@ -98,7 +97,7 @@ impl Parser<'_> {
     /// An assignment or a call.
     fn simple(&mut self) -> Parse<StatementKind> {
         let target = self.primary()?;
-        if self.peek() != Kind::Assign {
+        if self.tokens.peek() != Kind::Assign {
             return match target {
                 Expr::Function(name, arguments, _) => {
                     Ok(StatementKind::Call { result: None, name, arguments, id: None })
@@ -106,11 +105,11 @@ impl Parser<'_> {
                 Expr::Name(name, _) if name == "Mfence" => {
                     Ok(StatementKind::Call { result: None, name, arguments: Vec::new(), id: None })
                 }
-                _ => Err(self.expected("`:=`")),
+                _ => Err(self.tokens.expected("`:=`")),
             };
         }
-        self.advance();
-        let id = if self.accept("^") { Some(self.primary()?) } else { None };
+        self.tokens.advance();
+        let id = if self.tokens.accept_text("^") { Some(self.primary()?) } else { None };
         match (self.expression()?, target) {
             (Expr::Function(name, arguments, _), Expr::Name(result, span))
                 if !FUNCTIONS.contains(&name.as_str()) =>

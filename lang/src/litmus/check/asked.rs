@@ -9,11 +9,11 @@ use crate::library::Words;
 use crate::outcome::{Asked, Condition};
 use crate::program::{LocationId, Origin, Program, RegisterId};
 
-use super::super::Sink;
 use super::super::ast::{self, Claim, File, Name, Number};
 use super::super::{parse, print};
 use super::verdicts::List;
 use super::{Checker, Meaning};
+use crate::front::Sink;
 
 /// Resolves the names of claims that all hold. What outcomes of the test do not show yet, they show from now
 /// on, last.

@@ -31,9 +31,9 @@ use crate::library::Words;
 use crate::limits;
 use crate::source::{Source, Span};
 
-use super::Sink;
 use super::ast::{Claim, File, Form, Name, Number, Place, ResultLine};
 use super::text::{self, Text};
+use crate::front::Sink;
 
 mod grammar {
     //! What pest makes of the grammar.

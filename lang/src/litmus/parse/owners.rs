@@ -3,11 +3,11 @@
 //! A name belongs to one thread of a file, so `r` says as much. The thread is looked at here, where it is
 //! still known, and is not kept. Threads count from 1, or from 0 if that is so of all that the file names.
 
-use super::super::Sink;
 use super::super::ast::{File, Name, Number};
 use super::super::check::assigned;
 use super::Context;
 use crate::diagnostic::Diagnostic;
+use crate::front::Sink;
 
 /// Reports each register of a file that is named with a thread that does not own it.
 pub fn check(context: &mut Context<'_>, file: &File) {
