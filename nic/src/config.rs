@@ -22,6 +22,8 @@ pub struct Knobs {
     pub percent: u32,
     /// The longest delay, in nanoseconds.
     pub most: u64,
+    /// Whether a message of several words is accessed in pieces, in any order.
+    pub tear: bool,
     /// The rule that is broken, if any.
     pub fault: Option<Fault>,
 }
@@ -34,7 +36,7 @@ impl Knobs {
             Preset::Default => (30, 64_000),
             Preset::Storm => (60, 256_000),
         };
-        Self { preset, percent, most, fault: None }
+        Self { preset, percent, most, tear: false, fault: None }
     }
 
     /// Whether the NIC has this fault.
@@ -90,6 +92,8 @@ pub mod variable {
     pub const PERCENT: &str = "LITMUS_NIC_DELAY_PERCENT";
     /// The longest delay in nanoseconds.
     pub const MOST: &str = "LITMUS_NIC_DELAY";
+    /// Whether messages are torn: `1`.
+    pub const TEAR: &str = "LITMUS_NIC_TEAR";
     /// The name of the fault.
     pub const FAULT: &str = "LITMUS_NIC_FAULT";
 }
@@ -111,6 +115,7 @@ impl Config {
         if let Some(most) = number(variable::MOST) {
             knobs.most = most;
         }
+        knobs.tear = get(variable::TEAR).is_some_and(|tear| tear == "1");
         knobs.fault = get(variable::FAULT).and_then(|name| Fault::named(&name));
         Self {
             devices: small(variable::DEVICES, 64),

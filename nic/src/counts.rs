@@ -21,6 +21,8 @@ pub struct Counts {
     pub early_writes: u64,
     /// Rules 6, 9 to 11: a read or atomic was done before an earlier read of its queue pair.
     pub early_reads: u64,
+    /// Messages of several words that were accessed in pieces.
+    pub torn: u64,
     /// Times that the fault had an effect: the broken rule was applied where the correct rule could not have
     /// been.
     pub faults: u64,

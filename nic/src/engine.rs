@@ -12,6 +12,7 @@ pub mod node;
 pub mod pair;
 mod requester;
 mod responder;
+mod tear;
 #[cfg(test)]
 mod tests;
 mod time;

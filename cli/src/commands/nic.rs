@@ -44,6 +44,9 @@ pub struct Arguments {
     /// How many rules of a hundred are delayed; as the preset has it if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=100))]
     delay_percent: Option<u8>,
+    /// Access messages of several words in pieces, in any order
+    #[arg(long)]
+    tear: bool,
     /// Break a rule (see --list-faults)
     #[arg(long, value_name = "NAME", value_parser = fault)]
     fault: Option<String>,
@@ -203,6 +206,7 @@ fn set_environment(
     let optional = [
         ("LITMUS_NIC_DELAY", arguments.delay.map(|delay| delay.to_string())),
         ("LITMUS_NIC_DELAY_PERCENT", arguments.delay_percent.map(|percent| percent.to_string())),
+        ("LITMUS_NIC_TEAR", arguments.tear.then(|| "1".to_owned())),
         ("LITMUS_NIC_FAULT", arguments.fault.clone()),
     ];
     for (name, value) in optional {
@@ -314,6 +318,7 @@ impl Counts {
             ("early_sources", "early source read"),
             ("early_writes", "early write"),
             ("early_reads", "early read"),
+            ("torn", "torn message"),
             ("failures", "failed request"),
             ("faults", "fault"),
         ];

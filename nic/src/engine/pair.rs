@@ -1,6 +1,7 @@
 //! A queue pair: the queues of the operational semantics, and its connection.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::queues::{CompletionQueue, Receives, Sends};
@@ -178,6 +179,8 @@ pub struct Arrived {
     pub request: wire::Request,
     /// For an RMW that has read, and still has to write: the new value, and the old value.
     pub atomic_write: Option<(u64, u64)>,
+    /// For a read that is torn: the bytes read so far, and the pieces that it still has to read.
+    pub partial: Option<(Vec<u8>, Vec<Range<usize>>)>,
     /// The earliest time at which the next rule may be applied to it.
     pub due: u64,
     /// The time at which a receive request was first missing for it.

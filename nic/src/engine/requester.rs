@@ -11,6 +11,7 @@ use crate::wire;
 
 use super::node::{Delay, Event, Node};
 use super::pair::{Entry, Link, LocalEntry, Pair, Stage, pieces};
+use super::tear::{cut, part};
 use super::{Step, Steps};
 
 /// The most bytes of one queue pair that are in flight. A single request may have more.
@@ -255,8 +256,13 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
         Stage::LocalWrite(bytes) => {
             let length = bytes.len() as u32;
             let sges = pieces(&entry.request.payload).to_vec();
-            let due = node.due(Delay::Landing);
-            pair.requester.wb_local.push_back(LocalEntry::Write { number, sges, bytes, due });
+            let address = sges.first().map_or(0, |sge| sge.address);
+            let pieces = node.pieces(address, bytes.len());
+            for (piece, bytes) in cut(bytes, pieces) {
+                let sges = part(&sges, &piece);
+                let due = node.due(Delay::Landing);
+                pair.requester.wb_local.push_back(LocalEntry::Write { number, sges, bytes, due });
+            }
             (Status::Success, length)
         }
         Stage::Failed(status) => (status, 0),

@@ -9,6 +9,7 @@ use crate::wire::{Body, Request};
 
 use super::node::{Delay, Event, Node};
 use super::pair::{Arrived, Pair, RemoteAction, RemoteEntry};
+use super::tear::{cut, part};
 use super::{Step, Steps};
 
 /// How many requests are examined for one that may overtake the others.
@@ -87,7 +88,8 @@ fn give_up(pair: &Pair, arrived: &Arrived, retries: u8) -> Option<u64> {
 /// Adds a request that has arrived.
 pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
     let due = node.due(Delay::Remote);
-    let arrived = Arrived { number, request, atomic_write: None, due, waiting_since: None };
+    let arrived =
+        Arrived { number, request, atomic_write: None, partial: None, due, waiting_since: None };
     pair.responder.arrived.push_back(arrived);
     node.note(pair.peers(number), || Traced::Arrived);
 }
@@ -111,8 +113,9 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
             send(pair, node, number, since, bytes, delivery)
         }
         Request::Read { remote, length } => {
-            node.counts.early_reads += u64::from(early);
-            read(pair, node, *remote, *length)
+            let (remote, length) = (*remote, *length as usize);
+            node.counts.early_reads += u64::from(early && arrived.partial.is_none());
+            read(pair, node, &mut arrived, remote, length)
         }
         Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
             let remote = *remote;
@@ -207,7 +210,11 @@ fn write(
         });
     }
     if length > 0 {
-        push(pair, node, number, RemoteAction::Write { remote, bytes: take(bytes), atomic: false });
+        let pieces = node.pieces_of_write(remote.address, length);
+        for (piece, bytes) in cut(take(bytes), pieces) {
+            let remote = Remote { address: remote.address + piece.start as u64, ..remote };
+            push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: false });
+        }
     }
     if let Some(completion) = received {
         push(pair, node, number, RemoteAction::Received(completion));
@@ -248,7 +255,12 @@ fn send(
         ..pair.received(&request, Status::Success)
     };
     if !bytes.is_empty() {
-        push(pair, node, number, RemoteAction::Scatter { sges: request.sges, bytes: take(bytes) });
+        let address = request.sges.first().map_or(0, |sge| sge.address);
+        let pieces = node.pieces(address, bytes.len());
+        for (piece, bytes) in cut(take(bytes), pieces) {
+            let sges = part(&request.sges, &piece);
+            push(pair, node, number, RemoteAction::Scatter { sges, bytes });
+        }
     }
     push(pair, node, number, RemoteAction::Received(completion));
     Outcome::Done(Vec::new())
@@ -264,16 +276,33 @@ fn not_ready(pair: &Pair, node: &Node, waiting_since: &mut Option<u64>, retries:
     Outcome::Again
 }
 
-/// Rule 6: reads memory for the peer.
-fn read(pair: &Pair, node: &mut Node, remote: Remote, length: u32) -> Outcome {
-    let mut bytes = vec![0; length as usize];
-    if length > 0 {
-        let Some(host) = resolve(pair, node, remote, bytes.len(), access::REMOTE_READ) else {
-            return Outcome::Failed(Status::RemoteAccess);
-        };
-        node.memory.read(host, &mut bytes);
+/// Rule 6: reads memory for the peer. A read that is torn reads its pieces one after the other.
+fn read(
+    pair: &Pair,
+    node: &mut Node,
+    arrived: &mut Arrived,
+    remote: Remote,
+    length: usize,
+) -> Outcome {
+    if length == 0 {
+        return Outcome::Done(Vec::new());
     }
-    Outcome::Done(bytes)
+    let Some(host) = resolve(pair, node, remote, length, access::REMOTE_READ) else {
+        return Outcome::Failed(Status::RemoteAccess);
+    };
+    let (mut bytes, mut pieces) = arrived
+        .partial
+        .take()
+        .unwrap_or_else(|| (vec![0; length], node.pieces(remote.address, length)));
+    if let Some(piece) = pieces.pop() {
+        node.memory.read(host + piece.start as u64, &mut bytes[piece]);
+    }
+    if pieces.is_empty() {
+        return Outcome::Done(bytes);
+    }
+    arrived.partial = Some((bytes, pieces));
+    arrived.due = node.due(Delay::Remote);
+    Outcome::Again
 }
 
 /// Rules 9, 10 and 11, and then 12.
@@ -330,22 +359,8 @@ fn push(pair: &mut Pair, node: &mut Node, number: u64, action: RemoteAction) {
 
 /// Rules 4 and 13: the head of `wbR` takes effect.
 pub fn visible(pair: &mut Pair, node: &mut Node, index: usize) {
-    let Some(mut entry) = pair.responder.wb_remote.remove(index) else { return };
+    let Some(entry) = pair.responder.wb_remote.remove(index) else { return };
     node.counts.faults += u64::from(index > 0);
-    let split = node.knobs.has(Fault::TagBeforeData);
-    if split && let RemoteAction::Write { remote, bytes, .. } = &mut entry.action {
-        let head = bytes.len().saturating_sub(8);
-        if head > 0 && resolve(pair, node, *remote, bytes.len(), access::REMOTE_WRITE).is_some() {
-            let tag = Remote { address: remote.address + head as u64, ..*remote };
-            let last = bytes.split_off(head);
-            let action = RemoteAction::Write { remote: tag, bytes: last, atomic: false };
-            take_effect(pair, node, entry.number, action);
-            node.counts.faults += 1;
-            entry.due = node.now + 1 + node.random.below(node.knobs.most.max(10_000));
-            pair.responder.wb_remote.push_front(entry);
-            return;
-        }
-    }
     take_effect(pair, node, entry.number, entry.action);
 }
 

@@ -94,7 +94,7 @@ impl World {
             | access::REMOTE_ATOMIC;
         let region = Region { domain: 1, start: 0, host: 0, length: 128, access: all };
         let key = keys.insert(region).expect("there is room");
-        let knobs = Knobs { percent: 50, most: 30, fault, preset: Preset::Default };
+        let knobs = Knobs { percent: 50, most: 30, fault, ..Knobs::new(Preset::Default) };
         let mut engine = Engine::new(Node {
             keys,
             memory: Box::new(words.clone()),
@@ -134,11 +134,22 @@ impl World {
     }
 
     fn post(&mut self, number: u32, operation: Operation, local: u64) {
-        self.post_fenced(number, operation, local, false);
+        self.post_words(number, operation, local, 1, false);
     }
 
     fn post_fenced(&mut self, number: u32, operation: Operation, local: u64, fence: bool) {
-        let sge = Sge { address: 8 * local, length: 8, key: self.key };
+        self.post_words(number, operation, local, 1, fence);
+    }
+
+    fn post_words(
+        &mut self,
+        number: u32,
+        operation: Operation,
+        local: u64,
+        count: u32,
+        fence: bool,
+    ) {
+        let sge = Sge { address: 8 * local, length: 8 * count, key: self.key };
         let payload = Payload::Memory(vec![sge]);
         let (id, signaled, solicited) = (local, true, false);
         let request = SendRequest { id, operation, payload, fence, signaled, solicited };
@@ -393,4 +404,56 @@ fn a_peer_that_is_gone_is_given_up_and_an_earlier_life_is_not_heard() {
     world.engine.node.now += 1_000_000_000;
     assert_eq!(world.wait(1).status, Status::RetryExceeded);
     assert_eq!(world.words.get(9), 0);
+}
+
+/// The orders in which the words of a put of three become visible.
+fn orders(fault: Option<Fault>, tear: bool) -> std::collections::BTreeSet<Vec<u64>> {
+    let run = |seed| {
+        let mut world = World::new(seed, fault);
+        world.engine.node.knobs.tear = tear;
+        for word in 0..3 {
+            world.words.set(word, 1);
+        }
+        let remote = world.remote(8);
+        world.post_words(1, Operation::Write { remote, immediate: None }, 0, 3, false);
+        let mut seen = Vec::new();
+        while world.step() != Round::Idle {
+            let new = (8..11).filter(|word| world.words.get(*word) == 1 && !seen.contains(word));
+            seen.extend(new.collect::<Vec<_>>());
+        }
+        assert_eq!(world.poll(1).map(|completion| completion.status), Some(Status::Success));
+        seen
+    };
+    SEEDS.map(run).collect()
+}
+
+#[test]
+fn words_of_a_message_are_seen_together_or_torn() {
+    assert_eq!(orders(None, false), [vec![8, 9, 10]].into());
+    assert_eq!(orders(None, true).len(), 6);
+    let tag_first = orders(Some(Fault::TagBeforeData), false);
+    assert_eq!(tag_first, [vec![10, 8, 9]].into());
+}
+
+#[test]
+fn a_read_of_several_words_is_torn_on_request() {
+    let torn = |tear: bool, sees: fn(&World) -> bool| {
+        count(None, |world, random| {
+            world.engine.node.knobs.tear = tear;
+            let remote = world.remote(8);
+            world.post_words(1, Operation::Read { remote }, 2, 2, false);
+            world.steps(random.below(20));
+            world.words.set(8, 1);
+            world.words.set(9, 1);
+            world.settle();
+            sees(world)
+        })
+    };
+    let (first, second): (fn(&World) -> bool, fn(&World) -> bool) = (
+        |world| world.words.get(2) == 1 && world.words.get(3) == 0,
+        |world| world.words.get(2) == 0 && world.words.get(3) == 1,
+    );
+    sometimes(torn(true, first));
+    sometimes(torn(true, second));
+    assert_eq!(torn(false, first) + torn(false, second), 0);
 }

@@ -1,0 +1,130 @@
+//! How a message of several words is torn: it is accessed in pieces, cut between aligned words, in any order.
+
+use std::ops::Range;
+
+use crate::fault::Fault;
+use crate::random::Random;
+use crate::request::Sge;
+
+use super::node::Node;
+
+/// The most pieces of a message. A message of so many words can be accessed in any order of its words.
+const MOST: usize = 16;
+
+impl Node {
+    /// The pieces of a message to or from an address, in the order in which they are accessed.
+    pub fn pieces(&mut self, address: u64, length: usize) -> Vec<Range<usize>> {
+        if !self.knobs.tear || length <= 8 {
+            return std::iter::once(0..length).collect();
+        }
+        let pieces = torn(address, length, &mut self.random);
+        self.counts.torn += u64::from(pieces.len() > 1);
+        pieces
+    }
+
+    /// The pieces of a write, in the order in which they become visible.
+    pub fn pieces_of_write(&mut self, address: u64, length: usize) -> Vec<Range<usize>> {
+        if self.knobs.has(Fault::TagBeforeData) && length > 8 {
+            self.counts.faults += 1;
+            return vec![length - 8..length, 0..length - 8];
+        }
+        self.pieces(address, length)
+    }
+}
+
+fn torn(address: u64, length: usize, random: &mut Random) -> Vec<Range<usize>> {
+    // Places between aligned words, by their offsets.
+    let first = (8 - (address % 8) as usize) % 8;
+    let first = if first == 0 { 8 } else { first };
+    let places = (length.saturating_sub(first)).div_ceil(8);
+    let mut cuts: Vec<usize> = match places < MOST {
+        true => (0..places).filter(|_| random.percent(70)).map(|word| first + 8 * word).collect(),
+        false => (1..MOST).map(|_| first + 8 * random.below(places as u64) as usize).collect(),
+    };
+    cuts.extend([0, length]);
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut pieces: Vec<_> = cuts.windows(2).map(|ends| ends[0]..ends[1]).collect();
+    for last in (1..pieces.len()).rev() {
+        pieces.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    pieces
+}
+
+/// The bytes of each piece.
+pub fn cut(bytes: Vec<u8>, pieces: Vec<Range<usize>>) -> Vec<(Range<usize>, Vec<u8>)> {
+    match <[_; 1]>::try_from(pieces) {
+        Ok([all]) => vec![(all, bytes)],
+        Err(pieces) => {
+            pieces.into_iter().map(|piece| (piece.clone(), bytes[piece].to_vec())).collect()
+        }
+    }
+}
+
+/// The part of a list of memory pieces that has these bytes.
+pub fn part(sges: &[Sge], range: &Range<usize>) -> Vec<Sge> {
+    let mut start = 0;
+    let mut part = Vec::new();
+    for sge in sges {
+        let end = start + sge.length as usize;
+        let (from, to) = (range.start.max(start), range.end.min(end));
+        if from < to {
+            let address = sge.address.wrapping_add((from - start) as u64);
+            part.push(Sge { address, length: (to - from) as u32, key: sge.key });
+        }
+        start = end;
+    }
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_the_message_cut_between_words() {
+        let mut random = Random::new(1);
+        for (address, length) in [(0, 9), (4, 9), (8, 64), (3, 100), (0, 128), (16, 1 << 20)] {
+            for _ in 0..100 {
+                let mut pieces = torn(address, length, &mut random);
+                assert!(pieces.len() <= MOST, "{address} {length}: {pieces:?}");
+                pieces.sort_by_key(|piece| piece.start);
+                let ends = pieces.iter().map(|piece| piece.end);
+                assert!(
+                    pieces.iter().skip(1).map(|piece| piece.start).eq(ends.take(pieces.len() - 1))
+                );
+                assert_eq!((pieces[0].start, pieces[pieces.len() - 1].end), (0, length));
+                let starts = pieces.iter().skip(1).map(|piece| address as usize + piece.start);
+                assert!(
+                    starts.clone().all(|start| start % 8 == 0),
+                    "{address} {length}: {pieces:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn words_come_in_every_order() {
+        let mut random = Random::new(1);
+        let mut orders: Vec<Vec<usize>> = Vec::new();
+        for _ in 0..2000 {
+            let order: Vec<usize> =
+                torn(0, 32, &mut random).iter().map(|piece| piece.start).collect();
+            orders.push(order);
+        }
+        orders.sort_unstable();
+        orders.dedup();
+        // 24 of four pieces; of three, two and one, 3 * 6, 3 * 2 and 1.
+        assert_eq!(orders.iter().filter(|order| order.len() == 4).count(), 24);
+        assert_eq!(orders.len(), 24 + 18 + 6 + 1);
+    }
+
+    #[test]
+    fn a_part_of_a_list_has_its_bytes() {
+        let sge = |address, length| Sge { address, length, key: 1 };
+        let list = [sge(100, 8), sge(200, 0), sge(300, 16)];
+        assert_eq!(part(&list, &(4..12)), [sge(104, 4), sge(300, 4)]);
+        assert_eq!(part(&list, &(0..8)), [sge(100, 8)]);
+        assert_eq!(part(&list, &(16..24)), [sge(308, 8)]);
+    }
+}
