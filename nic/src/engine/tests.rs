@@ -437,7 +437,8 @@ fn words_of_a_message_are_seen_together_or_torn() {
 
 #[test]
 fn a_read_of_several_words_is_torn_on_request() {
-    let torn = |tear: bool, sees: fn(&World) -> bool| {
+    type Sees = fn(&World) -> bool;
+    let torn = |tear: bool, sees: Sees| {
         count(None, |world, random| {
             world.engine.node.knobs.tear = tear;
             let remote = world.remote(8);
@@ -449,10 +450,8 @@ fn a_read_of_several_words_is_torn_on_request() {
             sees(world)
         })
     };
-    let (first, second): (fn(&World) -> bool, fn(&World) -> bool) = (
-        |world| world.words.get(2) == 1 && world.words.get(3) == 0,
-        |world| world.words.get(2) == 0 && world.words.get(3) == 1,
-    );
+    let first: Sees = |world| world.words.get(2) == 1 && world.words.get(3) == 0;
+    let second: Sees = |world| world.words.get(2) == 0 && world.words.get(3) == 1;
     sometimes(torn(true, first));
     sometimes(torn(true, second));
     assert_eq!(torn(false, first) + torn(false, second), 0);
