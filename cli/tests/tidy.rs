@@ -1,6 +1,6 @@
 //! What ARCHITECTURE.md promises of the source tree, and what no compiler checks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -64,8 +64,8 @@ fn report(found: &[String]) {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-#[test]
-fn crates_depend_one_way() {
+/// What cargo knows of the crates of the workspace.
+fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(root())
@@ -73,11 +73,16 @@ fn crates_depend_one_way() {
         .expect("cargo runs its tests, so it can be run");
     let metadata: serde_json::Value =
         serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    metadata["packages"].as_array().expect("a workspace has packages").clone()
+}
+
+#[test]
+fn crates_depend_one_way() {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let packages = metadata["packages"].as_array().expect("a workspace has packages");
+    let packages = packages();
     let mut names: Vec<String> = packages.iter().map(|package| text(&package["name"])).collect();
     let mut wrong = Vec::new();
-    for package in packages {
+    for package in &packages {
         let name = text(&package["name"]);
         let may_use = CRATES.iter().find(|known| known.0 == name).map_or(&[][..], |known| known.1);
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
@@ -92,6 +97,50 @@ fn crates_depend_one_way() {
     let mut known = CRATES.map(|(name, _)| name.to_owned());
     known.sort();
     assert_eq!(names, known, "ARCHITECTURE.md and this test list the crates");
+}
+
+/// The crates of others, in groups with what each is for: Cargo.toml's comments above them.
+fn dependencies() -> Vec<(String, Vec<String>)> {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("there is one");
+    let (_, all) = manifest.split_once("[workspace.dependencies]").expect("crates are listed");
+    let (all, _) = all.split_once("\n[").expect("other parts follow");
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for paragraph in all.split("\n\n") {
+        let (reason, lines): (Vec<&str>, Vec<&str>) =
+            paragraph.trim().lines().partition(|line| line.starts_with('#'));
+        let foreign = lines.iter().filter(|line| !line.contains("path = "));
+        let names: Vec<String> =
+            foreign.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned())).collect();
+        if !names.is_empty() {
+            assert_eq!(reason.len(), 1, "one line says what these are for: {names:?}");
+            groups.push((reason[0].trim_start_matches("# ").to_owned(), names));
+        }
+    }
+    groups
+}
+
+/// The list of dependencies is made of Cargo.toml; `UPDATE_EXPECT=1` writes it.
+#[test]
+fn contributing_lists_the_dependencies() {
+    let groups = dependencies();
+    let path = root().join("CONTRIBUTING.md");
+    let text = std::fs::read_to_string(&path).expect("there is one");
+    let head = "| crate | for |\n|---|---|\n";
+    let (before, rest) = text.split_once(head).expect("there is a table");
+    let (_, after) = rest.split_once("\n\n").expect("text follows the table");
+    let rows = groups.iter().map(|(reason, names)| format!("| {} | {reason} |", names.join(", ")));
+    let rows = rows.collect::<Vec<_>>().join("\n");
+    expect_test::expect_file![path].assert_eq(&format!("{before}{head}{rows}\n\n{after}"));
+    // Crates take no others, and each is used.
+    let packages = packages();
+    let used = packages.iter().flat_map(|package| package["dependencies"].as_array()).flatten();
+    let used: BTreeSet<&str> = used
+        .filter(|dependency| dependency["source"].is_string())
+        .filter_map(|dependency| dependency["name"].as_str())
+        .collect();
+    let listed: BTreeSet<&str> =
+        groups.iter().flat_map(|(_, names)| names).map(String::as_str).collect();
+    assert_eq!(used, listed, "Cargo.toml's list is that of the crates' own");
 }
 
 #[test]
