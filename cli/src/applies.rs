@@ -147,6 +147,18 @@ const RULES: &[Rule] = &[
         applies: |given| has(given, "output"),
         only_for: "-o; standard output replaces no file",
     },
+    Rule {
+        commands: &["compare"],
+        options: &["libraries"],
+        applies: |given| has(given, "paths"),
+        only_for: "given tests; the programs that are searched call no library",
+    },
+    Rule {
+        commands: &["report"],
+        options: &["libraries"],
+        applies: |given| has(given, "tests"),
+        only_for: "the tests of logs, with --tests; a record has its libraries",
+    },
 ];
 
 /// The first option of the command line that means nothing there, in words.
@@ -308,6 +320,8 @@ mod tests {
             ("litmus compare a b x", "litmus compare a b", 12),
             ("litmus compile x --target plan", "litmus compile x --target verbs-c", 13),
             ("litmus compile x --target plan", "litmus compile x --target plan -o y", 14),
+            ("litmus compare a b", "litmus compare a b x", 15),
+            ("litmus report x", "litmus report x --tests y", 16),
         ];
         let ruled: std::collections::BTreeSet<usize> =
             wrong_and_right.iter().map(|(.., rule)| *rule).collect();

@@ -83,6 +83,11 @@ pub enum ChoiceError {
 }
 
 impl Models {
+    /// No models but those that headers name, of tests that use the words of these libraries.
+    pub fn with(libraries: &'static Libraries) -> Self {
+        Self { libraries: Some(libraries), ..Self::default() }
+    }
+
     /// The libraries whose words tests use.
     pub fn libraries(&self) -> &'static Libraries {
         self.libraries.unwrap_or_else(|| model::library::shipped())

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::input::{Input, load_test};
 use crate::inputs;
+use crate::libraries::LibraryOption;
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, choose_models};
 use crate::shard::ShardOption;
@@ -196,12 +197,16 @@ impl SelectOption {
         &self,
         paths: &[PathBuf],
         endings: &[&str],
-        models: &[String],
+        (models, libraries): (&[String], &LibraryOption),
         format: Format,
         terminal: &mut Terminal,
     ) -> Exit {
         let mut sink = Sink::plain(terminal);
-        let Some(models) = choose_models(models, &mut sink) else { return sink.exit };
+        let Some(mut models) = choose_models(models, &mut sink) else { return sink.exit };
+        models.libraries = libraries.choose(&mut sink);
+        if models.libraries.is_none() {
+            return sink.exit;
+        }
         let inputs = inputs::choose(paths, endings, self, &models, &mut sink);
         let (Some(inputs), exit) = (inputs, sink.exit) else { return sink.exit };
         let row = |input: &Input| {

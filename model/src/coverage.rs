@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use compiler::library::Libraries;
 use lang::Test;
 use lang::cat::model::{Axiom, AxiomKind, Model};
 use lang::source::Span;
@@ -27,6 +28,8 @@ pub struct Suite {
     pub changes: Vec<Change>,
     /// The tests, smallest first.
     cases: Vec<Case>,
+    /// The libraries that tests call.
+    libraries: &'static Libraries,
     is_own: bool,
 }
 
@@ -44,9 +47,14 @@ impl Suite {
     /// The suite for a model: the tests with a verdict about the model. Tests with statements that the model
     /// does not define are left out. `is_own` says that the user gives the model as a file; then verdicts
     /// that name no model apply too.
-    pub fn new(model: Model, tests: &Arc<Vec<Test>>, is_own: bool) -> Self {
+    pub fn new(
+        model: Model,
+        tests: &Arc<Vec<Test>>,
+        libraries: &'static Libraries,
+        is_own: bool,
+    ) -> Self {
         let speaks = |test: &Test| {
-            undefined_calls(test, &model, crate::library::shipped()).is_empty()
+            undefined_calls(test, &model, libraries).is_empty()
                 && test
                     .expectations
                     .iter()
@@ -65,7 +73,7 @@ impl Suite {
             case.test().program.threads.iter().map(|thread| thread.body.len()).sum::<usize>()
         };
         cases.sort_by_key(size);
-        Self { changes: changes::of(&model), model, cases, is_own }
+        Self { changes: changes::of(&model), model, cases, libraries, is_own }
     }
 
     /// The number of tests with a verdict about the model.
@@ -103,7 +111,7 @@ impl Suite {
         if !case.is_concerned(self, change) {
             return Ok(false);
         }
-        case.notices(&self.model, &self.changes[change], self.is_own)
+        case.notices(self, &self.changes[change])
     }
 }
 
@@ -125,7 +133,8 @@ impl Case {
             };
             model.axioms = suite.changes.iter().map(about).collect();
             // If this cannot be determined, every change is tried.
-            let Ok(question) = Question::of(self.test(), &model).question() else {
+            let asking = Question::of(self.test(), &model).libraries(suite.libraries);
+            let Ok(question) = asking.question() else {
                 return vec![true; suite.changes.len()];
             };
             let plan = question.plan;
@@ -135,14 +144,15 @@ impl Case {
         concerned[change]
     }
 
-    fn notices(&self, model: &Model, change: &Change, is_own: bool) -> Result<bool, Undecided> {
+    fn notices(&self, suite: &Suite, change: &Change) -> Result<bool, Undecided> {
+        let Suite { model, libraries, is_own, .. } = suite;
         let test = self.test();
         let options = Options::default();
         let fails = |allowed: &Allowed| {
-            let claims = verdict::check(test, &model.name, is_own, allowed);
+            let claims = verdict::check(test, &model.name, *is_own, allowed);
             claims.iter().any(|claim| claim.holds() == Some(false))
         };
-        let changed = match Question::of(test, &change.model).question() {
+        let changed = match Question::of(test, &change.model).libraries(libraries).question() {
             Ok(changed) => changed,
             Err(why) => return unless_limit(why),
         };
@@ -155,7 +165,7 @@ impl Case {
             };
         }
         let before = || {
-            let question = Question::of(test, model).question().ok()?;
+            let question = Question::of(test, model).libraries(libraries).question().ok()?;
             question.allowed(&options).ok()
         };
         let Some(mut allowed) = self.allowed.get_or_init(before).clone() else { return Ok(false) };

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for (name, _) in models::SHIPPED {
         let loaded = models::load_shipped(name).expect("shipped").expect("it loads");
-        let suite = Arc::new(Suite::new(loaded.model, &tests, false));
+        let suite = Arc::new(Suite::new(loaded.model, &tests, model::library::shipped(), false));
         for index in 0..suite.changes.len() {
             let change = &suite.changes[index].name;
             let listed = implied.remove(&(name.to_string(), change.clone())).is_some();

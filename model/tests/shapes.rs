@@ -215,7 +215,7 @@ fn suites_notice_changes_of_any_shape() {
     );
     let tests = Arc::new(vec![test.expect("it loads")]);
     let noticed = |model: Model| -> Vec<String> {
-        let suite = Suite::new(model, &tests, true);
+        let suite = Suite::new(model, &tests, model::library::shipped(), true);
         let all = 0..suite.changes.len();
         let noticed = all.filter(|change| suite.noticed(*change).expect("decided").is_some());
         let mut names: Vec<String> =

@@ -98,8 +98,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             .usage_error("--verdict-only is of the engine smt; others find all outcomes");
     }
     if arguments.select.list {
-        let (models, format) = (&arguments.models.models, arguments.format.format);
-        return arguments.select.list(&arguments.paths, &["litmus"], models, format, terminal);
+        let asked = (&*arguments.models.models, &arguments.libraries);
+        let format = arguments.format.format;
+        return arguments.select.list(&arguments.paths, &["litmus"], asked, format, terminal);
     }
     if let Err(message) = arguments.only.refuse_in(&arguments.shard) {
         return terminal.usage_error(message);

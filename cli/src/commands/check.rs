@@ -50,7 +50,8 @@ const ENDINGS: [&str; 3] = ["litmus", "cat", "lib"];
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
         let format = arguments.format.format;
-        return arguments.select.list(&arguments.paths, &ENDINGS, &[], format, terminal);
+        let asked = (&[][..], &arguments.libraries);
+        return arguments.select.list(&arguments.paths, &ENDINGS, asked, format, terminal);
     }
     let format = arguments.format.format;
     let mut sink = Sink::of_problems(terminal, format);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::exit::Exit;
+use crate::libraries::LibraryOption;
 use crate::models::LoadedModel;
 use crate::options::{FormatOption, JobsOption, TimeoutOption, choose_models};
 use crate::select::SelectOption;
@@ -35,6 +36,8 @@ pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    libraries: LibraryOption,
     #[command(flatten)]
     select: SelectOption,
     #[command(flatten)]
@@ -77,7 +80,8 @@ pub struct BoundsOptions {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
         let (paths, format) = (&arguments.paths, arguments.format.format);
-        return arguments.select.list(paths, &["litmus"], &[], format, terminal);
+        let asked = (&[][..], &arguments.libraries);
+        return arguments.select.list(paths, &["litmus"], asked, format, terminal);
     }
     let one = match load(&arguments.one, terminal) {
         Ok(model) => model,

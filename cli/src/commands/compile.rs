@@ -104,11 +104,11 @@ impl Target {
 /// Compiles all tests; wrong ones do not keep it from compiling the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
-        let models = arguments.model.as_slice();
+        let asked = (arguments.model.as_slice(), &arguments.libraries);
         return arguments.select.list(
             &arguments.paths,
             &["litmus"],
-            models,
+            asked,
             Format::Table,
             terminal,
         );

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use compiler::library::Libraries;
 use evidence::record::hash_text;
 use lang::Test;
 use model::changes::Change;
@@ -23,6 +24,7 @@ use super::generate::{make, suite};
 use crate::exit::Exit;
 use crate::input::{Input, load_test};
 use crate::inputs::{self, Workers};
+use crate::libraries::{LibraryOption, Uses};
 use crate::models::{LoadedModel, Models};
 use crate::options::{FormatOption, JobsOption, TimeoutOption};
 use crate::ordered::{Broken, map_in_order};
@@ -54,6 +56,8 @@ pub struct Arguments {
     /// Write those tests into this folder
     #[arg(short, long, value_name = "DIR", requires = "missing")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    libraries: LibraryOption,
     #[command(flatten)]
     select: SelectOption,
     #[command(flatten)]
@@ -92,31 +96,34 @@ pub enum Status {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.select.list {
         let (paths, format) = (&arguments.paths, arguments.format.format);
-        return arguments.select.list(paths, &["litmus"], &[], format, terminal);
+        let asked = (&[][..], &arguments.libraries);
+        return arguments.select.list(paths, &["litmus"], asked, format, terminal);
     }
     let model = match load(&arguments.model, terminal) {
         Ok(model) => model,
         Err(exit) => return exit,
     };
     let mut sink = Sink::plain(terminal);
-    let tests = Arc::new(tests(arguments, &mut sink));
+    let Some(libraries) = arguments.libraries.choose(&mut sink) else { return sink.exit };
+    let tests = Arc::new(tests(arguments, libraries, &mut sink));
     let mut exit = sink.exit;
     if tests.is_empty() {
         return exit;
     }
-    let suite = Suite::new(model.model().clone(), &tests, model.is_own);
+    let suite = Suite::new(model.model().clone(), &tests, libraries, model.is_own);
     // A test checks that the list can be read.
     let implied = implied(IMPLIED).unwrap_or_default();
     let names: Vec<String> = suite.changes.iter().map(|change| change.name.clone()).collect();
     // Every rule is asked of every test.
-    let settings = format!("{}\n{}", model.identity.hash, tests_hash(&tests));
+    let asked = asked_hash(&tests, &arguments.libraries);
+    let settings = format!("{}\n{asked}", model.identity.hash);
     let shard = arguments.shard.items(&names, &vec![1; names.len()], &settings);
     let all = || (0..names.len()).collect();
     let own = shard
         .as_ref()
         .map_or_else(all, |shard| shard.items.iter().map(|(item, _)| *item).collect::<Vec<_>>());
     let bounds = bounds_of(&arguments.bounds);
-    let open = |folder: &PathBuf| open(folder, &model, bounds, &tests);
+    let open = |folder: &PathBuf| open(folder, &model, bounds, &asked);
     let folder = arguments.output.as_ref().map(open).transpose();
     let mut folder = match folder {
         Ok(folder) => folder,
@@ -143,24 +150,27 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     exit
 }
 
-fn tests(arguments: &Arguments, sink: &mut Sink<'_>) -> Vec<Test> {
-    let headers = Models::default();
+fn tests(arguments: &Arguments, libraries: &'static Libraries, sink: &mut Sink<'_>) -> Vec<Test> {
+    let headers = Models::with(libraries);
+    let uses = Uses::new(libraries, &arguments.libraries, false);
     let (paths, select) = (&arguments.paths, &arguments.select);
     let inputs = inputs::choose(paths, &["litmus"], select, &headers, sink).unwrap_or_default();
     let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
     let mut tests = Vec::new();
-    let load =
-        |input: &Input| arguments.timeout.within(|| load_test(input, model::library::shipped()));
+    let load = |input: &Input| arguments.timeout.within(|| load_test(input, libraries));
     workers.work(&inputs, sink, load, |_, (loaded, problems), sink| {
         sink.problems(problems);
-        tests.extend(loaded.map(|(test, _)| test));
+        tests.extend(loaded.map(|(test, _)| test).inspect(|test| uses.take(test)));
     });
+    uses.tell(sink.terminal);
     tests
 }
 
-/// One number for the tests, whatever their order of lines.
-fn tests_hash(tests: &[Test]) -> String {
-    hash_text(&tests.iter().map(|test| format!("{test:?}\n")).collect::<String>())
+/// One number for the tests, whatever their order of lines, and for the libraries of files.
+fn asked_hash(tests: &[Test], libraries: &LibraryOption) -> String {
+    let tests = tests.iter().map(|test| format!("{test:?}\n"));
+    let libraries = libraries.texts().into_iter().map(|library| library.hash);
+    hash_text(&tests.chain(libraries).collect::<String>())
 }
 
 fn statuses(
@@ -266,11 +276,11 @@ fn open<'m>(
     folder: &Path,
     model: &'m LoadedModel,
     bounds: Bounds,
-    tests: &[Test],
+    asked: &str,
 ) -> Result<suite::Suite<'m>, Failure> {
     let origin = suite::Origin {
         command: "coverage --missing".to_owned(),
-        choices: Some(json!({ "tests": tests_hash(tests) })),
+        choices: Some(json!({ "tests": asked })),
         bounds: bounds.to_string(),
         model,
     };

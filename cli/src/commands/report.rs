@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::judging;
+use crate::libraries::LibraryOption;
 use crate::memory::MemoryOption;
 use crate::options::{Format, ModelOption, RecordFormatOption, SolverOptions};
 use crate::problem::Problem;
@@ -50,6 +51,8 @@ pub struct Arguments {
     mutants: u64,
     #[command(flatten)]
     models: ModelOption,
+    #[command(flatten)]
+    libraries: LibraryOption,
     #[command(flatten)]
     solver: SolverOptions,
     #[command(flatten)]

@@ -131,8 +131,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return Exit::Fine;
     }
     if arguments.select.list {
-        let (models, format) = (&arguments.models.models, arguments.format.report());
-        return arguments.select.list(&arguments.paths, &["litmus"], models, format, terminal);
+        let asked = (&*arguments.models.models, &arguments.libraries);
+        let format = arguments.format.report();
+        return arguments.select.list(&arguments.paths, &["litmus"], asked, format, terminal);
     }
     if let Err(message) = arguments.only.refuse_in(&arguments.shard) {
         return terminal.usage_error(message);

@@ -6,6 +6,7 @@ use std::path::Path;
 use lang::cat::model::DefinitionKind;
 use serde_json::Value;
 
+use super::libraries::{assert_same, litmus};
 use super::{is_statement, loaded, renamed, root};
 
 /// Names by which the language itself reads a model.
@@ -31,16 +32,15 @@ fn is_part(c: char) -> bool {
 
 /// What a command prints, with names as they were: of the model's, and its own.
 fn printed(arguments: &[&str], model: &str, names: &BTreeSet<String>) -> String {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_litmus"))
-        .args(arguments)
-        .current_dir(root())
-        .output()
-        .expect("it runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let wrong = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code().is_some_and(|code| code < 60), "{arguments:?}\n{wrong}");
+    let (code, text) = litmus(arguments);
+    assert!(code.is_some_and(|code| code < 60), "{arguments:?}\n{text}");
+    as_it_was(&text, model, names)
+}
+
+/// A text with names as they were: of the model's, and its own.
+fn as_it_was(text: &str, model: &str, names: &BTreeSet<String>) -> String {
     let mut out = String::new();
-    let mut rest = &*text;
+    let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let end = match is_part(first) {
             true => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
@@ -48,7 +48,13 @@ fn printed(arguments: &[&str], model: &str, names: &BTreeSet<String>) -> String 
         };
         let (word, after) = rest.split_at(end);
         let plain = word.strip_prefix(['z', 'Z']).unwrap_or(word);
-        out.push_str(if names.contains(plain) || plain == model { plain } else { word });
+        let is_hash = word.len() == 16 && word.chars().all(|c| c.is_ascii_hexdigit());
+        out.push_str(match names.contains(plain) || plain == model {
+            true => plain,
+            // That of the text.
+            false if is_hash => "(hash)",
+            false => word,
+        });
         rest = after;
     }
     out.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -109,7 +115,92 @@ fn compare(name: &str, copy: &str, names: &BTreeSet<String>, folder: &Path) {
         }
         _ => "litmus-suite/rmw-paper/SB+put-poll+put-poll.litmus",
     };
-    let (shipped, other) = both(&["explain", test]);
+    for command in [
+        &["explain", test][..],
+        &["run", test, "-n", "50", "--seed", "7"],
+        &["run", test, "-n", "50", "--seed", "7", "--format", "log"],
+    ] {
+        let (shipped, other) = both(command);
+        assert!(!shipped.is_empty(), "{name} {command:?}");
+        assert_eq!(shipped, other, "{name} {command:?}");
+    }
+    let (shipped, other) = both(&["run", test, "-n", "50", "--seed", "7", "--format", "json"]);
+    let (shipped, other) = (counts(&shipped), counts(&other));
     assert!(!shipped.is_empty(), "{name}");
+    assert_eq!(shipped, other, "{name}");
+    reports(name, copy, names, (&tests, folder));
+    coverage(name, copy, names, (test, folder));
+}
+
+/// What `run --format json` has of each test but for how long it took and what hashes are.
+fn counts(text: &str) -> Vec<Value> {
+    let json: Value = serde_json::from_str(text).expect("it is JSON");
+    let mut results = json["results"].as_array().expect("there are results").clone();
+    for result in &mut results {
+        let result = result.as_object_mut().expect("a result is an object");
+        result.remove("seconds");
+        result.remove("model_hash");
+    }
+    results
+}
+
+/// One record, judged by the model and by its copy.
+fn reports(name: &str, copy: &str, names: &BTreeSet<String>, (tests, folder): (&[&str], &Path)) {
+    let path = folder.join(format!("{name}.jsonl")).display().to_string();
+    let fault = match name.starts_with("corerma") {
+        true => &[][..],
+        false => &["--fault", "store-buffer-not-fifo", "--fault", "puts-reordered"],
+    };
+    let run = ["run", "-n", "50", "--seed", "7", "--model", name, "--record", &path];
+    let code = litmus(&[&run[..], fault, tests].concat()).0;
+    assert!(code.is_some_and(|code| code < 60), "{name}");
+    let of = |model: &str| {
+        let out = folder.join("out");
+        let output = out.display().to_string();
+        let (code, told) =
+            litmus(&["report", &path, "--model", model, "-o", &output, "--mutants", "0"]);
+        let mut all = format!("{code:?}\n{told}\n");
+        // Pictures are as wide as names, and the others say which files were used.
+        for file in ["report.md", "junit.xml"] {
+            all += &std::fs::read_to_string(out.join(file)).expect("the report has it");
+        }
+        // A copy is asked for by its file.
+        as_it_was(&all.replace(copy, name), name, names)
+    };
+    let (shipped, other) = (of(name), of(copy));
+    assert!(shipped.len() > 1000, "{name}");
+    assert_same(&shipped, &other, name);
+}
+
+/// What a test tells of the rules of a model, and of the copy, each named by the test's header. That a shipped
+/// model's rule is implied by the others is known by the names of both.
+fn coverage(name: &str, copy: &str, names: &BTreeSet<String>, (test, folder): (&str, &Path)) {
+    let of = |model: &str| {
+        let text = std::fs::read_to_string(root().join(test)).expect("the suite is readable");
+        let header = text.lines().find(|line| line.starts_with("model ")).expect("its models");
+        let file = Path::new(model).file_name().and_then(|file| file.to_str()).expect("a name");
+        let path = folder.join("covered.litmus");
+        let text = text.replace(header, &format!("model {file}"));
+        std::fs::write(&path, text).expect("it can be written");
+        let path = path.display().to_string();
+        let (code, _) = litmus(&["allowed", &path]);
+        assert!(code.is_some_and(|code| code < 60), "{name}");
+        let told = litmus(&["coverage", "--format", "json", "--model", model, &path]).1;
+        let told = as_it_was(&told, name, names);
+        let json: Value = serde_json::from_str(&told).expect("it is JSON");
+        let changes = json["changes"].as_array().expect("there are changes").clone();
+        let row = |change: &Value| {
+            let mut row = change.as_object().expect("a change is an object").clone();
+            row.remove("reason");
+            // What is implied by the rest is a hole of the copy, or about statements that it does not have.
+            if row["status"] != "tested" {
+                row.insert("status".to_owned(), "not tested".into());
+            }
+            row
+        };
+        changes.iter().map(row).collect::<Vec<_>>()
+    };
+    let (shipped, other) = (of(name), of(copy));
+    assert!(shipped.iter().any(|row| row["status"] == "tested"), "{name}: {shipped:?}");
     assert_eq!(shipped, other, "{name}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use compiler::library::Libraries;
 use lang::Test;
 use lang::outcome::Value;
 use model::allowed::LIMIT;
@@ -11,6 +12,7 @@ use super::Arguments;
 use crate::engine::{self, Engine, Refusal, Request};
 use crate::input::{Input, load_test};
 use crate::inputs::{self, Workers};
+use crate::libraries::Uses;
 use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip, Status};
@@ -44,7 +46,11 @@ pub fn run(
     let head =
         [("schema", json!("litmus-compare-files/1")), ("models", json!([one.name(), two.name()]))];
     let mut sink = Sink::new(terminal, arguments.format.format, &head);
-    let headers = Models::default();
+    let Some(libraries) = arguments.libraries.choose(&mut sink) else {
+        return sink.finish(&[], None);
+    };
+    let uses = Uses::new(libraries, &arguments.libraries, false);
+    let headers = Models::with(libraries);
     let (paths, select) = (&arguments.paths, &arguments.select);
     let inputs = inputs::choose(paths, &["litmus"], select, &headers, &mut sink);
     let models = [one, two];
@@ -60,23 +66,28 @@ pub fn run(
             sink.result(status, || found.json(models), || found.draw(models));
         }
     };
-    let work = |input: &Input| arguments.timeout.within(|| compare(input, models));
+    let work =
+        |input: &Input| arguments.timeout.within(|| compare(input, models, (libraries, &uses)));
     let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
     workers.work(&inputs.unwrap_or_default(), &mut sink, work, each);
+    uses.tell(sink.terminal);
     sink.finish(&[], Some(["the same", "DIFFERENT", "unknown"]))
 }
 
-fn compare(input: &Input, models: [&LoadedModel; 2]) -> Answer {
-    let (loaded, diagnostics) = load_test(input, model::library::shipped());
+fn compare(
+    input: &Input,
+    models: [&LoadedModel; 2],
+    (libraries, uses): (&'static Libraries, &Uses<'_>),
+) -> Answer {
+    let (loaded, diagnostics) = load_test(input, libraries);
     let Some((test, source)) = loaded else { return Answer::Bad(diagnostics) };
+    uses.take(&test);
+    let libraries = Some(libraries);
+    let request = Request { engine: Engine::Smt, libraries, ..Request::default() };
     let mut sets: Vec<BTreeSet<Vec<Value>>> = Vec::new();
     let mut complete = Vec::new();
     for model in models {
-        match engine::ask(
-            &test,
-            model.model(),
-            &Request { engine: Engine::Smt, ..Request::default() },
-        ) {
+        match engine::ask(&test, model.model(), &request) {
             Ok(found) => {
                 complete.push(found.allowed.complete);
                 sets.push(found.allowed.shown(&test).into_iter().collect());

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use compiler::library::Libraries;
 use evidence::record::{ModelIdentity, Record};
 use evidence::reports::{self, Source as Recorded, logs};
 
 use super::Arguments;
 use crate::input;
 use crate::inputs;
-use crate::libraries;
+use crate::libraries::{self, Uses};
 use crate::models::Models;
 use crate::problem::Problem;
 use crate::sink::Sink;
@@ -58,15 +59,17 @@ pub fn read(
             return None;
         }
     };
-    let programs = programs(arguments, report);
+    let libraries = arguments.libraries.choose(report)?;
+    let programs = programs(arguments, libraries, report);
     let find = |name: &str| {
         let (_, file, text, names) = programs.iter().find(|(known, ..)| known == name)?;
         let models = names.iter().filter_map(|name| models.shipped(name));
         let models: Vec<ModelIdentity> = models.map(|model| model.identity.clone()).collect();
         Some(((file.clone(), text.clone()), models))
     };
-    let record = logs::to_record(tests, env!("CARGO_PKG_VERSION"), &find);
-    Some(Recorded { name, record, libraries: model::library::shipped() })
+    let mut record = logs::to_record(tests, env!("CARGO_PKG_VERSION"), &find);
+    record.header.libraries = arguments.libraries.texts();
+    Some(Recorded { name, record, libraries })
 }
 
 /// Reads a record, and no log.
@@ -105,15 +108,19 @@ fn parse(name: String, bytes: &[u8], report: &mut Sink<'_>) -> Option<Recorded> 
 /// Name, file, text and models of the tests that --tests names.
 fn programs(
     arguments: &Arguments,
+    libraries: &'static Libraries,
     report: &mut Sink<'_>,
 ) -> Vec<(String, String, String, Vec<String>)> {
     let mut programs = Vec::new();
+    let uses = Uses::new(libraries, &arguments.libraries, false);
     for input in inputs::find(&arguments.tests, &["litmus"], report) {
-        let (loaded, found) = input::load_test(&input, model::library::shipped());
+        let (loaded, found) = input::load_test(&input, libraries);
         report.problems(found);
         if let Some((test, source)) = loaded {
+            uses.take(&test);
             programs.push((test.name, source.name.clone(), source.text.clone(), test.models));
         }
     }
+    uses.tell(report.terminal);
     programs
 }
