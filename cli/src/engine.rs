@@ -66,7 +66,7 @@ impl Engine {
 
 /// Which solver the engine smt uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Solver {
+pub enum SolverName {
     /// A SAT solver in Rust.
     #[default]
     Batsat,
@@ -80,7 +80,7 @@ pub struct Request {
     /// Which engine.
     pub engine: Engine,
     /// Which solver.
-    pub solver: Solver,
+    pub solver: SolverName,
     /// How long one test under one model may take.
     pub timeout: Option<Duration>,
     /// When that time is over, once it has begun.
@@ -116,8 +116,8 @@ impl Request {
     /// The request as the engine smt takes it, asked now.
     pub fn options(&self) -> Options {
         let solver = match self.solver {
-            Solver::Batsat => SolverKind::Batsat,
-            Solver::Z3 => SolverKind::Z3,
+            SolverName::Batsat => SolverKind::Batsat,
+            SolverName::Z3 => SolverKind::Z3,
         };
         Options { solver, limits: self.limits(), loop_bound: self.loops }
     }

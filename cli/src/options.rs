@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use lang::limits::{Limits, give_up};
 
-use crate::engine::{Engine, Request, Solver};
+use crate::engine::{Engine, Request, SolverName};
 use crate::memory::{self, MemoryOption};
 use crate::models::{ChoiceError, Models};
 use crate::sink::Sink;
@@ -102,7 +102,7 @@ impl ModelOption {
 pub struct SolverOptions {
     /// The solver of the engine smt
     #[arg(long, value_name = "SOLVER", default_value = "batsat")]
-    solver: Solver,
+    solver: SolverName,
     /// How long a test under a model may take
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,

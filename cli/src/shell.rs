@@ -19,7 +19,7 @@ impl Shell for CommandLine {
     }
 
     fn parameters(&self, header: &Header) -> String {
-        if header.backend == "verbs" { flags(header).join(" ") } else { String::new() }
+        if header.is_hardware() { flags(header).join(" ") } else { String::new() }
     }
 
     fn run(&self, header: &Header, file: &str, model: &str) -> String {

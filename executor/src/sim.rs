@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::backend::{Backend, Control, Job, Refusal};
 use evidence::observation::Observations;
-use evidence::record::fnv1a;
+use evidence::record::{Header, fnv1a};
 
 /// How many runs share a random generator. The seed of a chunk of runs depends only on its number, so counts
 /// do not depend on the number of workers.
@@ -46,7 +46,7 @@ pub struct UnknownFault(pub String);
 
 impl Backend for Sim {
     fn name(&self) -> &'static str {
-        "sim"
+        Header::SIMULATOR
     }
 
     fn faults(&self) -> Vec<String> {

@@ -101,6 +101,20 @@ impl Header {
     /// The backend's name in what was read from a log of herd7 or litmus7, which says nothing of how it was
     /// made.
     pub const LOG: &str = "log";
+    /// The name of the backend that simulates machines.
+    pub const SIMULATOR: &str = "sim";
+    /// The name of the backend of real machines.
+    pub const HARDWARE: &str = "verbs";
+
+    /// Whether simulated machines ran the tests.
+    pub fn is_simulated(&self) -> bool {
+        self.backend == Self::SIMULATOR
+    }
+
+    /// Whether real machines ran the tests. Of a log, neither is known.
+    pub fn is_hardware(&self) -> bool {
+        self.backend == Self::HARDWARE
+    }
 
     /// Whether it stands for a log.
     pub fn is_log(&self) -> bool {

@@ -8,7 +8,7 @@ use compiler::plan::Plan;
 use lang::program::NodeId;
 use serde_json::{Map, Value as Json};
 
-use evidence::record::NodeInfo;
+use evidence::record::{Header, NodeInfo};
 
 use super::cluster::{Cluster, Trouble};
 use super::collect;
@@ -46,7 +46,7 @@ impl Verbs {
 
 impl Backend for Verbs {
     fn name(&self) -> &'static str {
-        "verbs"
+        Header::HARDWARE
     }
 
     fn faults(&self) -> Vec<String> {

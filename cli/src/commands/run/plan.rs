@@ -148,7 +148,7 @@ impl Plan {
 
     /// Whether real machines run the tests, and not simulated ones.
     pub fn is_hardware(&self) -> bool {
-        self.header.backend == "verbs"
+        self.header.is_hardware()
     }
 
     /// The last line of a table.

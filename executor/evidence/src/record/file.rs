@@ -159,7 +159,7 @@ impl Record {
         if let Some(old) = programs.insert(key, self.tests.len()) {
             let old = &mut self.tests[old];
             // A simulator repeats itself: the longer of two runs has the shorter one in it.
-            if self.header.backend == "sim" && test.has_all_of(old) {
+            if self.header.is_simulated() && test.has_all_of(old) {
                 oddities.repeated.insert(test.test.clone());
             } else {
                 test.add_earlier(old);

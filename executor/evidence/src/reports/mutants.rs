@@ -31,7 +31,7 @@ pub fn mutants(source: &Source, tests: &[&JudgedRecord], request: &Request<'_>) 
     // With very many tests, time is better spent on judging them.
     let budget = if tests.len() > 1000 { request.mutant_budget / 4 } else { request.mutant_budget };
     let trial = Trial { iterations, seed: header.seed, budget };
-    let is_simulated = header.backend == "sim";
+    let is_simulated = header.is_simulated();
     let mutants: Vec<Mutant> = FAULTS
         .par_iter()
         .filter(|info| is_simulated || !info.fault.is_of_cpu())

@@ -20,7 +20,7 @@ fn run(source: &Source, index: usize, first: usize, shell: &dyn Shell) -> RunRep
         record: source.name.clone(),
         is_baseline,
         subject: subject(header),
-        is_simulated: header.backend == "sim",
+        is_simulated: header.is_simulated(),
         started: header.started.clone(),
         command: shell.again(source),
         verdict: Verdict::default(),
@@ -46,8 +46,8 @@ fn key(index: usize) -> String {
 /// A short name for what was tested.
 pub fn subject(header: &Header) -> String {
     match header.nodes.as_slice() {
-        [] if header.backend == "sim" && header.faults.is_empty() => "simulator".to_owned(),
-        [] if header.backend == "sim" => format!("simulator with {}", header.faults.join(", ")),
+        [] if header.is_simulated() && header.faults.is_empty() => "simulator".to_owned(),
+        [] if header.is_simulated() => format!("simulator with {}", header.faults.join(", ")),
         [] => header.backend.clone(),
         nodes => {
             let mut names: Vec<String> = nodes.iter().map(device).collect();

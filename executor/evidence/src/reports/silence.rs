@@ -100,7 +100,7 @@ fn of_bounds(source: &Source, run: &RunReport) -> Vec<String> {
         "What is rarer than {worst} per run of {name}, the test with the fewest runs ({runs}){at_once} (95 %)."
     )];
     let header = &source.record.header;
-    if header.backend == "verbs" {
+    if header.is_hardware() {
         let instances = header.parameters.get("instances").and_then(serde_json::Value::as_u64);
         let how_much = match instances.filter(|number| *number > 1) {
             Some(number) => format!(
@@ -171,10 +171,10 @@ fn of_setup(source: &Source) -> Vec<String> {
     let header = &source.record.header;
     let flag =
         |name: &str| header.parameters.get(name).and_then(serde_json::Value::as_bool) == Some(true);
-    if header.backend == "sim" {
+    if header.is_simulated() {
         points.push("Anything of a real machine: a simulator ran the tests.".to_owned());
     }
-    if header.backend == "verbs" {
+    if header.is_hardware() {
         points.push("Anything of other devices, firmware, links, hosts, PCIe settings and parameters than those in the configuration below.".to_owned());
     }
     if header.nodes.len() == 1 {
