@@ -231,7 +231,7 @@ mod tests {
         ("devices", "nodes launch device"),
         (
             "nic",
-            "preset seed delay delay_percent fault list_faults devices ports ethernet network trace library",
+            "preset seed delay delay_percent tear fault list_faults devices ports ethernet network trace library",
         ),
         ("nic trace", "at within address queue_pair"),
     ];
