@@ -172,8 +172,8 @@ fn reports(name: &str, copy: &str, names: &BTreeSet<String>, (tests, folder): (&
     assert_same(&shipped, &other, name);
 }
 
-/// What a test tells of the rules of a model, and of the copy, each named by the test's header. That a shipped
-/// model's rule is implied by the others is known by the names of both.
+/// Which rules of a model and of its copy a test tests, with either in the test's header. The file that says
+/// which rules of a shipped model are implied by others names the model, so a copy has none.
 fn coverage(name: &str, copy: &str, names: &BTreeSet<String>, (test, folder): (&str, &Path)) {
     let of = |model: &str| {
         let text = std::fs::read_to_string(root().join(test)).expect("the suite is readable");
