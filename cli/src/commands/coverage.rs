@@ -222,7 +222,7 @@ fn search(
     model: &LoadedModel,
     suite: &Suite,
     (bounds, arguments): (Bounds, &Arguments),
-    mut folder: Option<&mut suite::Suite<'_>>,
+    mut folder: Option<&mut suite::Suite>,
     (terminal, exit): (&mut Terminal, &mut Exit),
 ) -> Result<(), Failure> {
     let jobs = arguments.jobs.count();
@@ -272,12 +272,12 @@ fn search(
 
 /// The folder for the tests that are missing: before they are looked for, which takes long. It is new, or the
 /// same command began it.
-fn open<'m>(
+fn open(
     folder: &Path,
-    model: &'m LoadedModel,
+    model: &LoadedModel,
     bounds: Bounds,
     asked: &str,
-) -> Result<suite::Suite<'m>, Failure> {
+) -> Result<suite::Suite, Failure> {
     let origin = suite::Origin {
         command: "coverage --missing".to_owned(),
         choices: Some(json!({ "tests": asked })),
@@ -288,7 +288,7 @@ fn open<'m>(
 }
 
 fn write(
-    folder: &mut suite::Suite<'_>,
+    folder: &mut suite::Suite,
     made: &suite::Made,
     change: &Change,
     model: &LoadedModel,

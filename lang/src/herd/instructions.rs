@@ -1,8 +1,9 @@
 //! What each instruction does.
 
-use super::lower::{Lowerer, assign, binary, fence, named, number, rmw};
+use super::lower::{Lowerer, assign, fence, rmw};
 use super::parse::{Instruction, Operand};
 use super::registers::Width;
+use crate::litmus::ast::build::{binary, named, number};
 use crate::litmus::ast::{Expr, Place, Statement, StatementKind};
 use crate::litmus::methods::Method;
 use crate::program::BinaryOp;

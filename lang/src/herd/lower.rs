@@ -8,11 +8,11 @@ use super::parse::{Instruction, Operand, Raw, RawPlace, RawValue, Word};
 use super::registers::{self, Architecture, Width};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::front::Sink;
+use crate::litmus::ast::build::{self, access, binary, named, number};
 use crate::litmus::ast::{
-    Access, Argument, Atom, Block, Call, Cells, Claim, Constant, Declaration, DeclarationKind,
-    DeclarationRow, Expr, ExprKind, File, Form, HeaderKind, HeaderLine, Home, Name, Number,
-    Observed, Place, ResultKind, ResultLine, Statement, StatementKind, Target, Thread, Value,
-    Verdict, VerdictKind, Via,
+    Atom, Block, Cells, Claim, Constant, Declaration, DeclarationRow, Expr, ExprKind, File, Form,
+    HeaderKind, HeaderLine, Name, Observed, Place, ResultKind, ResultLine, Statement,
+    StatementKind, Target, Thread, Value, Verdict, VerdictKind, Via,
 };
 use crate::litmus::methods::{KEYWORDS, Method};
 use crate::program::BinaryOp;
@@ -296,11 +296,7 @@ impl Lowerer<'_> {
     fn declarations(&self, columns: usize, place: Place) -> Vec<DeclarationRow> {
         let declare = |name: &String| {
             let (value, place) = self.locations.get(name).copied().unwrap_or_default();
-            Declaration {
-                name: Name { text: name.clone(), place },
-                kind: DeclarationKind::Location(Number { value, place }),
-                home: None,
-            }
+            build::location(name, value, place)
         };
         let all: Vec<Declaration> = self.order.iter().map(declare).collect();
         if all.is_empty() {
@@ -417,32 +413,9 @@ fn is_register(statements: &[Statement], name: &str) -> bool {
     })
 }
 
-fn access(name: &str, place: Place) -> Access {
-    let name = Name { text: name.to_owned(), place };
-    Access { name, home: Home::Own, atomic: None, place }
-}
-
-/// A number as an expression.
-pub fn number(value: u64, place: Place) -> Expr {
-    Expr { kind: ExprKind::Number(value), place }
-}
-
-/// A register or location as an expression.
-pub fn named(name: &str, place: Place) -> Expr {
-    Expr { kind: ExprKind::Access(access(name, place)), place }
-}
-
-/// Two operands.
-pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
-    let place = left.place;
-    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), place }
-}
-
 /// `name := value`
 pub fn assign(name: &str, value: Expr, place: Place) -> Statement {
-    let target = Target::Access(access(name, place));
-    let kind = StatementKind::Assign { target, via: Via::Plain, value: Value::Expr(value) };
-    Statement { kind, place }
+    build::assign(access(name, None, place), Via::Plain, value)
 }
 
 /// `name := METHOD(location, …)`; without a name, the result is nobody's.
@@ -453,20 +426,15 @@ pub fn rmw(
     values: Vec<Expr>,
     place: Place,
 ) -> Statement {
-    let arguments = std::iter::once(named(location, place)).chain(values).map(Argument::Expr);
-    let call = Call { method, word: None, arguments: arguments.collect(), place };
-    let kind = match name {
-        None => StatementKind::Call(call),
-        Some(name) => {
-            let target = Target::Access(access(name, place));
-            StatementKind::Assign { target, via: Via::Plain, value: Value::Call(call) }
-        }
-    };
-    Statement { kind, place }
+    let arguments = std::iter::once(named(location, place)).chain(values);
+    let call = build::call(method, arguments, place);
+    match name {
+        None => build::statement(call),
+        Some(name) => build::assign(access(name, None, place), Via::Plain, call),
+    }
 }
 
 /// `Mfence`
 pub fn fence(place: Place) -> Statement {
-    let call = Call { method: Method::Mfence, word: None, arguments: Vec::new(), place };
-    Statement { kind: StatementKind::Call(call), place }
+    build::statement(build::call(Method::Mfence, [], place))
 }

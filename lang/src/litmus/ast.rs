@@ -6,6 +6,7 @@ use crate::source::Span;
 
 use super::methods::Method;
 
+pub mod build;
 mod results;
 
 pub use results::*;

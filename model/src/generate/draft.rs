@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use lang::Test;
 use lang::cat::model::Model;
-use lang::outcome::{Observable, Observed, Outcome, Value};
-use lang::program::{LocationId, RegisterId};
+use lang::litmus::ast::VerdictKind;
+use lang::outcome::{Outcome, Value};
 
 use super::distinguish::{Condition, Undecided, outcomes};
-use super::program::test;
+use super::program::{Naming, checked, observed, tree};
 use super::shape::{Completion, Place, Shape, Step};
 use super::text::{self, Content};
 
@@ -36,61 +36,30 @@ pub struct Draft {
     pub claim: Claim,
 }
 
-/// The registers of a shape, as thread and step, in the order of its program.
-fn registers(shape: &Shape) -> Vec<(usize, usize)> {
-    let mut all = Vec::new();
-    for (thread, body) in shape.threads.iter().enumerate() {
-        for (at, step) in body.body.iter().enumerate() {
-            if matches!(step, Step::Read { .. } | Step::Cas { .. } | Step::Faa { .. }) {
-                all.push((thread, at));
-            }
-        }
-    }
-    all
-}
-
 impl Draft {
     /// The draft for a condition on the observables of a shape's test.
     pub fn new(shape: &Shape, test: &Test, condition: &Condition) -> Self {
-        let registers = registers(shape);
-        let shown = |index: usize| match test.observables[index].what {
-            Observed::Register(RegisterId(register)) => {
-                registers.get(register).map(|(thread, step)| Shown::Step(*thread, *step))
-            }
-            Observed::Location(LocationId(place)) => Some(Shown::Place(place as Place)),
-            Observed::Copy(..) => None,
-        };
+        let naming = Naming::new(shape);
+        let shown = |index: usize| naming.shown(&test.observables[index].name);
         let claim = condition.iter().filter_map(|(index, value)| Some((shown(*index)?, *value)));
         Self { shape: shape.clone(), claim: claim.collect() }
     }
 
     /// The test, which observes everything that the claim names; and the claim as a condition.
     pub fn test(&self, completion: Completion) -> Option<(Test, Condition)> {
-        let mut test = test(&self.shape, completion);
-        let registers = registers(&self.shape);
+        let naming = Naming::new(&self.shape);
+        let mut names = observed(&self.shape, &naming);
         let mut condition = Condition::new();
         for (shown, value) in &self.claim {
-            let what = match shown {
-                Shown::Step(thread, step) => {
-                    let known = registers.iter().position(|known| *known == (*thread, *step));
-                    Observed::Register(RegisterId(known?))
-                }
-                Shown::Place(place) => Observed::Location(LocationId(usize::from(*place))),
-            };
-            let known = test.observables.iter().position(|known| known.what == what);
-            let index = match (known, what) {
-                (Some(index), _) => index,
-                (None, Observed::Location(LocationId(place))) => {
-                    let name = test.program.locations.get(place)?.name.clone();
-                    test.observables.push(Observable::new(name, what));
-                    test.shown += 1;
-                    test.observables.len() - 1
-                }
-                (None, _) => return None,
-            };
+            let name = naming.name(*shown)?;
+            let known = names.iter().position(|known| known == name);
+            let index = known.unwrap_or_else(|| {
+                names.push(name.to_owned());
+                names.len() - 1
+            });
             condition.push((index, *value));
         }
-        Some((test, condition))
+        Some((checked(tree(&self.shape, &naming, completion), &names), condition))
     }
 
     /// A test as similar as possible to this one, in which the model allows the outcome. It has one fence or
@@ -286,18 +255,19 @@ impl Draft {
         key
     }
 
-    /// The program's part of the file.
-    pub fn content(&self, completion: Completion) -> Content {
+    /// The file, with these verdicts.
+    pub fn content(&self, completion: Completion, verdicts: Vec<VerdictKind>) -> Content {
+        let program = tree(&self.shape, &Naming::new(&self.shape), completion);
+        let verdicts = verdicts.into_iter().map(|verdict| (None, verdict));
         Content {
             key: self.key(),
             name: text::name(&self.shape, completion),
-            dialect: None,
-            body: text::body(&self.shape, completion),
+            file: text::with_verdicts(program, verdicts),
         }
     }
 
-    /// The verdict lines under a model: of the claim, and of all outcomes if they are not too many. A draft
-    /// without a claim has no lines if there are no outcomes, or too many.
+    /// The verdicts under a model: of the claim, and of all outcomes if they are not too many. A draft
+    /// without a claim has none if there are no outcomes, or too many.
     ///
     /// # Errors
     /// Fails if the engine cannot find all outcomes, or if the claim cannot be observed.
@@ -305,7 +275,7 @@ impl Draft {
         &self,
         completion: Completion,
         model: &Model,
-    ) -> Result<Vec<String>, Undecided> {
+    ) -> Result<Vec<VerdictKind>, Undecided> {
         let unobservable = || Undecided("the outcome cannot be observed".to_owned());
         let (test, condition) = self.test(completion).ok_or_else(unobservable)?;
         let found = outcomes(&test, model)?;
@@ -315,8 +285,8 @@ impl Draft {
             let claimed: Vec<&str> = condition.iter().map(|(index, _)| names[*index]).collect();
             let values: Vec<Value> = condition.iter().map(|(_, value)| *value).collect();
             let holds = |outcome: &Outcome| super::distinguish::holds(&condition, outcome);
-            let sign = if found.iter().any(holds) { "✓" } else { "✗" };
-            verdicts.push(format!("{} {sign}", text::condition(&claimed, &values)));
+            let claim = text::condition(&claimed, &values);
+            verdicts.push(text::verdict(claim, found.iter().any(holds)));
         }
         if found.len() <= MOST_LISTED && !names.is_empty() && !found.is_empty() {
             verdicts.push(text::exactly(&names, &found));

@@ -12,7 +12,7 @@ use lang::limits;
 use rustc_hash::FxBuildHasher;
 use skeleton::{self, Event, Guard, Skeleton, Stamp};
 
-use super::program::{Naming, program, step_span};
+use super::program::{Naming, checked, step_span, tree};
 use super::shape::{Completion, Shape, Side, Step};
 use crate::relation::Relation;
 use crate::smt::plan::Plan;
@@ -48,7 +48,7 @@ impl Ordered {
     pub fn new(shape: &Shape, completion: Completion, model: &Model) -> Option<Self> {
         limits::look();
         let naming = Naming::new(shape);
-        let program = program(shape, &naming, completion);
+        let program = checked(tree(shape, &naming, completion), &[]).program;
         let skeleton = skeleton::build(&program, 1).ok()?;
         let plan = Plan::new(model, &skeleton).ok()?;
         let body = &shape.threads.first()?.body;

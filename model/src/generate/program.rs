@@ -1,14 +1,15 @@
-//! Turns a shape into a program for the engines.
+//! The program of a shape, as the language's tree: the printer makes the text of it, and the checker what the
+//! engines are asked about.
 
-use lang::outcome::{Observable, Observed};
-use lang::program::{
-    Expr, Location, LocationId, NodeId, Origin, Program, PutSource, Register, RegisterId, Stmt,
-    StmtKind, ThreadId, WorkId,
-};
-use lang::source::Span;
-use lang::{Dialect, Test};
+use lang::Test;
+use lang::library::Words;
+use lang::litmus::ast::build::{self, Column, access, assign, call, number, statement};
+use lang::litmus::ast::{Expr, File, Observed, Place, ResultKind, ResultLine, Statement, Via};
+use lang::litmus::methods::Method;
+use lang::source::{Source, Span};
 
-use super::shape::{Completion, Place, Shape, Step};
+use super::draft::Shown;
+use super::shape::{Completion, Shape, Step};
 
 /// The names and values that a shape leaves open.
 #[derive(Clone, Debug)]
@@ -85,6 +86,26 @@ impl Naming {
         naming
     }
 
+    /// The name of what shows a value.
+    pub fn name(&self, shown: Shown) -> Option<&str> {
+        let name = match shown {
+            Shown::Step(thread, step) => self.registers.get(thread)?.get(step)?.as_ref(),
+            Shown::Place(place) => self.places.get(usize::from(place)),
+        };
+        name.map(String::as_str)
+    }
+
+    /// What shows its value under a name.
+    pub fn shown(&self, name: &str) -> Option<Shown> {
+        let is_it = |known: &Option<String>| known.as_deref() == Some(name);
+        let mut threads = self.registers.iter().enumerate();
+        let step = threads.find_map(|(thread, registers)| {
+            Some(Shown::Step(thread, registers.iter().position(is_it)?))
+        });
+        let place = || self.places.iter().position(|known| known == name);
+        step.or_else(|| Some(Shown::Place(place()? as u8)))
+    }
+
     fn thread(
         &mut self,
         thread: &super::shape::Thread,
@@ -125,169 +146,152 @@ impl Naming {
     }
 }
 
-/// The program of a shape. The span of each statement encodes its thread and step; see [`step_span`].
-pub fn program(shape: &Shape, naming: &Naming, completion: Completion) -> Program {
-    let mut program =
-        Program { nodes: shape.nodes() as u32, locations: Vec::new(), ..Program::default() };
-    for (index, name) in naming.places.iter().enumerate() {
-        program.locations.push(Location {
-            name: name.clone(),
-            node: NodeId(u32::from(shape.homes[index]) + 1),
-            initial: 0,
-            origin: if naming.fresh[index] { Origin::Fresh } else { Origin::Declared },
-            span: Span::default(),
-        });
+/// The program of a shape. The span of each statement says its thread and step; see [`step_span`].
+pub fn tree(shape: &Shape, naming: &Naming, completion: Completion) -> File {
+    let steps = shape.threads.iter().flat_map(|thread| &thread.body);
+    let used = shape.threads.iter().map(|thread| thread.node).chain(shape.homes.iter().copied());
+    let last = used.chain(steps.filter_map(|step| shape.node_of(*step))).max().unwrap_or(0);
+    let mut columns = Vec::new();
+    for node in 0..=last {
+        let own =
+            (0..shape.homes.len()).filter(|at| shape.homes[*at] == node && !naming.fresh[*at]);
+        let declare = |at: usize| build::location(&naming.places[at], 0, Place::default());
+        let mut declarations = own.map(declare).collect();
+        let threads = (0..shape.threads.len()).filter(|index| shape.threads[*index].node == node);
+        let mut bodies: Vec<_> =
+            threads.map(|index| statements(shape, naming, completion, index)).collect();
+        // A node without threads is an empty column.
+        bodies.resize_with(bodies.len().max(1), Vec::new);
+        columns.extend(bodies.into_iter().map(|statements| Column {
+            node: u32::from(node) + 1,
+            declarations: std::mem::take(&mut declarations),
+            statements,
+        }));
     }
-    for (index, thread) in shape.threads.iter().enumerate() {
-        let mut body = Vec::new();
-        let polls = shape.polls(thread);
-        let mut writer = Writer { shape, naming, completion, index, program: &mut program };
-        for (at, step) in thread.body.iter().enumerate() {
-            let span = step_span(index, at);
-            let kinds = writer.statements(at, *step, polls[at]);
-            body.extend(kinds.into_iter().map(|kind| Stmt { kind, span }));
-        }
-        let node = NodeId(u32::from(thread.node) + 1);
-        program.threads.push(lang::program::Thread { node, body });
-    }
-    program
+    build::columns(columns)
 }
 
-/// The span of the events of a step.
+/// The span of the statements and events of a step.
 pub fn step_span(thread: usize, step: usize) -> Span {
     Span::new(thread << 8 | step, thread << 8 | step)
 }
 
-struct Writer<'a> {
-    shape: &'a Shape,
-    naming: &'a Naming,
+fn statements(
+    shape: &Shape,
+    naming: &Naming,
     completion: Completion,
-    index: usize,
-    program: &'a mut Program,
-}
-
-impl Writer<'_> {
-    fn statements(&mut self, at: usize, step: Step, polls: usize) -> Vec<StmtKind> {
-        let place = |place: Place| LocationId(usize::from(place));
-        let value = Expr::Constant(self.naming.values[self.index][at]);
-        let never = self.naming.never;
-        let compared = |hits: bool| match hits {
-            true => (Expr::Constant(0), value.clone()),
-            false => (Expr::Constant(never), Expr::Constant(never + 1)),
+    thread: usize,
+) -> Vec<Statement> {
+    let body = &shape.threads[thread].body;
+    let polls = shape.polls(&shape.threads[thread]);
+    let mut all = Vec::new();
+    for (at, step) in body.iter().enumerate() {
+        let here = Place { span: step_span(thread, at), line: 0 };
+        let number = |value: u64| number(value, here);
+        let node = |node: u8| u64::from(node) + 1;
+        let own = |place: u8| access(&naming.places[usize::from(place)], None, here);
+        let far = |place: u8| {
+            let home = shape.homes[usize::from(place)];
+            access(&naming.places[usize::from(place)], Some(node(home)), here)
         };
-        let id = self.work_id(at);
-        let register = self.register(at);
-        vec![match step {
-            Step::Write { at } => StmtKind::Write { location: place(at), value },
-            Step::Read { at } => {
-                StmtKind::Read { register: register.unwrap_or(RegisterId(0)), location: place(at) }
+        let awaited = |step: usize| match completion {
+            Completion::Wait => naming.ids[thread][step].as_ref(),
+            _ => None,
+        };
+        let id = awaited(at).map(|id| build::name(id, here));
+        let last = awaited(at).map(|id| build::named(id, here));
+        let via = id.map_or(Via::Plain, |id| Via::Id(Some(id)));
+        let register =
+            || access(naming.registers[thread][at].as_deref().unwrap_or_default(), None, here);
+        let value = || number(naming.values[thread][at]);
+        let compared = |hits: bool| match hits {
+            true => vec![number(0), value()],
+            false => vec![number(naming.never), number(naming.never + 1)],
+        };
+        let cpu = |method, at, values: Vec<Expr>| {
+            let arguments = std::iter::once(own(at).into()).chain(values);
+            assign(register(), Via::Plain, call(method, arguments, here))
+        };
+        let nic = |method, into, at, values: Vec<Expr>| {
+            let first: [Expr; 2] = [own(into).into(), far(at).into()];
+            statement(call(method, first.into_iter().chain(values).chain(last.clone()), here))
+        };
+        all.push(match *step {
+            Step::Write { at } => assign(own(at), Via::Plain, value()),
+            Step::Read { at } => assign(register(), Via::Plain, Expr::from(own(at))),
+            Step::Cas { at, hits } => cpu(Method::Cas, at, compared(hits)),
+            Step::Faa { at } => cpu(Method::Faa, at, vec![value()]),
+            Step::Fence => statement(call(Method::Mfence, [], here)),
+            Step::PutValue { to } => assign(far(to), via, value()),
+            Step::Put { to, from } => assign(far(to), via, Expr::from(own(from))),
+            Step::Get { from, into } => assign(own(into), via, Expr::from(far(from))),
+            Step::Rcas { at, into, hits } => nic(Method::Rcas, into, at, compared(hits)),
+            Step::Rfaa { at, into } => nic(Method::Rfaa, into, at, vec![value()]),
+            Step::RemoteFence { node: to } => {
+                statement(call(Method::Rfence, [number(node(to))], here))
             }
-            Step::Cas { at, hits } => {
-                let (expected, desired) = compared(hits);
-                StmtKind::Cas { register, location: place(at), expected, desired }
+            Step::Await { step } => {
+                let step = usize::from(step);
+                match (completion, awaited(step), shape.node_of(body[step])) {
+                    (Completion::Wait, Some(id), _) => {
+                        statement(call(Method::Wait, [build::named(id, here)], here))
+                    }
+                    (_, _, Some(to)) => {
+                        let poll = statement(call(Method::Poll, [number(node(to))], here));
+                        all.extend(vec![poll; polls[at]]);
+                        continue;
+                    }
+                    _ => continue,
+                }
             }
-            Step::Faa { at } => StmtKind::Faa { register, location: place(at), addend: value },
-            Step::Fence => StmtKind::Fence,
-            Step::PutValue { to } => {
-                StmtKind::Put { target: place(to), source: PutSource::Value(value), id }
-            }
-            Step::Put { to, from } => {
-                let source = PutSource::Location(place(from));
-                StmtKind::Put { target: place(to), source, id }
-            }
-            Step::Get { from, into } => {
-                StmtKind::Get { target: place(into), source: place(from), id }
-            }
-            Step::Rcas { at, into, hits } => {
-                let (expected, desired) = compared(hits);
-                StmtKind::Rcas { result: place(into), target: place(at), expected, desired, id }
-            }
-            Step::Rfaa { at, into } => {
-                StmtKind::Rfaa { result: place(into), target: place(at), addend: value, id }
-            }
-            Step::RemoteFence { node } => StmtKind::RemoteFence(NodeId(u32::from(node) + 1)),
-            Step::Await { step } => return self.awaits(usize::from(step), polls),
-        }]
+        });
     }
-
-    fn awaits(&mut self, step: usize, polls: usize) -> Vec<StmtKind> {
-        let operation = self.shape.threads[self.index].body[step];
-        let node = self.shape.node_of(operation).map(|node| NodeId(u32::from(node) + 1));
-        match (self.completion, node, self.work_id(step)) {
-            (Completion::Poll, Some(node), _) => vec![StmtKind::Poll(node); polls],
-            (Completion::Wait, _, Some(id)) => vec![StmtKind::Wait(id)],
-            _ => Vec::new(),
-        }
-    }
-
-    fn work_id(&mut self, at: usize) -> Option<WorkId> {
-        let name = self.naming.ids[self.index][at].as_ref()?;
-        if self.completion != Completion::Wait {
-            return None;
-        }
-        let ids = &mut self.program.work_ids;
-        let known = ids.iter().position(|known| known == name);
-        Some(WorkId(known.unwrap_or_else(|| {
-            ids.push(name.clone());
-            ids.len() - 1
-        })))
-    }
-
-    fn register(&mut self, at: usize) -> Option<RegisterId> {
-        let name = self.naming.registers[self.index][at].clone()?;
-        let thread = ThreadId(self.index);
-        self.program.registers.push(Register { name: Some(name), thread });
-        Some(RegisterId(self.program.registers.len() - 1))
-    }
+    all
 }
 
 /// The test of a shape, without verdicts. It observes every register, and every location whose final value
 /// differs between executions.
 pub fn test(shape: &Shape, completion: Completion) -> Test {
     let naming = Naming::new(shape);
-    let program = program(shape, &naming, completion);
-    let mut observables: Vec<Observable> = Vec::new();
-    for (index, register) in program.registers.iter().enumerate() {
-        let name = register.name.clone().unwrap_or_default();
-        let what = Observed::Register(RegisterId(index));
-        observables.push(Observable::new(name, what));
-    }
-    for (index, location) in program.locations.iter().enumerate() {
+    checked(tree(shape, &naming, completion), &observed(shape, &naming))
+}
+
+/// What the test of a shape observes.
+pub(super) fn observed(shape: &Shape, naming: &Naming) -> Vec<String> {
+    let is_fixed = |place: &usize| {
         let writers = shape
             .accesses()
-            .filter(|(.., access)| usize::from(access.place) == index && access.writes);
+            .filter(|(.., access)| usize::from(access.place) == *place && access.writes);
         let steps: Vec<Step> =
             writers.map(|(thread, step, _)| shape.threads[thread].body[step]).collect();
-        let fixed = match steps[..] {
+        match steps[..] {
             [] => true,
             [one] => matches!(one, Step::Write { .. } | Step::PutValue { .. } | Step::Faa { .. }),
             _ => false,
-        };
-        if !fixed {
-            let what = Observed::Location(LocationId(index));
-            observables.push(Observable::new(location.name.clone(), what));
         }
-    }
-    observables.sort_by_key(|observable| {
-        let result = RESULTS.iter().position(|name| *name == observable.name);
-        (result.unwrap_or(usize::MAX), observable.name.clone())
+    };
+    let places = (0..naming.places.len()).filter(|place| !is_fixed(place));
+    let places = places.map(|place| &naming.places[place]);
+    let mut names: Vec<String> =
+        naming.registers.iter().flatten().flatten().chain(places).cloned().collect();
+    names.sort_by_cached_key(|name| {
+        let result = RESULTS.iter().position(|known| known == name);
+        (result.unwrap_or(usize::MAX), name.clone())
     });
-    generated(Dialect::Rdma, program, observables)
+    names
 }
 
-/// A program as a test without verdicts.
-pub(super) fn generated(dialect: Dialect, program: Program, observables: Vec<Observable>) -> Test {
-    Test {
-        name: "generated".to_owned(),
-        title: None,
-        source: None,
-        models: Vec::new(),
-        tags: Vec::new(),
-        loop_bound: None,
-        dialect,
-        program,
-        shown: observables.len(),
-        observables,
-        expectations: Vec::new(),
-    }
+/// What the checker makes of a generated program that has no verdicts.
+pub(super) fn checked(mut file: File, observed: &[String]) -> Test {
+    let place = Place::default();
+    file.name = build::name("generated", place);
+    let observed =
+        observed.iter().map(|name| Observed { name: build::name(name, place), copy: None });
+    let kind = ResultKind::Observe(observed.collect());
+    file.results = vec![ResultLine { kind, place, end: place }];
+    let (test, diagnostics) = lang::litmus::check(&file, &Source::new("", ""), Words::default());
+    test.unwrap_or_else(|| {
+        let text = lang::litmus::print(&file);
+        unreachable!("the checker refuses a generated program: {diagnostics:?}\n{text}")
+    })
 }

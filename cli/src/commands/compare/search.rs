@@ -9,6 +9,7 @@ use lang::outcome::Value;
 use model::generate::differences::{Said, differences};
 use model::generate::distinguish::Undecided;
 use model::generate::every::every;
+use model::generate::program::{Naming, tree};
 use model::generate::search::{Bounds, Candidates, Difference, Known, Vocabulary, check};
 use model::generate::shape::{Completion, Shape};
 use model::generate::text::{self, Words};
@@ -190,13 +191,13 @@ fn file(
     let words = Words {
         name,
         models: [forbids, allows].map(|model| in_headers(&model.argument, folder)).to_vec(),
-        verdicts: vec![
-            format!("{}: {condition} ✗", forbids.name()),
-            format!("{}: {condition} ✓", allows.name()),
-        ],
         ..Words::default()
     };
-    text::file(&difference.shape, completion, &words)
+    let verdicts = [(forbids, false), (allows, true)].map(|(model, is_allowed)| {
+        (Some(model.name().to_owned()), text::verdict(condition.clone(), is_allowed))
+    });
+    let (shape, naming) = (&difference.shape, Naming::new(&difference.shape));
+    text::text(text::with_verdicts(tree(shape, &naming, completion), verdicts), &words)
 }
 
 fn everything(size: usize, vocabulary: &Vocabulary, bounds: &Bounds) -> Vec<Shape> {

@@ -32,19 +32,19 @@ pub struct Generation<'m> {
     pub timeout: &'m TimeoutOption,
     /// Set by Ctrl-C; a unit that sees it is not added, so it need not be whole.
     pub stop: Arc<AtomicBool>,
-    output: Output<'m>,
+    output: Output,
     began: Instant,
     format: Format,
 }
 
 /// Where units go.
-enum Output<'m> {
-    Suite(Box<Suite<'m>>),
+enum Output {
+    Suite(Box<Suite>),
     /// A part of a suite.
-    Part(Box<Part<'m>>),
+    Part(Box<Part>),
 }
 
-impl Output<'_> {
+impl Output {
     fn counts(&self) -> Counts {
         match self {
             Self::Suite(suite) => suite.counts,
@@ -195,13 +195,9 @@ pub fn make(
     }
     let twin = if has_twin { draft.twin(completion, model) } else { None };
     let twin = match twin.map(|twin| twin.canonical()) {
-        Some(twin) => {
-            let verdicts = twin.verdicts(completion, model)?;
-            Some((twin, verdicts))
-        }
+        Some(twin) => Some(twin.content(completion, twin.verdicts(completion, model)?)),
         None => None,
     };
-    let content = draft.content(completion);
-    let twin = twin.map(|(twin, verdicts)| (twin.content(completion), verdicts));
-    Ok(Tried::Made(Box::new(Made { content, verdicts, twin })))
+    let content = draft.content(completion, verdicts);
+    Ok(Tried::Made(Box::new(Made { content, twin })))
 }

@@ -6,20 +6,20 @@ use std::path::Path;
 use campaign::journal::Journal;
 use campaign::sealed;
 use campaign::shard::ShardOf;
-use model::generate::text::{Content, Words};
+use lang::source::Source;
+use model::generate::text::{self, Content, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::journal;
-use super::suite::{self, Counts, Made, Origin, Unit, hold};
-use crate::models::LoadedModel;
+use super::suite::{self, Counts, Made, Origin, Unit};
 use crate::output::Failure;
 
 /// The file's name in the part's folder.
 pub const PART: &str = "part.jsonl";
 
 /// The format of a part's file.
-pub const SCHEMA: &str = "litmus-suite-part/1";
+pub const SCHEMA: &str = "litmus-suite-part/2";
 
 /// The first line of a part's file, but for which part it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,29 +54,25 @@ struct MadeLine {
 struct TestLine {
     key: String,
     name: String,
-    dialect: Option<String>,
-    body: String,
-    verdicts: Vec<String>,
+    /// The file without what all tests say.
+    text: String,
 }
 
 /// A part that is being made.
-pub struct Part<'m> {
+pub struct Part {
     journal: Journal,
-    model: &'m LoadedModel,
-    models: Vec<String>,
-    source: String,
     /// The units of this part.
     pub items: Vec<usize>,
     /// What is there.
     pub counts: Counts,
 }
 
-impl<'m> Part<'m> {
+impl Part {
     /// Opens a folder for a part: a new one, or one that the same command began.
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn open(folder: &Path, origin: &Origin<'m>, shard: &ShardOf) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, origin: &Origin<'_>, shard: &ShardOf) -> Result<Self, Failure> {
         let mut suite = origin.head();
         SCHEMA.clone_into(&mut suite.schema);
         let mut head = json!(Head { suite, models: origin.models(), source: origin.source() });
@@ -91,30 +87,14 @@ impl<'m> Part<'m> {
             take(&mut counts, &unit);
         }
         let items = shard.items.iter().map(|(item, _)| *item).collect();
-        let (model, models, source) = (origin.model, origin.models(), origin.source());
-        Ok(Self { journal, model, models, source, items, counts })
+        Ok(Self { journal, items, counts })
     }
 
     /// Adds what a unit came to.
     ///
     /// # Errors
-    /// What cannot be written, or a test that is not as the engine said.
+    /// What cannot be written.
     pub fn add(&mut self, index: usize, unit: &Unit) -> Result<(), Failure> {
-        for made in &unit.made {
-            let twin = made.twin.as_ref().map(|(content, verdicts)| (content, verdicts));
-            for (content, verdicts) in twin.into_iter().chain([(&made.content, &made.verdicts)]) {
-                let words = Words {
-                    name: content.name.clone(),
-                    title: unit.title.clone(),
-                    source: self.source.clone(),
-                    models: self.models.clone(),
-                    comments: Vec::new(),
-                    verdicts: verdicts.clone(),
-                    twin: None,
-                };
-                hold(&content.name, &content.file(&words), self.model).map_err(Failure::Bug)?;
-            }
-        }
         take(&mut self.counts, unit);
         journal::add(&mut self.journal, &line(index, unit))
     }
@@ -128,14 +108,13 @@ fn take(counts: &mut Counts, unit: &Unit) {
 }
 
 fn line(index: usize, unit: &Unit) -> Json {
-    let test = |(content, verdicts): (&Content, &Vec<String>)| {
-        let Content { key, name, dialect, body } = content.clone();
-        TestLine { key, name, dialect, body, verdicts: verdicts.clone() }
+    let test = |content: &Content| {
+        let Content { key, name, file } = content.clone();
+        let text = text::text(file, &Words { name: name.clone(), ..Words::default() });
+        TestLine { key, name, text }
     };
-    let made = |made: &Made| MadeLine {
-        test: test((&made.content, &made.verdicts)),
-        twin: made.twin.as_ref().map(|(content, verdicts)| test((content, verdicts))),
-    };
+    let made =
+        |made: &Made| MadeLine { test: test(&made.content), twin: made.twin.as_ref().map(test) };
     let Unit { name, title, tried, undecided, unlisted, .. } = unit;
     let mut line = json!(Line {
         index,
@@ -161,14 +140,15 @@ pub fn read_line(line: &str) -> Result<(usize, Unit), String> {
         return Err(wrong());
     }
     let line: Line = serde_json::from_value(json).map_err(|_| wrong())?;
-    let test = |TestLine { key, name, dialect, body, verdicts }| {
-        (Content { key, name, dialect, body }, verdicts)
+    let test = |TestLine { key, name, text }| {
+        let words = model::library::shipped().words();
+        let (file, _) = lang::litmus::parse(&Source::new(name.as_str(), text), words);
+        file.map(|file| Content { key, name, file }).ok_or_else(wrong)
     };
     let made = |MadeLine { test: one, twin }| {
-        let (content, verdicts) = test(one);
-        Made { content, verdicts, twin: twin.map(test) }
+        Ok(Made { content: test(one)?, twin: twin.map(test).transpose()? })
     };
     let Line { index, unit: name, title, tried, undecided, unlisted, made: all } = line;
-    let made = all.into_iter().map(made).collect();
+    let made = all.into_iter().map(made).collect::<Result<_, String>>()?;
     Ok((index, Unit { name, title, made, tried, undecided, unlisted }))
 }

@@ -150,8 +150,8 @@ fn unit(
         let (is_allowed, verdicts) = draft.verdicts(model)?;
         // Another execution can show the same values.
         let twin = if is_allowed { None } else { draft.twin(model)? };
-        let twin = twin.map(|(twin, verdicts)| (twin.content(), verdicts));
-        Ok(Tried::Made(Box::new(Made { content: draft.content(), verdicts, twin })))
+        let twin = twin.map(|(twin, verdicts)| twin.content(verdicts));
+        Ok(Tried::Made(Box::new(Made { content: draft.content(verdicts), twin })))
     };
     let work = |program: &Program| generation.timeout.within(|| look(program));
     let each = |_: &Program, tried| {

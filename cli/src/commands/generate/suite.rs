@@ -9,11 +9,8 @@ use std::path::{Path, PathBuf};
 use campaign::files;
 use campaign::journal::Journal;
 use evidence::record::ModelIdentity;
-use lang::source::Source;
-use model::allowed::{Options, Question};
 use model::generate::distinguish::Undecided;
-use model::generate::text::{Content, Words};
-use model::verdict;
+use model::generate::text::{self, Content, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -57,15 +54,13 @@ struct Named {
     key: String,
 }
 
-/// A test before it has a name, with what the engine says of it.
+/// A test before it has a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     /// The test.
     pub content: Content,
-    /// Its verdict lines.
-    pub verdicts: Vec<String>,
     /// The same test with an order less, whose outcome is allowed.
-    pub twin: Option<(Content, Vec<String>)>,
+    pub twin: Option<Content>,
 }
 
 /// What came of a program.
@@ -158,7 +153,7 @@ impl Origin<'_> {
 }
 
 /// A suite in a folder.
-pub struct Suite<'m> {
+pub struct Suite {
     folder: PathBuf,
     journal: Journal,
     /// The names of tests by their keys.
@@ -167,8 +162,6 @@ pub struct Suite<'m> {
     used: BTreeSet<String>,
     /// The units that are done, by name.
     done: BTreeSet<String>,
-    /// The model that files are checked with once more, as they are read; those of a merged suite have been.
-    model: Option<&'m LoadedModel>,
     /// What headers name.
     models: Vec<String>,
     source: String,
@@ -189,14 +182,14 @@ impl Unit {
     }
 }
 
-impl<'m> Suite<'m> {
+impl Suite {
     /// Opens a folder for a suite: a new one, or one that the same command began.
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn open(folder: &Path, origin: &Origin<'m>) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, origin: &Origin<'_>) -> Result<Self, Failure> {
         let (models, source) = (origin.models(), origin.source());
-        Self::open_as(folder, &origin.head(), models, source, Some(origin.model))
+        Self::open_as(folder, &origin.head(), models, source)
     }
 
     /// The same for a suite of which all is said: its first line, the models and the source that headers
@@ -209,7 +202,6 @@ impl<'m> Suite<'m> {
         head: &Head,
         models: Vec<String>,
         source: String,
-        model: Option<&'m LoadedModel>,
     ) -> Result<Self, Failure> {
         let (journal, lines) = journal::open(folder, JOURNAL, head)?;
         let models = models.iter().map(|model| in_headers(model, folder)).collect();
@@ -219,7 +211,6 @@ impl<'m> Suite<'m> {
             names: BTreeMap::new(),
             used: BTreeSet::new(),
             done: BTreeSet::new(),
-            model,
             models,
             source,
             counts: Counts::default(),
@@ -257,18 +248,18 @@ impl<'m> Suite<'m> {
     /// Writes what a unit came to.
     ///
     /// # Errors
-    /// What cannot be written, or a test that is not as the engine said.
+    /// What cannot be written.
     pub fn add(&mut self, unit: &Unit) -> Result<(), Failure> {
         let mut tests = Vec::new();
         for made in &unit.made {
             let twin = match &made.twin {
-                Some((content, verdicts)) => {
-                    let comments = vec!["allowed twin of a forbidden test".to_owned()];
-                    Some(self.write(content, verdicts, unit, comments, None, &mut tests)?)
+                Some(content) => {
+                    let comment = Some("allowed twin of a forbidden test".to_owned());
+                    Some(self.write(content, unit, comment, None, &mut tests)?)
                 }
                 None => None,
             };
-            self.write(&made.content, &made.verdicts, unit, Vec::new(), twin, &mut tests)?;
+            self.write(&made.content, unit, None, twin, &mut tests)?;
         }
         self.counts.take(unit);
         let Unit { name, tried, undecided, unlisted, .. } = unit;
@@ -281,9 +272,8 @@ impl<'m> Suite<'m> {
     fn write(
         &mut self,
         content: &Content,
-        verdicts: &[String],
         unit: &Unit,
-        comments: Vec<String>,
+        comment: Option<String>,
         twin: Option<String>,
         tests: &mut Vec<Named>,
     ) -> Result<String, Failure> {
@@ -301,14 +291,10 @@ impl<'m> Suite<'m> {
             title: unit.title.clone(),
             source: self.source.clone(),
             models: self.models.clone(),
-            comments,
-            verdicts: verdicts.to_vec(),
+            comment,
             twin,
         };
-        let text = content.file(&words);
-        if let Some(model) = self.model {
-            hold(&name, &text, model).map_err(Failure::Bug)?;
-        }
+        let text = text::text(content.file.clone(), &words);
         let file = files::file_name(&name, "litmus")
             .map_err(|message| Failure::unwritable(&self.folder, message))?;
         let path = self.folder.join(file);
@@ -320,26 +306,4 @@ impl<'m> Suite<'m> {
         self.counts.files += 1;
         Ok(name)
     }
-}
-
-/// Checks that a file's verdicts hold as the file is read.
-///
-/// # Errors
-/// That they do not, or cannot be checked.
-pub fn hold(name: &str, text: &str, model: &LoadedModel) -> Result<(), String> {
-    let source = Source::new(format!("{name}.litmus"), text);
-    let (test, diagnostics) = lang::litmus::load_with(&source, model::library::shipped().words());
-    let Some(test) = test else {
-        let report: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
-        return Err(format!("{name}: a generated file cannot be read\n{report}"));
-    };
-    let allowed = Question::of(&test, model.model())
-        .question()
-        .and_then(|question| question.allowed(&Options::default()))
-        .map_err(|refused| format!("{name}: {}", refused.text()))?;
-    let checked = verdict::check(&test, model.name(), model.is_own, &allowed);
-    if checked.is_empty() || checked.iter().any(|claim| claim.holds() != Some(true)) {
-        return Err(format!("{name}: a generated file's verdicts do not hold\n{text}"));
-    }
-    Ok(())
 }

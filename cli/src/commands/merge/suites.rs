@@ -63,7 +63,7 @@ pub fn write(whole: Whole<Units>, place: &Path, terminal: &mut Terminal) -> Resu
     let Head { mut suite, models, source } = part.content.head;
     SCHEMA.clone_into(&mut suite.schema);
     let suite = in_new_folder(place, |folder| {
-        let mut suite = Suite::open_as(folder, &suite, models, source, None)?;
+        let mut suite = Suite::open_as(folder, &suite, models, source)?;
         whole.items.iter().try_for_each(|(_, unit)| suite.add(unit))?;
         Ok(suite)
     })?;

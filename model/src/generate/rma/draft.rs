@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use lang::cat::model::Model;
+use lang::litmus::ast::VerdictKind;
 use lang::outcome::{Outcome, Value};
 
 use super::program::{Program, Statement};
@@ -20,13 +21,13 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The program's part of the file.
-    pub fn content(&self) -> Content {
+    /// The file, with these verdicts.
+    pub fn content(&self, verdicts: Vec<VerdictKind>) -> Content {
+        let verdicts = verdicts.into_iter().map(|verdict| (None, verdict));
         Content {
             key: format!("{:?}", self.program.canonical()),
             name: self.program.name(),
-            dialect: Some("corerma".to_owned()),
-            body: self.program.text(),
+            file: text::with_verdicts(self.program.tree(), verdicts),
         }
     }
 
@@ -34,39 +35,38 @@ impl Draft {
         Outcome(self.claim.iter().map(|value| Value::Int(*value)).collect())
     }
 
-    /// Asks which outcomes a model allows. Returns whether the claim is allowed, and the verdict lines: of
-    /// the claim, and of all outcomes if they are not too many.
+    /// Asks which outcomes a model allows. Returns whether the claim is allowed, and the verdicts: of the
+    /// claim, and of all outcomes if they are not too many.
     ///
     /// # Errors
     /// Fails if the engine cannot find all outcomes.
-    pub fn verdicts(&self, model: &Model) -> Result<(bool, Vec<String>), Undecided> {
+    pub fn verdicts(&self, model: &Model) -> Result<(bool, Vec<VerdictKind>), Undecided> {
         let found = outcomes(&self.program.test(), model)?;
         let is_allowed = found.contains(&self.claimed());
-        Ok((is_allowed, self.lines(&found, is_allowed)))
+        Ok((is_allowed, self.judged(&found, is_allowed)))
     }
 
-    fn lines(&self, found: &BTreeSet<Outcome>, is_allowed: bool) -> Vec<String> {
+    fn judged(&self, found: &BTreeSet<Outcome>, is_allowed: bool) -> Vec<VerdictKind> {
         let registers = self.program.registers();
         let names: Vec<&str> = registers.iter().map(String::as_str).collect();
-        let sign = if is_allowed { "✓" } else { "✗" };
         let claim = text::condition(&names, &self.claimed().0);
-        let mut lines = vec![format!("{claim} {sign}")];
+        let mut verdicts = vec![text::verdict(claim, is_allowed)];
         if found.len() <= MOST_LISTED && !found.is_empty() {
-            lines.push(text::exactly(&names, found));
+            verdicts.push(text::exactly(&names, found));
         }
-        lines
+        verdicts
     }
 
     /// Removes one flush, or swaps two adjacent statements of a process, so that the outcome becomes allowed.
-    /// Returns the changed test with its verdict lines.
+    /// Returns the changed test with its verdicts.
     ///
     /// # Errors
     /// As [`Self::verdicts`].
-    pub fn twin(&self, model: &Model) -> Result<Option<(Self, Vec<String>)>, Undecided> {
+    pub fn twin(&self, model: &Model) -> Result<Option<(Self, Vec<VerdictKind>)>, Undecided> {
         for twin in self.variants() {
-            let (is_allowed, lines) = twin.verdicts(model)?;
+            let (is_allowed, verdicts) = twin.verdicts(model)?;
             if is_allowed {
-                return Ok(Some((twin, lines)));
+                return Ok(Some((twin, verdicts)));
             }
         }
         Ok(None)

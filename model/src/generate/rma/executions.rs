@@ -32,7 +32,9 @@ pub struct Search<'a> {
     reads: Vec<(usize, Vec<usize>)>,
     /// How many of the reads are local.
     locals: usize,
-    /// For each location, its writes except the initial one.
+    /// For each place, its initial write. Initial writes are the first events, in the order of locations.
+    initial: Vec<usize>,
+    /// For each place, its writes except the initial one.
     writes: Vec<Vec<usize>>,
     /// The chosen write for each of the first reads of [`Search::reads`].
     sources: Vec<usize>,
@@ -61,16 +63,17 @@ impl<'a> Search<'a> {
         let mut reads: Vec<(usize, Vec<usize>)> = all.map(|read| (read, writers(read))).collect();
         reads.sort_by_key(|(read, _)| !is_local(*read));
         let locals = reads.iter().filter(|(read, _)| is_local(*read)).count();
-        let of_place = |place: usize| {
+        let initial = program.locations();
+        let of_place = |location: &usize| {
             let is_of = |event: &usize| {
                 let event = &events[*event];
                 event.writes()
                     && event.stamp != Stamp::Init
-                    && event.location.is_some_and(|location| location.0 == place)
+                    && event.location.is_some_and(|known| known.0 == *location)
             };
             (0..events.len()).filter(is_of).collect()
         };
-        let writes = (0..program.homes.len()).map(of_place).collect();
+        let writes = initial.iter().map(of_place).collect();
         let (sources, removed) = (Vec::new(), Relation::empty(plan.size));
         Self {
             program,
@@ -82,6 +85,7 @@ impl<'a> Search<'a> {
             removed,
             reads,
             locals,
+            initial,
             writes,
             sources,
         }
@@ -157,8 +161,7 @@ impl<'a> Search<'a> {
         let mut order = Relation::empty(self.plan.size);
         for (place, writes) in orders.iter().enumerate() {
             for (index, later) in writes.iter().enumerate() {
-                // Initial writes are the first events, in the order of locations.
-                order.insert(place, *later);
+                order.insert(self.initial[place], *later);
                 writes[..index].iter().for_each(|earlier| order.insert(*earlier, *later));
             }
         }
@@ -212,8 +215,8 @@ impl<'a> Search<'a> {
         let count = self.skeleton.events.len();
         let mut read: Vec<Option<u64>> = vec![None; count];
         let mut written: Vec<Option<u64>> = vec![None; count];
-        for (place, value) in written.iter_mut().enumerate().take(self.program.homes.len()) {
-            *value = Some(self.program.initial(place as u8));
+        for (place, event) in self.initial.iter().enumerate() {
+            written[*event] = Some(self.program.initial(place as u8));
         }
         let mut compared = None;
         // Each round determines the value of at least one more event, if any can be determined.

@@ -4,16 +4,13 @@
 //! different values, and every local read has a register of its own (Dan, Lam, Hoefler, Vechev, OOPSLA 2016,
 //! §6.1). All accesses are atomic.
 
-use lang::outcome::{Observable, Observed};
-use lang::program::{
-    Expr, Location, LocationId, NodeId, Origin, Program as Checked, Register, RegisterId, RmaKind,
-    RmaStmt, Stmt, StmtKind, Thread, ThreadId,
-};
-use lang::source::Span;
+use lang::litmus::ast::build::{self, Column, access, call, number};
+use lang::litmus::ast::{self, Expr, File, HeaderKind, HeaderLine, Value, Via};
+use lang::litmus::methods::Method;
 use lang::{Dialect, Test};
 use skeleton::Stamp;
 
-use crate::generate::program::{generated, pick};
+use crate::generate::program::{checked, pick};
 
 /// The number of a location in its program, from 0.
 pub type Place = u8;
@@ -213,120 +210,82 @@ impl Program {
 
     /// The program as a test. It observes its registers, in order.
     pub fn test(&self) -> Test {
-        let mut program = Checked { nodes: self.processes.len() as u32, ..Checked::default() };
-        for (index, home) in self.homes.iter().enumerate() {
-            program.locations.push(Location {
-                name: place_name(index as Place),
-                node: NodeId(u32::from(*home) + 1),
-                initial: self.initial(index as Place),
-                origin: Origin::Declared,
-                span: Span::default(),
-            });
-        }
-        let mut writes = 0;
-        for (process, body) in self.processes.iter().enumerate() {
-            let mut statements = Vec::new();
-            for statement in body {
-                let kind =
-                    StmtKind::Rma(self.checked(*statement, process, &mut writes, &mut program));
-                statements.push(Stmt { kind, span: Span::default() });
-            }
-            let node = NodeId(process as u32 + 1);
-            program.threads.push(Thread { node, body: statements });
-        }
-        let observables: Vec<Observable> = (0..program.registers.len())
-            .map(|index| {
-                Observable::new(register_name(index), Observed::Register(RegisterId(index)))
-            })
-            .collect();
-        generated(Dialect::CoreRma, program, observables)
+        checked(self.tree(), &self.registers())
     }
 
-    fn checked(
+    /// The program as the language's tree.
+    pub fn tree(&self) -> File {
+        let place = ast::Place::default();
+        let declare =
+            |at: usize| build::location(&place_name(at as Place), self.initial(at as Place), place);
+        let (mut registers, mut writes) = (0, 0);
+        let mut line =
+            |statement: &Statement| self.statement(*statement, &mut registers, &mut writes);
+        let processes = self.processes.iter().enumerate();
+        let columns = processes.map(|(process, body)| {
+            let own = (0..self.homes.len()).filter(|at| usize::from(self.homes[*at]) == process);
+            Column {
+                node: process as u32 + 1,
+                declarations: own.map(declare).collect(),
+                statements: body.iter().map(&mut line).collect(),
+            }
+        });
+        let header = vec![HeaderLine { kind: HeaderKind::Dialect(Dialect::CoreRma), place }];
+        File { header, ..build::columns(columns.collect()) }
+    }
+
+    /// For each place, the number of its location in the test, where locations are numbered by column.
+    pub fn locations(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.homes.len()).collect();
+        places.sort_by_key(|place| self.homes[*place]);
+        let mut locations = vec![0; places.len()];
+        for (location, place) in places.into_iter().enumerate() {
+            locations[place] = location;
+        }
+        locations
+    }
+
+    /// A statement; `registers` and `writes` count those before it.
+    fn statement(
         &self,
         statement: Statement,
-        process: usize,
+        registers: &mut usize,
         writes: &mut usize,
-        program: &mut Checked,
-    ) -> RmaStmt {
-        let process_of = |place: Place| Some(NodeId(u32::from(self.homes[usize::from(place)]) + 1));
-        let (mut register, mut value) = (None, None);
-        let (kind, places, target) = match statement {
+    ) -> ast::Statement {
+        let place = ast::Place::default();
+        let own = |at: Place| access(&place_name(at), None, place);
+        let far = |at: Place| {
+            let home = u64::from(self.homes[usize::from(at)]) + 1;
+            Expr::from(access(&place_name(at), Some(home), place))
+        };
+        let plain = |target, value: Value| build::assign(target, Via::Plain, value);
+        let next = |count: &mut usize| std::mem::replace(count, *count + 1);
+        match statement {
             Statement::Read { at } => {
-                let name = Some(register_name(program.registers.len()));
-                program.registers.push(Register { name, thread: ThreadId(process) });
-                register = Some(RegisterId(program.registers.len() - 1));
-                (RmaKind::LocalRead, vec![at], None)
+                let register = access(&register_name(next(registers)), None, place);
+                plain(register, Expr::from(own(at)).into())
             }
             Statement::Write { at } => {
-                value = Some(Expr::Constant(self.written(*writes)));
-                *writes += 1;
-                (RmaKind::LocalWrite, vec![at], None)
+                plain(own(at), number(self.written(next(writes)), place).into())
             }
             Statement::Flush { process } => {
-                (RmaKind::Flush, Vec::new(), Some(NodeId(u32::from(process) + 1)))
+                let process = number(u64::from(process) + 1, place);
+                build::statement(call(Method::RmaFlush, [process], place))
             }
-            Statement::Put { to, from } => (RmaKind::Put, vec![to, from], process_of(to)),
-            Statement::Get { into, from } => (RmaKind::Get, vec![into, from], process_of(from)),
+            Statement::Put { to, from } => {
+                build::statement(call(Method::RmaPut, [far(to), own(from).into()], place))
+            }
+            Statement::Get { into, from } => {
+                plain(own(into), call(Method::RmaGet, [far(from)], place).into())
+            }
             Statement::Rga { into, at, addend } => {
-                (RmaKind::Rga, vec![into, at, addend], process_of(at))
+                plain(own(into), call(Method::RmaRga, [far(at), own(addend).into()], place).into())
             }
             Statement::Cas { into, at, expected, desired } => {
-                (RmaKind::Cas, vec![into, at, expected, desired], process_of(at))
+                let arguments = [far(at), own(expected).into(), own(desired).into()];
+                plain(own(into), call(Method::RmaCas, arguments, place).into())
             }
-        };
-        let accesses = places.into_iter().map(|at| (LocationId(usize::from(at)), true)).collect();
-        RmaStmt { kind, accesses, register, value, process: target }
-    }
-
-    /// The body of the litmus file: declarations, the separator line, and the statements.
-    pub fn text(&self) -> String {
-        let count = self.processes.len();
-        let row = |cell: &dyn Fn(usize) -> String| -> String {
-            let cells: Vec<String> = (0..count).map(cell).collect();
-            format!("  {}\n", cells.join(" || "))
-        };
-        let declared = |process: usize| {
-            let own = (0..self.homes.len()).filter(|at| usize::from(self.homes[*at]) == process);
-            let declare =
-                |at: usize| format!("{} = {}", place_name(at as Place), self.initial(at as Place));
-            own.map(declare).collect::<Vec<_>>().join(", ")
-        };
-        let lines = self.lines();
-        let mut text = row(&declared) + "  ---\n";
-        for line in 0..lines.iter().map(Vec::len).max().unwrap_or(0) {
-            text += &row(&|process| lines[process].get(line).cloned().unwrap_or_default());
         }
-        text
-    }
-
-    fn lines(&self) -> Vec<Vec<String>> {
-        let (mut registers, mut writes) = (0, 0);
-        let name = place_name;
-        let remote =
-            |place: Place| format!("{}^{}", name(place), self.homes[usize::from(place)] + 1);
-        let mut line = |statement: &Statement| match *statement {
-            Statement::Read { at } => {
-                registers += 1;
-                format!("{} = {}", register_name(registers - 1), name(at))
-            }
-            Statement::Write { at } => {
-                writes += 1;
-                format!("{} = {}", name(at), self.written(writes - 1))
-            }
-            Statement::Flush { process } => format!("flush({})", process + 1),
-            Statement::Put { to, from } => format!("put({}, {})", remote(to), name(from)),
-            Statement::Get { into, from } => format!("{} = get({})", name(into), remote(from)),
-            Statement::Rga { into, at, addend } => {
-                format!("{} = rga({}, {})", name(into), remote(at), name(addend))
-            }
-            Statement::Cas { into, at, expected, desired } => {
-                let (expected, desired) = (name(expected), name(desired));
-                format!("{} = cas({}, {expected}, {desired})", name(into), remote(at))
-            }
-        };
-        let body = |body: &Vec<Statement>| body.iter().map(&mut line).collect();
-        self.processes.iter().map(body).collect()
     }
 
     /// The names of the registers, in order.
