@@ -33,11 +33,11 @@ fn figures_are_read_as_printed() {
     }
 }
 
-/// A word above outcomes is no model, with whatever form of verdict it stands.
+/// A caption above outcomes is not the name of a model, in all forms of verdicts.
 #[test]
-fn captions_are_no_models() {
+fn captions_are_not_models() {
     let verdicts = ["exactly {0} for (x)", "(x) in {0}", "x = 0 ✓", "x = 1 ✗, x = 0 ✓"];
-    for caption in ["outputs", "outcome", "Expected outputs"] {
+    for caption in ["outputs", "Outputs", "outcome", "Expected outputs"] {
         for verdict in verdicts {
             let text = format!("litmus t\n\n  x = 0\n  -----\n  skip\n\n{caption}: {verdict}\n");
             let file = parse(&Source::new("t.litmus", text.clone())).0;

@@ -211,16 +211,16 @@ pub const MARKS: [char; 14] =
 
 /// `Expected outputs: …`, above a set of outcomes.
 fn is_caption(line: &str) -> bool {
-    let words = |(before, _): (&str, &str)| {
-        let words = before.trim().to_lowercase();
-        is_caption_word(words.trim_start_matches("expected ").trim_start_matches("allowed "))
-    };
-    line.split_once(':').is_some_and(words)
+    let Some((before, _)) = line.split_once(':') else { return false };
+    let words = before.trim().to_lowercase();
+    is_caption_word(words.trim_start_matches("expected ").trim_start_matches("allowed "))
 }
 
-/// Whether a word before a colon is a caption, and not the name of a model.
+/// Whether a word before a colon is a caption, in any letter case, and not the name of a model.
 pub fn is_caption_word(word: &str) -> bool {
-    ["output", "outputs", "outcome", "outcomes"].contains(&word)
+    ["output", "outputs", "outcome", "outcomes"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// A line that can only be a verdict.
