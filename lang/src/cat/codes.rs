@@ -1,17 +1,15 @@
 //! The codes of the model language's diagnostics; docs/model-language.md explains each.
 
+use crate::front::{BAD_CHARACTER, UNCLOSED_COMMENT, UNCLOSED_STRING};
+
 macro_rules! codes {
     ($($name:ident $text:literal,)*) => {
-        $(#[allow(dead_code, reason = "the lexer that is shared writes some itself")]
-        pub(super) const $name: &str = $text;)*
-        /// All of them, in the order of the reference.
-        pub const CODES: &[&str] = &[$($text),*];
+        $(pub(super) const $name: &str = $text;)*
+        /// All of them, in the order of the reference. Those of tokens come first.
+        pub const CODES: &[&str] = &[BAD_CHARACTER, UNCLOSED_COMMENT, UNCLOSED_STRING, $($text),*];
     };
 }
 codes! {
-    BAD_CHARACTER "bad-character",
-    UNCLOSED_COMMENT "unclosed-comment",
-    UNCLOSED_STRING "unclosed-string",
     SYNTAX "syntax",
     NOT_IN_THIS_LANGUAGE "not-in-this-language",
     TOO_DEEP "too-deep",

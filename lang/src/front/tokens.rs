@@ -6,6 +6,13 @@ use crate::diagnostic::Diagnostic;
 use crate::limits;
 use crate::source::Span;
 
+/// The code of a character that no token begins with, or that is not visible.
+pub(crate) const BAD_CHARACTER: &str = "bad-character";
+/// The code of a comment without an end.
+pub(crate) const UNCLOSED_COMMENT: &str = "unclosed-comment";
+/// The code of a string without an end.
+pub(crate) const UNCLOSED_STRING: &str = "unclosed-string";
+
 /// The most flaws of a text that are reported.
 const MOST_FLAWS: usize = 64;
 
@@ -41,7 +48,7 @@ pub(crate) enum Flaw {
     BadCharacter,
     UnclosedComment,
     UnclosedString,
-    /// A name longer than so many bytes.
+    /// A name that is longer than this, in bytes.
     LongName(usize),
 }
 
@@ -118,12 +125,12 @@ fn describe<K: Kind>(flaw: Flaw, span: Span, text: &str) -> Diagnostic {
     match flaw {
         Flaw::UnclosedComment => {
             let opening = Span::new(span.start, span.start + 2);
-            Diagnostic::error("unclosed-comment", opening, "this comment has no end")
+            Diagnostic::error(UNCLOSED_COMMENT, opening, "this comment has no end")
                 .label("opened here")
                 .help("comments nest: every `(*` needs its own `*)`")
         }
         Flaw::UnclosedString => {
-            Diagnostic::error("unclosed-string", span, "this string has no end on its line")
+            Diagnostic::error(UNCLOSED_STRING, span, "this string has no end on its line")
                 .label("expected `\"` before the end of the line")
         }
         Flaw::LongName(most) => {
@@ -133,7 +140,7 @@ fn describe<K: Kind>(flaw: Flaw, span: Span, text: &str) -> Diagnostic {
         Flaw::BadCharacter => {
             let found = &text[span.range()];
             let message = format!("`{found}` has no meaning in a model");
-            let mut error = Diagnostic::error("bad-character", span, message);
+            let mut error = Diagnostic::error(BAD_CHARACTER, span, message);
             error.help = found.chars().next().and_then(K::hint).map(str::to_owned);
             error
         }
@@ -149,7 +156,7 @@ fn hidden_characters(text: &str) -> Vec<Diagnostic> {
             let span = Span::new(start, start + character.len_utf8());
             let code_point = u32::from(character);
             Diagnostic::error(
-                "bad-character",
+                BAD_CHARACTER,
                 span,
                 format!(
                     "the hidden character U+{code_point:04X} is not accepted, not even in comments"
