@@ -6,8 +6,7 @@ use std::path::Path;
 use lang::cat::model::DefinitionKind;
 use serde_json::Value;
 
-use super::libraries::{assert_same, litmus};
-use super::{is_statement, loaded, renamed, root};
+use super::{assert_same, is_statement, litmus, loaded, renamed, root};
 
 /// Names by which the language itself reads a model.
 const READ: [&str; 6] = ["mo", "so", "ppo", "hb", "undefined-reads", "undefined-writes"];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{of_libraries, renamed, root};
+use super::{assert_same, litmus, of_libraries, renamed, root};
 
 /// What a command prints, with the names that were changed as they were, and the folder of the copies gone.
 fn printed(arguments: &[&str], folder: &Path) -> String {
@@ -180,30 +180,4 @@ fn reports(folder: &Path, (own, copies): (&str, &str), options: &[&str]) {
     assert_eq!(code, Some(0), "{text}");
     let (code, _) = litmus(&[&["report", &path], options].concat());
     assert_eq!(code, Some(64));
-}
-
-/// The exit code of a command and what it prints.
-pub fn litmus(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_litmus"))
-        .args(arguments)
-        .current_dir(root())
-        .env("SOURCE_DATE_EPOCH", "0")
-        .output()
-        .expect("it runs");
-    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// That two texts have the same words, rules of tables apart, which are as long as names are.
-pub fn assert_same(one: &str, two: &str, what: &str) {
-    let is_word = |word: &&str| word.chars().any(|c| !('\u{2500}'..='\u{257f}').contains(&c));
-    let words = |text: &str| -> Vec<String> {
-        text.split_whitespace().filter(is_word).map(str::to_owned).collect()
-    };
-    let (one, two) = (words(one), words(two));
-    let at = one.iter().zip(&two).position(|(one, two)| one != two);
-    if let Some(at) = at {
-        let near = |words: &Vec<String>| words[at.saturating_sub(20)..(at + 1)].join(" ");
-        panic!("{what}: the copy differs\n{}\n{}", near(&one), near(&two));
-    }
-    assert_eq!(one.len(), two.len(), "{what}");
 }

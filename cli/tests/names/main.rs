@@ -132,3 +132,29 @@ fn renamed(text: &str, is_part: impl Fn(char) -> bool, names: &BTreeSet<String>)
     }
     out
 }
+
+/// The exit code of a command and what it prints.
+fn litmus(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_litmus"))
+        .args(arguments)
+        .current_dir(root())
+        .env("SOURCE_DATE_EPOCH", "0")
+        .output()
+        .expect("it runs");
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// That two texts have the same words, rules of tables apart, which are as long as names are.
+fn assert_same(one: &str, two: &str, what: &str) {
+    let is_word = |word: &&str| word.chars().any(|c| !('\u{2500}'..='\u{257f}').contains(&c));
+    let words = |text: &str| -> Vec<String> {
+        text.split_whitespace().filter(is_word).map(str::to_owned).collect()
+    };
+    let (one, two) = (words(one), words(two));
+    let at = one.iter().zip(&two).position(|(one, two)| one != two);
+    if let Some(at) = at {
+        let near = |words: &Vec<String>| words[at.saturating_sub(20)..(at + 1)].join(" ");
+        panic!("{what}: the copy differs\n{}\n{}", near(&one), near(&two));
+    }
+    assert_eq!(one.len(), two.len(), "{what}");
+}

@@ -148,6 +148,7 @@ impl Naming {
 
 /// The program of a shape. The span of each statement says its thread and step; see [`step_span`].
 pub fn tree(shape: &Shape, naming: &Naming, completion: Completion) -> File {
+    // Not the number of nodes: a twin that lacks a statement may leave a node unused between others.
     let steps = shape.threads.iter().flat_map(|thread| &thread.body);
     let used = shape.threads.iter().map(|thread| thread.node).chain(shape.homes.iter().copied());
     let last = used.chain(steps.filter_map(|step| shape.node_of(*step))).max().unwrap_or(0);

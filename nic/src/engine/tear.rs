@@ -8,7 +8,7 @@ use crate::request::Sge;
 
 use super::node::Node;
 
-/// The most pieces of a message. A message of so many words can be accessed in any order of its words.
+/// The most pieces of a message. Up to this many words can be accessed one by one, in any order.
 const MOST: usize = 16;
 
 impl Node {
@@ -33,9 +33,8 @@ impl Node {
 }
 
 fn torn(address: u64, length: usize, random: &mut Random) -> Vec<Range<usize>> {
-    // Places between aligned words, by their offsets.
-    let first = (8 - (address % 8) as usize) % 8;
-    let first = if first == 0 { 8 } else { first };
+    // The offset of the first place between aligned words.
+    let first = 8 - (address % 8) as usize;
     let places = (length.saturating_sub(first)).div_ceil(8);
     let mut cuts: Vec<usize> = match places < MOST {
         true => (0..places).filter(|_| random.percent(70)).map(|word| first + 8 * word).collect(),

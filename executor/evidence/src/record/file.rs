@@ -200,7 +200,7 @@ impl Record {
                 && old.program_hash == program_hash
                 && old.status != Status::Complete
         };
-        self.tests.iter().find(is_it).filter(|_| self.header.backend != "sim")
+        self.tests.iter().find(is_it).filter(|_| !self.header.is_simulated())
     }
 }
 
