@@ -308,10 +308,16 @@ impl Prepared {
         let mut requesters = std::mem::take(&mut self.requesters).into_iter();
         let mut senders = std::mem::take(&mut self.senders).into_iter().peekable();
         let plan = Arc::clone(&self.plan);
-        for (index, thread) in plan.code.threads.iter().enumerate() {
-            if self.machine_of(thread.node) != self.program.own {
-                continue;
-            }
+        let threads = plan.code.threads.len();
+        let all = 0..threads;
+        let has_statements = |index: &usize| !plan.code.threads[*index].instructions.is_empty();
+        let busy: Vec<usize> = all.clone().filter(has_statements).collect();
+        let is_here =
+            |index: &usize| self.machine_of(plan.code.threads[*index].node) == self.program.own;
+        let neighbors: Vec<usize> = busy.iter().copied().filter(is_here).collect();
+        let here: Vec<usize> = all.filter(is_here).collect();
+        for index in here {
+            let thread = &plan.code.threads[index];
             let mut connections = Vec::new();
             for pair in thread.queue_pairs.clone() {
                 let to = plan.code.queue_pairs[pair].node;
@@ -327,7 +333,7 @@ impl Prepared {
                 signals.push(Signal::new(end, entry(&wiring.arrivals, &machine)?));
             }
             let (region, layout) = self.memory(thread.node)?;
-            let threads = plan.code.threads.len();
+            let arrivals = Arc::clone(&self.arrivals);
             self.threads.push(ThreadRun {
                 id: ThreadId(index),
                 plan: Arc::clone(&plan),
@@ -335,7 +341,14 @@ impl Prepared {
                 region: Arc::clone(region),
                 layout: *layout,
                 connections,
-                barrier: Barrier::new(index, threads, Arc::clone(&self.arrivals), signals),
+                barrier: Barrier::new(
+                    index,
+                    threads,
+                    busy.clone(),
+                    neighbors.clone(),
+                    arrivals,
+                    signals,
+                ),
             });
         }
         Ok(())

@@ -4,15 +4,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use super::thread::{End, Patience, Stop};
 use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
 
 /// The distance between the words of two threads, in words: a cache line.
 const LINE: usize = 8;
-/// The words of each thread in a machine's region of arrivals: a line that peers write to, and a line that
-/// the thread sends from.
-pub const ARRIVAL_WORDS: usize = 2 * LINE;
+/// The words of each thread in a machine's region of arrivals: a line that peers write to, a line that the
+/// thread sends from, and a line for meetings with the threads of its machine.
+pub const ARRIVAL_WORDS: usize = 3 * LINE;
+/// A time in which a cache line surely goes from one core to another.
+const AGREED: Duration = Duration::from_nanos(400);
 /// The most arrivals in flight.
 const DEPTH: u64 = 64;
 
@@ -34,21 +37,71 @@ impl Signal {
 /// A thread's part of the barrier.
 pub struct Barrier {
     thread: usize,
+    /// The number of threads of the program.
     threads: usize,
+    /// Those that have statements.
+    busy: Vec<usize>,
     region: Arc<dyn Region>,
+    /// Those of them that are on this machine.
+    neighbors: Vec<usize>,
     signals: Vec<Signal>,
-    arrivals: u64,
+    arrivals: [u64; GATES],
+    meetings: u64,
 }
 
+/// The threads that a barrier is for. Each kind of barrier has a word of its own in every thread's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// Those that have statements: between rounds.
+    Round,
+    /// All of them: before a batch and after it.
+    Batch,
+}
+
+/// How many kinds there are.
+const GATES: usize = Gate::Batch as usize + 1;
+
 impl Barrier {
-    /// The part of the thread with this index among all threads of the program.
+    /// The part of the thread with this index among the threads of the program. `busy` have statements, and
+    /// `neighbors` are those of them that are on the thread's machine.
     pub fn new(
         thread: usize,
         threads: usize,
+        busy: Vec<usize>,
+        neighbors: Vec<usize>,
         region: Arc<dyn Region>,
         signals: Vec<Signal>,
     ) -> Self {
-        Self { thread, threads, region, signals, arrivals: 0 }
+        let arrivals = [0; GATES];
+        Self { thread, threads, busy, neighbors, region, signals, arrivals, meetings: 0 }
+    }
+
+    /// Waits for the other threads of this machine only, without a request.
+    /// Returns a time that all of them know and that is not over yet.
+    ///
+    /// Who sees that all are there sees it later than the last one that came, by the time in which a cache
+    /// line goes from core to core, and that is longer than many programs take. So they agree on a time.
+    pub(super) fn meet(&mut self, stop: &Stop<'_>) -> Result<Instant, End> {
+        self.meetings += 1;
+        let words = self.region.words();
+        let of = |thread: usize| &words[thread * ARRIVAL_WORDS + 2 * LINE..];
+        let own = of(self.thread);
+        let now = stop.began.elapsed().as_nanos() as u64;
+        own[1 + self.meetings as usize % 2].store(now, Ordering::Release);
+        own[0].store(self.meetings, Ordering::Release);
+        let mut last = now;
+        for thread in &self.neighbors {
+            let mut patience = Patience::at_barrier(stop);
+            let other = of(*thread);
+            while other[0].load(Ordering::Acquire) < self.meetings {
+                if let Some(silence) = patience.spin()? {
+                    return Err(absent(*thread, silence));
+                }
+            }
+            // A neighbor may be at the next meeting already, and not at the one after it.
+            last = last.max(other[1 + self.meetings as usize % 2].load(Ordering::Acquire));
+        }
+        Ok(stop.began + Duration::from_nanos(last) + AGREED)
     }
 
     /// Whether all threads are on this machine.
@@ -56,31 +109,58 @@ impl Barrier {
         self.signals.is_empty()
     }
 
-    /// Arrives, and waits until all threads have arrived.
-    pub(super) fn arrive(&mut self, stop: &Stop<'_>) -> Result<(), End> {
-        self.arrivals += 1;
-        let own = self.thread * ARRIVAL_WORDS;
-        let words = self.region.words();
-        // Arrivals only grow, so it does no harm if the source is overwritten before it is sent.
-        words[own + LINE].store(self.arrivals, Ordering::Release);
-        words[own].store(self.arrivals, Ordering::Release);
-        for signal in &mut self.signals {
-            signal.send(own, stop)?;
-        }
+    /// Arrives, and waits until all threads of this gate have arrived.
+    pub(super) fn arrive(&mut self, gate: Gate, stop: &Stop<'_>) -> Result<(), End> {
         let mut patience = Patience::at_barrier(stop);
-        for thread in 0..self.threads {
-            while words[thread * ARRIVAL_WORDS].load(Ordering::Acquire) < self.arrivals {
-                if let Some(silence) = patience.spin()? {
-                    return Err(End::Hang(format!(
-                        "thread {} has not come to the barrier for {} s",
-                        thread + 1,
-                        silence.as_secs()
-                    )));
-                }
-            }
+        self.send(gate, stop)?;
+        self.wait(gate, &mut patience)
+    }
+
+    /// Arrives before a batch and after it, for a thread without statements. In between it leaves the cores
+    /// to the others: it sleeps.
+    pub(super) fn sit_out(&mut self, stop: &Stop<'_>) -> Result<(), End> {
+        for _ in 0..2 {
+            self.send(Gate::Batch, stop)?;
+            self.wait(Gate::Batch, &mut Patience::asleep(stop))?;
         }
         Ok(())
     }
+
+    fn send(&mut self, gate: Gate, stop: &Stop<'_>) -> Result<(), End> {
+        let count = &mut self.arrivals[gate as usize];
+        *count += 1;
+        let own = self.thread * ARRIVAL_WORDS + gate as usize;
+        let words = self.region.words();
+        // Arrivals only grow, so it does no harm if the source is overwritten before it is sent.
+        words[own + LINE].store(*count, Ordering::Release);
+        words[own].store(*count, Ordering::Release);
+        self.signals.iter_mut().try_for_each(|signal| signal.send(own, stop))
+    }
+
+    fn wait(&self, gate: Gate, patience: &mut Patience<'_>) -> Result<(), End> {
+        let words = self.region.words();
+        let has_arrived = |thread: usize| {
+            let word = &words[thread * ARRIVAL_WORDS + gate as usize];
+            word.load(Ordering::Acquire) >= self.arrivals[gate as usize]
+        };
+        let await_one = |thread: usize, patience: &mut Patience<'_>| {
+            while !has_arrived(thread) {
+                if let Some(silence) = patience.spin()? {
+                    return Err(absent(thread, silence));
+                }
+            }
+            Ok(())
+        };
+        match gate {
+            Gate::Round => self.busy.iter().try_for_each(|thread| await_one(*thread, patience)),
+            Gate::Batch => (0..self.threads).try_for_each(|thread| await_one(thread, patience)),
+        }
+    }
+}
+
+fn absent(thread: usize, silence: Duration) -> End {
+    let (number, seconds) = (thread + 1, silence.as_secs());
+    End::Hang(format!("thread {number} has not come to the barrier for {seconds} s"))
 }
 
 impl Signal {

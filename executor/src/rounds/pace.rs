@@ -5,6 +5,10 @@
 //! of another thread has arrived. So each thread starts a round after a random delay, and in half of the
 //! rounds it also pauses between statements. The delays are between a few nanoseconds and the *spread*, and
 //! every order of magnitude is equally likely: which one shows an outcome depends on the program.
+//!
+//! A store stays in a CPU's store buffer for tens of nanoseconds only. Threads that left a barrier some time
+//! ago are not that close to each other any more. So in some rounds the threads of a machine are *in step*:
+//! they meet before each instance.
 
 use std::time::{Duration, Instant};
 
@@ -32,6 +36,28 @@ pub(super) struct Pace {
     pub start: u32,
     /// The longest pause between two statements, in ns; 0 for none.
     pub pause: u32,
+    /// Whether the threads of a machine meet before each instance.
+    pub in_step: bool,
+}
+
+/// One round in this many is in step: then fewer requests are under way at once.
+const IN_STEP: u32 = 4;
+/// After a meeting, a thread starts less than two to the power of this later than was agreed, in ns.
+const STAGGER: u32 = 9;
+
+/// Whether the next round is in step. Threads that draw from the same numbers agree.
+pub(super) fn is_in_step(common: &mut Random) -> bool {
+    common.below(IN_STEP) == 0
+}
+
+/// Spins until that time, or a random time later.
+#[inline]
+pub(super) fn stagger(time: Instant, random: &mut Random) {
+    let most = 1 << random.below(STAGGER + 1);
+    let time = time + Duration::from_nanos(u64::from(random.below(most)));
+    while Instant::now() < time {
+        std::hint::spin_loop();
+    }
 }
 
 impl Pace {
@@ -39,13 +65,13 @@ impl Pace {
     /// rounds, in ns.
     pub fn draw(spread: u32, delay: u32, random: &mut Random) -> Self {
         if spread == 0 {
-            return Self { start: 0, pause: delay };
+            return Self { start: 0, pause: delay, in_step: false };
         }
         // A half is spread evenly, so that the longest delays are not rare.
         let start = if random.below(2) == 0 { spread } else { magnitude(spread, random) };
         let start = random.below(start + 1);
         let pause = if random.below(2) == 0 { 0 } else { magnitude(spread / 2, random) };
-        Self { start, pause: pause.max(delay) }
+        Self { start, pause: pause.max(delay), in_step: false }
     }
 
     /// Waits between two statements: in half of the cases, for a random time.
@@ -102,7 +128,8 @@ mod tests {
     #[test]
     fn without_a_spread_there_is_only_the_delay_that_was_asked_for() {
         let mut random = Random::new(1);
-        assert_eq!(Pace::draw(0, 500, &mut random), Pace { start: 0, pause: 500 });
+        let pace = Pace { start: 0, pause: 500, in_step: false };
+        assert_eq!(Pace::draw(0, 500, &mut random), pace);
         assert_eq!(spread(Duration::from_secs(3), 0), 1_000_000);
         assert_eq!(spread(Duration::from_micros(4), 1), 12_000);
     }

@@ -11,6 +11,7 @@ use compiler::plan::{Place, Plan};
 use lang::program::{NodeId, ThreadId};
 use model::machine::Random;
 
+use super::barrier::Gate;
 use super::pace::{self, Pace};
 use super::{Barrier, Batch, Layout, Parameters};
 use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
@@ -43,6 +44,8 @@ pub struct Stop<'a> {
     pub barrier_limit: Duration,
     /// Whether waiting threads must yield the CPU, because there are more threads than cores.
     pub crowded: bool,
+    /// When the batch began on this machine.
+    pub began: Instant,
     /// The longest round trip to another node that a thread of this machine has measured, in ns.
     pub round_trip: &'a AtomicU64,
 }
@@ -51,6 +54,8 @@ pub struct Stop<'a> {
 pub(super) struct Patience<'a> {
     stop: &'a Stop<'a>,
     limit: Duration,
+    /// Whether it sleeps between two looks.
+    sleeps: bool,
     spins: u32,
     since: Option<Instant>,
 }
@@ -58,12 +63,15 @@ pub(super) struct Patience<'a> {
 /// How many round trips are measured before a batch. The shortest one counts.
 const MEASURED: u32 = 3;
 
+/// How long a thread sleeps that only waits for the end of a batch.
+const NAP: Duration = Duration::from_micros(50);
+
 /// How often a wait spins before it checks the time.
 const SPINS: u32 = 256;
 
 impl<'a> Patience<'a> {
     pub(super) fn new(stop: &'a Stop<'a>) -> Self {
-        Self { stop, limit: stop.limit, spins: 0, since: None }
+        Self { stop, limit: stop.limit, sleeps: false, spins: 0, since: None }
     }
 
     /// A wait at a barrier.
@@ -71,10 +79,24 @@ impl<'a> Patience<'a> {
         Self { limit: stop.barrier_limit, ..Self::new(stop) }
     }
 
+    /// A wait for the end of a batch, by a thread that does nothing else. The others have limits of their
+    /// own.
+    pub(super) fn asleep(stop: &'a Stop<'a>) -> Self {
+        Self { limit: Duration::MAX, sleeps: true, ..Self::new(stop) }
+    }
+
     /// Waits a little. Returns the total time if it exceeds the limit.
     #[inline]
     pub(super) fn spin(&mut self) -> Result<Option<Duration>, End> {
         self.spins += 1;
+        if self.sleeps {
+            std::thread::sleep(NAP);
+            return if self.stop.flag.load(Ordering::Relaxed) {
+                Err(End::Stopped)
+            } else {
+                Ok(None)
+            };
+        }
         if self.stop.crowded {
             std::thread::yield_now();
         } else {
@@ -204,12 +226,25 @@ impl ThreadRun {
         self.plan.code.threads[self.id.0].node
     }
 
-    /// Runs a batch.
+    /// Whether there is anything for it to run.
+    pub fn has_statements(&self) -> bool {
+        !self.plan.code.threads[self.id.0].instructions.is_empty()
+    }
+
+    /// Runs a batch. A thread without statements only waits for its end.
     ///
     /// # Errors
     /// The reason why the batch did not finish.
     pub fn run(&mut self, batch: &Batch, stop: &Stop<'_>) -> Result<ThreadResult, End> {
         let plan = Arc::clone(&self.plan);
+        if !self.has_statements() {
+            self.barrier.sit_out(stop)?;
+            let instances = batch.slots_by_round().map(|round| round.len()).sum();
+            return Ok(ThreadResult {
+                ends: vec![Ending::Finished as u8; instances],
+                registers: Vec::new(),
+            });
+        }
         let observed: Vec<usize> = plan
             .observed
             .iter()
@@ -223,13 +258,20 @@ impl ThreadRun {
         let mut result = ThreadResult::default();
         let mut scratch = instance::Scratch::new(&plan, self.id);
         let mut given_up = 0;
+        self.barrier.arrive(Gate::Batch, stop)?;
         let spread = self.spread(stop)?;
+        // The same numbers for all threads.
+        let mut common = Random::stream(batch.seed ^ 0x7374_6570, batch.number);
         for round in batch.slots_by_round() {
             if random.below(100) < self.parameters.flush {
                 self.flush(round);
             }
-            self.barrier.arrive(stop)?;
-            let pace = Pace::draw(spread, self.parameters.delay, &mut random);
+            self.barrier.arrive(Gate::Round, stop)?;
+            let in_step = pace::is_in_step(&mut common) && spread > 0 && !stop.crowded;
+            let pace = match in_step {
+                true => Pace { in_step, ..Pace::draw(0, self.parameters.delay, &mut random) },
+                false => Pace::draw(spread, self.parameters.delay, &mut random),
+            };
             pace::wait(pace.start, stop.crowded);
             for slot in round {
                 // After several instances that were given up, the thread probably waits for something that
@@ -250,7 +292,7 @@ impl ThreadRun {
             drain(connection, self.layout.scratch(), stop)?;
         }
         std::sync::atomic::fence(Ordering::SeqCst);
-        self.barrier.arrive(stop)?;
+        self.barrier.arrive(Gate::Batch, stop)?;
         Ok(result)
     }
 
@@ -271,9 +313,9 @@ impl ThreadRun {
         }
         let nanoseconds = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
         stop.round_trip.fetch_max(nanoseconds(shortest), Ordering::Relaxed);
-        self.barrier.arrive(stop)?;
+        self.barrier.arrive(Gate::Round, stop)?;
         let began = Instant::now();
-        self.barrier.arrive(stop)?;
+        self.barrier.arrive(Gate::Round, stop)?;
         let across = if self.barrier.is_local() { Duration::ZERO } else { began.elapsed() };
         let measured = Duration::from_nanos(stop.round_trip.load(Ordering::Relaxed));
         let polls = |code: &compiler::code::ThreadCode| {

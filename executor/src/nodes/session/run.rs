@@ -1,7 +1,7 @@
 //! Runs a batch on this machine: its threads and streams run side by side.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use compiler::plan::Place;
 
@@ -24,6 +24,7 @@ impl Prepared {
         let batch = Batch::new(seed, number, &self.program.parameters);
         self.reset(&batch);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let busy = self.threads.iter().filter(|thread| thread.has_statements()).count();
         let parameters = &self.program.parameters;
         let round_trip = AtomicU64::new(0);
         let stop = Stop {
@@ -34,7 +35,8 @@ impl Prepared {
             barrier_limit: LIMIT
                 + 4 * parameters.patience()
                 + Duration::from_millis(10) * parameters.instances,
-            crowded: self.threads.len() + self.streams.len() > cores,
+            crowded: busy + self.streams.len() > cores,
+            began: Instant::now(),
             round_trip: &round_trip,
         };
         let over = AtomicBool::new(false);

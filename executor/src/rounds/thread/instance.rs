@@ -8,7 +8,7 @@ use compiler::plan::{self, Plan};
 use lang::program::ThreadId;
 use model::machine::Random;
 
-use super::super::pace::Pace;
+use super::super::pace::{self, Pace};
 use super::{Connection, End, Stop, ThreadRun};
 use crate::rdma::{Request, RequestKind};
 
@@ -95,6 +95,9 @@ impl ThreadRun {
         let memory = |location: lang::program::LocationId| {
             &words[layout.word(slot, plan.word_of[location.0])]
         };
+        if pace.in_step {
+            pace::stagger(self.barrier.meet(stop)?, random);
+        }
         let (mut at, mut steps, mut since) = (0, 0u32, None);
         while let Some(instruction) = code.instructions.get(at) {
             let here = at;
