@@ -197,13 +197,16 @@ pub struct Sends {
     posted: Mutex<VecDeque<SendRequest>>,
     /// The number of requests that have not completed.
     used: AtomicUsize,
+    /// How many of the requests to come freed their places already, because they seemed to have completed.
+    freed: AtomicUsize,
     capacity: usize,
 }
 
 impl Sends {
     /// An empty queue.
     pub fn new(capacity: usize) -> Self {
-        Self { posted: Mutex::new(VecDeque::new()), used: AtomicUsize::new(0), capacity }
+        let (used, freed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { posted: Mutex::new(VecDeque::new()), used, freed, capacity }
     }
 
     /// Adds all requests, or none if there is not enough room; then returns false.
@@ -224,8 +227,19 @@ impl Sends {
         posted.drain(..taken).collect()
     }
 
-    /// Frees the place of a request that has completed.
+    /// Frees the place of a request that has completed, unless it is free already.
     pub fn release(&self) {
+        let one_less = |freed: usize| freed.checked_sub(1);
+        let (order, failed) = (Ordering::Relaxed, Ordering::Relaxed);
+        if self.freed.fetch_update(order, failed, one_less).is_err() {
+            self.used.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Frees the place of a request whose completion is shown before it has completed. Its own release then
+    /// frees nothing.
+    pub fn release_early(&self) {
+        self.freed.fetch_add(1, Ordering::Relaxed);
         self.used.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -233,5 +247,6 @@ impl Sends {
     pub fn clear(&self) {
         lock(&self.posted).clear();
         self.used.store(0, Ordering::Relaxed);
+        self.freed.store(0, Ordering::Relaxed);
     }
 }

@@ -122,7 +122,8 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     let fence = request.fence && !node.knobs.has(Fault::RfenceIgnored);
     if node.knobs.has(Fault::CompletionAtIssue) && !fetches {
         if request.signaled {
-            // The notice for the request, which shows nothing, releases its place in the send queue.
+            // The program sees that there is a place again, and may post before the notice comes.
+            pair.sends.release_early();
             pair.send_cq.push(pair.completion(&request, Status::Success, 0));
             node.note(pair.own(number), || Traced::completed(Status::Success));
         }
