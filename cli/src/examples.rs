@@ -150,6 +150,16 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "nic power",
+        &[
+            ("litmus nic power litmus-suite/rfence -o measured", "what these tests find"),
+            (
+                "litmus nic power litmus-suite/rfence -o measured --fault rfence-ignored --seeds 20",
+                "how surely they find a fault",
+            ),
+        ],
+    ),
+    (
         "nic trace",
         &[
             ("litmus nic trace steps.jsonl", "in words"),

@@ -1,6 +1,7 @@
 //! `litmus nic`.
 
 mod lines;
+mod power;
 mod trace;
 
 use std::ffi::{OsStr, OsString};
@@ -82,6 +83,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
+    Power(power::Arguments),
     Trace(trace::Arguments),
 }
 
@@ -91,6 +93,14 @@ enum Preset {
     Calm,
     Default,
     Storm,
+}
+
+fn preset_name(preset: Preset) -> &'static str {
+    match preset {
+        Preset::Calm => "calm",
+        Preset::Default => "default",
+        Preset::Storm => "storm",
+    }
 }
 
 /// Names and descriptions, a line each: the library reads the same file.
@@ -111,8 +121,10 @@ fn fault(name: &str) -> Result<String, String> {
 
 /// Starts the command, and waits for it.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    if let Some(Action::Trace(arguments)) = &arguments.action {
-        return trace::run(arguments, terminal);
+    match &arguments.action {
+        Some(Action::Power(arguments)) => return power::run(arguments, terminal),
+        Some(Action::Trace(arguments)) => return trace::run(arguments, terminal),
+        None => {}
     }
     if arguments.list_faults {
         terminal.out(FAULTS);
@@ -190,13 +202,8 @@ fn set_environment(
         preload.push(OsStr::new(":"));
         preload.push(known);
     }
-    let preset = match arguments.preset {
-        Preset::Calm => "calm",
-        Preset::Default => "default",
-        Preset::Storm => "storm",
-    };
     command.env("LD_PRELOAD", preload);
-    command.env("LITMUS_NIC_PRESET", preset);
+    command.env("LITMUS_NIC_PRESET", preset_name(arguments.preset));
     command.env("LITMUS_NIC_SEED", seed.to_string());
     command.env("LITMUS_NIC_DEVICES", arguments.devices.to_string());
     command.env("LITMUS_NIC_PORTS", arguments.ports.to_string());

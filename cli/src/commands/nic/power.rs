@@ -1,0 +1,225 @@
+//! `litmus nic power`: what tests find on a NIC in software, and how often.
+
+mod found;
+mod page;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+
+use campaign::files;
+use clap::Args;
+use evidence::record::{End, Record};
+
+use super::{FAULTS, Preset, fault, library, preset_name};
+use crate::exit::Exit;
+use crate::input;
+use crate::interrupt::stop_on_signal;
+use crate::options::{ModelOption, SolverOptions};
+use crate::output::Failure;
+use crate::sink::Sink;
+use crate::terminal::Terminal;
+
+/// Runs of each test if nobody says.
+const ITERATIONS: u64 = 1000;
+
+/// Measure what tests find: the weak outcomes that models allow, and what broken NICs do
+///
+/// The tests run on the NIC in software with each preset, and with each fault, once for each seed. Records go
+/// into the folder, and a page that sums them up: which weak outcomes were seen and which never, in how many
+/// runs a fault is found, and what the report blames. Tests that are in the folder's records are not run
+/// again.
+#[derive(Args)]
+pub struct Arguments {
+    /// Tests, or folders of tests
+    #[arg(required = true, value_name = "FILE|DIR")]
+    tests: Vec<PathBuf>,
+    /// The folder of the records, of power.md and of power.json
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// How often each test is run
+    #[arg(short = 'n', long, value_name = "N", default_value_t = ITERATIONS)]
+    iterations: u64,
+    /// Measure weak outcomes with this preset; all, unless --fault says otherwise
+    #[arg(long = "preset", value_name = "NAME")]
+    presets: Vec<Preset>,
+    /// Measure how often this fault is found; all, unless --preset says otherwise
+    #[arg(long = "fault", value_name = "NAME", value_parser = fault_or_all)]
+    faults: Vec<String>,
+    /// Take the seeds 1 to N
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+    /// The library; looked for beside litmus if not given
+    #[arg(long, value_name = "FILE", env = "LITMUS_NIC_LIB", hide_env_values = true)]
+    library: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelOption,
+    #[command(flatten)]
+    solver: SolverOptions,
+}
+
+/// Every fault.
+const ALL: &str = "all";
+
+fn fault_or_all(name: &str) -> Result<String, String> {
+    if name == ALL { Ok(name.to_owned()) } else { fault(name) }
+}
+
+/// A NIC that tests are run on.
+#[derive(Clone)]
+pub struct Nic {
+    preset: Preset,
+    fault: Option<&'static Fault>,
+    seed: u64,
+}
+
+/// A fault of the NIC.
+pub struct Fault {
+    /// Its name.
+    pub name: &'static str,
+    /// What it breaks, and in parentheses the orders of models that this is.
+    pub breaks: &'static str,
+}
+
+impl Nic {
+    /// The name of its record, without the ending.
+    fn name(&self) -> String {
+        let what = self.fault.map_or(preset_name(self.preset), |fault| fault.name);
+        format!("{what}-{}", self.seed)
+    }
+}
+
+/// The NICs that the arguments ask for: without faults first.
+fn nics(arguments: &Arguments, known: &'static [Fault]) -> Vec<Nic> {
+    let is_asked = !arguments.presets.is_empty() || !arguments.faults.is_empty();
+    let presets = match (&arguments.presets[..], is_asked) {
+        ([], false) => vec![Preset::Calm, Preset::Default, Preset::Storm],
+        (presets, _) => presets.to_vec(),
+    };
+    let is_wanted = |fault: &&'static Fault| {
+        !is_asked || arguments.faults.iter().any(|name| name == ALL || name == fault.name)
+    };
+    let seeds = 1..=arguments.seeds;
+    let plain = presets.into_iter().map(|preset| (preset, None));
+    let broken = known.iter().filter(is_wanted).map(|fault| (Preset::Default, Some(fault)));
+    let all = plain.chain(broken);
+    all.flat_map(|(preset, fault)| seeds.clone().map(move |seed| Nic { preset, fault, seed }))
+        .collect()
+}
+
+/// Runs what is not yet in the folder, and sums up.
+pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
+    let library = match library(arguments.library.as_deref()) {
+        Ok(library) => library,
+        Err(message) => {
+            terminal.err(&format!("error: {message}\n"));
+            return Exit::Unknown;
+        }
+    };
+    if let Err(error) = std::fs::create_dir_all(&arguments.output) {
+        return Failure::unwritable(&arguments.output, error).tell(terminal);
+    }
+    let nics = nics(arguments, known());
+    let stop = stop_on_signal();
+    for (index, nic) in nics.iter().enumerate() {
+        let record = arguments.output.join(nic.name() + ".jsonl");
+        let known = match whole(&record) {
+            Some(known) if !is_of(arguments, &known) => {
+                let (folder, name) = (arguments.output.display(), nic.name());
+                let message =
+                    format!("{folder} has another measurement with {name}: name another folder");
+                return terminal.usage_error(&message);
+            }
+            known => known.is_some(),
+        };
+        if !known {
+            terminal.note(&format!("{} ({} of {})", nic.name(), index + 1, nics.len()));
+            if let Err(exit) = start(arguments, nic, &record, &library, terminal) {
+                return exit;
+            }
+        }
+        if stop.load(Ordering::Relaxed) {
+            terminal.note("interrupted; the same command goes on");
+            return Exit::Unknown;
+        }
+    }
+    sum_up(arguments, &nics, terminal)
+}
+
+/// The faults that the library has.
+fn known() -> &'static [Fault] {
+    static KNOWN: std::sync::OnceLock<Vec<Fault>> = std::sync::OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let lines = FAULTS.lines().filter_map(|line| line.split_once(": "));
+        lines.map(|(name, breaks)| Fault { name, breaks }).collect()
+    })
+}
+
+/// A record that has all of its run.
+fn whole(record: &Path) -> Option<Record> {
+    let bytes = input::bytes(record).ok()?;
+    Record::parse(&bytes).ok().filter(|record| record.end == End::Whole)
+}
+
+/// Whether a record is of a run that these arguments ask for.
+fn is_of(arguments: &Arguments, record: &Record) -> bool {
+    let tests = arguments.tests.iter().map(|path| path.to_string_lossy().into_owned());
+    let tests: Vec<String> = std::iter::once("--".to_owned()).chain(tests).collect();
+    let header = &record.header;
+    header.iterations == arguments.iterations && header.arguments.ends_with(&tests)
+}
+
+/// Runs the tests on a NIC, by two processes: `litmus nic`, and in it `litmus run`.
+fn start(
+    arguments: &Arguments,
+    nic: &Nic,
+    record: &Path,
+    library: &Path,
+    terminal: &mut Terminal,
+) -> Result<(), Exit> {
+    let bug = |error: std::io::Error| Failure::Bug(format!("cannot start litmus: {error}"));
+    let own = std::env::current_exe().map_err(|error| bug(error).tell(terminal))?;
+    let seed = nic.seed.to_string();
+    let mut command = Command::new(&own);
+    // A network of its own: other programs on this machine are not met.
+    let network = format!("power-{}", std::process::id());
+    command.args(["-q", "nic", "--preset", preset_name(nic.preset), "--seed", &seed]);
+    command.args(["--network", &network]).arg("--library").arg(library);
+    command.args(nic.fault.iter().flat_map(|fault| ["--fault", fault.name]));
+    command.arg("--").arg(own).args(["-q", "run", "--backend", "verbs", "--seed", &seed]);
+    command.args(["-n", &arguments.iterations.to_string()]);
+    command.arg(if record.exists() { "--resume" } else { "--record" }).arg(record);
+    command.arg("--").args(&arguments.tests).stdout(Stdio::null());
+    let status = command.status().map_err(|error| bug(error).tell(terminal))?;
+    // A violation is an answer, and so is a test that one limit or another kept from its end.
+    match status.code() {
+        Some(0..=2) => Ok(()),
+        code => {
+            let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+            terminal.err(&format!("error: the run with {} ended by {code}\n", nic.name()));
+            Err(Exit::Unknown)
+        }
+    }
+}
+
+/// Judges all records, and writes and shows what they have.
+fn sum_up(arguments: &Arguments, nics: &[Nic], terminal: &mut Terminal) -> Exit {
+    let mut report = Sink::plain(terminal);
+    let Some(models) = arguments.models.load(&mut report) else { return report.finish(&[], None) };
+    let request = arguments.solver.request();
+    let Some(found) = found::judge(nics, &arguments.output, &models, request, &mut report) else {
+        return report.finish(&[], None);
+    };
+    let page = page::of(&found, arguments.iterations);
+    let json = serde_json::to_string_pretty(&found).unwrap_or_default() + "\n";
+    let name = |name: &str| arguments.output.join(name);
+    let written = [(name("power.md"), page.as_bytes()), (name("power.json"), json.as_bytes())];
+    if let Err((path, error)) = files::replace_all(&written) {
+        return Failure::unwritable(&path, error).tell(report.terminal);
+    }
+    if !report.look().quiet {
+        report.terminal.out(&page);
+    }
+    report.exit.raise(found.exit());
+    report.exit
+}

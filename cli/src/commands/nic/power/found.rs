@@ -1,0 +1,232 @@
+//! What the records of a measurement have.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use evidence::judge::Judgement;
+use evidence::reports::data::{OutcomeKind, Report, TestReport};
+use serde::Serialize;
+
+use super::Nic;
+use crate::commands::nic::preset_name;
+use crate::commands::report::making::Making;
+use crate::commands::report::records::read_record;
+use crate::engine::Request;
+use crate::exit::Exit;
+use crate::judging;
+use crate::models::Models;
+use crate::sink::Sink;
+
+/// All of it.
+#[derive(Serialize)]
+pub struct Found {
+    schema: &'static str,
+    /// By preset, without a fault.
+    pub presets: Vec<OfPreset>,
+    /// What no preset showed.
+    pub never: Vec<String>,
+    /// By fault.
+    pub faults: Vec<OfFault>,
+}
+
+/// What tests show with a preset.
+#[derive(Serialize)]
+pub struct OfPreset {
+    /// The preset.
+    pub preset: &'static str,
+    /// The number of seeds.
+    pub seeds: u64,
+    /// Finished runs of all tests.
+    pub runs: u64,
+    /// Forbidden outcomes that were seen: none, if the NIC and litmus are right.
+    pub violations: Vec<String>,
+    /// Weak outcomes that models allow, by test and outcome, each with the part of the runs that showed it.
+    pub weak: BTreeMap<String, f64>,
+}
+
+/// How a fault is found.
+#[derive(Serialize)]
+pub struct OfFault {
+    /// Its name.
+    pub fault: &'static str,
+    /// What it breaks.
+    pub breaks: &'static str,
+    /// The number of seeds.
+    pub seeds: u64,
+    /// With how many of them a forbidden outcome was seen.
+    pub found: u64,
+    /// The tests that showed one, each with the part of the runs that did.
+    pub tests: BTreeMap<String, f64>,
+    /// What the report blames: orders of the models, as the first diagnosis names them.
+    pub blamed: Vec<String>,
+    /// Whether a diagnosis names an order that the fault breaks; none if no order of a model is broken.
+    pub is_right: Option<bool>,
+}
+
+impl OfFault {
+    /// In how many runs of every test the fault is found with 95 % confidence: 3 divided by the sum of the
+    /// tests' rates.
+    pub fn runs(&self) -> Option<f64> {
+        let rate: f64 = self.tests.values().sum();
+        (rate > 0.0).then(|| (3.0 / rate).ceil())
+    }
+}
+
+impl Found {
+    /// A violation without a fault is one; a fault that was not found is not known.
+    pub fn exit(&self) -> Exit {
+        if self.presets.iter().any(|preset| !preset.violations.is_empty()) {
+            Exit::Violation
+        } else if self.faults.iter().any(|fault| fault.found < fault.seeds) {
+            Exit::Unknown
+        } else {
+            Exit::Fine
+        }
+    }
+}
+
+/// Judges the records of all NICs. `None` if one cannot be read, which has been said.
+pub fn judge(
+    nics: &[Nic],
+    folder: &Path,
+    models: &Models,
+    request: Request,
+    report: &mut Sink<'_>,
+) -> Option<Found> {
+    let mut found = Found {
+        schema: "litmus-power/1",
+        presets: Vec::new(),
+        never: Vec::new(),
+        faults: Vec::new(),
+    };
+    let answers = judging::answers(request);
+    let making = Making {
+        models,
+        answers: &answers,
+        request,
+        is_thorough: false,
+        mutants: 0,
+        has_baseline: false,
+    };
+    report.terminal.begin_progress(nics.len());
+    // Seeds of one kind follow each other.
+    for same in nics.chunk_by(|one, other| one.kind() == other.kind()) {
+        let mut reports = Vec::new();
+        for nic in same {
+            let path = folder.join(nic.name() + ".jsonl");
+            let sources = [read_record(&path, report)?];
+            reports.push(making.make(&sources, making.judge(&sources)));
+            report.terminal.progress().inc(1);
+        }
+        match same[0].fault {
+            None => found.presets.push(of_preset(preset_name(same[0].preset), &reports)),
+            Some(fault) => found.faults.push(of_fault(fault, &reports)),
+        }
+    }
+    report.terminal.progress().finish_and_clear();
+    found.never = never(&found.presets);
+    Some(found)
+}
+
+impl Nic {
+    fn kind(&self) -> (&'static str, Option<&'static str>) {
+        (preset_name(self.preset), self.fault.map(|fault| fault.name))
+    }
+}
+
+/// Of the same preset with several seeds. The parts are of the runs of all seeds.
+fn of_preset(preset: &'static str, reports: &[Report]) -> OfPreset {
+    let runs = reports.iter().flat_map(|report| &report.tests).map(|test| test.finished).sum();
+    let findings = reports.iter().flat_map(|report| &report.findings);
+    let violations = findings.map(|found| format!("{}: {}", found.test, found.outcome)).collect();
+    let mut weak: BTreeMap<String, Share> = BTreeMap::new();
+    for test in reports.iter().flat_map(|report| &report.tests).filter(|test| test.finished > 0) {
+        for (outcome, count) in weak_of(test) {
+            weak.entry(format!("{}: {outcome}", test.name)).or_default().add(count, test.finished);
+        }
+    }
+    let weak = weak.into_iter().map(|(name, share)| (name, share.rate())).collect();
+    OfPreset { preset, seeds: reports.len() as u64, runs, violations, weak }
+}
+
+/// The weak outcomes that some model allows, and how often each was seen.
+fn weak_of(test: &TestReport) -> BTreeMap<&str, u64> {
+    let rows = test.results.iter().flat_map(|result| &result.rows);
+    rows.filter(|row| row.kind == OutcomeKind::Weak)
+        .map(|row| (row.outcome.as_str(), row.count))
+        .collect()
+}
+
+/// Of the same fault with several seeds.
+fn of_fault(fault: &'static super::Fault, reports: &[Report]) -> OfFault {
+    let mut tests: BTreeMap<String, Share> = BTreeMap::new();
+    for test in reports.iter().flat_map(|report| &report.tests).filter(|test| test.finished > 0) {
+        tests.entry(test.name.clone()).or_default().add(forbidden(test), test.finished);
+    }
+    let tests: BTreeMap<String, f64> = tests
+        .into_iter()
+        .filter(|(_, share)| share.count > 0)
+        .map(|(name, share)| (name, share.rate()))
+        .collect();
+    let diagnoses = || reports.iter().flat_map(|report| &report.diagnoses);
+    let names = diagnoses().flat_map(|diagnosis| &diagnosis.models);
+    let names: Vec<&str> =
+        names.flat_map(|model| &model.dropped).map(|lost| lost.name.as_str()).collect();
+    let first = diagnoses().flat_map(|diagnosis| diagnosis.models.first()).next();
+    let blamed = first.into_iter().flat_map(|model| &model.dropped);
+    let orders = orders(fault.breaks);
+    let is_named = |order: &String| names.iter().any(|name| name == order || name.ends_with(order));
+    OfFault {
+        fault: fault.name,
+        breaks: fault.breaks,
+        seeds: reports.len() as u64,
+        found: reports.iter().filter(|report| !report.findings.is_empty()).count() as u64,
+        tests,
+        blamed: blamed.map(|lost| lost.name.clone()).collect(),
+        is_right: (!orders.is_empty()).then(|| orders.iter().any(is_named)),
+    }
+}
+
+/// How many runs of a test showed what every model that judges it forbids, or one of them.
+fn forbidden(test: &TestReport) -> u64 {
+    let of = |result: &evidence::reports::data::ResultReport| -> u64 {
+        let rows = result.rows.iter().filter(|row| row.judgement == Judgement::Violation);
+        rows.map(|row| row.count).sum()
+    };
+    test.results.iter().map(of).max().unwrap_or(0)
+}
+
+/// The orders in parentheses at the end of what a fault breaks: `(nrW, nrW)` as `[nrW, nrW]`, and `(rao)` as
+/// `rao`. Several are separated by `or`.
+fn orders(breaks: &str) -> Vec<String> {
+    let Some((_, last)) = breaks.rsplit_once(" (") else { return Vec::new() };
+    let each = last.trim_end_matches(')').split(" or ");
+    each.map(|order| if order.contains(',') { format!("[{order}]") } else { order.to_owned() })
+        .collect()
+}
+
+/// The outcomes that no preset showed.
+fn never(presets: &[OfPreset]) -> Vec<String> {
+    let Some(first) = presets.first() else { return Vec::new() };
+    let is_never =
+        |name: &&String| presets.iter().all(|preset| preset.weak.get(*name) == Some(&0.0));
+    first.weak.keys().filter(is_never).cloned().collect()
+}
+
+/// A part of runs.
+#[derive(Default)]
+struct Share {
+    count: u64,
+    of: u64,
+}
+
+impl Share {
+    fn add(&mut self, count: u64, of: u64) {
+        self.count += count;
+        self.of += of;
+    }
+
+    fn rate(&self) -> f64 {
+        self.count as f64 / self.of.max(1) as f64
+    }
+}

@@ -1,0 +1,117 @@
+//! A measurement as a page of Markdown.
+
+use evidence::reports::{counted, percent};
+use tabled::builder::Builder;
+use tabled::settings::Style;
+
+use super::found::{Found, OfFault, OfPreset};
+
+/// The most outcomes or tests that are named.
+const NAMED: usize = 40;
+
+/// The page.
+pub fn of(found: &Found, iterations: u64) -> String {
+    let mut page = String::new();
+    if !found.presets.is_empty() {
+        page.push_str(&weak(found, iterations));
+    }
+    if !found.faults.is_empty() {
+        page.push_str(&faults(&found.faults, iterations));
+    }
+    page
+}
+
+fn weak(found: &Found, iterations: u64) -> String {
+    let head = [
+        "preset",
+        "seeds",
+        "runs",
+        "violations",
+        "weak outcomes",
+        "seen",
+        "median rate",
+        "lowest rate",
+    ];
+    let rows = found.presets.iter().map(|preset| {
+        let mut seen = preset.seen();
+        seen.sort_by(f64::total_cmp);
+        let rate = |at: usize| seen.get(at).map_or("-".to_owned(), |rate| percent(*rate));
+        vec![
+            preset.preset.to_owned(),
+            preset.seeds.to_string(),
+            preset.runs.to_string(),
+            preset.violations.len().to_string(),
+            preset.weak.len().to_string(),
+            part(seen.len(), preset.weak.len()),
+            rate(seen.len() / 2),
+            rate(0),
+        ]
+    });
+    let mut page = format!("Weak outcomes, in {iterations} runs of each test with each seed:\n\n");
+    page.push_str(&table(&head, rows));
+    for preset in &found.presets {
+        page.push_str(&listed(
+            &format!("Forbidden, and seen with `{}`", preset.preset),
+            &preset.violations,
+        ));
+    }
+    page.push_str(&listed("Never seen with any preset", &found.never));
+    page + "\n"
+}
+
+fn faults(faults: &[OfFault], iterations: u64) -> String {
+    let head = ["fault", "found", "tests that show it", "runs of each test", "blamed", "right"];
+    let rows = faults.iter().map(|fault| {
+        let is_right = fault.is_right.map_or("-", |right| if right { "yes" } else { "no" });
+        vec![
+            fault.fault.to_owned(),
+            format!("{} of {} seeds", fault.found, fault.seeds),
+            fault.tests.len().to_string(),
+            fault.runs().map_or("-".to_owned(), |runs| runs.to_string()),
+            if fault.blamed.is_empty() { "-".to_owned() } else { fault.blamed.join(", ") },
+            is_right.to_owned(),
+        ]
+    });
+    let mut page = format!("Faults, in {iterations} runs of each test with each seed:\n\n");
+    page.push_str(&table(&head, rows));
+    page.push_str(
+        "\n`runs of each test`: so many runs of every test find the fault with 95 % confidence, at the rates \
+         seen here.\n`blamed`: what a report names first. `right`: a diagnosis names an order that the fault \
+         breaks.\n",
+    );
+    page
+}
+
+impl OfPreset {
+    /// The rates of what was seen.
+    fn seen(&self) -> Vec<f64> {
+        self.weak.values().copied().filter(|rate| *rate > 0.0).collect()
+    }
+}
+
+/// `938 (97 %)`.
+fn part(number: usize, of: usize) -> String {
+    format!("{number} ({})", percent(number as f64 / of.max(1) as f64))
+}
+
+/// Outcomes under a title; nothing if there are none.
+fn listed(title: &str, outcomes: &[String]) -> String {
+    if outcomes.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{title}, {}:\n\n", counted(outcomes.len(), "outcome"));
+    outcomes.iter().take(NAMED).for_each(|outcome| text.push_str(&format!("- `{outcome}`\n")));
+    if outcomes.len() > NAMED {
+        text.push_str(&format!("- and {} more, which power.json lists\n", outcomes.len() - NAMED));
+    }
+    text
+}
+
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut builder = Builder::default();
+    builder.push_record(head.iter().copied());
+    rows.for_each(|row| builder.push_record(row));
+    let mut table = builder.build();
+    table.with(Style::markdown());
+    format!("{table}\n")
+}
