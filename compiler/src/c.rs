@@ -147,7 +147,7 @@ impl Generator<'_> {
         let mut out = String::new();
         let pairs = &self.plan.code.queue_pairs;
         if !pairs.is_empty() {
-            out.push_str("/* Queue pairs: each thread has one of its own to each node that it speaks to. */\nenum {\n");
+            out.push_str("/* Queue pairs: each thread has its own to each node that it speaks to. */\nenum {\n");
             for name in &self.names.queue_pairs {
                 let _ = writeln!(out, "\t{name},");
             }

@@ -10,7 +10,7 @@ mod operand;
 use std::ops::Range;
 
 use lang::diagnostic::Diagnostic;
-use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, WorkId};
+use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
 pub use operand::Operand;
@@ -24,17 +24,26 @@ pub struct QueuePairId(pub usize);
 pub struct Code {
     /// The code of each thread, in the program's order.
     pub threads: Vec<ThreadCode>,
-    /// The queue pairs that instructions use, ordered by thread, then node.
+    /// The queue pairs that instructions use, ordered by thread, then node, then number.
     pub queue_pairs: Vec<QueuePair>,
 }
 
-/// The connection of a thread to a node. The node may be the thread's own.
+/// A connection of a thread to a node. The node may be the thread's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueuePair {
     /// The thread that issues operations.
     pub thread: ThreadId,
     /// The target node of the operations.
     pub node: NodeId,
+    /// The number among the thread's queue pairs to this node.
+    pub number: u32,
+}
+
+impl QueuePair {
+    /// How the thread names it.
+    pub fn towards(self) -> Towards {
+        Towards { node: self.node, queue_pair: self.number }
+    }
 }
 
 /// The code of one thread.

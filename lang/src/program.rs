@@ -5,7 +5,11 @@
 //! as a [`StmtKind::Read`] into an unnamed register before the statement that uses it, and `while`
 //! has become [`StmtKind::Loop`] with a conditional [`StmtKind::Break`].
 
+mod queue_pairs;
+
 use crate::source::Span;
+
+pub use queue_pairs::{QUEUE_PAIRS, Towards, each};
 
 /// A node's number as programs write it, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -220,6 +224,8 @@ pub enum StmtKind {
         source: PutSource,
         /// The work id of `:=^d`.
         id: Option<WorkId>,
+        /// Which of the thread's queue pairs to the remote node it uses.
+        queue_pair: u32,
     },
     /// Get `y := x^n` (RDMA read).
     Get {
@@ -229,6 +235,8 @@ pub enum StmtKind {
         source: LocationId,
         /// The work id of `:=^d`.
         id: Option<WorkId>,
+        /// Which of the thread's queue pairs to the remote node it uses.
+        queue_pair: u32,
     },
     /// Remote compare-and-swap `RCAS(z, x^n, expected, desired)`.
     Rcas {
@@ -242,6 +250,8 @@ pub enum StmtKind {
         desired: Expr,
         /// The work id, if any.
         id: Option<WorkId>,
+        /// Which of the thread's queue pairs to the remote node it uses.
+        queue_pair: u32,
     },
     /// Remote fetch-and-add `RFAA(z, x^n, addend)`.
     Rfaa {
@@ -253,14 +263,16 @@ pub enum StmtKind {
         addend: Expr,
         /// The work id, if any.
         id: Option<WorkId>,
+        /// Which of the thread's queue pairs to the remote node it uses.
+        queue_pair: u32,
     },
-    /// `Poll(n)`: wait for the oldest operation towards n that is not polled yet.
-    Poll(NodeId),
+    /// `Poll(n)`: wait for the oldest operation of a queue pair that is not polled yet.
+    Poll(Towards),
     /// `Wait(d)`: wait for all earlier operations with work id d.
     Wait(WorkId),
-    /// `Rfence(n)`.
-    RemoteFence(NodeId),
-    /// `GFence({n, …})`.
+    /// `Rfence(n)`, on a queue pair.
+    RemoteFence(Towards),
+    /// `GFence({n, …})`, of the queue pairs 0.
     GlobalFence(Vec<NodeId>),
     /// A library call.
     Call(Call),

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use compiler::calls::calls;
 use compiler::library::{Libraries, each_call, prepare};
 use lang::Test;
-use lang::cat::model::Model;
+use lang::cat::model::{Base, Model};
 use lang::diagnostic::Diagnostic;
 use lang::library::notation::shown;
 use lang::limits::{Limits, Reached};
 use lang::outcome::{Outcome, Value};
+use lang::program::Towards;
 use lang::source::Span;
 use skeleton::{self, Misuse, Skeleton};
 
@@ -277,7 +278,20 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     let undefined = used
         .iter()
         .filter(|(call, span)| !model.calls.contains(&call.as_str()) && !is_library(span));
-    undefined.map(|(call, span)| undefined_call(model, call, *span)).collect()
+    let mut undefined: Vec<Diagnostic> =
+        undefined.map(|(call, span)| undefined_call(model, call, *span)).collect();
+    if undefined.is_empty() && !crate::library::mentions(model, &[Base::SameQueuePair]) {
+        undefined.extend(test.program.other_queue_pair().map(|at| one_queue_pair(model, at)));
+    }
+    undefined
+}
+
+/// A model that speaks of threads and nodes only would take two queue pairs for one.
+fn one_queue_pair(model: &Model, (towards, span): (Towards, Span)) -> Diagnostic {
+    let name = &model.name;
+    let message = format!("the model `{name}` does not define the queue pair `{towards}`");
+    Diagnostic::error("undefined-queue-pair", span, message)
+        .help("it knows one queue pair for each thread and node; `same-queue-pair` relates the events of each")
 }
 
 pub(crate) fn undefined_call(model: &Model, call: &str, span: Span) -> Diagnostic {

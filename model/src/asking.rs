@@ -131,7 +131,7 @@ impl Refused {
     fn of(diagnostics: Vec<Diagnostic>) -> Self {
         match diagnostics.first() {
             _ if diagnostics.iter().any(is_misuse) => Self::Misuse(diagnostics),
-            Some(first) if first.code == "undefined-call" => Self::Undefined(diagnostics),
+            Some(first) if first.code.starts_with("undefined-") => Self::Undefined(diagnostics),
             _ => Self::Wrong(diagnostics),
         }
     }

@@ -19,7 +19,7 @@ use model::allowed::{Options, Question, undefined_calls};
 use model::check::{self, Evaluator, Pairs, broken_axioms, well_formed};
 use model::explain::{Broken, Reason, Step, explain};
 use model::smt::Found;
-use programs::{Program, generate, load, looping, models, number, shrink};
+use programs::{Program, generate, load, looping, models, number, queue_pairs, shrink};
 use skeleton::EventId;
 
 /// How many outcomes of a test are explained under each model.
@@ -87,7 +87,11 @@ fn explain_programs(models: &[Model]) -> (u64, Counts) {
     for seed in seed..seed + count {
         // Some loops have very many candidates.
         let loops = seed % 4 == 0 && number("LITMUS_LOOPS", 0) > 0;
-        let program = if loops { looping(seed) } else { generate(seed) };
+        let program = match seed % 4 {
+            _ if loops => looping(seed),
+            0 => queue_pairs(seed),
+            _ => generate(seed),
+        };
         let Err(error) = every_model(&program, models, &mut counts) else { continue };
         let smallest = shrink(program, |program| {
             load(&program.to_string()).is_ok()

@@ -15,7 +15,7 @@ use model::generate::draft::Draft;
 use model::generate::every::every;
 use model::generate::pivot::Pivot;
 use model::generate::program::test;
-use model::generate::random::{Weights, random};
+use model::generate::random::{Seed, Weights, random};
 use model::generate::relaxations::parse;
 use model::generate::rma::draft::Draft as RmaDraft;
 use model::generate::rma::enumerate::{Bounds as RmaBounds, programs};
@@ -44,7 +44,10 @@ fn randoms(model: &Model, count: u64) -> Vec<Shape> {
     let vocabulary = Vocabulary::of(&[model]);
     let bounds = Bounds { size: 7, ..Bounds::default() };
     let weights = Weights::default();
-    let all = (0..count).filter_map(|number| random(7, number, &weights, &vocabulary, &bounds));
+    let all = (0..count).filter_map(|number| {
+        let queue_pairs = if number.is_multiple_of(2) { 1 } else { 3 };
+        random(Seed { seed: 7, number }, queue_pairs, &weights, &vocabulary, &bounds)
+    });
     all.collect()
 }
 
@@ -68,6 +71,10 @@ fn shuffled(shape: &Shape, random: &mut Random) -> Shape {
         let place = |place: u8| places[usize::from(place)];
         let target = &mut moved.threads[usize::from(threads[at])];
         target.node = node(thread.node);
+        // Other numbers for the same queue pairs.
+        let other = |number: &u8| 2 - number.min(&2);
+        target.queue_pairs =
+            (0..thread.body.len()).map(|step| other(&thread.queue_pair(step))).collect();
         target.body = thread.body.iter().map(|step| step.renamed(&place, &node)).collect();
     }
     moved

@@ -153,6 +153,8 @@ fn generate(seed: u64) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| cell.join(", ")).collect();
     out.push_str(&format!("  {}\n  ------\n", cells.join(" || ")));
     let with_lock = random.below(3) == 0;
+    // Which of the queue pairs to a node an operation uses.
+    let queue_pairs: &[&str] = if seed.is_multiple_of(3) { &["", "/1"] } else { &[""] };
     let bars = random.below(3) / 2;
     let focus = random.below(4);
     for thread in 0..threads {
@@ -161,7 +163,7 @@ fn generate(seed: u64) -> String {
         let count = if threads == 3 { 2 + random.below(2) } else { 2 + random.below(3) };
         for line in 0..count {
             let a = format!("{}{line}", ["a", "b", "d"][thread]);
-            lines.push(statement(&mut random, thread, &place, &homes, focus, &a));
+            lines.push(statement(&mut random, thread, &place, &homes, (focus, queue_pairs), &a));
         }
         lines.retain(|line| !line.is_empty());
         for _ in 0..bars {
@@ -185,13 +187,17 @@ fn statement(
     thread: usize,
     place: &[usize],
     homes: &[usize],
-    focus: usize,
+    (focus, queue_pairs): (usize, &[&str]),
     a: &str,
 ) -> String {
     let here = place[thread];
     let which = random.below(2);
     let (name, home) = (["x", "y"][which], homes[which]);
     let value = 1 + random.below(2);
+    let on = match queue_pairs {
+        [only] => *only,
+        several => several[random.below(several.len())],
+    };
     let other =
         |random: &mut Random| 1 + random.below(place.iter().max().copied().unwrap_or(2).max(2));
     let library = random.below(3) > 0;
@@ -212,14 +218,14 @@ fn statement(
         (true, 3, 0) => format!("GFence({{{}}})", other(random)),
         (_, _, 0 | 1) if home == here => format!("{name} := {value}"),
         (_, _, 2) if home == here => format!("{a} := {name}"),
-        (_, _, 0) => format!("{name}^{home} :=^d {value}"),
-        (_, _, 1) => format!("{name}^{home} := {value}"),
-        (_, _, 2 | 3) => format!("{a} :=^d {name}^{home}"),
+        (_, _, 0) => format!("{name}^{home}{on} :=^d {value}"),
+        (_, _, 1) => format!("{name}^{home}{on} := {value}"),
+        (_, _, 2 | 3) => format!("{a} :=^d {name}^{home}{on}"),
         (_, _, 4) => match random.below(4) {
             0 => "Mfence".to_owned(),
-            1 => format!("RFAA({a}, {name}^{home}, 1, d)"),
-            2 => format!("RCAS({a}, {name}^{home}, 0, 2, d)"),
-            _ => format!("Rfence({home})"),
+            1 => format!("RFAA({a}, {name}^{home}{on}, 1, d)"),
+            2 => format!("RCAS({a}, {name}^{home}{on}, 0, 2, d)"),
+            _ => format!("Rfence({home}{on})"),
         },
         _ => "Wait(d)".to_owned(),
     }
@@ -229,7 +235,9 @@ fn statement(
 fn programs_are_varied() {
     let all: BTreeSet<String> = (1..60).map(generate).collect();
     assert!(all.len() > 50);
-    for word in ["SV", "Bcast", "Submit", "Receive", "SC", "Bar(", "Acq(", "GFence", "Wait(d)"] {
+    for word in
+        ["SV", "Bcast", "Submit", "Receive", "SC", "Bar(", "Acq(", "GFence", "Wait(d)", "/1"]
+    {
         assert!(all.iter().any(|text| text.contains(word)), "{word}");
     }
 }

@@ -21,7 +21,7 @@ use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
-use programs::{Program, generate, load, looping, models, number, shrink};
+use programs::{Program, generate, load, looping, models, number, queue_pairs, shrink};
 
 const PROGRAMS: u64 = 200;
 const LOOPS: u64 = 200;
@@ -67,6 +67,12 @@ impl Answer {
 #[test]
 fn engines_agree() {
     println!("{}", agree(generate, PROGRAMS, STATES));
+}
+
+/// Several queue pairs between a thread and a node.
+#[test]
+fn engines_agree_on_queue_pairs() {
+    println!("{}", agree(queue_pairs, PROGRAMS, STATES));
 }
 
 /// Loops that exceed the bound while other threads wait for what comes after them.

@@ -6,7 +6,7 @@ mod rma;
 use lang::limits;
 use lang::program::{
     BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId,
-    WorkId,
+    Towards, WorkId,
 };
 use lang::source::Span;
 use rustc_hash::FxHashMap;
@@ -88,8 +88,6 @@ pub(super) struct Builder<'a> {
     /// The origin of the events of the current statement.
     pub(super) origin: Origin,
     pub(super) skeleton: Skeleton,
-    /// The home node of each location.
-    homes: Vec<NodeId>,
     pub(super) value_ids: FxHashMap<Value, ValueId>,
     pub(super) condition_ids: FxHashMap<Condition, usize>,
     pub(super) thread: ThreadId,
@@ -110,6 +108,7 @@ pub(super) struct Builder<'a> {
 pub(super) struct Shape {
     pub(super) operation: usize,
     pub(super) node: Option<NodeId>,
+    pub(super) queue_pair: u32,
     pub(super) id: Option<WorkId>,
     pub(super) span: Span,
 }
@@ -128,7 +127,6 @@ impl<'a> Builder<'a> {
             users: Users::default(),
             origin: Origin::BASE,
             skeleton: Skeleton { loop_bound, ..Skeleton::default() },
-            homes: program.locations.iter().map(|location| location.node).collect(),
             value_ids: FxHashMap::default(),
             condition_ids: FxHashMap::default(),
             thread: ThreadId(0),
@@ -156,6 +154,7 @@ impl<'a> Builder<'a> {
                 written,
                 read: None,
                 node: None,
+                queue_pair: 0,
                 operation,
                 id: None,
                 atomic: true,
@@ -289,7 +288,12 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn shape(&mut self, span: Span, node: Option<NodeId>, id: Option<WorkId>) -> Shape {
-        Shape { operation: self.next_operation(), node, id, span }
+        Shape { operation: self.next_operation(), node, queue_pair: 0, id, span }
+    }
+
+    fn shape_on(&mut self, span: Span, towards: Towards, id: Option<WorkId>) -> Shape {
+        let Towards { node, queue_pair } = towards;
+        Shape { queue_pair, ..self.shape(span, Some(node), id) }
     }
 
     pub(super) fn event(
@@ -310,6 +314,7 @@ impl<'a> Builder<'a> {
             written,
             read,
             node: shape.node,
+            queue_pair: shape.queue_pair,
             operation: shape.operation,
             id: shape.id,
             atomic: true,
@@ -360,16 +365,16 @@ impl<'a> Builder<'a> {
                 let shape = self.shape(stmt.span, None, None);
                 self.event(shape, Stamp::Fence, live, None, None);
             }
-            StmtKind::Poll(node) => {
-                let shape = self.shape(stmt.span, Some(*node), None);
+            StmtKind::Poll(towards) => {
+                let shape = self.shape_on(stmt.span, *towards, None);
                 self.event(shape, Stamp::Wait, live, None, None);
             }
             StmtKind::Wait(id) => {
                 let shape = self.shape(stmt.span, None, Some(*id));
                 self.event(shape, Stamp::Wait, live, None, None);
             }
-            StmtKind::RemoteFence(node) => {
-                let shape = self.shape(stmt.span, Some(*node), None);
+            StmtKind::RemoteFence(towards) => {
+                let shape = self.shape_on(stmt.span, *towards, None);
                 self.event(shape, Stamp::RemoteFence, live, None, None);
             }
             _ => {}
@@ -395,14 +400,14 @@ impl<'a> Builder<'a> {
 
     fn nic_operation(&mut self, stmt: &Stmt) {
         let live = self.live;
+        let Some(towards) = self.program.towards(&stmt.kind) else { return };
         let completion = match &stmt.kind {
-            StmtKind::Put { target, source, id } => {
-                let node = Some(self.homes[target.0]);
+            StmtKind::Put { target, source, id, .. } => {
                 let (location, known) = match source {
                     PutSource::Location(location) => (Some(*location), None),
                     PutSource::Value(value) => (None, Some(self.expression(value))),
                 };
-                let shape = self.shape(stmt.span, node, *id);
+                let shape = self.shape_on(stmt.span, towards, *id);
                 let read = self.event(shape, Stamp::NicLocalRead, live, location, None);
                 let value = match known {
                     Some(value) => {
@@ -413,25 +418,24 @@ impl<'a> Builder<'a> {
                 };
                 self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(value))
             }
-            StmtKind::Get { target, source, id } => {
-                let node = Some(self.homes[source.0]);
-                let shape = self.shape(stmt.span, node, *id);
+            StmtKind::Get { target, source, id, .. } => {
+                let shape = self.shape_on(stmt.span, towards, *id);
                 let value = self.read(shape, Stamp::NicRemoteRead, live, *source);
                 self.event(shape, Stamp::NicLocalWrite, live, Some(*target), Some(value))
             }
-            StmtKind::Rcas { result, target, expected, desired, id } => {
+            StmtKind::Rcas { result, target, expected, desired, id, .. } => {
                 let expected = self.expression(expected);
                 let desired = self.expression(desired);
-                let shape = self.shape(stmt.span, Some(self.homes[target.0]), *id);
+                let shape = self.shape_on(stmt.span, towards, *id);
                 let old = self.read(shape, Stamp::NicAtomicRead, live, *target);
                 let equal = self.equal(old, expected);
                 let succeeds = self.and(live, equal);
                 self.event(shape, Stamp::NicRemoteWrite, succeeds, Some(*target), Some(desired));
                 self.event(shape, Stamp::NicLocalWrite, live, Some(*result), Some(old))
             }
-            StmtKind::Rfaa { result, target, addend, id } => {
+            StmtKind::Rfaa { result, target, addend, id, .. } => {
                 let addend = self.expression(addend);
-                let shape = self.shape(stmt.span, Some(self.homes[target.0]), *id);
+                let shape = self.shape_on(stmt.span, towards, *id);
                 let old = self.read(shape, Stamp::NicAtomicRead, live, *target);
                 let new = self.binary(BinaryOp::Add, old, addend);
                 self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(new));
@@ -439,9 +443,7 @@ impl<'a> Builder<'a> {
             }
             _ => return,
         };
-        if let Some(node) = self.skeleton.event(completion).node {
-            let operation = Operation { thread: self.thread, node, completion, guard: live };
-            self.skeleton.operations.push(operation);
-        }
+        let operation = Operation { thread: self.thread, towards, completion, guard: live };
+        self.skeleton.operations.push(operation);
     }
 }

@@ -11,7 +11,7 @@ mod prefix;
 mod spin;
 mod values;
 
-use lang::program::{LocationId, NodeId, ThreadId, WorkId};
+use lang::program::{LocationId, NodeId, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
 pub use build::{Unsupported, build, build_prepared};
@@ -201,6 +201,8 @@ pub struct Event {
     pub read: Option<ValueId>,
     /// The target node of a NIC event, poll, fence or flush.
     pub node: Option<NodeId>,
+    /// Which of the thread's queue pairs to `node` it is on.
+    pub queue_pair: u32,
     /// The operation that it is part of: one execution of one statement. Numbers are unique in the skeleton.
     pub operation: usize,
     /// The work id of its operation, or of the `Wait`.
@@ -218,6 +220,16 @@ pub struct Event {
 }
 
 impl Event {
+    /// The queue pair that it is on, as its thread names it.
+    pub fn towards(&self) -> Option<Towards> {
+        Some(Towards { node: self.node?, queue_pair: self.queue_pair })
+    }
+
+    /// The queue pair that it is on, and the thread.
+    pub fn on(&self) -> Option<(ThreadId, Towards)> {
+        self.thread.zip(self.towards())
+    }
+
     /// Whether the event reads memory.
     pub fn reads(&self) -> bool {
         self.read.is_some()
@@ -269,8 +281,8 @@ pub struct Misuse {
 pub struct Operation {
     /// The thread that issued it.
     pub thread: ThreadId,
-    /// The node that it goes to.
-    pub node: NodeId,
+    /// The queue pair that it is on.
+    pub towards: Towards,
     /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put.
     pub completion: EventId,
     /// The condition under which it happens.
@@ -337,17 +349,14 @@ impl Skeleton {
         &self.events[id.0]
     }
 
-    /// The operations that a poll may answer for, by index: earlier operations of its thread to its node.
-    /// `None` if the event is not a poll of a node.
+    /// The operations that a poll may answer for, by index: earlier operations of its queue pair. `None` if
+    /// the event is not a poll of a queue pair.
     pub fn polled_by(&self, poll: EventId) -> Option<impl Iterator<Item = usize>> {
         let event = self.event(poll);
-        let (Stamp::Wait, Some(thread), Some(node)) = (event.stamp, event.thread, event.node)
-        else {
-            return None;
-        };
+        let (Stamp::Wait, Some(on)) = (event.stamp, event.on()) else { return None };
         let operations = self.operations.iter().enumerate();
         let earlier = operations.filter(move |(_, operation)| {
-            (operation.thread, operation.node) == (thread, node) && operation.completion < poll
+            (operation.thread, operation.towards) == on && operation.completion < poll
         });
         Some(earlier.map(|(index, _)| index))
     }

@@ -33,7 +33,10 @@ impl Names {
         let registers = registers.collect();
         let queue_pairs = plan.code.queue_pairs.iter();
         let queue_pairs = queue_pairs
-            .map(|pair| format!("QP_{}_TO_{}", pair.thread.number(), pair.node.0))
+            .map(|pair| match pair.number {
+                0 => format!("QP_{}_TO_{}", pair.thread.number(), pair.node.0),
+                number => format!("QP_{}_TO_{}_{number}", pair.thread.number(), pair.node.0),
+            })
             .collect();
         let words = plan.nodes.iter().map(|node| {
             let mut names: Vec<String> = Vec::new();

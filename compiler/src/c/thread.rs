@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use lang::program::{Expr, LocationId, NodeId, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
+use lang::program::{
+    Expr, LocationId, NodeId, RegisterId, Stmt, StmtKind, ThreadId, Towards, WorkId,
+};
 use lang::source::Span;
 
 use super::Generator;
@@ -103,8 +105,8 @@ impl Body<'_> {
                 self.line(&format!("if ({})", failed.text()));
                 self.line("\treturn ASSUMED_FALSE;");
             }
-            StmtKind::Poll(node) => {
-                let pair = self.queue_pair_to(*node);
+            StmtKind::Poll(towards) => {
+                let pair = self.queue_pair(*towards);
                 self.line(&format!("if (!poll_one(t, {pair}))"));
                 self.line("\treturn BLOCKED;");
             }
@@ -172,8 +174,8 @@ impl Body<'_> {
                 format!("{target}cpu_exchange(t, {word}, {});", value.text())
             }
             StmtKind::Fence => "cpu_fence(t);".to_owned(),
-            StmtKind::RemoteFence(node) => {
-                format!("remote_fence(t, {});", self.queue_pair_to(*node))
+            StmtKind::RemoteFence(towards) => {
+                format!("remote_fence(t, {});", self.queue_pair(*towards))
             }
             StmtKind::Wait(id) => format!("wait_for_id(t, {});", self.generator.names.ids[id.0]),
             // A program with other statements has no plan.
@@ -283,10 +285,10 @@ impl Body<'_> {
         self.generator.names.words[node][self.generator.plan.word_of[location.0]].clone()
     }
 
-    fn queue_pair_to(&self, node: NodeId) -> String {
+    fn queue_pair(&self, towards: Towards) -> String {
         let code = &self.generator.plan.code;
         let mut own = code.threads[self.thread].queue_pairs.clone();
-        let found = own.find(|pair| code.queue_pairs[*pair].node == node);
+        let found = own.find(|pair| code.queue_pairs[*pair].towards() == towards);
         found.map_or_else(String::new, |pair| self.generator.names.queue_pairs[pair].clone())
     }
 }

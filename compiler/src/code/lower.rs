@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use lang::program::{
-    Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
+    Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId, Towards,
+    WorkId,
 };
 use lang::source::Span;
 
@@ -17,10 +18,14 @@ pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
     let mut threads = Vec::new();
     for (index, thread) in program.threads.iter().enumerate() {
         let id = ThreadId(index);
-        let mut nodes = BTreeSet::new();
-        collect_nodes(program, &thread.body, 0, &mut nodes)?;
+        let mut named = BTreeSet::new();
+        collect_queue_pairs(program, &thread.body, 0, &mut named)?;
         let first = queue_pairs.len();
-        queue_pairs.extend(nodes.into_iter().map(|node| QueuePair { thread: id, node }));
+        queue_pairs.extend(named.into_iter().map(|Towards { node, queue_pair }| QueuePair {
+            thread: id,
+            node,
+            number: queue_pair,
+        }));
         let mut lowering = Lowering {
             program,
             queue_pairs: &queue_pairs[first..],
@@ -37,12 +42,12 @@ pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
     Ok(Code { threads, queue_pairs })
 }
 
-/// Collects the target nodes of a thread's operations, polls and remote fences.
-fn collect_nodes(
+/// Collects the queue pairs of a thread's operations, polls and remote fences.
+fn collect_queue_pairs(
     program: &Program,
     body: &[Stmt],
     depth: usize,
-    nodes: &mut BTreeSet<NodeId>,
+    named: &mut BTreeSet<Towards>,
 ) -> Result<(), CompileError> {
     for statement in body {
         lang::limits::look();
@@ -51,22 +56,21 @@ fn collect_nodes(
             return Err(CompileError::TooDeep(span));
         }
         match &statement.kind {
-            StmtKind::Put { target, .. }
-            | StmtKind::Rcas { target, .. }
-            | StmtKind::Rfaa { target, .. } => {
-                nodes.insert(home(program, *target, span)?);
+            StmtKind::Put { target: remote, queue_pair, .. }
+            | StmtKind::Rcas { target: remote, queue_pair, .. }
+            | StmtKind::Rfaa { target: remote, queue_pair, .. }
+            | StmtKind::Get { source: remote, queue_pair, .. } => {
+                let node = home(program, *remote, span)?;
+                named.insert(Towards { node, queue_pair: *queue_pair });
             }
-            StmtKind::Get { source, .. } => {
-                nodes.insert(home(program, *source, span)?);
-            }
-            StmtKind::Poll(node) | StmtKind::RemoteFence(node) => {
-                nodes.insert(*node);
+            StmtKind::Poll(towards) | StmtKind::RemoteFence(towards) => {
+                named.insert(*towards);
             }
             StmtKind::If { then, otherwise, .. } => {
-                collect_nodes(program, then, depth + 1, nodes)?;
-                collect_nodes(program, otherwise, depth + 1, nodes)?;
+                collect_queue_pairs(program, then, depth + 1, named)?;
+                collect_queue_pairs(program, otherwise, depth + 1, named)?;
             }
-            StmtKind::Loop(body) => collect_nodes(program, body, depth + 1, nodes)?,
+            StmtKind::Loop(body) => collect_queue_pairs(program, body, depth + 1, named)?,
             _ => {}
         }
     }
@@ -153,7 +157,7 @@ impl Lowering<'_> {
                 value: self.operand(span, value)?,
             },
             StmtKind::Fence => Instruction::Fence,
-            StmtKind::Poll(node) => Instruction::Poll(self.queue_pair(span, *node)?),
+            StmtKind::Poll(towards) => Instruction::Poll(self.queue_pair(span, *towards)?),
             StmtKind::Wait(id) => Instruction::Wait(self.work_id(span, *id)?),
             StmtKind::Assume(condition) => Instruction::Assume(self.operand(span, condition)?),
             kind => return self.issue(span, kind),
@@ -161,30 +165,30 @@ impl Lowering<'_> {
     }
 
     fn issue(&self, span: Span, kind: &StmtKind) -> Result<Instruction, CompileError> {
-        let (remote, operation, id) = match kind {
-            StmtKind::Put { target, source: PutSource::Location(source), id } => {
-                (*target, Operation::Put { target: *target, source: *source }, id)
+        let (operation, id) = match kind {
+            StmtKind::Put { target, source: PutSource::Location(source), id, .. } => {
+                (Operation::Put { target: *target, source: *source }, id)
             }
-            StmtKind::Put { target, source: PutSource::Value(value), id } => {
+            StmtKind::Put { target, source: PutSource::Value(value), id, .. } => {
                 let value = self.operand(span, value)?;
-                (*target, Operation::PutValue { target: *target, value }, id)
+                (Operation::PutValue { target: *target, value }, id)
             }
-            StmtKind::Get { target, source, id } => {
-                (*source, Operation::Get { target: *target, source: *source }, id)
+            StmtKind::Get { target, source, id, .. } => {
+                (Operation::Get { target: *target, source: *source }, id)
             }
-            StmtKind::Rcas { result, target, expected, desired, id } => {
+            StmtKind::Rcas { result, target, expected, desired, id, .. } => {
                 let (expected, desired) =
                     (self.operand(span, expected)?, self.operand(span, desired)?);
                 let operation =
                     Operation::Rcas { result: *result, target: *target, expected, desired };
-                (*target, operation, id)
+                (operation, id)
             }
-            StmtKind::Rfaa { result, target, addend, id } => {
+            StmtKind::Rfaa { result, target, addend, id, .. } => {
                 let addend = self.operand(span, addend)?;
-                (*target, Operation::Rfaa { result: *result, target: *target, addend }, id)
+                (Operation::Rfaa { result: *result, target: *target, addend }, id)
             }
-            StmtKind::RemoteFence(node) => {
-                let queue_pair = self.queue_pair(span, *node)?;
+            StmtKind::RemoteFence(towards) => {
+                let queue_pair = self.queue_pair(span, *towards)?;
                 return Ok(Instruction::Issue {
                     queue_pair,
                     operation: Operation::Fence,
@@ -199,7 +203,9 @@ impl Lowering<'_> {
         for location in operation.locations() {
             self.location(span, location)?;
         }
-        let queue_pair = self.queue_pair(span, home(self.program, remote, span)?)?;
+        let towards = self.program.towards(kind);
+        let towards = towards.ok_or(CompileError::Malformed { span, what: "location" })?;
+        let queue_pair = self.queue_pair(span, towards)?;
         let id = id.map(|id| self.work_id(span, id)).transpose()?;
         Ok(Instruction::Issue { queue_pair, operation, id })
     }
@@ -274,8 +280,8 @@ impl Lowering<'_> {
         known.then_some(id).ok_or(CompileError::Malformed { span, what: "work id" })
     }
 
-    fn queue_pair(&self, span: Span, node: NodeId) -> Result<QueuePairId, CompileError> {
-        let index = self.queue_pairs.iter().position(|pair| pair.node == node);
+    fn queue_pair(&self, span: Span, towards: Towards) -> Result<QueuePairId, CompileError> {
+        let index = self.queue_pairs.iter().position(|pair| pair.towards() == towards);
         index
             .map(|index| QueuePairId(self.first + index))
             .ok_or(CompileError::Malformed { span, what: "queue pair" })

@@ -1,6 +1,6 @@
 use lang::program::{
     BinaryOp, Expr, Location, LocationId, NodeId, Origin, Program, PutSource, Register, RegisterId,
-    Stmt, StmtKind, Thread, ThreadId,
+    Stmt, StmtKind, Thread, ThreadId, Towards,
 };
 use lang::source::Span;
 
@@ -62,11 +62,12 @@ fn loops_and_branches_become_jumps() {
 #[test]
 fn operations_name_their_queue_pair() {
     let body = vec![
-        StmtKind::RemoteFence(NodeId(1)),
+        StmtKind::RemoteFence(Towards { node: NodeId(1), queue_pair: 0 }),
         StmtKind::Put {
             target: LocationId(1),
             source: PutSource::Location(LocationId(0)),
             id: None,
+            queue_pair: 1,
         },
     ];
     let expected = vec![
@@ -107,7 +108,7 @@ fn nonsense_is_an_error_not_a_panic() {
         StmtKind::Wait(lang::program::WorkId(9)),
         StmtKind::Read { register: RegisterId(9), location: LocationId(0) },
         StmtKind::Write { location: LocationId(9), value: Expr::Constant(0) },
-        StmtKind::Get { target: LocationId(0), source: LocationId(9), id: None },
+        StmtKind::Get { target: LocationId(0), source: LocationId(9), id: None, queue_pair: 0 },
     ];
     for kind in nonsense {
         assert!(matches!(compile(&program(vec![kind])), Err(CompileError::Malformed { .. })));

@@ -1,6 +1,7 @@
 //! Replaces calls by their implementations.
 
 mod body;
+mod fold;
 mod reach;
 
 use std::collections::{BTreeSet, HashMap};
@@ -10,7 +11,8 @@ use lang::diagnostic::Diagnostic;
 use lang::library::{Library, Shape};
 use lang::outcome::{Claim, Condition, Expectation, Operand};
 use lang::program::{
-    BinaryOp, Call, Expr, LocationId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId,
+    BinaryOp, Call, Expr, LocationId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, Towards,
+    WorkId,
 };
 use lang::source::Span;
 
@@ -349,26 +351,31 @@ impl<'l> Inliner<'l> {
             Some((*number, library, bodies.iter().find(|body| body.method == name)?))
         });
         let Some((number, library, body)) = implementing else { return Ok(None) };
+        let is_other = |towards: Towards| towards.queue_pair != 0;
+        if self.test.program.towards(kind).is_some_and(is_other) {
+            let why = "knows one queue pair to each node, and the program names others";
+            return Err(format!("the implementation of `{name}` {why}"));
+        }
         let location = |id: &LocationId| Bound::Location(*id);
         let arguments: Vec<Bound<Expr>> = match kind {
-            StmtKind::Put { target, source, id } => {
+            StmtKind::Put { target, source, id, .. } => {
                 let source = match source {
                     PutSource::Location(source) => location(source),
                     PutSource::Value(value) => Bound::Value(value.clone()),
                 };
                 vec![location(target), source, Bound::Id(*id)]
             }
-            StmtKind::Get { target, source, id } => {
+            StmtKind::Get { target, source, id, .. } => {
                 vec![location(target), location(source), Bound::Id(*id)]
             }
-            StmtKind::Rcas { result, target, expected, desired, id } => vec![
+            StmtKind::Rcas { result, target, expected, desired, id, .. } => vec![
                 location(result),
                 location(target),
                 Bound::Value(expected.clone()),
                 Bound::Value(desired.clone()),
                 Bound::Id(*id),
             ],
-            StmtKind::Rfaa { result, target, addend, id } => vec![
+            StmtKind::Rfaa { result, target, addend, id, .. } => vec![
                 location(result),
                 location(target),
                 Bound::Value(addend.clone()),

@@ -81,7 +81,10 @@ impl Expansion<'_> {
         for &node in nodes {
             let target = self.location("result", self.node, span);
             let source = self.location("target", node, span);
-            all.push(Stmt { kind: StmtKind::Get { target, source, id: Some(id) }, span });
+            all.push(Stmt {
+                kind: StmtKind::Get { target, source, id: Some(id), queue_pair: 0 },
+                span,
+            });
         }
         all.push(Stmt { kind: StmtKind::Wait(id), span });
     }
@@ -101,32 +104,33 @@ impl Expansion<'_> {
         }
         let process = statement.process?;
         // All operations to a process share one id, so that a flush can wait for them.
-        let id = self.work_id(format!("_to{}", process.0));
+        let wait = self.work_id(format!("_to{}", process.0));
+        let id = Some(wait);
         Some(match statement.kind {
             RmaKind::Put => {
                 let source = PutSource::Location(place(1)?);
-                vec![StmtKind::Put { target: place(0)?, source, id: Some(id) }]
+                vec![StmtKind::Put { target: place(0)?, source, id, queue_pair: 0 }]
             }
             RmaKind::Get => {
-                vec![StmtKind::Get { target: place(0)?, source: place(1)?, id: Some(id) }]
+                vec![StmtKind::Get { target: place(0)?, source: place(1)?, id, queue_pair: 0 }]
             }
             RmaKind::Rga => {
                 let (addend, read) = self.read(place(2)?);
                 let (result, target) = (place(0)?, place(1)?);
-                vec![read, StmtKind::Rfaa { result, target, addend, id: Some(id) }]
+                vec![read, StmtKind::Rfaa { result, target, addend, id, queue_pair: 0 }]
             }
             RmaKind::Cas => {
                 let (expected, first) = self.read(place(2)?);
                 let (desired, second) = self.read(place(3)?);
                 let (result, target) = (place(0)?, place(1)?);
-                let swap = StmtKind::Rcas { result, target, expected, desired, id: Some(id) };
+                let swap = StmtKind::Rcas { result, target, expected, desired, id, queue_pair: 0 };
                 vec![first, second, swap]
             }
             _ => {
                 let span = Span::default();
                 let target = self.location("result", self.node, span);
                 let source = self.location("target", process, span);
-                vec![StmtKind::Get { target, source, id: Some(id) }, StmtKind::Wait(id)]
+                vec![StmtKind::Get { target, source, id, queue_pair: 0 }, StmtKind::Wait(wait)]
             }
         })
     }

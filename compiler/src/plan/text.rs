@@ -56,9 +56,18 @@ impl Description<'_> {
         let code = &self.plan.code.threads[thread];
         writeln!(out, "\nthread {} on node {}", ThreadId(thread).number(), code.node.0)?;
         for id in code.queue_pairs.clone().map(QueuePairId) {
-            let to = self.plan.ends(id).1.0;
+            let pair = self.plan.code.queue_pairs[id.0];
+            let to = pair.node.0;
             let back = if to == code.node.0 { ", looped back" } else { "" };
-            writeln!(out, "  queue pair {}: RC to node {to}{back}, own completion queue", id.0)?;
+            let named = match pair.number {
+                0 => String::new(),
+                _ => format!(" (`{}`)", pair.towards()),
+            };
+            writeln!(
+                out,
+                "  queue pair {}: RC to node {to}{named}{back}, own completion queue",
+                id.0
+            )?;
         }
         for (at, instruction) in code.instructions.iter().enumerate() {
             let statement = self.quote(code.spans[at]);

@@ -325,9 +325,12 @@ base! {
     SameObject "same-object" Relation,
     /// NIC events (and polls, remote and global fences, and flushes) towards one node, of whatever threads.
     SameNode "same-node" Relation,
+    /// NIC events, polls and remote and global fences of one queue pair: of one thread, towards one node, and
+    /// with one number.
+    SameQueuePair "same-queue-pair" Relation,
     /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
     SameId "same-id" Relation,
-    /// The last event of an operation (nlW of a get or RMW, nrW of a put) to a later poll of its thread and
-    /// node; chosen, one operation for every poll and at most one poll for every operation.
+    /// The last event of an operation (nlW of a get or RMW, nrW of a put) to a later poll of its queue
+    /// pair; chosen, one operation for every poll and at most one poll for every operation.
     PollsFrom "pf" Relation,
 }

@@ -69,7 +69,7 @@ fn synonym(name: &str) -> Option<&'static str> {
         "po-loc" => "define it: `let po-loc = po & loc`",
         "sloc" | "same-loc" => "accesses of one location are related by `loc`",
         "sthd" | "same-thread" => "events of one thread are related by `int`",
-        "sqp" | "same-qp" => "define it: `let same-qp = same-node & int`",
+        "sqp" | "same-qp" => "events of one queue pair are related by `same-queue-pair`",
         "iso" => "events of one operation are related by `same-op`",
         "E" | "Event" | "SEvent" | "emptyset" => "all events are `_`, no events `0`",
         "lR" => "the stamp of CPU reads is `aCR`",

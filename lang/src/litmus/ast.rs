@@ -334,6 +334,8 @@ pub enum Argument {
     Expr(Expr),
     /// `{2, 3}`
     Nodes(Vec<Number>, Place),
+    /// `2/1`: a node, and the number of a queue pair to it.
+    Towards(Number, Number),
     /// `_`
     Nobody(Place),
 }
@@ -344,6 +346,9 @@ impl Argument {
         match self {
             Self::Expr(expr) => expr.place,
             Self::Nodes(_, place) | Self::Nobody(place) => *place,
+            Self::Towards(node, queue_pair) => {
+                Place { span: node.place.span.to(queue_pair.place.span), ..node.place }
+            }
         }
     }
 }
@@ -355,10 +360,22 @@ pub struct Access {
     pub name: Name,
     /// By the CPU or through the NIC.
     pub home: Home,
+    /// The number after `/`; `None` for `/0`.
+    pub queue_pair: Option<Number>,
     /// `.a` is true, `.n` is false (coreRMA).
     pub atomic: Option<bool>,
     /// Its place.
     pub place: Place,
+}
+
+impl Access {
+    /// The same access, through the NIC if it names no node.
+    #[must_use]
+    pub fn through_nic(self) -> Self {
+        let home = if self.home == Home::Own { Home::Inferred } else { self.home };
+        let queue_pair = self.queue_pair.filter(|number| number.value != 0);
+        Self { home, queue_pair, ..self }
+    }
 }
 
 /// By the CPU or through the NIC.

@@ -9,6 +9,7 @@ mod libraries;
 mod lower;
 mod mixed;
 mod names;
+mod queue_pairs;
 mod unsigned;
 mod verdicts;
 mod warnings;
@@ -178,6 +179,7 @@ pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> 
         let thread = lower::thread(&mut checker, ThreadId(index));
         checker.program.threads.push(thread);
     }
+    queue_pairs::unexpected(&mut checker);
     verdicts::verdicts(&mut checker, &mut test);
     warnings::warn(&mut checker);
     test.program = checker.program;

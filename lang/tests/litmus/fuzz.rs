@@ -36,7 +36,7 @@ fn survives(file: &File) {
 
 /// Pieces of litmus files, whole and broken.
 fn fragment() -> impl Strategy<Value = String> {
-    let words = "litmus t|x|y^2|x̄|ā|:=|:=^d|:=SV|=|0|1|18446744073709551616|Poll(2)|Wait(d)|Mfence|CAS(x, 0, 1)|\
+    let words = "litmus t|x|y^2|y^2/1|/1|~x/2|x̄|ā|:=|:=^d|:=SV|=|0|1|18446744073709551616|Poll(2)|Poll(2/1)|Wait(d)|Mfence|CAS(x, 0, 1)|\
         RCAS(a, x^2, 0, 1)|_|(|)|{|}|,|;|--- |if|else|while|loop|break|assume|not|~|¬|+|-|*|/\\|\\/|≠|✓|✗|exists|\
         exactly|for|observe|thread 1 @ 1 {|SVar|Barrier z|Ring r 1 -> {2}|x[2] = 0|\"|source \"a\"|model m|\
         bound loops = 3|dialect corerma|model corerma|// c|# c|(*|*)|/*|*/|\

@@ -79,13 +79,13 @@ fn show(program: &Program, body: &[Stmt], depth: usize, out: &mut String) {
             StmtKind::Write { location: l, value } => {
                 format!("write {} {}", location(l), expr(program, value))
             }
-            StmtKind::Put { target, source: PutSource::Location(source), id } => {
+            StmtKind::Put { target, source: PutSource::Location(source), id, .. } => {
                 format!("put {} from {} {id:?}", location(target), location(source))
             }
-            StmtKind::Put { target, source: PutSource::Value(value), id } => {
+            StmtKind::Put { target, source: PutSource::Value(value), id, .. } => {
                 format!("put {} value {} {id:?}", location(target), expr(program, value))
             }
-            StmtKind::Get { target, source, id } => {
+            StmtKind::Get { target, source, id, .. } => {
                 format!("get {} from {} {id:?}", location(target), location(source))
             }
             StmtKind::Rcas { result, target, id, .. } => {
@@ -379,4 +379,26 @@ fn spans_are_those_of_the_file() {
     assert_eq!(&text[body[1].span.range()], "break");
     assert_eq!(&text[program.threads[1].body[1].span.range()], "b := y");
     assert!(text[program.threads[0].body[0].span.range()].starts_with("loop {"));
+}
+
+#[test]
+fn queue_pairs_are_named_in_many_ways() {
+    let text = "litmus t\nmodel rdma-tso-rmw\n\n         || x = 0, y = 0\n  ---\n\
+        x^2/1 := 1 ||\n x²/1 := 1 ||\n ~x/1 := 1 ||\n \\bar{x}/1 := 1 ||\n x^{2}/01 := 1 ||\n\
+        a := y^2/3 ||\n RFAA(b, ~y/3, 1) ||\n Put(x/1, 1) ||\n x^2/0 := 1 ||\n\
+        Poll(2/1) ||\n poll n_2/1 ||\n Rfence(P2/1) ||\n Poll(2/0) ||\n";
+    let (test, diagnostics) = load(&Source::new("t.litmus", text));
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let program = test.expect("it is right").program;
+    let named: Vec<String> = program.threads[0]
+        .body
+        .iter()
+        .map(|stmt| match &stmt.kind {
+            StmtKind::Poll(towards) | StmtKind::RemoteFence(towards) => towards.to_string(),
+            kind => program.towards(kind).expect("an operation").to_string(),
+        })
+        .collect();
+    let expected =
+        ["2/1", "2/1", "2/1", "2/1", "2/1", "2/3", "2/3", "2/1", "2", "2/1", "2/1", "2/1", "2"];
+    assert_eq!(named, expected);
 }

@@ -31,7 +31,12 @@ fn value() -> impl Strategy<Value = u64> {
 
 fn access() -> impl Strategy<Value = Access> {
     let home = prop_oneof![Just(Home::Own), Just(Home::Inferred), number().prop_map(Home::Node)];
-    (name(), home).prop_map(|(name, home)| Access { name, home, atomic: None, place: place() })
+    let queue_pair = prop_oneof![3 => Just(None), 1 => number().prop_map(Some)];
+    (name(), home, queue_pair).prop_map(|(name, home, queue_pair)| {
+        // `x^2/0` is `x^2`.
+        let queue_pair = queue_pair.filter(|number| home == Home::Own || number.value != 0);
+        Access { name, home, queue_pair, atomic: None, place: place() }
+    })
 }
 
 fn binary_op() -> impl Strategy<Value = BinaryOp> {
@@ -112,6 +117,9 @@ fn call(value: bool) -> impl Strategy<Value = Call> {
     } else {
         all.push(of(Method::Rcas, four));
         all.push(of(Method::Mfence, Just(Vec::new()).boxed()));
+        let number = || number().prop_filter("is written without it", |number| number.value != 0);
+        let towards = (number(), number()).prop_map(|(node, pair)| Argument::Towards(node, pair));
+        all.push(of(Method::Rfence, towards.prop_map(|towards| vec![towards]).boxed()));
         all.push(of(Method::Poll, one));
         all.push(of(Method::Gfence, nodes().prop_map(|nodes| vec![nodes]).boxed()));
         all.push(of_library(

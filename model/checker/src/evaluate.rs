@@ -275,6 +275,11 @@ impl<'a> Evaluator<'a> {
                     && a.origin.libraries == b.origin.libraries
             }),
             Base::SameNode => self.where_pair(|a, b| a.node.is_some() && a.node == b.node),
+            Base::SameQueuePair => self.where_pair(|a, b| {
+                of_thread(a, b)
+                    && a.node.is_some()
+                    && (a.node, a.queue_pair) == (b.node, b.queue_pair)
+            }),
             Base::SameId => self.where_pair(|a, b| {
                 let is_wait = |event: &Event| event.stamp == Stamp::Wait;
                 of_thread(a, b) && a.id.is_some() && a.id == b.id && !is_wait(a) && is_wait(b)

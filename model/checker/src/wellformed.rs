@@ -219,19 +219,19 @@ impl<'a> View<'a> {
         reads
     }
 
-    /// Checks that each poll of a node answers for one earlier operation of its thread to that node, and that
+    /// Checks that each poll of a queue pair answers for one earlier operation of that queue pair, and that
     /// no two polls answer for the same operation.
     fn polls(&self) -> Result<(), String> {
         let mut answered = BTreeSet::new();
         let mut polled = BTreeSet::new();
         for (completion, poll) in &self.execution.polls_from {
             let event = self.happening(*poll).filter(|event| event.stamp == Stamp::Wait);
-            let Some((thread, node)) = event.and_then(|event| event.thread.zip(event.node)) else {
-                return Err(format!("{} is in pf and no poll of a node", poll.0));
+            let Some(polled_pair) = event.and_then(Event::on) else {
+                return Err(format!("{} is in pf and no poll of a queue pair", poll.0));
             };
             let is_answer = self.skeleton.operations.iter().any(|operation| {
                 operation.completion == *completion
-                    && (operation.thread, operation.node) == (thread, node)
+                    && (operation.thread, operation.towards) == polled_pair
             });
             if !is_answer || completion >= poll || self.happening(*completion).is_none() {
                 return Err(format!("the poll {} has no earlier operation to poll", poll.0));

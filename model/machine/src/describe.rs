@@ -80,7 +80,16 @@ impl Words<'_> {
 
     fn pair(&self, pair: usize) -> String {
         let pair = self.machine.code.queue_pairs[pair];
-        format!("thread {} to node {}", pair.thread.number(), pair.node.0)
+        let (thread, node) = (pair.thread.number(), pair.node.0);
+        match pair.number {
+            0 => format!("thread {thread} to node {node}"),
+            number => format!("thread {thread} to node {node}, queue pair {number}"),
+        }
+    }
+
+    /// The node of a queue pair, and its number if there may be others.
+    fn towards(&self, pair: usize) -> String {
+        self.machine.code.queue_pairs[pair].towards().to_string()
     }
 
     fn cpu(&self, thread: usize) -> String {
@@ -114,18 +123,17 @@ impl Words<'_> {
             }
             Some(Instruction::Fence) => "Mfence".to_owned(),
             Some(Instruction::Issue { operation, queue_pair, .. }) => {
-                let node = self.machine.code.queue_pairs[queue_pair.0].node.0;
+                let node = self.towards(queue_pair.0);
                 format!("{} to node {node} enters the store buffer", operation_name(operation))
             }
             Some(Instruction::Poll(pair)) => {
-                format!("Poll({})", self.machine.code.queue_pairs[pair.0].node.0)
+                format!("Poll({})", self.towards(pair.0))
             }
             Some(Instruction::Wait(id)) => {
                 let name = &self.program.work_ids[id.0];
                 match self.machine.awaited(self.state, thread, *id) {
                     Some((pair, _)) => {
-                        let node = self.machine.code.queue_pairs[pair].node.0;
-                        format!("Wait({name}) polls node {node}")
+                        format!("Wait({name}) polls node {}", self.towards(pair))
                     }
                     None => format!("Wait({name})"),
                 }

@@ -209,7 +209,7 @@ impl<'a> Shape<'a> {
         let events = || self.skeleton.events.iter().enumerate();
         let polls = events().filter(|(_, e)| e.stamp == Stamp::Wait && e.node.is_some());
         let answered = |(poll, entry): (usize, &'a Event)| {
-            let same = move |e: &Event| (e.thread, e.node) == (entry.thread, entry.node);
+            let same = move |e: &Event| e.on() == entry.on();
             let from = events().take(poll).filter(move |(_, e)| same(e) && e.writes());
             from.map(move |(from, _)| (from, poll))
         };

@@ -332,7 +332,7 @@ impl OverKinds<'_> {
                 let calls = calls.map(|kinds| pairs(*kinds, *kinds));
                 calls.fold(Value::set(self.all, 0), |all, one| all.or(&one))
             }
-            Base::SameNode => {
+            Base::SameNode | Base::SameQueuePair => {
                 let towards = NIC | POLL | REMOTE_FENCE | GLOBAL_FENCE | FLUSH;
                 pairs(towards, towards)
             }

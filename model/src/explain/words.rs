@@ -93,8 +93,8 @@ impl<'a> Words<'a> {
             }
             (Some(value), None) | (None, Some(value)) => format!("{name} {place}={value}"),
             (None, None) if event.origin.method.is_some() => format!("{name} {}", self.call(id)),
-            (None, None) => match (event.node, event.id) {
-                (Some(node), _) => format!("{name}({})", node.0),
+            (None, None) => match (event.towards(), event.id) {
+                (Some(towards), _) => format!("{name}({towards})"),
                 (None, Some(work)) => {
                     format!("{name}({})", self.question.test.program.work_ids[work.0])
                 }
@@ -152,7 +152,7 @@ impl<'a> Words<'a> {
             }
             Stamp::Fence => "the CPU waits for its store buffer to drain".to_owned(),
             Stamp::Wait => match event.node {
-                Some(node) => format!("a poll towards node {} returns", node.0),
+                Some(_) => format!("a poll towards {} returns", towards(event)),
                 None => "the wait ends".to_owned(),
             },
             Stamp::NicLocalRead => format!("the NIC reads {place} = {value} on its own node"),
@@ -237,6 +237,10 @@ impl<'a> Words<'a> {
             (Some(one), Some(other)) if one != other => {
                 format!("different queue pairs, towards node {} and node {}", one.0, other.0)
             }
+            (Some(node), Some(_)) if from.queue_pair != to.queue_pair => {
+                let (one, other) = (from.queue_pair, to.queue_pair);
+                format!("different queue pairs towards node {}, {one} and {other}", node.0)
+            }
             (None, _) | (_, None) => "one of them is on no queue pair".to_owned(),
             _ => format!("{relation} does not relate them"),
         };
@@ -258,8 +262,8 @@ impl<'a> Words<'a> {
         let name = step.relation.as_str();
         if let Some((table, cell)) = name.split_once('[') {
             let (row, column) = cell.trim_end_matches(']').split_once(", ").unwrap_or_default();
-            let queue_pair = match to.node.filter(|_| from.node == to.node) {
-                Some(node) => format!(", on the queue pair towards node {}", node.0),
+            let queue_pair = match to.on().filter(|on| from.on() == Some(*on)) {
+                Some(_) => format!(", on the queue pair towards {}", towards(to)),
                 None => String::new(),
             };
             return format!("{table} keeps the program order of {row} and {column}{queue_pair}");
@@ -270,5 +274,14 @@ impl<'a> Words<'a> {
             false => format!("the model's {name} orders them"),
         });
         said.replace(LOCATION, &place)
+    }
+}
+
+/// `node 2`, with the number of the queue pair if there may be others.
+fn towards(event: &Event) -> String {
+    let node = event.node.map_or(0, |node| node.0);
+    match event.queue_pair {
+        0 => format!("node {node}"),
+        number => format!("node {node}, queue pair {number}"),
     }
 }

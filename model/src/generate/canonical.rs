@@ -61,19 +61,32 @@ impl Shape {
         };
         let place = |place: u8| index(&places, place);
         let node = |node: u8| index(&nodes, node);
-        let thread = |index: &usize| Thread {
-            node: node(self.threads[*index].node),
-            body: self.threads[*index]
-                .body
-                .iter()
-                .map(|step| step.renamed(&place, &node))
-                .collect(),
+        let thread = |index: &usize| {
+            let old = &self.threads[*index];
+            let body = old.body.iter().map(|step| step.renamed(&place, &node)).collect();
+            Thread { body, ..Thread::new(node(old.node)) }.on(self.queue_pairs(old))
         };
         let shape = Self {
             threads: order.iter().map(thread).collect(),
             homes: places.iter().map(|place| node(self.homes[usize::from(*place)])).collect(),
         };
         Arrangement { shape, threads: order, places }
+    }
+}
+
+impl Shape {
+    /// The queue pairs of a thread, those to each node numbered by first occurrence.
+    fn queue_pairs(&self, thread: &Thread) -> Vec<u8> {
+        let mut known: Vec<(u8, u8)> = Vec::new();
+        let steps = (0..thread.body.len()).map(|step| {
+            let Some(pair) = self.queue_pair_of(thread, step) else { return 0 };
+            if !known.contains(&pair) {
+                known.push(pair);
+            }
+            let to_node = known.iter().filter(|(node, _)| *node == pair.0);
+            to_node.clone().position(|other| *other == pair).unwrap_or_default() as u8
+        });
+        steps.collect()
     }
 }
 

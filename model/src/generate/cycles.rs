@@ -32,7 +32,8 @@ fn joined(segments: &[&Segment]) -> Option<Shape> {
             .body
             .iter()
             .map(|step| step.renamed(&|place| place + place_base, &|node| node + node_base));
-        threads.push(Thread { node: thread.node + node_base, body: step.collect() });
+        let (node, body) = (thread.node + node_base, step.collect());
+        threads.push(Thread { node, body, queue_pairs: thread.queue_pairs.clone() });
         homes.extend(segment.shape.homes.iter().map(|node| node + node_base));
         // A thread's own node is 0, and the thread uses at most two other nodes.
         nodes += 3;
@@ -55,6 +56,7 @@ fn joined(segments: &[&Segment]) -> Option<Shape> {
     let renamed = |thread: &Thread| Thread {
         node: node(thread.node),
         body: thread.body.iter().map(|step| step.renamed(&place, &node)).collect(),
+        queue_pairs: thread.queue_pairs.clone(),
     };
     Some(Shape {
         threads: threads.iter().map(renamed).collect(),

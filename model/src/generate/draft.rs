@@ -133,6 +133,9 @@ impl Draft {
             return None;
         }
         body.swap(at, next);
+        let mut queue_pairs: Vec<u8> =
+            (0..body.len()).map(|step| self.shape.threads[thread].queue_pair(step)).collect();
+        queue_pairs.swap(at, next);
         let other = |step: usize| match step {
             _ if step == at => next,
             _ if step == next => at,
@@ -143,6 +146,7 @@ impl Draft {
                 *step = other(usize::from(*step)) as u8;
             }
         }
+        shape.threads[thread] = std::mem::take(&mut shape.threads[thread]).on(queue_pairs);
         if !shape.waits_for_something(completion) {
             return None;
         }
@@ -240,8 +244,11 @@ impl Draft {
         let mut key = String::new();
         for thread in &self.shape.threads {
             key += &format!("{}:", thread.node);
-            for step in &thread.body {
+            for (at, step) in thread.body.iter().enumerate() {
                 key += &step_key(*step);
+                if thread.queue_pair(at) != 0 {
+                    key += &format!("/{}", thread.queue_pair(at));
+                }
             }
             key.push(';');
         }

@@ -79,7 +79,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
             }
             let nodes = self.nodes;
             self.nodes = self.nodes.max(node + 1);
-            self.shape.threads.push(Thread { node, body: Vec::new() });
+            self.shape.threads.push(Thread::new(node));
             let go_on = self.threads(sizes, at + 1);
             self.shape.threads.pop();
             self.nodes = nodes;

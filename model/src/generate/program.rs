@@ -193,7 +193,8 @@ fn statements(
         let own = |place: u8| access(&naming.places[usize::from(place)], None, here);
         let far = |place: u8| {
             let home = shape.homes[usize::from(place)];
-            access(&naming.places[usize::from(place)], Some(node(home)), here)
+            let far = access(&naming.places[usize::from(place)], Some(node(home)), here);
+            build::on_queue_pair(far, shape.threads[thread].queue_pair(at).into())
         };
         let awaited = |step: usize| match completion {
             Completion::Wait => naming.ids[thread][step].as_ref(),
@@ -229,7 +230,8 @@ fn statements(
             Step::Rcas { at, into, hits } => nic(Method::Rcas, into, at, compared(hits)),
             Step::Rfaa { at, into } => nic(Method::Rfaa, into, at, vec![value()]),
             Step::RemoteFence { node: to } => {
-                statement(call(Method::Rfence, [number(node(to))], here))
+                let pair = shape.threads[thread].queue_pair(at);
+                statement(build::towards(Method::Rfence, node(to), pair.into(), here))
             }
             Step::Await { step } => {
                 let step = usize::from(step);
@@ -238,7 +240,9 @@ fn statements(
                         statement(call(Method::Wait, [build::named(id, here)], here))
                     }
                     (_, _, Some(to)) => {
-                        let poll = statement(call(Method::Poll, [number(node(to))], here));
+                        let pair = shape.threads[thread].queue_pair(step);
+                        let poll = build::towards(Method::Poll, node(to), pair.into(), here);
+                        let poll = statement(poll);
                         all.extend(vec![poll; polls[at]]);
                         continue;
                     }

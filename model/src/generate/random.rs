@@ -9,6 +9,7 @@ use crate::machine::Random;
 pub struct Weights(Vec<(&'static str, u32)>);
 
 /// The kinds of statements and their default weights.
+/// The kinds of statements and their default weights.
 pub const KINDS: [(&str, u32); 12] = [
     ("w", 4),
     ("r", 5),
@@ -67,21 +68,31 @@ impl std::fmt::Display for Weights {
 /// How many programs are tried for a seed and number before the search gives up.
 const ATTEMPTS: usize = 200;
 
-/// The shape for a seed and a number. `None` if no attempt gave one that the models define and in which
-/// threads meet.
+/// What random choices derive from: a seed, and a number for each program of the seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Seed {
+    /// The seed.
+    pub seed: u64,
+    /// The number of the program.
+    pub number: u64,
+}
+
+/// The shape for a seed, in which threads have up to `queue_pairs` queue pairs to a node. `None` if no
+/// attempt gave one that the models define and in which threads meet.
 pub fn random(
-    seed: u64,
-    number: u64,
+    Seed { seed, number }: Seed,
+    queue_pairs: u8,
     weights: &Weights,
     vocabulary: &Vocabulary,
     bounds: &Bounds,
 ) -> Option<Shape> {
     let mut random = Random::stream(seed, number);
-    (0..ATTEMPTS).find_map(|_| attempt(&mut random, weights, vocabulary, bounds))
+    (0..ATTEMPTS).find_map(|_| attempt(&mut random, queue_pairs, weights, vocabulary, bounds))
 }
 
 fn attempt(
     random: &mut Random,
+    queue_pairs: u8,
     weights: &Weights,
     vocabulary: &Vocabulary,
     bounds: &Bounds,
@@ -97,13 +108,18 @@ fn attempt(
         let node = if index < nodes { index } else { below(nodes) };
         let length = (1 + below(bounds.thread)).min(left);
         left -= length;
-        shape.threads.push(Thread { node: node as u8, body: Vec::new() });
+        shape.threads.push(Thread::new(node as u8));
+        let mut used = Vec::new();
         for _ in 0..length {
             let kind = pick(&mut below, weights);
             if let Some(step) = step(&mut below, kind, &mut shape, index, nodes) {
+                // With one queue pair nothing is drawn, so that seeds keep their programs.
+                let has_choice = queue_pairs > 1 && shape.node_of(step).is_some();
+                used.push(if has_choice { below(queue_pairs.into()) as u8 } else { 0 });
                 shape.threads[index].body.push(step);
             }
         }
+        shape.threads[index] = std::mem::take(&mut shape.threads[index]).on(used);
     }
     let completion = vocabulary.completion;
     let defined = shape

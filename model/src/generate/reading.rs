@@ -1,6 +1,6 @@
 //! Reads the shape of a hand-written program, if it has one.
 
-use lang::program::{Expr, Program, PutSource, Stmt, StmtKind};
+use lang::program::{Expr, Program, PutSource, Stmt, StmtKind, Towards};
 
 use super::shape::{Place, Shape, Step, Thread};
 
@@ -19,7 +19,7 @@ impl Shape {
         u8::try_from(shape.homes.len()).ok()?;
         let mut written: Vec<(Place, u64)> = Vec::new();
         for thread in &program.threads {
-            let own = Thread { node: node(thread.node)?, body: Vec::new() };
+            let own = Thread::new(node(thread.node)?);
             shape.threads.push(own);
             let mut ids = Vec::new();
             for stmt in &thread.body {
@@ -47,6 +47,11 @@ impl Shape {
             is_new.then_some(())
         };
         let mut id = None;
+        let towards = |towards: &Towards| {
+            let node = u8::try_from(towards.node.0.checked_sub(1)?).ok()?;
+            Some((node, u8::try_from(towards.queue_pair).ok()?))
+        };
+        let mut used = 0;
         let step = match &stmt.kind {
             StmtKind::Write { location, value } => {
                 writes(place(location)?, constant(value)?)?;
@@ -65,8 +70,9 @@ impl Shape {
                 Step::Faa { at: place(location)? }
             }
             StmtKind::Fence => Step::Fence,
-            StmtKind::Put { target, source, id: work } => {
+            StmtKind::Put { target, source, id: work, queue_pair } => {
                 id = work.map(|work| work.0);
+                used = u8::try_from(*queue_pair).ok()?;
                 match source {
                     PutSource::Value(value) => {
                         writes(place(target)?, constant(value)?)?;
@@ -77,28 +83,33 @@ impl Shape {
                     }
                 }
             }
-            StmtKind::Get { target, source, id: work } => {
+            StmtKind::Get { target, source, id: work, queue_pair } => {
                 id = work.map(|work| work.0);
+                used = u8::try_from(*queue_pair).ok()?;
                 Step::Get { from: place(source)?, into: place(target)? }
             }
-            StmtKind::Rcas { result, target, expected, desired, id: work } => {
+            StmtKind::Rcas { result, target, expected, desired, id: work, queue_pair } => {
                 id = work.map(|work| work.0);
+                used = u8::try_from(*queue_pair).ok()?;
                 let (at, hits) = (place(target)?, constant(expected)? == 0);
                 if hits {
                     writes(at, constant(desired)?)?;
                 }
                 Step::Rcas { at, into: place(result)?, hits }
             }
-            StmtKind::Rfaa { result, target, addend, id: work } => {
+            StmtKind::Rfaa { result, target, addend, id: work, queue_pair } => {
                 id = work.map(|work| work.0);
+                used = u8::try_from(*queue_pair).ok()?;
                 writes(place(target)?, constant(addend)?)?;
                 Step::Rfaa { at: place(target)?, into: place(result)? }
             }
-            StmtKind::RemoteFence(node) => {
-                Step::RemoteFence { node: u8::try_from(node.0.checked_sub(1)?).ok()? }
+            StmtKind::RemoteFence(fenced) => {
+                let (node, queue_pair) = towards(fenced)?;
+                used = queue_pair;
+                Step::RemoteFence { node }
             }
-            StmtKind::Poll(node) => {
-                return self.poll(u8::try_from(node.0.checked_sub(1)?).ok()?, ids);
+            StmtKind::Poll(polled) => {
+                return self.poll(towards(polled)?, ids);
             }
             StmtKind::Wait(work) => {
                 let mut named = (0..ids.len()).filter(|at| ids[*at] == Some(work.0));
@@ -107,20 +118,32 @@ impl Shape {
             }
             _ => return None,
         };
-        self.threads.last_mut()?.body.push(step);
+        self.add(step, used);
         ids.push(id);
         Some(())
     }
 
+    /// Adds a step on a queue pair to the last thread.
+    fn add(&mut self, step: Step, queue_pair: u8) {
+        let Some(thread) = self.threads.last_mut() else { return };
+        if queue_pair != 0 {
+            thread.queue_pairs.resize(thread.body.len(), 0);
+            thread.queue_pairs.push(queue_pair);
+        }
+        thread.body.push(step);
+    }
+
     /// Adds a poll. Adjacent polls are one wait, for the operation that the last of them answers for.
-    fn poll(&mut self, node: u8, ids: &mut Vec<Option<usize>>) -> Option<()> {
+    fn poll(&mut self, pair: (u8, u8), ids: &mut Vec<Option<usize>>) -> Option<()> {
         let thread = self.threads.last()?;
         let polls = self.polls(thread);
-        let towards = |step: &Step| step.target().is_some() && self.node_of(*step) == Some(node);
-        let is_wait = |at: usize| matches!(thread.body[at], Step::Await { step } if towards(&thread.body[usize::from(step)]));
+        let towards = |at: usize| {
+            thread.body[at].target().is_some() && self.queue_pair_of(thread, at) == Some(pair)
+        };
+        let is_wait = |at: usize| matches!(thread.body[at], Step::Await { step } if towards(usize::from(step)));
         let polled: usize =
             (0..thread.body.len()).filter(|at| is_wait(*at)).map(|at| polls[at]).sum();
-        let mut operations = (0..thread.body.len()).filter(|at| towards(&thread.body[*at]));
+        let mut operations = (0..thread.body.len()).filter(|at| towards(*at));
         let step = Step::Await { step: operations.nth(polled)? as u8 };
         let joins = thread.body.len().checked_sub(1).is_some_and(is_wait);
         let body = &mut self.threads.last_mut()?.body;

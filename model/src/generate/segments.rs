@@ -313,8 +313,10 @@ fn renumbered(shape: &Shape) -> Shape {
     };
     let step =
         |step: &Step| step.renamed(&|place| index(&places, place), &|node| index(&nodes, node));
+    let (body, queue_pairs) =
+        (shape.threads[0].body.iter().map(step).collect(), shape.threads[0].queue_pairs.clone());
     Shape {
-        threads: vec![Thread { node: 0, body: shape.threads[0].body.iter().map(step).collect() }],
+        threads: vec![Thread { node: 0, body, queue_pairs }],
         homes: places.iter().map(|place| index(&nodes, shape.homes[usize::from(*place)])).collect(),
     }
 }

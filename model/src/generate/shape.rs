@@ -151,6 +151,30 @@ pub struct Thread {
     pub node: u8,
     /// The steps in program order.
     pub body: Vec<Step>,
+    /// For each step, which of the thread's queue pairs to a node it uses. Steps past the end use 0, and the
+    /// last is not 0, so that equal threads are equal.
+    pub queue_pairs: Vec<u8>,
+}
+
+impl Thread {
+    /// A thread without steps.
+    pub fn new(node: u8) -> Self {
+        Self { node, ..Self::default() }
+    }
+
+    /// The queue pair of a step: its number among those to the same node.
+    pub fn queue_pair(&self, step: usize) -> u8 {
+        self.queue_pairs.get(step).copied().unwrap_or(0)
+    }
+
+    /// The same thread with these queue pairs.
+    #[must_use]
+    pub fn on(mut self, mut queue_pairs: Vec<u8>) -> Self {
+        let used = queue_pairs.iter().rposition(|number| *number != 0).map_or(0, |last| last + 1);
+        queue_pairs.truncate(used);
+        self.queue_pairs = queue_pairs;
+        self
+    }
 }
 
 /// A program.
@@ -186,6 +210,12 @@ impl Shape {
         }
     }
 
+    /// The node and number of the queue pair of a thread's step, if it is a remote operation or a remote
+    /// fence.
+    pub fn queue_pair_of(&self, thread: &Thread, step: usize) -> Option<(u8, u8)> {
+        Some((self.node_of(thread.body[step])?, thread.queue_pair(step)))
+    }
+
     /// All accesses, with thread and step.
     pub fn accesses(&self) -> impl Iterator<Item = (usize, usize, Access)> {
         self.threads.iter().enumerate().flat_map(|(index, thread)| {
@@ -197,17 +227,18 @@ impl Shape {
     /// For each step, how many polls it stands for if the program waits by polls: 0 except for
     /// [`Step::Await`].
     pub fn polls(&self, thread: &Thread) -> Vec<usize> {
-        let mut polled: Vec<(u8, usize)> = Vec::new();
+        let mut polled: Vec<((u8, u8), usize)> = Vec::new();
         let mut counts = vec![0; thread.body.len()];
         for (index, step) in thread.body.iter().enumerate() {
             let Step::Await { step } = step else { continue };
             let step = usize::from(*step);
-            let Some(node) = self.node_of(thread.body[step]) else { continue };
-            let earlier = thread.body[..=step].iter().filter(|other| other.target().is_some());
-            let needed = earlier.filter(|other| self.node_of(**other) == Some(node)).count();
-            let known = polled.iter().position(|(other, _)| *other == node);
+            let Some(pair) = self.queue_pair_of(thread, step) else { continue };
+            let earlier = (0..=step).filter(|other| thread.body[*other].target().is_some());
+            let needed =
+                earlier.filter(|other| self.queue_pair_of(thread, *other) == Some(pair)).count();
+            let known = polled.iter().position(|(other, _)| *other == pair);
             let slot = known.unwrap_or_else(|| {
-                polled.push((node, 0));
+                polled.push((pair, 0));
                 polled.len() - 1
             });
             counts[index] = needed.saturating_sub(polled[slot].1);
@@ -241,6 +272,7 @@ impl Shape {
     ) -> (Self, Vec<Option<usize>>) {
         let mut smaller = self.clone();
         let old = &self.threads[thread].body;
+        let mut queue_pairs = Vec::with_capacity(old.len());
         let mut places: Vec<Option<usize>> = Vec::with_capacity(old.len());
         let mut body: Vec<Step> = Vec::with_capacity(old.len());
         for (at, kept) in old.iter().enumerate() {
@@ -252,9 +284,11 @@ impl Shape {
                 other => Some(*other),
             };
             places.push(renumbered.map(|_| body.len()));
+            queue_pairs.extend(renumbered.map(|_| self.threads[thread].queue_pair(at)));
             body.extend(renumbered);
         }
-        smaller.threads[thread].body = body;
+        smaller.threads[thread] =
+            Thread { body, ..Thread::new(self.threads[thread].node) }.on(queue_pairs);
         // A poll that a later wait would do anyway is not lost. A wait that stands for no polls is lost.
         let polls = smaller.polls(&smaller.threads[thread]);
         let body = &smaller.threads[thread].body;

@@ -45,6 +45,8 @@ struct Event {
     call: usize,
     stamp: &'static str,
     node: u32,
+    /// Which of the thread's queue pairs to the node.
+    queue_pair: u32,
     library: &'static str,
     object: String,
     loc: Option<Loc>,
@@ -55,6 +57,13 @@ struct Event {
     rank: usize,
     /// Submit or Acq, for which the other events of its library look.
     is_first: bool,
+}
+
+impl Event {
+    /// The node that it goes to, and the queue pair.
+    fn on(&self) -> (u32, u32) {
+        (self.node, self.queue_pair)
+    }
 }
 
 /// An execution with results of calls chosen.
@@ -111,7 +120,7 @@ fn build(test: &Test, choose: &mut impl FnMut(usize) -> bool) -> Candidate {
         }
     }
     for (thread, code) in program.threads.iter().enumerate() {
-        let mut at = At { thread, node: code.node.0, ranks: BTreeMap::new() };
+        let mut at = At { thread, node: code.node.0, queue_pair: 0, ranks: BTreeMap::new() };
         for stmt in &code.body {
             candidate.calls += 1;
             candidate.statement(test, &mut at, &stmt.kind, &mut choose);
@@ -123,6 +132,8 @@ fn build(test: &Test, choose: &mut impl FnMut(usize) -> bool) -> Candidate {
 struct At {
     thread: usize,
     node: u32,
+    /// The queue pair of the statement at hand.
+    queue_pair: u32,
     ranks: BTreeMap<String, usize>,
 }
 
@@ -133,6 +144,7 @@ impl Candidate {
             call: 0,
             stamp: "init",
             node: 0,
+            queue_pair: 0,
             library,
             object: String::new(),
             loc: Some(loc),
@@ -151,6 +163,7 @@ impl Candidate {
             call: self.calls,
             stamp,
             node,
+            queue_pair: at.queue_pair,
             library: "base",
             object: String::new(),
             loc: None,
@@ -179,6 +192,10 @@ impl Candidate {
         choose: &mut impl FnMut() -> bool,
     ) {
         let home = |location: usize| test.program.locations[location].node.0;
+        at.queue_pair = match kind {
+            StmtKind::RemoteFence(towards) => towards.queue_pair,
+            kind => test.program.towards(kind).map_or(0, |towards| towards.queue_pair),
+        };
         match kind {
             StmtKind::Assign { register, value } => {
                 let value = self.expr(value);
@@ -198,8 +215,8 @@ impl Candidate {
             }
             StmtKind::Fence => drop(self.event(at, "aMF", 0).clone()),
             StmtKind::Wait(id) => self.event(at, "aWT", 0).id = Some(id.0),
-            StmtKind::RemoteFence(node) => drop(self.event(at, "aRF", node.0).clone()),
-            StmtKind::Put { target, source, id } => {
+            StmtKind::RemoteFence(towards) => drop(self.event(at, "aRF", towards.node.0).clone()),
+            StmtKind::Put { target, source, id, .. } => {
                 let n = home(target.0);
                 let value = match source {
                     PutSource::Value(value) => {
@@ -221,7 +238,7 @@ impl Candidate {
                 event.writes = Some(value);
                 event.id = id.map(|id| id.0);
             }
-            StmtKind::Get { target, source, id } => {
+            StmtKind::Get { target, source, id, .. } => {
                 let n = home(source.0);
                 let event = self.event(at, "aNRR", n);
                 event.loc = Some(Loc::Plain(source.0));
@@ -233,7 +250,7 @@ impl Candidate {
                 event.writes = Some(value);
                 event.id = id.map(|id| id.0);
             }
-            StmtKind::Rcas { result, target, expected, desired, id } => {
+            StmtKind::Rcas { result, target, expected, desired, id, .. } => {
                 let succeeds = choose();
                 let (expected, desired) = (self.expr(expected), self.expr(desired));
                 let written = succeeds.then_some(desired);
@@ -241,7 +258,7 @@ impl Candidate {
                     self.rmw(at, (result.0, target.0, home(target.0)), written, id.map(|id| id.0));
                 self.conditions.push((old, expected, succeeds));
             }
-            StmtKind::Rfaa { result, target, addend, id } => {
+            StmtKind::Rfaa { result, target, addend, id, .. } => {
                 let addend = self.expr(addend);
                 let old = Source::Read(self.events.len());
                 let sum = Source::Sum(Box::new(old), Box::new(addend));

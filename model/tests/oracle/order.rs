@@ -60,7 +60,7 @@ const STO: [&str; 12] = [
 ];
 
 /// Whether the stamp order orders two subevents of one thread.
-pub fn sto(a: &str, n: u32, b: &str, m: u32) -> bool {
+pub fn sto(a: &str, n: (u32, u32), b: &str, m: (u32, u32)) -> bool {
     let index = |stamp: &str| STAMPS.iter().position(|known| *known == stamp);
     let (Some(row), Some(column)) = (index(a), index(b)) else { return false };
     match STO[row].as_bytes()[column] {
@@ -139,7 +139,7 @@ impl Candidate {
                 if kinds
                     && own
                     && event.thread == y.thread
-                    && event.node == y.node
+                    && event.on() == y.on()
                     && event.call > 0
                 {
                     nfo.push((index, other));
@@ -218,7 +218,7 @@ impl Candidate {
         for a in 0..count {
             for b in 0..count {
                 let (x, y) = (&self.events[a], &self.events[b]);
-                if self.later(a, b) && sto(x.stamp, x.node, y.stamp, y.node) {
+                if self.later(a, b) && sto(x.stamp, x.on(), y.stamp, y.on()) {
                     hb.add(a, b);
                     if base(a) && base(b) {
                         ib.add(a, b);
@@ -227,7 +227,7 @@ impl Candidate {
                 if base(a) && base(b) && self.later(a, b) {
                     let more = match (x.stamp, y.stamp) {
                         ("aCW", "aCR" | "aWT") => true,
-                        ("aNRW" | "aNLW", "aRF") => x.node == y.node,
+                        ("aNRW" | "aNLW", "aRF") => x.on() == y.on(),
                         _ => false,
                     };
                     let waits = y.stamp == "aWT" && x.id.is_some() && x.id == y.id;

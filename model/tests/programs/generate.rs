@@ -19,10 +19,19 @@ enum Kind {
 /// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than eight
 /// statements that stand outside of blocks.
 pub fn generate(seed: u64) -> Program {
+    program(seed, 1)
+}
+
+/// The same with up to three queue pairs from a thread to a node.
+pub fn queue_pairs(seed: u64) -> Program {
+    program(seed, 2 + (seed % 2) as u32)
+}
+
+fn program(seed: u64, queue_pairs: u32) -> Program {
     let mut random = Random::new(seed);
     let kind = match random.below(8) {
-        0 => Kind::Cpu,
-        1..=4 => Kind::Polls,
+        0 if queue_pairs == 1 => Kind::Cpu,
+        0..=4 => Kind::Polls,
         _ => Kind::Waits,
     };
     let rmws = random.below(3) > 0;
@@ -47,7 +56,7 @@ pub fn generate(seed: u64) -> Program {
         };
         let count = (2 + random.below(3)).min(budget);
         budget -= count;
-        let scope = Scope { kind, rmws, nodes, names, node, thread };
+        let scope = Scope { kind, rmws, nodes, names, node, thread, queue_pairs };
         let mut writer =
             Writer { random: &mut random, scope, registers: 0, fresh: 0, issued: Vec::new() };
         bodies.push((node as usize, (0..count).map(|_| writer.statement(0)).collect()));
@@ -70,6 +79,8 @@ struct Scope {
     names: u32,
     node: u32,
     thread: u32,
+    /// How many queue pairs a thread has to a node.
+    queue_pairs: u32,
 }
 
 struct Writer<'a> {
@@ -78,8 +89,8 @@ struct Writer<'a> {
     /// How many of the names are in use.
     registers: u32,
     fresh: u32,
-    /// The nodes of the operations that are not polled yet.
-    issued: Vec<u32>,
+    /// The queue pairs of the operations that are not polled yet.
+    issued: Vec<String>,
 }
 
 impl Writer<'_> {
@@ -221,6 +232,17 @@ impl Writer<'_> {
         }
     }
 
+    /// A queue pair to a node: `2` or `2/1`.
+    fn towards(&mut self, node: u32) -> String {
+        match self.scope.queue_pairs {
+            1 => node.to_string(),
+            count => match self.below(count) {
+                0 => node.to_string(),
+                number => format!("{node}/{number}"),
+            },
+        }
+    }
+
     fn operation(&mut self) -> String {
         let own = self.scope.node;
         let node = if self.below(6) == 0 { own } else { own % self.scope.nodes + 1 };
@@ -229,8 +251,9 @@ impl Writer<'_> {
         } else {
             node
         };
-        self.issued.push(node);
-        let remote = format!("{}^{node}", self.declared(node));
+        let towards = self.towards(node);
+        let remote = format!("{}^{towards}", self.declared(node));
+        self.issued.push(towards);
         let (assign, last) = self.work_id();
         match self.below(if self.scope.rmws { 16 } else { 10 }) {
             0..=2 => format!("{remote} {assign} {}", self.local()),
@@ -254,7 +277,8 @@ impl Writer<'_> {
     /// A fence or a wait for an operation that there is; now and then for one that there is not.
     fn completion(&mut self) -> String {
         if self.below(5) == 0 {
-            return format!("Rfence({})", 1 + self.below(self.scope.nodes));
+            let node = 1 + self.below(self.scope.nodes);
+            return format!("Rfence({})", self.towards(node));
         }
         if self.scope.kind == Kind::Waits {
             return format!("Wait({})", self.pick(&WORK_IDS));
@@ -262,11 +286,14 @@ impl Writer<'_> {
         if self.issued.is_empty() && self.below(32) > 0 {
             return self.operation();
         }
-        let node = match self.issued.first() {
-            Some(_) => self.issued.remove(0),
-            None => 1 + self.below(self.scope.nodes),
-        };
-        format!("Poll({node})")
+        if self.issued.is_empty() {
+            let node = 1 + self.below(self.scope.nodes);
+            return format!("Poll({})", self.towards(node));
+        }
+        // On several queue pairs, in any order.
+        let most = if self.scope.queue_pairs == 1 { 1 } else { self.issued.len() as u32 };
+        let at = if most == 1 { 0 } else { self.below(most) };
+        format!("Poll({})", self.issued.remove(at as usize))
     }
 
     fn conditional(&mut self, depth: u32) -> Statement {

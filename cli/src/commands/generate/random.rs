@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use model::generate::draft::Draft;
-use model::generate::random::{Weights, random};
+use model::generate::random::{Seed, Weights, random};
 use model::generate::search::Vocabulary;
 use serde_json::json;
 
@@ -36,7 +36,13 @@ pub struct Arguments {
     /// r=5, cas=1, faa=1, mfence=1, put=4, copy=2, get=4, rcas=2, rfaa=2, wait=4, rfence=1
     #[arg(long, value_name = "WEIGHTS", default_value = "")]
     weights: Weights,
+    /// The most queue pairs that a thread has to one node
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=MOST_QUEUE_PAIRS))]
+    queue_pairs: u8,
 }
+
+/// More make no other programs than these: threads are short.
+const MOST_QUEUE_PAIRS: i64 = 4;
 
 /// The most programs: their numbers are a list.
 const MOST: u64 = 100_000_000;
@@ -44,11 +50,14 @@ const MOST: u64 = 100_000_000;
 const AT_ONCE: u64 = 64;
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
-    let Arguments { common, seed, count, weights } = arguments;
+    let Arguments { common, seed, count, weights, queue_pairs } = arguments;
     if let Err(message) = speaks_of_rdma("random", model) {
         return terminal.usage_error(&message);
     }
-    let choices = json!({ "count": count, "weights": weights.to_string() });
+    let mut choices = json!({ "count": count, "weights": weights.to_string() });
+    if *queue_pairs > 1 {
+        choices["queue_pairs"] = json!(queue_pairs);
+    }
     let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
     let vocabulary = Vocabulary::of(&[model.model()]);
@@ -64,7 +73,9 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         let name = format!("{first}-{}", first + numbers.len() as u64 - 1);
         let mut unit = Unit { name, ..Unit::default() };
         let drawn = |number: &u64| {
-            let Some(shape) = random(*seed, *number, weights, &vocabulary, &bounds) else {
+            let seed = Seed { seed: *seed, number: *number };
+            let shape = random(seed, *queue_pairs, weights, &vocabulary, &bounds);
+            let Some(shape) = shape else {
                 return Ok(Tried::Nothing);
             };
             let draft = Draft { shape, claim: Vec::new() };

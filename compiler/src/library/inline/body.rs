@@ -3,11 +3,12 @@
 use lang::library::syntax::{Local, Place};
 use lang::library::{Expr as Text, ParameterKind, Statement, StatementKind};
 use lang::program::{
-    BinaryOp, Call, Expr, LocationId, NodeId, PutSource, RegisterId, Stmt, StmtKind, WorkId,
+    BinaryOp, Call, Expr, LocationId, PutSource, RegisterId, Stmt, StmtKind, Towards, WorkId,
 };
 
 use super::super::bind::{Set, WORD};
 use super::super::{Bound, as_call};
+use super::fold::{fold, fold_not};
 use super::{Inliner, Refused, Site};
 
 /// The most statements of bodies that are expanded.
@@ -208,12 +209,12 @@ impl Inliner<'_> {
                     Some(location) => PutSource::Location(location),
                     None => PutSource::Value(self.value(site, value, out)?),
                 };
-                StmtKind::Put { target, source, id }
+                StmtKind::Put { target, source, id, queue_pair: 0 }
             }
             (target, Text::Remote(source)) => {
                 let source = self.location(site, source)?;
                 let target = self.read_only(site, target)?.ok_or("expected memory for a get")?;
-                StmtKind::Get { target, source, id }
+                StmtKind::Get { target, source, id, queue_pair: 0 }
             }
             (target, value) => {
                 let location = self.read_only(site, target)?.ok_or("expected memory to write")?;
@@ -352,8 +353,8 @@ impl Inliner<'_> {
                 let id = self.id(site, Some(id))?;
                 StmtKind::Wait(id.ok_or("expected a work id, found `_`")?)
             }
-            ("Poll", [node]) => StmtKind::Poll(self.node(site, node)?),
-            ("Rfence", [node]) => StmtKind::RemoteFence(self.node(site, node)?),
+            ("Poll", [node]) => StmtKind::Poll(self.towards(site, node)?),
+            ("Rfence", [node]) => StmtKind::RemoteFence(self.towards(site, node)?),
             ("GFence", [nodes]) => {
                 let nodes = site.environment.nodes(&self.test.program, nodes)?;
                 if nodes.is_empty() {
@@ -379,9 +380,11 @@ impl Inliner<'_> {
                         expected: expected.clone(),
                         desired: desired.clone(),
                         id,
+                        queue_pair: 0,
                     },
                     [addend] => {
-                        StmtKind::Rfaa { result: place, target, addend: addend.clone(), id }
+                        let addend = addend.clone();
+                        StmtKind::Rfaa { result: place, target, addend, id, queue_pair: 0 }
                     }
                     _ => return Err("too few values".to_owned()),
                 }
@@ -480,21 +483,9 @@ impl Inliner<'_> {
         Ok(call)
     }
 
-    fn node(&self, site: &Site<'_>, expr: &Text) -> Result<NodeId, Refused> {
-        site.environment.node(&self.test.program, expr)
-    }
-}
-
-fn fold(op: BinaryOp, left: Expr, right: Expr) -> Expr {
-    match (&left, &right) {
-        (Expr::Constant(left), Expr::Constant(right)) => Expr::Constant(op.apply(*left, *right)),
-        _ => Expr::Binary(op, Box::new(left), Box::new(right)),
-    }
-}
-
-fn fold_not(inner: Expr) -> Expr {
-    match inner {
-        Expr::Constant(value) => Expr::Constant(u64::from(value == 0)),
-        inner => Expr::Not(Box::new(inner)),
+    /// The queue pair 0 to a node, which is what libraries use.
+    fn towards(&self, site: &Site<'_>, expr: &Text) -> Result<Towards, Refused> {
+        let node = site.environment.node(&self.test.program, expr)?;
+        Ok(Towards { node, queue_pair: 0 })
     }
 }

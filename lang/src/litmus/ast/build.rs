@@ -35,7 +35,23 @@ pub fn name(text: &str, place: Place) -> Name {
 /// `x`, or with a node `x^2`.
 pub fn access(name: &str, node: Option<u64>, place: Place) -> Access {
     let home = node.map_or(Home::Own, |value| Home::Node(Number { value, place }));
-    Access { name: self::name(name, place), home, atomic: None, place }
+    Access { name: self::name(name, place), home, queue_pair: None, atomic: None, place }
+}
+
+/// `x^2/1`
+pub fn on_queue_pair(access: Access, queue_pair: u64) -> Access {
+    let number = Number { value: queue_pair, place: access.place };
+    Access { queue_pair: Some(number).filter(|number| number.value != 0), ..access }
+}
+
+/// `Poll(2)`, or with a queue pair `Poll(2/1)`, and likewise other calls.
+pub fn towards(method: Method, node: u64, queue_pair: u64, place: Place) -> Call {
+    let at = |value| Number { value, place };
+    let argument = match queue_pair {
+        0 => Argument::Expr(number(node, place)),
+        number => Argument::Towards(at(node), at(number)),
+    };
+    Call { method, word: None, arguments: vec![argument], place }
 }
 
 /// A number as an expression.

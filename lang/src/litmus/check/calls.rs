@@ -1,6 +1,6 @@
 //! Calls of the base language: CPU and remote RMWs, fences, polls and waits.
 
-use crate::program::{Expr, LocationId, NodeId, RegisterId, StmtKind, WorkId};
+use crate::program::{Expr, LocationId, NodeId, RegisterId, StmtKind, Towards, WorkId};
 
 use super::super::ast::{Access, Argument, Call, ExprKind, Home, Name, Number, Place, Target};
 use super::super::methods::Method;
@@ -12,13 +12,13 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
     let arguments = call.arguments.as_slice();
     match (call.method, arguments) {
         (Method::Mfence, []) => lowerer.push(StmtKind::Fence),
-        (Method::Poll, [node]) => {
-            let node = self::node(lowerer, node)?;
-            lowerer.push(StmtKind::Poll(node));
+        (Method::Poll, [towards]) => {
+            let towards = self::towards(lowerer, towards)?;
+            lowerer.push(StmtKind::Poll(towards));
         }
-        (Method::Rfence, [node]) => {
-            let node = self::node(lowerer, node)?;
-            lowerer.push(StmtKind::RemoteFence(node));
+        (Method::Rfence, [towards]) => {
+            let towards = self::towards(lowerer, towards)?;
+            lowerer.push(StmtKind::RemoteFence(towards));
         }
         (Method::Gfence, [nodes]) => {
             let nodes = self::nodes(lowerer, nodes)?;
@@ -146,6 +146,7 @@ fn remote_rmw(
     let count = if call.method == Method::Rcas { 2 } else { 1 };
     let (operands, last) = rest.split_at_checked(count)?;
     let target = access(lowerer, target)?;
+    let queue_pair = lowerer.queue_pair(target)?;
     let target = lowerer.remote(target)?;
     let result = lowerer.result(result, "result-remote")?;
     let mut values = values(lowerer, operands)?.into_iter();
@@ -162,9 +163,16 @@ fn remote_rmw(
     let first = values.next()?;
     match values.next() {
         Some(desired) => {
-            lowerer.push(StmtKind::Rcas { result, target, expected: first, desired, id });
+            lowerer.push(StmtKind::Rcas {
+                result,
+                target,
+                expected: first,
+                desired,
+                id,
+                queue_pair,
+            });
         }
-        None => lowerer.push(StmtKind::Rfaa { result, target, addend: first, id }),
+        None => lowerer.push(StmtKind::Rfaa { result, target, addend: first, id, queue_pair }),
     }
     Some(())
 }
@@ -229,10 +237,26 @@ pub fn node(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<NodeId
     match number(argument) {
         Some(number) => lowerer.checker.node(number),
         None => {
-            let message = "expected a node's number, found something else";
-            lowerer.fail("wrong-arguments", argument.place(), message, "")
+            let (found, help) = match argument {
+                Argument::Towards(..) => {
+                    ("a queue pair", "only operations, `Poll` and `Rfence` name queue pairs")
+                }
+                _ => ("something else", ""),
+            };
+            let message = format!("expected a node's number, found {found}");
+            lowerer.fail("wrong-arguments", argument.place(), message, help)
         }
     }
+}
+
+/// A node's number, or `2/1`: a queue pair.
+fn towards(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Towards> {
+    let Argument::Towards(node, number) = argument else {
+        return node(lowerer, argument).map(|node| Towards { node, queue_pair: 0 });
+    };
+    let (node, queue_pair) =
+        (lowerer.checker.node(*node), lowerer.checker.queue_pair(Some(*number)));
+    Some(Towards { node: node?, queue_pair: queue_pair? })
 }
 
 /// A set of nodes, or one; sorted, without repetition.

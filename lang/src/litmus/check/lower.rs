@@ -230,10 +230,11 @@ impl Lowerer<'_, '_> {
         if let Some(Meaning::Object(_)) = self.checker.meanings.get(&target.name.text) {
             return mixed::put(self, target, id, expr);
         }
+        let queue_pair = self.queue_pair(target)?;
         let location = self.remote(target)?;
         let source = self.put_source(target, expr)?;
         let id = self.id(id);
-        self.push(StmtKind::Put { target: location, source, id });
+        self.push(StmtKind::Put { target: location, source, id, queue_pair });
         Some(())
     }
 
@@ -273,10 +274,11 @@ impl Lowerer<'_, '_> {
         if let Some(Meaning::Object(_)) = self.checker.meanings.get(&source.name.text) {
             return mixed::get(self, target, id, source);
         }
+        let queue_pair = self.queue_pair(source)?;
         let source = self.remote(source)?;
         let target = self.result(target, "get-target-remote")?;
         let id = self.id(id);
-        self.push(StmtKind::Get { target, source, id });
+        self.push(StmtKind::Get { target, source, id, queue_pair });
         Some(())
     }
 

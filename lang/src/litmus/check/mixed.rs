@@ -21,7 +21,7 @@ pub fn of_registers(program: &Program) -> HashMap<RegisterId, u32> {
     // A copy may stand above what it copies, in a loop.
     for _ in 0..2 {
         for thread in &program.threads {
-            super::warnings::each(&thread.body, &mut |stmt| {
+            crate::program::each(&thread.body, &mut |stmt| {
                 let (register, found) = match &stmt.kind {
                     StmtKind::Call(call) => (call.register, size(call)),
                     StmtKind::Assign { register, value: Expr::Register(from) } => {

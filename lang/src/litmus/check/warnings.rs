@@ -4,27 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::library::{Library, Method, ParameterKind};
-use crate::limits;
-use crate::program::{Call, NodeId, Program, Stmt, StmtKind, Thread, WorkId};
+use crate::program::{Call, Program, Stmt, StmtKind, Thread, Towards, WorkId, each};
 use crate::source::Span;
 
 use super::Checker;
-
-/// Calls a function for each statement, also those in blocks.
-pub fn each(body: &[Stmt], visit: &mut impl FnMut(&Stmt)) {
-    for stmt in body {
-        limits::look();
-        visit(stmt);
-        match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => {
-                each(then, visit);
-                each(otherwise, visit);
-            }
-            StmtKind::Loop(body) => each(body, visit),
-            _ => {}
-        }
-    }
-}
 
 /// Adds the warnings.
 pub fn warn(checker: &mut Checker<'_>) {
@@ -36,6 +19,7 @@ pub fn warn(checker: &mut Checker<'_>) {
         polls(&checker.program, thread, &mut found);
         waits(checker, thread, &mut found);
         endless(&thread.body, &mut found);
+        fences(&checker.program, thread, &mut found);
     }
     unused(checker, &mut found);
     for diagnostic in found {
@@ -43,48 +27,74 @@ pub fn warn(checker: &mut Checker<'_>) {
     }
 }
 
-/// The node that an operation of the NIC goes to.
-fn target(program: &Program, stmt: &Stmt) -> Option<NodeId> {
-    match &stmt.kind {
-        StmtKind::Put { target: remote, .. }
-        | StmtKind::Get { source: remote, .. }
-        | StmtKind::Rcas { target: remote, .. }
-        | StmtKind::Rfaa { target: remote, .. } => {
-            program.locations.get(remote.0).map(|location| location.node)
-        }
-        _ => None,
-    }
-}
-
-/// Polls that nothing can answer. Where there are branches or loops, only a poll towards a node to which
+/// Polls that nothing can answer. Where there are branches or loops, only a poll of a queue pair on which
 /// nothing at all was sent is certain to block.
 fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
     let straight = !thread
         .body
         .iter()
         .any(|stmt| matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Loop(_)));
-    let mut sent: HashMap<NodeId, usize> = HashMap::new();
+    let mut sent: HashMap<Towards, usize> = HashMap::new();
     for stmt in &thread.body {
         // An operation anywhere in a loop comes before a poll anywhere in it.
         each(std::slice::from_ref(stmt), &mut |stmt| {
-            if let Some(node) = target(program, stmt) {
-                *sent.entry(node).or_default() += 1;
+            if let Some(towards) = program.towards(&stmt.kind) {
+                *sent.entry(towards).or_default() += 1;
             }
         });
         each(std::slice::from_ref(stmt), &mut |stmt| {
-            let StmtKind::Poll(node) = stmt.kind else { return };
-            match sent.get_mut(&node) {
+            let StmtKind::Poll(towards) = stmt.kind else { return };
+            match sent.get_mut(&towards) {
                 Some(left) if *left > 0 => *left -= usize::from(straight),
-                _ => found.push(blocked_poll(stmt.span, node)),
+                _ => {
+                    let others = sent
+                        .iter()
+                        .filter(|(other, left)| other.node == towards.node && **left > 0);
+                    found.push(blocked_poll(
+                        stmt.span,
+                        towards,
+                        others.map(|(other, _)| *other).min(),
+                    ));
+                }
             }
         });
     }
 }
 
-fn blocked_poll(span: Span, node: NodeId) -> Diagnostic {
-    let message = format!("no operation towards node {} is left to poll, so this blocks", node.0);
+fn blocked_poll(span: Span, towards: Towards, other: Option<Towards>) -> Diagnostic {
+    let on = match towards.queue_pair {
+        0 => String::new(),
+        number => format!(" on queue pair {number}"),
+    };
+    let node = towards.node.0;
+    let message = format!("no operation towards node {node}{on} is left to poll, so this blocks");
     let warning = Diagnostic::warning("poll-without-operation", span, message);
-    warning.help("`Poll(n)` waits for the oldest unpolled operation of the thread towards node n")
+    warning.help(match other {
+        Some(other) => {
+            format!("each queue pair is polled by itself; there is one for `Poll({other})`")
+        }
+        None => "`Poll(n)` waits for the oldest unpolled operation of the thread towards node n"
+            .to_owned(),
+    })
+}
+
+/// Global fences that leave out queue pairs of the same node.
+fn fences(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
+    let mut others: Vec<Towards> = Vec::new();
+    each(&thread.body, &mut |stmt| {
+        let towards = program.towards(&stmt.kind);
+        others.extend(towards.filter(|towards| towards.queue_pair != 0));
+    });
+    each(&thread.body, &mut |stmt| {
+        let StmtKind::GlobalFence(nodes) = &stmt.kind else { return };
+        let left_out = others.iter().find(|towards| nodes.contains(&towards.node));
+        let Some(towards) = left_out else { return };
+        let message = format!("this fence does not wait for the queue pair `{towards}`");
+        let warning = Diagnostic::warning("fence-of-one-queue-pair", stmt.span, message);
+        found.push(
+            warning.help("`GFence` is about queue pair 0; poll or wait for operations on others"),
+        );
+    });
 }
 
 /// What may wait for an operation: a library's own method, or by default the statement of the language.

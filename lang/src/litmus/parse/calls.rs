@@ -8,7 +8,7 @@ use crate::library::{Called, Words};
 
 use super::super::ast::{Argument, Call, Expr, ExprKind, Name, Number, StatementKind};
 use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
-use super::expressions::expression;
+use super::expressions::{expression, queue_pair};
 use super::{Context, Piece, Rule, printed};
 
 /// Reports a word that is no statement, once.
@@ -78,8 +78,20 @@ fn bare_argument(
             Some(Argument::Expr(Expr { kind: ExprKind::Number(value), place }))
         }
         Rule::number_set => Some(Argument::Nodes(number_set(context, piece, pair), place)),
+        Rule::towards => towards(context, piece, pair),
         _ => None,
     }
+}
+
+/// `2/1`, or `2/0`, which is `2`.
+fn towards(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Argument> {
+    let mut parts = pair.into_inner();
+    let node = context.place_number(piece, &parts.next()?);
+    let number = queue_pair(context, piece, parts.next()?)?;
+    Some(match number.value {
+        0 => Argument::Expr(Expr { kind: ExprKind::Number(node.value), place: node.place }),
+        _ => Argument::Towards(node, number),
+    })
 }
 
 fn number_set(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Number> {
@@ -192,6 +204,7 @@ pub fn argument(
     match part.as_rule() {
         Rule::nobody => Some(Argument::Nobody(place)),
         Rule::number_set => Some(Argument::Nodes(number_set(context, piece, part), place)),
+        Rule::towards => towards(context, piece, part),
         _ => expression(context, piece, part, true).map(Argument::Expr),
     }
 }

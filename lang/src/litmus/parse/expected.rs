@@ -122,14 +122,15 @@ fn describe(rule: Rule) -> &'static str {
         Rule::target | Rule::method => "a statement",
         Rule::work_id | Rule::raised_id => "a work id",
         // Marks of a name may stand nearly everywhere, and are hardly ever what was forgotten.
-        Rule::overline | Rule::atomicity | Rule::node | Rule::raised_node => "",
+        Rule::overline | Rule::atomicity | Rule::node | Rule::raised_node | Rule::queue_pair => "",
         Rule::block | Rule::open_brace => "`{`",
         Rule::close_brace | Rule::stray_brace => "`}`",
         Rule::otherwise | Rule::kw_else => "`else`",
         Rule::close_paren => "`)`",
         Rule::value | Rule::expression | Rule::conjunction | Rule::negation => "a value",
         Rule::comparison | Rule::sum | Rule::product | Rule::factor | Rule::group => "a value",
-        Rule::argument | Rule::truth | Rule::bottom | Rule::undefined => "a value",
+        Rule::pair_number => "the number of a queue pair",
+        Rule::argument | Rule::towards | Rule::truth | Rule::bottom | Rule::undefined => "a value",
         Rule::not | Rule::kw_not | Rule::tilde => "`¬`",
         Rule::or | Rule::and | Rule::plus | Rule::minus | Rule::times | Rule::modulo => {
             "an operator"

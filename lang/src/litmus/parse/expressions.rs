@@ -14,6 +14,7 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
     let place = context.place(piece, &pair);
     let mut name = Name::default();
     let mut home = Home::Own;
+    let mut queue_pair = None;
     let mut atomic = None;
     let mut inferred = pair.as_rule() == Rule::barred;
     for part in pair.into_inner() {
@@ -29,11 +30,9 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
                 home = Home::Node(context.place_number(piece, &number));
             }
             Rule::raised_node => home = Home::Node(raised_number(context, piece, &part)),
+            Rule::queue_pair => queue_pair = self::queue_pair(context, piece, part),
             _ => {}
         }
-    }
-    if inferred && home == Home::Own {
-        home = Home::Inferred;
     }
     if context.dialect == Dialect::CoreRma && atomic.is_none() {
         atomic = subscript(context, &mut name.text);
@@ -46,7 +45,19 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
         );
         context.sink.push(error.help("only coreRMA programs have non-atomic accesses"));
     }
-    Some(Access { name, home, atomic, place })
+    let access = Access { name, home, queue_pair, atomic, place };
+    let is_remote = inferred || home != Home::Own;
+    Some(if is_remote { access.through_nic() } else { access })
+}
+
+/// The number after `/`.
+pub fn queue_pair(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+) -> Option<Number> {
+    let number = pair.into_inner().find(|part| part.as_rule() == Rule::pair_number)?;
+    Some(context.place_number(piece, &number))
 }
 
 /// Takes `_n` or `_a` from a name that is declared without it.
@@ -178,9 +189,8 @@ fn negation(
             ExprKind::Access(access)
                 if access_position && sign.as_str() == "~" && access.home == Home::Own =>
             {
-                access.home = Home::Inferred;
-                access.place = place;
-                inner.place = place;
+                let access = Access { place, ..access.clone() }.through_nic();
+                inner = Expr { kind: ExprKind::Access(access), place };
             }
             _ => inner = Expr { kind: ExprKind::Not(Box::new(inner)), place },
         }

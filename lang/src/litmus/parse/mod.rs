@@ -18,7 +18,7 @@ mod owners;
 mod printed;
 mod sections;
 mod statements;
-mod uses;
+pub(super) mod uses;
 
 use std::collections::{HashMap, HashSet};
 

@@ -172,21 +172,16 @@ fn work_id(context: &mut Context<'_>, argument: Option<Argument>, usage: &str) -
 }
 
 /// A remote location may be written without its node, as the library's definition does.
-fn far(access: Access) -> Access {
-    let home = if access.home == Home::Own { Home::Inferred } else { access.home };
-    Access { home, ..access }
-}
-
 fn far_target(target: Target) -> Target {
     match target {
-        Target::Access(access) => Target::Access(far(access)),
+        Target::Access(access) => Target::Access(access.through_nic()),
         nobody => nobody,
     }
 }
 
 fn far_value(value: Expr) -> Expr {
     match value.kind {
-        ExprKind::Access(access) => Expr { kind: ExprKind::Access(far(access)), ..value },
+        ExprKind::Access(access) => Expr { kind: ExprKind::Access(access.through_nic()), ..value },
         _ => value,
     }
 }

@@ -7,9 +7,7 @@ use crate::Dialect;
 use crate::diagnostic::Diagnostic;
 use crate::limits;
 
-use super::super::ast::{
-    Access, Block, Expr, Home, Name, Statement, StatementKind, Target, Value, Via,
-};
+use super::super::ast::{Access, Block, Expr, Name, Statement, StatementKind, Target, Value, Via};
 use super::super::methods::{self, KEYWORDS};
 use super::calls::{call, call_statement, unknown};
 use super::expressions::{access, expression};
@@ -260,10 +258,8 @@ fn target(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Opt
             Rule::nobody => return Some(Target::Nobody(place)),
             Rule::tilde => inferred = true,
             _ => {
-                let mut access = access(context, piece, part)?;
-                if inferred && access.home == Home::Own {
-                    access.home = Home::Inferred;
-                }
+                let access = access(context, piece, part)?;
+                let access = if inferred { access.through_nic() } else { access };
                 return Some(Target::Access(Access { place, ..access }));
             }
         }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Name, StatementKind, Target, Value,
-    Via,
+    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Name, Number, StatementKind, Target,
+    Value, Via,
 };
 use super::super::methods::Method;
 
@@ -26,6 +26,8 @@ pub struct Use<'f> {
     pub name: &'f Name,
     /// With its node, if that is written.
     pub home: Home,
+    /// With the number of its queue pair, if that is written.
+    pub queue_pair: Option<Number>,
     /// The index of the thread.
     pub thread: usize,
     /// How.
@@ -51,8 +53,9 @@ struct Finder<'f, 'o> {
 
 impl<'f> Finder<'f, '_> {
     fn access(&mut self, access: &'f Access, by: By<'f>) {
-        let Access { name, home, .. } = access;
-        self.found.push(Use { name, home: *home, thread: self.thread, by });
+        let Access { name, home, queue_pair, .. } = access;
+        let (home, queue_pair) = (*home, *queue_pair);
+        self.found.push(Use { name, home, queue_pair, thread: self.thread, by });
     }
 
     fn block(&mut self, block: &'f Block) {

@@ -108,6 +108,7 @@ fn call(call: &Call) -> String {
     let argument = |argument: &Argument| match argument {
         Argument::Expr(expr) => whole(expr),
         Argument::Nodes(nodes, _) => format!("{{{}}}", list(nodes)),
+        Argument::Towards(node, number) => format!("{}/{}", node.value, number.value),
         Argument::Nobody(_) => "_".to_owned(),
     };
     let arguments: Vec<String> = call.arguments.iter().map(argument).collect();
@@ -125,7 +126,11 @@ fn access(access: &Access) -> String {
         Some(false) => ".n",
         None => "",
     };
-    format!("{before}{}{mark}{after}", access.name.text)
+    format!("{before}{}{mark}{after}{}", access.name.text, queue_pair(access))
+}
+
+fn queue_pair(access: &Access) -> String {
+    access.queue_pair.map_or(String::new(), |number| format!("/{}", number.value))
 }
 
 /// How tight an operator binds.
@@ -184,8 +189,8 @@ fn operand(expr: &Expr, least: u8) -> String {
         ExprKind::Truth(value) => value.to_string(),
         ExprKind::Bottom => "⊥".to_owned(),
         // Inside an expression `~` would be a negation.
-        ExprKind::Access(Access { name, home: Home::Inferred, .. }) => {
-            format!("{}\u{304}", name.text)
+        ExprKind::Access(access) if access.home == Home::Inferred => {
+            format!("{}\u{304}{}", access.name.text, queue_pair(access))
         }
         ExprKind::Access(access) => self::access(access),
         ExprKind::Not(inner) => {

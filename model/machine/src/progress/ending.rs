@@ -70,7 +70,7 @@ fn has(program: &Program, is_meant: impl Fn(&StmtKind) -> bool) -> bool {
 
 fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
     let (mut branches, mut polls) = (false, false);
-    // For each node, how many operations are issued and not polled yet.
+    // For each queue pair, how many operations are issued and not polled yet.
     let mut sent = BTreeMap::new();
     let mut is_short = false;
     let mut open: Vec<&Stmt> = body.iter().rev().collect();
@@ -82,21 +82,19 @@ fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
                 open.extend(then.iter().chain(otherwise));
                 continue;
             }
-            StmtKind::Poll(node) => {
+            StmtKind::Poll(towards) => {
                 polls = true;
-                match sent.get_mut(node) {
+                match sent.get_mut(towards) {
                     Some(left) if *left > 0 => *left -= 1,
                     _ => is_short = true,
                 }
                 continue;
             }
-            StmtKind::Put { target, .. }
-            | StmtKind::Rcas { target, .. }
-            | StmtKind::Rfaa { target, .. } => target,
-            StmtKind::Get { source, .. } => source,
-            _ => continue,
+            kind => program.towards(kind),
         };
-        *sent.entry(program.locations[target.0].node).or_insert(0_usize) += 1;
+        if let Some(towards) = target {
+            *sent.entry(towards).or_insert(0_usize) += 1;
+        }
     }
     is_short || (polls && branches)
 }

@@ -6,7 +6,7 @@ use super::super::cnf::Lit;
 use super::Encoder;
 
 impl Encoder<'_> {
-    /// Each poll that happens answers for one earlier operation of its thread to its node. No two polls
+    /// Each poll that happens answers for one earlier operation of its queue pair. No two polls
     /// answer for the same operation. The solver chooses which. A poll without an earlier operation waits
     /// forever.
     pub(super) fn polls(&mut self) -> FxHashMap<(usize, usize), Lit> {

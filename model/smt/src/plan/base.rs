@@ -65,6 +65,7 @@ pub fn relation(skeleton: &Skeleton, base: Base) -> Relation {
             }
             Base::SameOperation => left.operation == right.operation,
             Base::SameNode => left.node.is_some() && left.node == right.node,
+            Base::SameQueuePair => left.on().is_some() && left.on() == right.on(),
             Base::SameId => {
                 same_thread
                     && left.id.is_some()

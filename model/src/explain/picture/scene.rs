@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lang::program::{NodeId, ThreadId};
+use lang::program::{NodeId, ThreadId, Towards};
 use skeleton::{Event, EventId, Stamp};
 
 use super::super::words::Words;
@@ -186,7 +186,7 @@ impl Scene {
             let name = match place.2 {
                 None if has_nic => "CPU".to_owned(),
                 None => String::new(),
-                Some(node) => format!("NIC to node {}", node.0),
+                Some(towards) => format!("NIC to node {towards}"),
             };
             *index = self.lanes.len();
             self.lanes.push(Lane { group: self.groups.len() - 1, name });
@@ -195,8 +195,8 @@ impl Scene {
     }
 }
 
-/// A lane's node and thread, and the node towards which the NIC acts in it.
-type Place = (NodeId, ThreadId, Option<NodeId>);
+/// A lane's node and thread, and the queue pair on which the NIC acts in it.
+type Place = (NodeId, ThreadId, Option<Towards>);
 
 fn place(words: &Words<'_>, event: &Event) -> Place {
     let thread = event.thread.unwrap_or(ThreadId(0));
@@ -204,7 +204,7 @@ fn place(words: &Words<'_>, event: &Event) -> Place {
     let towards = match event.stamp {
         Stamp::Init | Stamp::CpuRead | Stamp::CpuWrite | Stamp::CpuRmw => None,
         Stamp::Fence | Stamp::Wait | Stamp::Flush | Stamp::GlobalFence => None,
-        _ => event.node,
+        _ => event.towards(),
     };
     (node, thread, towards)
 }

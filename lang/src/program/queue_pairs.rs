@@ -1,0 +1,73 @@
+//! The queue pairs that programs name.
+
+use super::{NodeId, Program, Stmt, StmtKind};
+use crate::source::Span;
+
+/// A queue pair as a thread names it: the node that it leads to, and which of the thread's queue pairs to
+/// that node it is. Programs write `2/1`, and `2` for `2/0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Towards {
+    /// The node.
+    pub node: NodeId,
+    /// The number among the thread's queue pairs to this node, from 0.
+    pub queue_pair: u32,
+}
+
+impl std::fmt::Display for Towards {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.queue_pair {
+            0 => write!(f, "{}", self.node.0),
+            number => write!(f, "{}/{number}", self.node.0),
+        }
+    }
+}
+
+/// How many queue pairs a thread may have to one node.
+pub const QUEUE_PAIRS: u32 = 16;
+
+impl Program {
+    /// The queue pair of an operation of the NIC.
+    pub fn towards(&self, kind: &StmtKind) -> Option<Towards> {
+        let (remote, queue_pair) = match kind {
+            StmtKind::Put { target, queue_pair, .. }
+            | StmtKind::Get { source: target, queue_pair, .. }
+            | StmtKind::Rcas { target, queue_pair, .. }
+            | StmtKind::Rfaa { target, queue_pair, .. } => (*target, *queue_pair),
+            _ => return None,
+        };
+        let node = self.locations.get(remote.0)?.node;
+        Some(Towards { node, queue_pair })
+    }
+
+    /// The first statement that names another queue pair than 0, and that queue pair.
+    pub fn other_queue_pair(&self) -> Option<(Towards, Span)> {
+        let mut found = None;
+        for thread in &self.threads {
+            each(&thread.body, &mut |stmt| {
+                let named = match &stmt.kind {
+                    StmtKind::Poll(towards) | StmtKind::RemoteFence(towards) => Some(*towards),
+                    kind => self.towards(kind),
+                };
+                let named = named.filter(|towards| towards.queue_pair != 0);
+                found = found.or(named.map(|towards| (towards, stmt.span)));
+            });
+        }
+        found
+    }
+}
+
+/// Calls a function for each statement, also those in blocks.
+pub fn each(body: &[Stmt], visit: &mut impl FnMut(&Stmt)) {
+    for stmt in body {
+        crate::limits::look();
+        visit(stmt);
+        match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => {
+                each(then, visit);
+                each(otherwise, visit);
+            }
+            StmtKind::Loop(body) => each(body, visit),
+            _ => {}
+        }
+    }
+}
