@@ -1,6 +1,6 @@
 //! The queues between a program and its NIC: completions, receive requests, send requests, and events.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -197,15 +197,15 @@ pub struct Sends {
     posted: Mutex<VecDeque<SendRequest>>,
     /// The number of requests that have not completed.
     used: AtomicUsize,
-    /// How many of the requests to come freed their places already, because they seemed to have completed.
-    freed: AtomicUsize,
+    /// Requests whose places are free already, because they seemed to have completed.
+    freed: Mutex<HashSet<u64>>,
     capacity: usize,
 }
 
 impl Sends {
     /// An empty queue.
     pub fn new(capacity: usize) -> Self {
-        let (used, freed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (used, freed) = (AtomicUsize::new(0), Mutex::default());
         Self { posted: Mutex::new(VecDeque::new()), used, freed, capacity }
     }
 
@@ -228,25 +228,22 @@ impl Sends {
     }
 
     /// Frees the place of a request that has completed, unless it is free already.
-    pub fn release(&self) {
-        let one_less = |freed: usize| freed.checked_sub(1);
-        let (order, failed) = (Ordering::Relaxed, Ordering::Relaxed);
-        if self.freed.fetch_update(order, failed, one_less).is_err() {
+    pub fn release(&self, number: u64) {
+        if !lock(&self.freed).remove(&number) {
             self.used.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Frees the place of a request whose completion is shown before it has completed. Its own release then
-    /// frees nothing.
-    pub fn release_early(&self) {
-        self.freed.fetch_add(1, Ordering::Relaxed);
-        self.used.fetch_sub(1, Ordering::Relaxed);
+    /// Frees the place of a request whose completion is shown before it has completed.
+    pub fn release_early(&self, number: u64) {
+        self.release(number);
+        lock(&self.freed).insert(number);
     }
 
     /// Removes all requests.
     pub fn clear(&self) {
         lock(&self.posted).clear();
         self.used.store(0, Ordering::Relaxed);
-        self.freed.store(0, Ordering::Relaxed);
+        lock(&self.freed).clear();
     }
 }

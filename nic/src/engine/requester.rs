@@ -123,7 +123,7 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     if node.knobs.has(Fault::CompletionAtIssue) && !fetches {
         if request.signaled {
             // The program sees that there is a place again, and may post before the notice comes.
-            pair.sends.release_early();
+            pair.sends.release_early(number);
             pair.send_cq.push(pair.completion(&request, Status::Success, 0));
             node.note(pair.own(number), || Traced::completed(Status::Success));
         }
@@ -309,7 +309,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
         LocalEntry::Notice { number, completion, .. } => {
             let status = completion.map_or(Status::Success, |completion| completion.status);
             node.note(pair.own(number), || Traced::completed(status));
-            pair.sends.release();
+            pair.sends.release(number);
             if completion.is_some_and(|completion| !pair.send_cq.push(completion)) {
                 node.events.push((pair.number, Event::SendCompletionsOverran));
             }
