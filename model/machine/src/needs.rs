@@ -1,6 +1,8 @@
 //! What a program must contain for a fault to have an effect.
 
-use lang::program::{Program, Stmt, StmtKind};
+use std::collections::BTreeSet;
+
+use lang::program::{Program, Stmt, StmtKind, each};
 
 use super::fault::Fault;
 
@@ -83,15 +85,32 @@ impl Fault {
         let has = |body: &[Stmt]| {
             self.needs().iter().all(|(needed, number)| count(body, *needed) >= *number)
         };
-        let threads = program.threads.iter().filter(|thread| has(&thread.body)).count();
-        // Remote RMWs of one thread wait for each other even without the lock.
-        threads >= if self == Self::RmwNotExclusive { 2 } else { 1 }
+        if self == Self::RmwNotExclusive {
+            // Remote RMWs of one queue pair wait for each other even without the lock.
+            return queue_pairs_of_rmws(program) >= 2;
+        }
+        program.threads.iter().any(|thread| has(&thread.body))
     }
 
     /// Whether the fault is in the CPU alone, so that no NIC can have it.
     pub fn is_of_cpu(self) -> bool {
         matches!(self, Self::StoreBufferNotFifo | Self::FenceIgnored | Self::CasDoesNotDrain)
     }
+}
+
+/// How many queue pairs have remote RMWs. Those of one thread to different nodes count as one.
+fn queue_pairs_of_rmws(program: &Program) -> usize {
+    let mut found = BTreeSet::new();
+    for (index, thread) in program.threads.iter().enumerate() {
+        each(&thread.body, &mut |stmt| {
+            if let StmtKind::Rcas { queue_pair, .. } | StmtKind::Rfaa { queue_pair, .. } =
+                &stmt.kind
+            {
+                found.insert((index, *queue_pair));
+            }
+        });
+    }
+    found.len()
 }
 
 /// Counts the statements of a kind. Statements in loops count twice.
