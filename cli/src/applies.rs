@@ -206,8 +206,8 @@ mod tests {
             "color quiet verbose help version format jobs shard models model libraries timeout patterns list \
              most_memory",
         ),
-        ("allowed", "engine inline witness verdict_only cache fail_fast only"),
-        ("watch", "engine inline witness verdict_only cache fail_fast only"),
+        ("allowed", "across engine inline witness verdict_only cache fail_fast only"),
+        ("watch", "across engine inline witness verdict_only cache fail_fast only"),
         ("explain", "tikz outcome inline solver loops dot svg"),
         (
             "run",

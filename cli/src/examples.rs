@@ -19,6 +19,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("litmus allowed litmus-suite/rmw-paper/CoRW+put-poll-w.litmus", "one test in full"),
             ("litmus allowed litmus-suite -k 'MP* and rdma-wait'", "some tests, under one model"),
             ("litmus allowed litmus-suite/put-get --engine both", "by both engines, compared"),
+            (
+                "litmus allowed litmus-suite/put-get/MP+put-put+po.litmus --across",
+                "on which networks is it safe?",
+            ),
             ("litmus allowed litmus-suite/values --format json", "for programs"),
         ],
     ),

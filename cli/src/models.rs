@@ -117,6 +117,15 @@ impl Models {
         Ok((models, warnings))
     }
 
+    /// The shipped models of networks: `verbs`, and those that include it, be it by others.
+    pub fn networks(&self) -> Vec<Arc<LoadedModel>> {
+        let verbs = format!("{SHIPPED_FOLDER}verbs.cat");
+        let is_network = |model: &Arc<LoadedModel>| {
+            model.loaded.sources.iter().any(|source| source.name == verbs)
+        };
+        names().filter_map(|name| self.shipped(name)).filter(is_network).collect()
+    }
+
     /// A shipped model; `None` if there is none of that name.
     pub fn shipped(&self, name: &str) -> Option<Arc<LoadedModel>> {
         let mut known = self.shipped.lock().unwrap_or_else(PoisonError::into_inner);

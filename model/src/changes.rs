@@ -5,6 +5,7 @@ mod cells;
 mod parts;
 mod possible;
 mod relations;
+mod signs;
 
 use lang::cat::model::{
     Cell, Definition, DefinitionKind, Expr, Model, UNDEFINED_READS, UNDEFINED_WRITES,

@@ -1,8 +1,9 @@
 //! `litmus allowed`: which outcomes models allow, checked against the verdicts in the files.
 //!
 //! The way of a test is [`ask_about`]: load, choose models, ask engines, check verdicts. `result` says how it
-//! is shown, `waiting` what of threads that wait for ever.
+//! is shown, `waiting` what of threads that wait for ever. `across` judges on all networks.
 
+mod across;
 mod result;
 mod waiting;
 
@@ -64,6 +65,14 @@ pub struct Arguments {
     /// Keep results in this folder, and take those that are there of the same program, model and engine
     #[arg(long, value_name = "DIR", conflicts_with = "verdict_only")]
     cache: Option<PathBuf>,
+    /// On which networks is the program safe? Judges what must not be (✗) by the models of all networks, or by
+    /// those of --model
+    #[arg(
+        long,
+        conflicts_with_all =
+            ["inline", "engine", "max_states", "witness", "verdict_only", "cache", "only", "shard"]
+    )]
+    across: bool,
     #[command(flatten)]
     select: SelectOption,
     #[command(flatten)]
@@ -104,6 +113,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     if let Err(message) = arguments.only.refuse_in(&arguments.shard) {
         return terminal.usage_error(message);
+    }
+    if arguments.across {
+        return across::run(arguments, terminal);
     }
     let head = [("schema", json!("litmus-allowed/1"))];
     let mut sink = Sink::new(terminal, arguments.format.format, &head);

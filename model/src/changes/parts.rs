@@ -2,7 +2,7 @@
 
 use lang::cat::model::{DefinitionKind, Expr, Model};
 
-use super::{Change, Subject, dropped};
+use super::{Change, Subject, dropped, signs};
 
 /// A part of a model whose body can contain unions.
 #[derive(Clone, Copy, Debug)]
@@ -30,16 +30,27 @@ pub(super) fn changes(model: &Model, name: &str, holder: Holder) -> Vec<Change> 
     if let Some(body) = holder.body(&mut model.clone()) {
         alternatives(body, &mut Vec::new(), &mut paths);
     }
+    let takes_away = holder.takes_away(model);
     let change = |(number, path): (usize, Vec<usize>)| {
         let mut mutant = model.clone();
         let lost = leave_out(holder.body(&mut mutant)?, &path)?;
         let subject = Subject::Part(name.to_owned(), number + 1);
-        Some(Change { site: Some(Site { holder, path }), ..dropped(subject, lost, mutant) })
+        let change = dropped(subject, lost, mutant);
+        let allows_more = change.allows_more && !takes_away;
+        Some(Change { site: Some(Site { holder, path }), allows_more, ..change })
     };
     paths.into_iter().enumerate().filter_map(change).collect()
 }
 
 impl Holder {
+    /// Whether the model forbids less because of it, so that leaving out a part may forbid more.
+    fn takes_away(self, model: &Model) -> bool {
+        match self {
+            Self::Axiom(_) => false,
+            Self::Definition(index) | Self::Equation(index, _) => signs::taking_away(model)[index],
+        }
+    }
+
     fn body(self, model: &mut Model) -> Option<&mut Expr> {
         match self {
             Self::Axiom(index) => Some(&mut model.axioms.get_mut(index)?.body),
