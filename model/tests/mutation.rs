@@ -13,8 +13,8 @@ use std::sync::Arc;
 use lang::Test;
 use lang::cat::Loaded;
 use libtest_mimic::{Arguments, Failed, Trial};
-use model::coverage::{IMPLIED, Suite, implied};
 use model::changes::{self, Change};
+use model::coverage::{IMPLIED, Suite, implied};
 use model::models;
 
 fn main() -> ExitCode {

@@ -185,12 +185,13 @@ impl Answer {
             Self::Lacks(why) | Self::Unknown(why) => return why.clone(),
         };
         let is_open = |checked: &&Checked| checked.holds() != Some(true);
-        let why = checked.iter().filter(is_open).map(|Checked { condition, verdict, .. }| {
-            match verdict {
-                Verdict::Vacuous => "no execution ends".to_owned(),
-                verdict => format!("{condition}: {}", verdict.name()),
-            }
-        });
+        let why =
+            checked.iter().filter(is_open).map(
+                |Checked { condition, verdict, .. }| match verdict {
+                    Verdict::Vacuous => "no execution ends".to_owned(),
+                    verdict => format!("{condition}: {}", verdict.name()),
+                },
+            );
         why.collect::<Vec<_>>().join("; ")
     }
 
@@ -198,9 +199,7 @@ impl Answer {
         let mut json = json!({ "model": model, "safe": self.is_safe() });
         match self {
             Self::Checked(checked) => {
-                let outcome = |checked: &Checked| {
-                    json!({ "condition": checked.condition, "verdict": checked.verdict.name() })
-                };
+                let outcome = |checked: &Checked| json!({ "condition": checked.condition, "verdict": checked.verdict.name() });
                 json["outcomes"] = checked.iter().map(outcome).collect();
             }
             Self::Lacks(why) | Self::Unknown(why) => json["reason"] = json!(why),
