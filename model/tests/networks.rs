@@ -1,6 +1,6 @@
-//! The table in `docs/networks.md`: for each network and each other, a program that is safe on the one and not
-//! on the other. It is what the folder `networks` of the suite says; `UPDATE_EXPECT=1` writes it. If a cell is
-//! empty, no program of that folder has an outcome more on the other network.
+//! The table in `docs/networks.md`: for each network and each other, a program that is safe on the one and
+//! not on the other. It is what the folder `networks` of the suite says; `UPDATE_EXPECT=1` writes it. If a
+//! cell is empty, no program of that folder has an outcome more on the other network.
 
 mod files;
 

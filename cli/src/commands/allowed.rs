@@ -65,8 +65,8 @@ pub struct Arguments {
     /// Keep results in this folder, and take those that are there of the same program, model and engine
     #[arg(long, value_name = "DIR", conflicts_with = "verdict_only")]
     cache: Option<PathBuf>,
-    /// On which networks is the program safe? Judges what must not be (✗) by the models of all networks, or by
-    /// those of --model
+    /// On which networks is the program safe? Judges what must not be (✗) by the models of all networks, or
+    /// by those of --model
     #[arg(
         long,
         conflicts_with_all =
