@@ -17,6 +17,7 @@ pub mod merge;
 pub mod models;
 pub mod nic;
 pub mod refine;
+pub mod repair;
 pub mod report;
 pub mod run;
 pub mod watch;

@@ -115,6 +115,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("refine", &[("litmus refine wlock --calls 1", "a shipped library, with small clients")]),
     (
+        "repair",
+        &[(
+            "litmus repair litmus-suite/put-get/CoWR+get-r.litmus --forbid 'a=0'",
+            "what is to be added for the outcome not to be?",
+        )],
+    ),
+    (
         "merge",
         &[
             (

@@ -11,6 +11,7 @@ pub mod generate;
 pub mod library;
 pub mod models;
 pub mod refine;
+pub mod repair;
 pub mod verdict;
 
 pub use checker as check;

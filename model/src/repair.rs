@@ -1,0 +1,162 @@
+//! Repairs: the smallest changes of a program that make its verdicts hold.
+//!
+//! [`edits`] lists the possible changes and makes them in the syntax tree. [`ask`] says of a changed program
+//! whether it is as wanted. [`search`] finds all minimal sets of changes.
+
+mod ask;
+mod edits;
+mod kind;
+mod search;
+
+use std::collections::BTreeMap;
+
+use lang::Test;
+use lang::cat::model::Model;
+use lang::diagnostic::Diagnostic;
+use lang::library::Words;
+use lang::litmus::ast::File;
+use lang::litmus::print;
+use lang::source::Source;
+
+use compiler::library::Libraries;
+
+use crate::allowed::Options;
+
+pub use kind::{Kind, REWRITES};
+
+/// What is to be repaired.
+pub struct Repair<'a> {
+    /// The file's syntax.
+    pub file: &'a File,
+    /// The file's text.
+    pub source: &'a Source,
+    /// The libraries that the program may call.
+    pub libraries: &'a Libraries,
+    /// The models, and whether each is the user's own: a repair holds under all of them.
+    pub models: Vec<(&'a Model, bool)>,
+    /// The outcomes that must not be, in the language of verdicts. `None`: those that the file forbids.
+    pub forbid: Option<&'a str>,
+    /// The kinds of changes that may be made.
+    pub kinds: Vec<Kind>,
+    /// The most changes in one repair.
+    pub size: usize,
+    /// How to ask.
+    pub options: Options,
+}
+
+/// One repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repaired {
+    /// The changes, in words.
+    pub changes: Vec<String>,
+    /// The kinds of the changes.
+    pub kinds: Vec<Kind>,
+    /// The repaired program, in normal form.
+    pub text: String,
+    /// Why it forbids the first outcome that was wrong.
+    pub why: String,
+}
+
+/// What the search came to.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// All minimal repairs up to the size.
+    pub repairs: Vec<Repaired>,
+    /// Nothing is wrong: no outcome that is to be forbidden is allowed.
+    pub is_right: bool,
+    /// Claims that something is allowed that the model forbids: no synchronization helps.
+    pub hopeless: Vec<String>,
+    /// What was not decided, and why. If it is empty, there are no other repairs within the size.
+    pub open: Vec<String>,
+    /// How many changed programs were asked about.
+    pub asked: usize,
+    /// How many changes were possible.
+    pub candidates: usize,
+}
+
+impl Repair<'_> {
+    /// All minimal repairs.
+    ///
+    /// # Errors
+    /// What is wrong with the program or the condition.
+    pub fn find(&self) -> Result<Answer, Vec<Diagnostic>> {
+        let test = self.test(self.file)?;
+        let mut asking = ask::Asking::new(self, &test)?;
+        let hopeless = asking.hopeless.clone();
+        if let Some(is_right) = asking.is_right_already() {
+            let open = asking.open.clone();
+            return Ok(Answer { is_right, hopeless, open, ..Answer::default() });
+        }
+        let candidates = edits::candidates(self, &test);
+        let count = candidates.len();
+        let found = search::minimal(&candidates, self.size, &mut asking);
+        let mut repairs: BTreeMap<String, Repaired> = BTreeMap::new();
+        for set in found {
+            let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
+            let Some(file) = edits::apply(self.file, &edits) else { continue };
+            let text = print(&file);
+            let changes = edits.iter().map(|edit| edit.words(self.source)).collect();
+            let kinds = edits.iter().map(|edit| edit.kind()).collect();
+            let make = || Repaired { changes, kinds, why: asking.why(&text), text: text.clone() };
+            repairs.entry(text.clone()).or_insert_with(make);
+        }
+        let (open, asked) = (asking.open, asking.count);
+        let repairs = repairs.into_values().collect();
+        Ok(Answer { repairs, is_right: false, hopeless, open, asked, candidates: count })
+    }
+
+    fn words(&self) -> Words<'_> {
+        self.libraries.words()
+    }
+
+    fn test(&self, file: &File) -> Result<Test, Vec<Diagnostic>> {
+        let (test, diagnostics) = lang::litmus::check(file, self.source, self.words());
+        test.ok_or(diagnostics)
+    }
+}
+
+/// What changes cost.
+#[derive(Clone, Debug)]
+pub struct Costs(BTreeMap<Kind, u64>);
+
+/// The costs that hold if the user gives no others.
+pub const COSTS: &str = include_str!("../repair/costs.txt");
+
+impl Default for Costs {
+    /// The shipped table; a test checks that it can be read.
+    fn default() -> Self {
+        Self::read("").unwrap_or_else(|_| Self(BTreeMap::new()))
+    }
+}
+
+impl Costs {
+    /// Reads a table: a line has a word and a number; what follows `#` is a comment. Kinds that it does not
+    /// name cost what the shipped table says.
+    ///
+    /// # Errors
+    /// The number of the first wrong line, from 1, and what is wrong with it.
+    pub fn read(text: &str) -> Result<Self, (usize, String)> {
+        let mut costs = BTreeMap::new();
+        for (number, line) in COSTS.lines().map(|line| (0, line)).chain((1..).zip(text.lines())) {
+            let line = line.split('#').next().unwrap_or_default();
+            let mut words = line.split_whitespace();
+            let Some(word) = words.next() else { continue };
+            let kind = Kind::of(word).ok_or_else(|| (number, Kind::unknown(word)))?;
+            let cost = words.next().unwrap_or_default();
+            let wrong = || (number, format!("expected a number after `{word}`, found `{cost}`"));
+            costs.insert(kind, cost.parse().map_err(|_| wrong())?);
+            if let Some(more) = words.next() {
+                return Err((number, format!("expected the end of the line, found `{more}`")));
+            }
+        }
+        Ok(Self(costs))
+    }
+
+    /// What a repair costs.
+    pub fn of(&self, repair: &Repaired) -> u64 {
+        repair.kinds.iter().map(|kind| self.0.get(kind).copied().unwrap_or_default()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! The kinds of changes, and their words.
+
+/// The kinds of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `Poll(n)`.
+    Poll,
+    /// `Wait(d)`, with the work id if the operation has none.
+    Wait,
+    /// `Rfence(n)`.
+    Rfence,
+    /// `Mfence`.
+    Mfence,
+    /// A get from a node that was written to, and a wait for it.
+    Flush,
+    /// An RCAS in place of a put of a constant.
+    Rcas,
+    /// Two statements that follow each other, exchanged.
+    Exchange,
+    /// `GFence({n})`.
+    Gfence,
+}
+
+/// Kinds that change what is there, and do not only add.
+pub const REWRITES: [Kind; 2] = [Kind::Rcas, Kind::Exchange];
+
+impl Kind {
+    /// All kinds, with their words.
+    pub const ALL: [(Self, &'static str); 8] = [
+        (Self::Poll, "poll"),
+        (Self::Wait, "wait"),
+        (Self::Rfence, "rfence"),
+        (Self::Gfence, "gfence"),
+        (Self::Mfence, "mfence"),
+        (Self::Flush, "flush"),
+        (Self::Rcas, "rcas"),
+        (Self::Exchange, "exchange"),
+    ];
+
+    /// The kind of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == word).map(|(kind, _)| *kind)
+    }
+
+    /// What to say of another word.
+    pub fn unknown(word: &str) -> String {
+        let all: Vec<&str> = Self::ALL.iter().map(|(_, word)| *word).collect();
+        format!("expected one of {}, found `{word}`", all.join(", "))
+    }
+}

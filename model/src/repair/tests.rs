@@ -1,0 +1,113 @@
+//! The search against trying all sets, on programs of each kind.
+
+use std::collections::BTreeSet;
+
+use lang::source::Source;
+
+use super::*;
+
+fn with<R>(text: &str, model: &str, forbid: Option<&str>, work: impl FnOnce(Repair<'_>) -> R) -> R {
+    let source = Source::new("t.litmus", text);
+    let libraries = crate::library::shipped();
+    let (file, wrong) = lang::litmus::parse(&source, libraries.words());
+    let file = file.unwrap_or_else(|| panic!("{wrong:?}"));
+    let model = crate::models::load_shipped(model).unwrap().unwrap().model;
+    work(Repair {
+        file: &file,
+        source: &source,
+        libraries,
+        models: vec![(&model, false)],
+        forbid,
+        kinds: Kind::ALL.iter().map(|(kind, _)| *kind).collect(),
+        size: 2,
+        options: Options::default(),
+    })
+}
+
+/// The texts of all minimal repairs, found by trying all sets.
+fn brute(repair: &Repair<'_>) -> BTreeSet<String> {
+    let test = repair.test(repair.file).unwrap();
+    let mut asking = ask::Asking::new(repair, &test).unwrap();
+    let edits = edits::candidates(repair, &test);
+    let mut sets: Vec<BTreeSet<usize>> =
+        (0..edits.len()).map(|one| BTreeSet::from([one])).collect();
+    for one in 0..edits.len() {
+        sets.extend((one + 1..edits.len()).map(|other| BTreeSet::from([one, other])));
+    }
+    let mut good: Vec<BTreeSet<usize>> = Vec::new();
+    for set in sets {
+        let rewritings = set.iter().filter(|one| edits[**one].is_rewriting()).count();
+        if rewritings < 2
+            && !good.iter().any(|known| known.is_subset(&set))
+            && asking.forbids(&edits, &set) == ask::Helps::Yes
+            && asking.keeps_the_rest(&edits, &set)
+        {
+            good.push(set);
+        }
+    }
+    let text = |set: &BTreeSet<usize>| {
+        let edits: Vec<_> = set.iter().map(|one| &edits[*one]).collect();
+        print(&edits::apply(repair.file, &edits).unwrap())
+    };
+    good.iter().map(text).collect()
+}
+
+const GET: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0 || v = 1\n---\nx := v^2 ||\na := x ||\n\na = 0 ✗\na = 1 ✓\n";
+const GETS: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 || v = 1, w = 1\n---\nx := v^2 ||\ny := w^2 ||\na := y ||\n\na = 0 ✗\n";
+const PUT: &str =
+    "litmus t\nmodel rdma-wait-rmw\n\nx = 0 || u = 0\n---\nu^2 := x ||\nx := 1 ||\n\nu = 1 ✗\n";
+const FLAG: &str = "litmus t\nmodel rdma-wait-rmw\n\ny = 0 | || x = 0\n---\nx^2 := 1 | a := y ||\ny := 1 | b := x^2 ||\n\n(a, b) = (1, 0) ✗\n";
+const BRANCH: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 | || v = 1\n---\na := y | y := 1 ||\nif a = 0 { x := v^2 } | ||\nb := x | ||\n\n(a, b) = (0, 0) ✗\n";
+
+#[test]
+fn the_search_finds_what_trying_all_sets_finds() {
+    let programs = [
+        (GET, "rdma-tso-rmw", None),
+        (GETS, "rdma-tso-rmw", None),
+        (GETS, "rdma-tso-rmw", Some("a = 0")),
+        (PUT, "rdma-wait-rmw", None),
+        (BRANCH, "rdma-tso-rmw", None),
+    ];
+    for (text, model, forbid) in programs {
+        with(text, model, forbid, |repair| {
+            let found = repair.find().unwrap();
+            let texts: BTreeSet<String> =
+                found.repairs.iter().map(|repair| repair.text.clone()).collect();
+            assert_eq!(texts, brute(&repair), "{text}");
+            assert!(found.open.is_empty(), "{:?}", found.open);
+        });
+    }
+}
+
+fn changes(text: &str, model: &str) -> Vec<Vec<Kind>> {
+    with(text, model, None, |repair| {
+        repair.find().unwrap().repairs.into_iter().map(|repair| repair.kinds).collect()
+    })
+}
+
+#[test]
+fn known_repairs_are_found() {
+    assert!(changes(GET, "rdma-tso-rmw").contains(&vec![Kind::Poll]));
+    assert!(changes(GETS, "rdma-tso-rmw").contains(&vec![Kind::Poll, Kind::Poll]));
+    assert!(changes(PUT, "rdma-wait-rmw").contains(&vec![Kind::Wait]));
+    assert!(changes(FLAG, "rdma-wait-rmw").iter().any(|kinds| kinds.contains(&Kind::Flush)));
+    // Where one branch has sent nothing, a poll behind both would wait for ever.
+    let polls = with(BRANCH, "rdma-tso-rmw", None, |repair| {
+        let repairs = repair.find().unwrap().repairs.into_iter();
+        repairs.filter(|repair| repair.kinds == [Kind::Poll]).collect::<Vec<_>>()
+    });
+    assert_eq!(polls.len(), 1, "{polls:?}");
+    assert!(polls[0].changes[0].contains("after `x := v^2`"), "{polls:?}");
+}
+
+#[test]
+fn costs_are_read() {
+    let costs = Costs::read("poll 7 # mine\n\n").unwrap();
+    let of =
+        |kinds| Repaired { changes: Vec::new(), kinds, text: String::new(), why: String::new() };
+    assert_eq!(costs.of(&of(vec![Kind::Poll, Kind::Poll, Kind::Mfence])), 15);
+    assert_eq!(Costs::read("poll\n").unwrap_err().0, 1);
+    assert_eq!(Costs::read("\nspin 3\n").unwrap_err().0, 2);
+    assert!(Costs::read("poll 3 4\n").is_err());
+    assert!(Kind::ALL.iter().all(|(kind, _)| costs.0.contains_key(kind)));
+}
