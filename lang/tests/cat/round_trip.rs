@@ -133,6 +133,10 @@ fn checked_expressions() {
         }
         for body in bodies {
             let printed = model.text_of(body);
+            // What a definition replaces has a name in its own text only.
+            if printed.contains('\'') {
+                continue;
+            }
             let again =
                 super::load_right(&format!("{text}\nlet printed-again = {printed}\n")).model;
             let last =
