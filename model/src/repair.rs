@@ -1,7 +1,7 @@
 //! Repairs: the smallest changes of a program that make its verdicts hold.
 //!
-//! [`edits`] lists the possible changes and makes them in the syntax tree. [`ask`] says of a changed program
-//! whether it is as wanted. [`search`] finds all minimal sets of changes.
+//! `edits` lists the possible changes and makes them in the syntax tree. `ask` says of a changed program
+//! whether it is as wanted. `search` finds all minimal sets of changes.
 
 mod ask;
 mod edits;
