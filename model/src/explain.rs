@@ -18,7 +18,7 @@ mod words;
 
 use lang::cat::model::AxiomKind;
 use lang::diagnostic::Diagnostic;
-use lang::outcome::Asked;
+use lang::outcome::{Asked, Condition};
 use lang::source::Span;
 
 use crate::allowed::{Allowed, Options, Question};
@@ -100,11 +100,7 @@ pub fn explain<'q>(
     options: &Options,
     asked: &Asked,
 ) -> Result<Explanation<'q>, Refused> {
-    let found = match found(options, || find(question, options, asked)) {
-        Ok(found) => found?,
-        Err(why) => Search::Unknown(why),
-    };
-    let reason = match found {
+    let reason = match search(question, options, &asked.condition)? {
         Search::Found(execution) => {
             check(question, &execution)?;
             let broken = broken_axioms(&question.skeleton, &question.model, &execution);
@@ -221,17 +217,32 @@ fn misused(
     Ok(None)
 }
 
-enum Search {
+/// What a search for an execution came to.
+pub(crate) enum Search {
     Found(Execution),
     /// There is none, and nothing was left out.
     Nothing(Complete),
     Unknown(String),
 }
 
-fn find(question: &Question<'_>, options: &Options, asked: &Asked) -> Result<Search, Refused> {
+/// Looks for an execution whose outcome meets a condition, within the limits.
+pub(crate) fn search(
+    question: &Question<'_>,
+    options: &Options,
+    condition: &Condition,
+) -> Result<Search, Refused> {
+    found(options, || find(question, options, condition))
+        .unwrap_or_else(|why| Ok(Search::Unknown(why)))
+}
+
+fn find(
+    question: &Question<'_>,
+    options: &Options,
+    condition: &Condition,
+) -> Result<Search, Refused> {
     let mut session = question.session(options, |_| true)?;
     let counted = session.counted();
-    let answer = asked::one(&mut session, &asked.condition, &counted);
+    let answer = asked::one(&mut session, condition, &counted);
     Ok(match answer {
         Found::Execution(execution) => Search::Found(*execution),
         Found::Nothing => match question.loops(options)? {

@@ -8,11 +8,8 @@ use lang::outcome::{Asked, Condition};
 use lang::source::Source;
 
 use crate::allowed::Question;
-use crate::asked;
-use crate::bound::Loops;
-use crate::explain::explain;
+use crate::explain::{Search, explain, search};
 use crate::machine::{self, Ending, Variant};
-use crate::smt::Found;
 use crate::verdict;
 
 use super::Repair;
@@ -139,20 +136,11 @@ impl<'a> Asking<'a> {
         let Repair { libraries, options, .. } = self.repair;
         let question = Question::of(test, self.repair.models[index].0).libraries(libraries);
         let question = question.options(options).question().map_err(|why| why.message())?;
-        let found = options.limits.within(|| {
-            let mut session = question.session(options, |_| true).map_err(|why| why.message())?;
-            let counted = session.counted();
-            match asked::one(&mut session, condition, &counted) {
-                Found::Execution(_) => Ok(true),
-                Found::Unknown => Err(session.why_unknown()),
-                Found::Nothing => match question.loops(options).map_err(|why| why.message())? {
-                    Loops::Within(_) => Ok(false),
-                    Loops::Beyond => Err(question.beyond_bound()),
-                    Loops::Unknown(why) => Err(why),
-                },
-            }
-        });
-        found.unwrap_or_else(|reached| Err(reached.to_string()))
+        match search(&question, options, condition).map_err(|why| why.message())? {
+            Search::Found(_) => Ok(true),
+            Search::Nothing(_) => Ok(false),
+            Search::Unknown(why) => Err(why),
+        }
     }
 
     /// Why a repaired text forbids what was wrong; empty if that is not known.
