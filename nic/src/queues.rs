@@ -1,6 +1,6 @@
 //! The queues between a program and its NIC: completions, receive requests, send requests, and events.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -197,16 +197,13 @@ pub struct Sends {
     posted: Mutex<VecDeque<SendRequest>>,
     /// The number of requests that have not completed.
     used: AtomicUsize,
-    /// Requests whose places are free already, because they seemed to have completed.
-    freed: Mutex<HashSet<u64>>,
     capacity: usize,
 }
 
 impl Sends {
     /// An empty queue.
     pub fn new(capacity: usize) -> Self {
-        let (used, freed) = (AtomicUsize::new(0), Mutex::default());
-        Self { posted: Mutex::new(VecDeque::new()), used, freed, capacity }
+        Self { posted: Mutex::new(VecDeque::new()), used: AtomicUsize::new(0), capacity }
     }
 
     /// Adds all requests, or none if there is not enough room; then returns false.
@@ -227,23 +224,14 @@ impl Sends {
         posted.drain(..taken).collect()
     }
 
-    /// Frees the place of a request that has completed, unless it is free already.
-    pub fn release(&self, number: u64) {
-        if !lock(&self.freed).remove(&number) {
-            self.used.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Frees the place of a request whose completion is shown before it has completed.
-    pub fn release_early(&self, number: u64) {
-        self.release(number);
-        lock(&self.freed).insert(number);
+    /// Frees the place of a request that has completed.
+    pub fn release(&self) {
+        self.used.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Removes all requests.
     pub fn clear(&self) {
         lock(&self.posted).clear();
         self.used.store(0, Ordering::Relaxed);
-        lock(&self.freed).clear();
     }
 }

@@ -24,8 +24,9 @@ pub fn fail(pair: &mut Pair, node: &mut Node) {
             _ => Status::Flushed,
         };
         let completion = Some(pair.completion(&entry.request, status, 0));
-        let (number, due) = (entry.number, node.now);
-        pair.requester.wb_local.push_back(LocalEntry::Notice { number, completion, due });
+        let (number, frees, due) = (entry.number, !entry.freed, node.now);
+        let notice = LocalEntry::Notice { number, completion, frees, due };
+        pair.requester.wb_local.push_back(notice);
     }
     flush_posted(pair, node);
 }
@@ -36,7 +37,8 @@ pub fn flush_posted(pair: &mut Pair, node: &mut Node) {
         let completion = Some(pair.completion(&request, Status::Flushed, 0));
         let (number, due) = (pair.requester.next, node.now);
         pair.requester.next += 1;
-        pair.requester.wb_local.push_back(LocalEntry::Notice { number, completion, due });
+        let notice = LocalEntry::Notice { number, completion, frees: true, due };
+        pair.requester.wb_local.push_back(notice);
     }
     if pair.receives.shared {
         if !pair.drained {

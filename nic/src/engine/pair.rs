@@ -111,6 +111,8 @@ pub struct Entry {
     pub request: SendRequest,
     /// Whether an rfence stands before it.
     pub fence: bool,
+    /// Whether its place in the send queue is free already.
+    pub freed: bool,
     /// The progress of the request.
     pub stage: Stage,
     /// The earliest time at which the next rule may be applied to it.
@@ -155,6 +157,8 @@ pub enum LocalEntry {
         number: u64,
         /// The completion for the program, if any.
         completion: Option<Completion>,
+        /// Whether it frees the request's place in the send queue.
+        frees: bool,
         /// The earliest time at which it may become visible.
         due: u64,
     },

@@ -120,10 +120,12 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
         Payload::Memory(_) => Stage::Put,
     };
     let fence = request.fence && !node.knobs.has(Fault::RfenceIgnored);
+    let mut freed = false;
     if node.knobs.has(Fault::CompletionAtIssue) && !fetches {
         if request.signaled {
             // The program sees that there is a place again, and may post before the notice comes.
-            pair.sends.release_early(number);
+            pair.sends.release();
+            freed = true;
             pair.send_cq.push(pair.completion(&request, Status::Success, 0));
             node.note(pair.own(number), || Traced::completed(Status::Success));
         }
@@ -131,7 +133,7 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
         node.counts.faults += 1;
     }
     let due = node.due(Delay::Source);
-    pair.requester.pipe.push_back(Entry { number, request, fence, stage, due });
+    pair.requester.pipe.push_back(Entry { number, request, fence, freed, stage, due });
 }
 
 /// Rule 1.
@@ -272,7 +274,8 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     let shown = entry.request.signaled || status != Status::Success;
     let completion = shown.then(|| pair.completion(&entry.request, status, fetched));
     let due = node.due(Delay::Landing);
-    pair.requester.wb_local.push_back(LocalEntry::Notice { number, completion, due });
+    let notice = LocalEntry::Notice { number, completion, frees: !entry.freed, due };
+    pair.requester.wb_local.push_back(notice);
     if status != Status::Success {
         node.counts.failures += 1;
         super::life::fail(pair, node);
@@ -306,10 +309,12 @@ pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
                 value: trace::value(&bytes),
             });
         }
-        LocalEntry::Notice { number, completion, .. } => {
+        LocalEntry::Notice { number, completion, frees, .. } => {
             let status = completion.map_or(Status::Success, |completion| completion.status);
             node.note(pair.own(number), || Traced::completed(status));
-            pair.sends.release(number);
+            if frees {
+                pair.sends.release();
+            }
             if completion.is_some_and(|completion| !pair.send_cq.push(completion)) {
                 node.events.push((pair.number, Event::SendCompletionsOverran));
             }
