@@ -106,13 +106,26 @@ fn preset_name(preset: Preset) -> &'static str {
 /// Names and descriptions, a line each: the library reads the same file.
 const FAULTS: &str = include_str!("../../../nic/faults.txt");
 
+/// A fault of the NIC.
+#[derive(Clone, Copy)]
+struct Fault {
+    /// Its name.
+    name: &'static str,
+    /// What it breaks, and in parentheses the orders of models that this is.
+    breaks: &'static str,
+}
+
+/// All faults.
+fn faults() -> impl Iterator<Item = Fault> {
+    let lines = FAULTS.lines().filter_map(|line| line.split_once(": "));
+    lines.map(|(name, breaks)| Fault { name, breaks })
+}
+
 fn fault(name: &str) -> Result<String, String> {
-    let mut names = FAULTS.lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name);
-    match names.clone().find(|known| *known == name) {
+    match faults().find(|known| known.name == name) {
         Some(_) => Ok(name.to_owned()),
         None => {
-            let names: Vec<&str> = names.by_ref().collect();
-            let near = lang::diagnostic::nearest(name, names);
+            let near = lang::diagnostic::nearest(name, faults().map(|known| known.name));
             let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             Err(format!("there is no such fault{hint} (--list-faults lists them)"))
         }

@@ -11,7 +11,7 @@ use campaign::files;
 use clap::Args;
 use evidence::record::{End, Record};
 
-use super::{FAULTS, Preset, fault, library, preset_name};
+use super::{Fault, Preset, fault, faults, library, preset_name};
 use crate::exit::Exit;
 use crate::input;
 use crate::interrupt::stop_on_signal;
@@ -69,16 +69,8 @@ fn fault_or_all(name: &str) -> Result<String, String> {
 #[derive(Clone)]
 pub struct Nic {
     preset: Preset,
-    fault: Option<&'static Fault>,
+    fault: Option<Fault>,
     seed: u64,
-}
-
-/// A fault of the NIC.
-pub struct Fault {
-    /// Its name.
-    pub name: &'static str,
-    /// What it breaks, and in parentheses the orders of models that this is.
-    pub breaks: &'static str,
 }
 
 impl Nic {
@@ -90,18 +82,18 @@ impl Nic {
 }
 
 /// The NICs that the arguments ask for: without faults first.
-fn nics(arguments: &Arguments, known: &'static [Fault]) -> Vec<Nic> {
+fn nics(arguments: &Arguments) -> Vec<Nic> {
     let is_asked = !arguments.presets.is_empty() || !arguments.faults.is_empty();
     let presets = match (&arguments.presets[..], is_asked) {
         ([], false) => vec![Preset::Calm, Preset::Default, Preset::Storm],
         (presets, _) => presets.to_vec(),
     };
-    let is_wanted = |fault: &&'static Fault| {
+    let is_wanted = |fault: &Fault| {
         !is_asked || arguments.faults.iter().any(|name| name == ALL || name == fault.name)
     };
     let seeds = 1..=arguments.seeds;
     let plain = presets.into_iter().map(|preset| (preset, None));
-    let broken = known.iter().filter(is_wanted).map(|fault| (Preset::Default, Some(fault)));
+    let broken = faults().filter(is_wanted).map(|fault| (Preset::Default, Some(fault)));
     let all = plain.chain(broken);
     all.flat_map(|(preset, fault)| seeds.clone().map(move |seed| Nic { preset, fault, seed }))
         .collect()
@@ -119,7 +111,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if let Err(error) = std::fs::create_dir_all(&arguments.output) {
         return Failure::unwritable(&arguments.output, error).tell(terminal);
     }
-    let nics = nics(arguments, known());
+    let nics = nics(arguments);
     let stop = stop_on_signal();
     for (index, nic) in nics.iter().enumerate() {
         let record = arguments.output.join(nic.name() + ".jsonl");
@@ -144,15 +136,6 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     }
     sum_up(arguments, &nics, terminal)
-}
-
-/// The faults that the library has.
-fn known() -> &'static [Fault] {
-    static KNOWN: std::sync::OnceLock<Vec<Fault>> = std::sync::OnceLock::new();
-    KNOWN.get_or_init(|| {
-        let lines = FAULTS.lines().filter_map(|line| line.split_once(": "));
-        lines.map(|(name, breaks)| Fault { name, breaks }).collect()
-    })
 }
 
 /// A record that has all of its run.

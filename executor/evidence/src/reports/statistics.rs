@@ -27,6 +27,12 @@ pub fn rule_of_three(runs: u64) -> Option<f64> {
     (runs > 0).then(|| (3.0 / runs as f64).min(1.0))
 }
 
+/// The rule of three, the other way: the runs after which something of this rate was seen with 95 %
+/// confidence. `None` if it never happens.
+pub fn runs_to_see(rate: f64) -> Option<f64> {
+    (rate > 0.0).then(|| (3.0 / rate).ceil())
+}
+
 /// The length of a bar in percent on a logarithmic scale: 1 of any number is visible, all is 100.
 pub fn bar(count: u64, runs: u64) -> u8 {
     if count == 0 || runs == 0 {

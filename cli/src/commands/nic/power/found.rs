@@ -5,10 +5,11 @@ use std::path::Path;
 
 use evidence::judge::Judgement;
 use evidence::reports::data::{OutcomeKind, Report, TestReport};
+use evidence::reports::statistics;
 use serde::Serialize;
 
 use super::Nic;
-use crate::commands::nic::preset_name;
+use crate::commands::nic::{Fault, preset_name};
 use crate::commands::report::making::Making;
 use crate::commands::report::records::read_record;
 use crate::engine::Request;
@@ -67,8 +68,7 @@ impl OfFault {
     /// In how many runs of every test the fault is found with 95 % confidence: 3 divided by the sum of the
     /// tests' rates.
     pub fn runs(&self) -> Option<f64> {
-        let rate: f64 = self.tests.values().sum();
-        (rate > 0.0).then(|| (3.0 / rate).ceil())
+        statistics::runs_to_see(self.tests.values().sum())
     }
 }
 
@@ -158,7 +158,7 @@ fn weak_of(test: &TestReport) -> BTreeMap<&str, u64> {
 }
 
 /// Of the same fault with several seeds.
-fn of_fault(fault: &'static super::Fault, reports: &[Report]) -> OfFault {
+fn of_fault(fault: Fault, reports: &[Report]) -> OfFault {
     let mut tests: BTreeMap<String, Share> = BTreeMap::new();
     for test in reports.iter().flat_map(|report| &report.tests).filter(|test| test.finished > 0) {
         tests.entry(test.name.clone()).or_default().add(forbidden(test), test.finished);

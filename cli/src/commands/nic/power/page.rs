@@ -1,6 +1,6 @@
 //! A measurement as a page of Markdown.
 
-use evidence::reports::{counted, percent};
+use evidence::reports::{counted, percent, statistics};
 use tabled::builder::Builder;
 use tabled::settings::Style;
 
@@ -33,9 +33,9 @@ fn weak(found: &Found, iterations: u64) -> String {
         "lowest rate",
     ];
     let rows = found.presets.iter().map(|preset| {
-        let mut seen = preset.seen();
-        seen.sort_by(f64::total_cmp);
-        let rate = |at: usize| seen.get(at).map_or("-".to_owned(), |rate| percent(*rate));
+        let seen = preset.seen();
+        let lowest = seen.iter().copied().min_by(f64::total_cmp);
+        let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), percent);
         vec![
             preset.preset.to_owned(),
             preset.seeds.to_string(),
@@ -43,8 +43,8 @@ fn weak(found: &Found, iterations: u64) -> String {
             preset.violations.len().to_string(),
             preset.weak.len().to_string(),
             part(seen.len(), preset.weak.len()),
-            rate(seen.len() / 2),
-            rate(0),
+            rate(statistics::median(seen)),
+            rate(lowest),
         ]
     });
     let mut page = format!("Weak outcomes, in {iterations} runs of each test with each seed:\n\n");
@@ -75,7 +75,7 @@ fn faults(faults: &[OfFault], iterations: u64) -> String {
     let mut page = format!("Faults, in {iterations} runs of each test with each seed:\n\n");
     page.push_str(&table(&head, rows));
     page.push_str(
-        "\n`runs of each test`: so many runs of every test find the fault with 95 % confidence, at the rates \
+        "\n`runs of each test`: this many runs of every test find the fault with 95 % confidence, at the rates \
          seen here.\n`blamed`: what a report names first. `right`: a diagnosis names an order that the fault \
          breaks.\n",
     );
