@@ -119,10 +119,7 @@ impl Models {
 
     /// The shipped models of networks: `verbs`, and those that include it, be it by others.
     pub fn networks(&self) -> Vec<Arc<LoadedModel>> {
-        let verbs = format!("{SHIPPED_FOLDER}verbs.cat");
-        let is_network = |model: &Arc<LoadedModel>| {
-            model.loaded.sources.iter().any(|source| source.name == verbs)
-        };
+        let is_network = |model: &Arc<LoadedModel>| model.loaded.includes("verbs");
         names().filter_map(|name| self.shipped(name)).filter(is_network).collect()
     }
 

@@ -55,8 +55,7 @@ fn main() -> ExitCode {
 
 /// The changes of a network's model that are changes of a model that it includes.
 fn inherited(loaded: &Loaded) -> BTreeSet<String> {
-    let included = |name: &str| loaded.sources.iter().any(|source| source.name == name);
-    if !included("verbs.cat") {
+    if !loaded.includes("verbs") {
         return BTreeSet::new();
     }
     let own = format!("{}.cat", loaded.model.name);

@@ -25,9 +25,8 @@ const MOST: usize = 4;
 fn networks() -> Vec<Model> {
     let load = |name: &str| models::load_shipped(name).expect("shipped").expect("it loads");
     let all = models::SHIPPED.iter().map(|(name, _)| load(name));
-    let is_network =
-        |loaded: &lang::cat::Loaded| loaded.sources.iter().any(|source| source.name == "verbs.cat");
-    let mut models: Vec<Model> = all.filter(is_network).map(|loaded| loaded.model).collect();
+    let networks = all.filter(|loaded| loaded.includes("verbs"));
+    let mut models: Vec<Model> = networks.map(|loaded| loaded.model).collect();
     models.sort_by_key(|model| (!model.name.starts_with("verbs"), model.name.clone()));
     models
 }

@@ -25,6 +25,8 @@ pub use codes::CODES;
 pub use parser::parse;
 pub use printer::{print, print_expr};
 
+use std::path::Path;
+
 use crate::diagnostic::Diagnostic;
 use crate::front::Sink;
 pub use crate::front::{LARGEST_FILE, MOST_DIAGNOSTICS};
@@ -62,6 +64,14 @@ pub struct Loaded {
     pub axiom_sources: Vec<usize>,
     /// What has a meaning but probably not the intended one, each with the file that it is about.
     pub warnings: Vec<(Source, Diagnostic)>,
+}
+
+impl Loaded {
+    /// Whether the model is that of a name, or includes it, be it by others.
+    pub fn includes(&self, name: &str) -> bool {
+        let file = format!("{name}.cat");
+        self.sources.iter().any(|source| Path::new(&source.name).ends_with(&file))
+    }
 }
 
 /// Reads and checks a model. `loader` finds the texts that it includes.

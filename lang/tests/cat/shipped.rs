@@ -23,7 +23,7 @@ fn load_without_warnings_and_say_what_they_are() {
         assert_eq!(source.name, format!("{}.cat", model.name));
         assert!(model.title.is_some(), "{} has no title", model.name);
         // The operational semantics is that of RDMA^TSO and coreRMA, and of no other network.
-        let is_network = loaded.sources.iter().any(|source| source.name == "verbs.cat");
+        let is_network = loaded.includes("verbs");
         assert_ne!(model.machine.is_some(), is_network, "{}: the machine", model.name);
         for axiom in &model.axioms {
             let is_named = axiom
