@@ -60,6 +60,13 @@ pub struct ThreadCode {
     pub queue_pairs: Range<usize>,
 }
 
+impl ThreadCode {
+    /// Whether there is anything for the thread to run.
+    pub fn has_statements(&self) -> bool {
+        !self.instructions.is_empty()
+    }
+}
+
 /// One step of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]

@@ -310,7 +310,7 @@ impl Prepared {
         let plan = Arc::clone(&self.plan);
         let threads = plan.code.threads.len();
         let all = 0..threads;
-        let has_statements = |index: &usize| !plan.code.threads[*index].instructions.is_empty();
+        let has_statements = |index: &usize| plan.code.threads[*index].has_statements();
         let busy: Vec<usize> = all.clone().filter(has_statements).collect();
         let is_here =
             |index: &usize| self.machine_of(plan.code.threads[*index].node) == self.program.own;

@@ -228,7 +228,7 @@ impl ThreadRun {
 
     /// Whether there is anything for it to run.
     pub fn has_statements(&self) -> bool {
-        !self.plan.code.threads[self.id.0].instructions.is_empty()
+        self.plan.code.threads[self.id.0].has_statements()
     }
 
     /// Runs a batch. A thread without statements only waits for its end.
@@ -267,7 +267,9 @@ impl ThreadRun {
                 self.flush(round);
             }
             self.barrier.arrive(Gate::Round, stop)?;
-            let in_step = pace::is_in_step(&mut common) && spread > 0 && !stop.crowded;
+            // Neighbors must agree on this, so it does not depend on what each has measured.
+            let is_spread = self.parameters.spread != Some(0);
+            let in_step = pace::is_in_step(&mut common) && is_spread && !stop.crowded;
             let pace = match in_step {
                 true => Pace { in_step, ..Pace::draw(0, self.parameters.delay, &mut random) },
                 false => Pace::draw(spread, self.parameters.delay, &mut random),
