@@ -286,7 +286,7 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     undefined
 }
 
-/// A model that speaks of threads and nodes only would take two queue pairs for one.
+/// A model that mentions only threads and nodes would take two queue pairs for one.
 fn one_queue_pair(model: &Model, (towards, span): (Towards, Span)) -> Diagnostic {
     let name = &model.name;
     let message = format!("the model `{name}` does not define the queue pair `{towards}`");

@@ -126,12 +126,15 @@ impl<'a> Asking<'a> {
     }
 }
 
+/// The codes of what a model does not define.
+const UNDEFINED: [&str; 2] = ["undefined-call", "undefined-queue-pair"];
+
 impl Refused {
     /// What diagnostics of a test come to, by their codes: here, and nowhere else.
     fn of(diagnostics: Vec<Diagnostic>) -> Self {
         match diagnostics.first() {
             _ if diagnostics.iter().any(is_misuse) => Self::Misuse(diagnostics),
-            Some(first) if first.code.starts_with("undefined-") => Self::Undefined(diagnostics),
+            Some(first) if UNDEFINED.contains(&first.code) => Self::Undefined(diagnostics),
             _ => Self::Wrong(diagnostics),
         }
     }

@@ -135,23 +135,9 @@ fn repair_one(
     of_file.problems = diagnostics;
     let Some((test, source)) = loaded else { return of_file };
     uses.take(&test);
-    let skip = |reason: &str| Skip {
-        test: test.name.clone(),
-        file: input.name(),
-        model: "any".to_owned(),
-        reason: reason.to_owned(),
-    };
-    if test.dialect == Dialect::CoreRma || herd::architecture(&source.text).is_some() {
-        let reason = "coreRMA programs and files of herd7 cannot be repaired yet";
-        of_file.skips.push(skip(reason));
-        of_file.exit.raise(Exit::Unknown);
-        return of_file;
-    }
-    if test.program.other_queue_pair().is_some() {
-        // Candidates are polls and fences of queue pair 0, so "every candidate was refuted" would mislead.
-        of_file
-            .skips
-            .push(skip("programs with several queue pairs to a node cannot be repaired yet"));
+    if let Some(reason) = why_not(&test, &source) {
+        let (test, file, reason) = (test.name.clone(), input.name(), reason.to_owned());
+        of_file.skips.push(Skip { test, file, model: "any".to_owned(), reason });
         of_file.exit.raise(Exit::Unknown);
         return of_file;
     }
@@ -184,6 +170,16 @@ fn repair_one(
         }
     }
     of_file
+}
+
+/// Why a program cannot be repaired yet.
+fn why_not(test: &Test, source: &Source) -> Option<&'static str> {
+    if test.dialect == Dialect::CoreRma || herd::architecture(&source.text).is_some() {
+        return Some("coreRMA programs and files of herd7 cannot be repaired yet");
+    }
+    // Candidates are polls and fences of queue pair 0, so "every candidate was refuted" would mislead.
+    let has_others = test.program.other_queue_pair().is_some();
+    has_others.then_some("programs with several queue pairs to a node cannot be repaired yet")
 }
 
 /// Models that are asked together: those of the command line; of the header, those that wait in the same way.

@@ -306,8 +306,12 @@ impl Lister<'_> {
     }
 
     fn may(&self, kind: Kind, word: &str) -> bool {
-        let defined = || self.repair.models.iter().all(|(model, _)| model.calls.contains(&word));
-        self.repair.kinds.contains(&kind) && defined()
+        self.repair.kinds.contains(&kind) && self.defines(word)
+    }
+
+    /// Whether all models define a statement.
+    fn defines(&self, word: &str) -> bool {
+        self.repair.models.iter().all(|(model, _)| model.calls.contains(&word))
     }
 
     fn push(&mut self, site: &Site, after: Option<Span>, what: What) {
@@ -350,8 +354,7 @@ impl Lister<'_> {
         let last = self.sent.iter().rev().find(|sent| sent.node == node);
         let Some(from) = last.map(|sent| sent.location.clone()) else { return };
         let to = self.fresh("f", site);
-        let defines = |word: &&str| self.repair.models.iter().all(|(m, _)| m.calls.contains(word));
-        let (id, polls) = match (defines(&"Wait"), defines(&"Poll")) {
+        let (id, polls) = match (self.defines("Wait"), self.defines("Poll")) {
             (true, _) => (Some(self.fresh("g", site)), 0),
             (false, true) => (None, open + 1),
             (false, false) => return,
