@@ -15,7 +15,8 @@ use crate::terminal::Terminal;
 /// Wait on this machine for a coordinator (`litmus run --backend verbs --nodes …`), and run its tests
 ///
 /// Only who knows the secret is served. Make one with `head -c 32 /dev/urandom | base64 > secret`, and copy
-/// it to all machines. What follows is not encrypted: use agents on networks that you trust.
+/// it to all machines. Agents and the coordinator encrypt what they send. What RDMA itself sends is not
+/// encrypted: use networks that you trust.
 #[derive(Args)]
 pub struct Arguments {
     /// Where to listen; port 0 for any
