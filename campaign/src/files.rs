@@ -1,15 +1,14 @@
 //! Files that are written whole: a crash or a full disk leaves what was there before, or all of the new, and
 //! no part of it.
 
+mod beside;
+
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the names of unfinished files end; a process that is killed leaves one of them.
-const UNFINISHED: &str = ".litmus-tmp";
+use beside::Claim;
 
 /// The longest name of a file that is made of a name in a file.
 const LONGEST: usize = 200;
@@ -40,7 +39,9 @@ pub fn replace_all(files: &[(PathBuf, &[u8])]) -> Result<(), (PathBuf, io::Error
         let of_path = |error| (path.clone(), error);
         match Unfinished::beside(path).map_err(of_path)? {
             Place::Beside(mut file) => {
-                file.write_all(content).and_then(|()| file.file.sync_all()).map_err(of_path)?;
+                file.write_all(content)
+                    .and_then(|()| file.claim.file.sync_all())
+                    .map_err(of_path)?;
                 unfinished.push(file);
             }
             Place::Stream(mut file) => file.write_all(content).map_err(of_path)?,
@@ -67,6 +68,7 @@ pub fn replace_all(files: &[(PathBuf, &[u8])]) -> Result<(), (PathBuf, io::Error
 /// What the file system says, in particular that there is a file of this name; then there is no new one.
 pub fn create(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
+        beside::tidy(path, 0);
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     let mut unfinished = Unfinished::new(path.to_owned())?;
@@ -78,9 +80,10 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<()> {
 /// is.
 #[derive(Debug)]
 pub struct Unfinished {
-    file: File,
-    path: PathBuf,
+    claim: Claim,
     target: PathBuf,
+    /// Whether its name beside the place is free for others.
+    is_gone: bool,
 }
 
 /// Where something is written.
@@ -99,7 +102,7 @@ impl Unfinished {
             Ok(found) => {
                 // A link keeps leading where it does.
                 let unfinished = Self::new(fs::canonicalize(path)?)?;
-                unfinished.file.set_permissions(found.permissions())?;
+                unfinished.claim.file.set_permissions(found.permissions())?;
                 Ok(Place::Beside(unfinished))
             }
             Err(_) => Ok(Place::Beside(Self::new(path.to_owned())?)),
@@ -111,11 +114,7 @@ impl Unfinished {
     /// # Errors
     /// What the file system says.
     pub fn new(target: PathBuf) -> io::Result<Self> {
-        let path = unfinished_beside(&target)?;
-        // Who had the number of this process before is dead.
-        drop(fs::remove_file(&path));
-        let file = OpenOptions::new().read(true).append(true).create_new(true).open(&path)?;
-        Ok(Self { file, path, target })
+        Ok(Self { claim: Claim::file(&target)?, target, is_gone: false })
     }
 
     /// The file, to be written to in its place too. A lock on it goes there with it.
@@ -123,17 +122,32 @@ impl Unfinished {
     /// # Errors
     /// What the file system says.
     pub fn file(&self) -> io::Result<File> {
-        self.file.try_clone()
+        self.claim.file.try_clone()
     }
 
     /// The file goes to its place, where another may be.
     ///
     /// # Errors
     /// What the file system says; then its place is as it was.
-    pub fn replace(self) -> io::Result<()> {
-        self.file.sync_all()?;
-        fs::rename(&self.path, &self.target)?;
+    pub fn replace(mut self) -> io::Result<()> {
+        self.claim.file.sync_all()?;
+        self.rename()?;
         self.sync_folder();
+        Ok(())
+    }
+
+    /// The file goes to its place, where another may be. It need not outlive a loss of power, which saves
+    /// time.
+    ///
+    /// # Errors
+    /// As [`Self::replace`].
+    pub fn replace_unsynced(mut self) -> io::Result<()> {
+        self.rename()
+    }
+
+    fn rename(&mut self) -> io::Result<()> {
+        fs::rename(&self.claim.path, &self.target)?;
+        self.is_gone = true;
         Ok(())
     }
 
@@ -141,20 +155,28 @@ impl Unfinished {
     ///
     /// # Errors
     /// As [`Self::replace`].
-    pub fn create(self) -> io::Result<()> {
-        self.file.sync_all()?;
-        match fs::hard_link(&self.path, &self.target) {
+    pub fn create(mut self) -> io::Result<()> {
+        self.claim.file.sync_all()?;
+        match fs::hard_link(&self.claim.path, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(()) => {}
+            Ok(()) => self.remove(),
             // Some file systems have no links. Then there is a moment in which another process could make the
             // file.
             Err(_) if fs::symlink_metadata(&self.target).is_ok() => {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
-            Err(_) => fs::rename(&self.path, &self.target)?,
+            Err(_) => self.rename()?,
         }
         self.sync_folder();
         Ok(())
+    }
+
+    fn remove(&mut self) {
+        // The lock is still held: nobody else has the name.
+        if !self.is_gone {
+            drop(fs::remove_file(&self.claim.path));
+        }
+        self.is_gone = true;
     }
 
     /// So that the name outlives a loss of power. Where folders cannot be opened, they need no such thing.
@@ -166,36 +188,53 @@ impl Unfinished {
 
 impl Write for Unfinished {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.claim.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.claim.file.flush()
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        drop(fs::remove_file(&self.path));
+        self.remove();
     }
 }
 
-/// The path of what is not finished yet, beside the one where it is to be: one that nothing else has.
+/// Fills a folder beside the place, which it takes when it is whole; there must be none, or an empty one.
 ///
 /// # Errors
-/// The path has no name.
-pub fn unfinished_beside(target: &Path) -> io::Result<PathBuf> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    // Names may be as long as the file system allows.
-    let name: String = name.to_string_lossy().chars().take(LONGEST / 4).collect();
-    Ok(target.with_file_name(format!("{name}.{}-{number}{UNFINISHED}", process::id())))
+/// What filling it came to, or what `unwritable` makes of what the file system says; then there is no folder.
+pub fn new_folder<T, E>(
+    place: &Path,
+    unwritable: impl Fn(io::Error) -> E,
+    fill: impl FnOnce(&Path) -> Result<T, E>,
+) -> Result<T, E> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder).map_err(&unwritable)?;
+    }
+    let claim = Claim::folder(place).map_err(&unwritable)?;
+    let filled = fill(&claim.path);
+    let renamed = filled.and_then(|filled| {
+        // A folder takes the place of one that is empty.
+        fs::rename(&claim.path, place).map_err(&unwritable)?;
+        Ok(filled)
+    });
+    if renamed.is_err() {
+        drop(fs::remove_dir_all(&claim.path));
+    }
+    renamed
+}
+
+/// Removes what processes that were killed left of this file.
+pub fn tidy(path: &Path) {
+    beside::tidy(path, 0);
 }
 
 /// Whether a file of this name is what a process left that was killed.
 pub fn is_unfinished(name: &OsStr) -> bool {
-    name.to_string_lossy().ends_with(UNFINISHED)
+    beside::is_name(&name.to_string_lossy())
 }
 
 /// A name that a file gives, as the name of a file with this ending in a folder.
@@ -215,104 +254,4 @@ pub fn file_name(name: &str, ending: &str) -> Result<String, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
-
-    use super::*;
-
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("litmus-files-{}-{name}", process::id()));
-            drop(fs::remove_dir_all(&path));
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0).unwrap().flatten();
-            let mut names: Vec<String> =
-                entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            drop(fs::remove_dir_all(&self.0));
-        }
-    }
-
-    #[test]
-    fn files_are_replaced_and_nothing_is_left() {
-        let scratch = Scratch::new("replace");
-        let path = scratch.0.join("a");
-        replace(&path, b"one").unwrap();
-        replace(&path, b"two").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert_eq!(create(&path, b"three").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        create(&scratch.0.join("b"), b"four").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert_eq!(scratch.names(), ["a", "b"]);
-    }
-
-    #[test]
-    fn files_that_belong_together_are_replaced_together_or_not_at_all() {
-        let scratch = Scratch::new("together");
-        let (one, two) = (scratch.0.join("one"), scratch.0.join("two"));
-        let old: [(PathBuf, &[u8]); 2] = [(one.clone(), b"old"), (two.clone(), b"old")];
-        replace_all(&old).unwrap();
-        // The second one cannot be written, so the first one stays.
-        let missing = scratch.0.join("missing").join("two");
-        let (path, _) =
-            replace_all(&[(one.clone(), b"new"), (missing.clone(), b"new")]).unwrap_err();
-        assert_eq!((path, fs::read(&one).unwrap()), (missing, b"old".to_vec()));
-        replace_all(&[(one.clone(), b"new"), (two.clone(), b"new")]).unwrap();
-        assert_eq!([fs::read(&one).unwrap(), fs::read(&two).unwrap()], [b"new", b"new"]);
-        assert_eq!(scratch.names(), ["one", "two"]);
-    }
-
-    #[test]
-    fn what_is_given_up_leaves_the_old_file() {
-        let scratch = Scratch::new("given-up");
-        let path = scratch.0.join("a");
-        replace(&path, b"one").unwrap();
-        let mut unfinished = Unfinished::new(path.clone()).unwrap();
-        unfinished.write_all(b"tw").unwrap();
-        assert!(scratch.names().iter().any(|name| is_unfinished(OsStr::new(name))));
-        drop(unfinished);
-        assert_eq!(fs::read(&path).unwrap(), b"one");
-        assert_eq!(scratch.names(), ["a"]);
-        assert!(replace(&scratch.0.join("none/a"), b"").is_err());
-        assert!(replace(&scratch.0, b"").is_err(), "a folder is no file");
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn links_and_permissions_stay() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let scratch = Scratch::new("links");
-        let (path, link) = (scratch.0.join("a"), scratch.0.join("link"));
-        replace(&path, b"one").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        symlink(&path, &link).unwrap();
-        replace(&link, b"two").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-        replace(Path::new("/dev/null"), b"gone").unwrap();
-        assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    }
-
-    #[test]
-    fn names_stay_in_their_folder() {
-        assert_eq!(file_name("SB+put-wait", "litmus").unwrap(), "SB+put-wait.litmus");
-        assert_eq!(file_name("a..b c", "litmus").unwrap(), "a..b c.litmus");
-        let long = "x".repeat(LONGEST + 1);
-        for wrong in ["", ".", "..", "../pwn", "a/b", "/etc/pwn", "a\\b", "a\0b", "a\nb", &long] {
-            assert!(file_name(wrong, "litmus").is_err(), "{wrong}");
-        }
-    }
-}
+mod tests;

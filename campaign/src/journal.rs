@@ -61,6 +61,7 @@ impl Journal {
     /// # Errors
     /// What the file system says, or that another process has it open.
     pub fn open(path: &Path) -> io::Result<(Self, Vec<u8>)> {
+        files::tidy(path);
         let mut file = OpenOptions::new().read(true).append(true).open(path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("expected a file, found a device or a pipe"));

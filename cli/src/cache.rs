@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
-use campaign::files;
+use campaign::files::Unfinished;
 use evidence::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
@@ -42,9 +42,6 @@ pub struct Asked<'a> {
     pub inline: bool,
 }
 
-/// Files that are being written by this process.
-static WRITTEN: AtomicU64 = AtomicU64::new(0);
-
 impl Cache {
     /// The cache in a folder, which is made if it is not there; `libraries` are those of files that tests may
     /// use.
@@ -58,9 +55,8 @@ impl Cache {
         fs::create_dir_all(folder)
             .map_err(|error| format!("cannot be used as a cache: {error}"))?;
         // Where nothing can be kept, that is known before anything is asked.
-        let probe = files::unfinished_beside(&folder.join("probe"));
-        probe
-            .and_then(|probe| fs::write(&probe, "").and_then(|()| fs::remove_file(&probe)))
+        Unfinished::new(folder.join("probe"))
+            .map(drop)
             .map_err(|error| format!("cannot be written: {error}"))?;
         // The version is not enough where litmus itself is changed.
         let built = std::env::current_exe().and_then(fs::metadata).ok().map(|file| {
@@ -116,15 +112,16 @@ impl Cache {
         let answer = answer(found);
         let sum = hash_text(&answer.to_string());
         let text = json!({ "question": question, "answer": answer, "sum": sum }).to_string();
-        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_extension(format!("{}-{number}", std::process::id()));
-        let written = path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok())
-            && fs::write(&beside, text).is_ok()
-            && fs::rename(&beside, &path).is_ok();
-        if !written {
-            drop(fs::remove_file(beside));
-        }
+        drop(write(path, &text));
     }
+}
+
+fn write(path: PathBuf, text: &str) -> io::Result<()> {
+    path.parent().map(fs::create_dir_all).transpose()?;
+    let mut file = Unfinished::new(path)?;
+    file.write_all(text.as_bytes())?;
+    // The sum shows whether it was lost.
+    file.replace_unsynced()
 }
 
 fn answer(found: &Found) -> Json {

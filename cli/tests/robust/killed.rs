@@ -34,13 +34,27 @@ fn moments(within: Duration) -> impl Iterator<Item = Duration> {
     (1..=KILLS).map(move |round| within.mul_f64(f64::from(round * 37 % 101) / 101.0))
 }
 
-/// What is in a file or in the files of a folder, but for what a killed process left unfinished.
+/// What is in a file or in the files of a folder.
 fn content(scratch: &Scratch, path: &str) -> Vec<(String, String)> {
     if !scratch.0.join(path).is_dir() {
         return vec![(String::new(), scratch.read(path))];
     }
-    let names = scratch.names(path).into_iter().filter(|name| !name.contains("litmus-tmp"));
+    let names = scratch.names(path).into_iter();
     names.map(|name| (name.clone(), scratch.read(&format!("{path}/{name}")))).collect()
+}
+
+/// Nothing is there of what killed processes left, neither in a folder nor beside it.
+fn nothing_is_unfinished(scratch: &Scratch, path: &str, command: &str) {
+    for folder in [".", path].into_iter().filter(|folder| scratch.0.join(folder).is_dir()) {
+        let mut names = scratch.names(folder).into_iter();
+        let is_of_it = |name: &str| folder == path || name.starts_with(path);
+        let found = names.find(|name| is_of_it(name) && is_unfinished(name));
+        assert_eq!(found, None, "{command}");
+    }
+}
+
+fn is_unfinished(name: &str) -> bool {
+    name.ends_with(".litmus-tmp")
 }
 
 /// A record, or a folder's journal.
@@ -78,6 +92,7 @@ fn goes_on(scratch: &Scratch, begin: &str, more: &str) {
     timed(scratch, &command.replace("{}", "cut"));
     assert_eq!(items(scratch, "cut"), items(scratch, "whole"), "{begin}");
     assert!(items(scratch, "cut").len() > 3, "{begin}");
+    nothing_is_unfinished(scratch, "cut", begin);
     if !begin.starts_with("run") {
         assert_eq!(content(scratch, "cut"), content(scratch, "whole"), "{begin}");
     }
@@ -175,11 +190,13 @@ fn what_is_written_at_the_end_is_whole_or_not_there() {
             let again = command.replace("{}", &place);
             killed(&scratch, &again, moment);
             let is_there = scratch.0.join(&place).exists();
-            let found = if is_there { content(&scratch, &place) } else { Vec::new() };
+            let mut found = if is_there { content(&scratch, &place) } else { Vec::new() };
+            found.retain(|(name, _)| !is_unfinished(name));
             assert!(found.iter().all(|file| whole.contains(file)), "{again}: half a file");
             if found != whole {
                 assert!(scratch.run(&again).0 <= 2, "{again}");
                 assert_eq!(content(&scratch, &place), whole, "{again}");
+                nothing_is_unfinished(&scratch, &place, &again);
             }
         }
     }

@@ -164,6 +164,7 @@ fn write(folder: &Path, files: &[Vec<(String, String)>; 2]) -> Result<(), Failur
         let path = folder.join(format!("{name}.litmus"));
         // As a command that was killed left it.
         if std::fs::read_to_string(&path).is_ok_and(|known| known == *text) {
+            campaign::files::tidy(&path);
             continue;
         }
         campaign::files::create(&path, text.as_bytes())

@@ -82,16 +82,5 @@ fn in_new_folder<T>(
         let message = format!("{}: expected a new or empty folder", place.display());
         return Err(output::Failure::Usage(message));
     }
-    let beside = files::unfinished_beside(place).map_err(unwritable)?;
-    if let Some(folder) = place.parent() {
-        fs::create_dir_all(folder).map_err(unwritable)?;
-    }
-    let filled = fill(&beside);
-    if filled.is_ok() {
-        // A folder takes the place of one that is empty.
-        fs::rename(&beside, place).map_err(unwritable)?;
-    } else {
-        drop(fs::remove_dir_all(&beside));
-    }
-    filled
+    files::new_folder(place, unwritable, fill)
 }
