@@ -149,6 +149,7 @@ fn mark(evidence: &str) -> &'static str {
         "kept" => "✓",
         "quiet" => "○",
         "untested" => "?",
+        "not-known" => "!",
         _ => "·",
     }
 }

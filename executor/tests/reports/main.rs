@@ -1,5 +1,7 @@
 //! Reports of records that are made here.
 
+mod tested;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -400,21 +402,6 @@ fn every_fault_is_named() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-}
-
-#[test]
-fn the_suite_catches_faults_and_a_single_test_does_not() {
-    let one = report_with(&[source("r", vec![clean()])], 1, 1000);
-    let [run] = &one.runs[..] else { panic!("{:?}", one.runs) };
-    let mutants = run.coverage.mutants.as_ref().expect("they were asked for");
-    let [unreachable, missed, open] = mutants.missed();
-    assert_eq!(mutants.caught + unreachable.len() + missed.len(), mutants.mutants.len());
-    assert!(open.is_empty() && mutants.caught > 0 && !missed.is_empty());
-    // A program with two puts says nothing of RMWs and fences, and hardware has no store buffer of the NIC's.
-    assert!(unreachable.contains(&"rmw-not-exclusive") && unreachable.contains(&"rfence-ignored"));
-    let has = |name: &str| mutants.mutants.iter().any(|mutant| mutant.name == name);
-    assert!(has("puts-reordered") && !has("store-buffer-not-fifo"));
-    assert!(run.cannot_tell.iter().any(|point| point.contains("has what they are about")));
 }
 
 #[test]

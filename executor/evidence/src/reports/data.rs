@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::compare::Comparison;
 use crate::judge::Conclusion;
 pub use evidence::{
-    CellEvidence, CellReport, Coverage, Mutant, Mutants, TableReport, TableRow, Unseen,
+    CellEvidence, CellReport, Coverage, Mutant, MutantState, Mutants, TableReport, TableRow, Unseen,
 };
 pub use findings::{Cause, CycleEnd, CycleStep, Diagnosis, Finding, Lost, Nature, Rate, Without};
 pub use runs::{Bounds, Group, MachineReport, RunReport, Setting, Tested, Verdict, VerdictWord};

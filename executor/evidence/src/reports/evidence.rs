@@ -30,8 +30,8 @@ use crate::judge::{Judgement, decided, shows};
 struct Says {
     /// The cells that it is about, each with the violations that its loss would explain.
     about: BTreeMap<Place, BTreeSet<Outcome>>,
-    /// Whether a limit kept from knowing all of them.
-    is_undecided: bool,
+    /// The cells of which a limit kept from knowing whether it is about them.
+    open: BTreeSet<Place>,
 }
 
 /// A program, and the tests of all records that have it.
@@ -51,12 +51,19 @@ pub fn tables(judged: &Judged, diagnoses: &[Diagnosis], request: &Request<'_>) -
 
 /// How many ordered cells a record's tables have, and how many of them some test is about.
 pub fn coverage(tables: &[&TableReport]) -> Coverage {
-    let undecided = tables.iter().map(|table| table.undecided).max().unwrap_or(0);
-    let mut coverage = Coverage { undecided, ..Coverage::default() };
+    // A program that several models judge counts once.
+    let programs: BTreeSet<usize> = tables.iter().flat_map(|table| &table.open).copied().collect();
+    let mut coverage = Coverage { undecided: programs.len(), ..Coverage::default() };
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells) {
-        coverage.cells += usize::from(cell.evidence != CellEvidence::Unordered);
-        coverage.cells_tested +=
-            usize::from(!matches!(cell.evidence, CellEvidence::Unordered | CellEvidence::Untested));
+        let (is_ordered, is_tested, is_known) = match cell.evidence {
+            CellEvidence::Unordered => (false, false, true),
+            CellEvidence::Untested => (true, false, true),
+            CellEvidence::NotKnown => (true, false, false),
+            _ => (true, true, true),
+        };
+        coverage.cells += usize::from(is_ordered);
+        coverage.cells_tested += usize::from(is_tested);
+        coverage.cells_not_known += usize::from(!is_known);
     }
     coverage
 }
@@ -202,6 +209,10 @@ impl Drawing<'_> {
                     add(cells.entry((*row, *column)).or_default(), test, explains);
                 }
             }
+            for (_, row, column) in says.open.iter().filter(|place| place.0 == number) {
+                let tests = self.tests(group).count();
+                cells.entry((*row, *column)).or_default().undecided += tests;
+            }
         }
         for (_, row, column) in self.left_out.iter().filter(|place| place.0 == number) {
             cells.entry((*row, *column)).or_default().evidence = CellEvidence::Broken;
@@ -213,6 +224,10 @@ impl Drawing<'_> {
         });
         let rows = rows.collect();
         let has_tests = |group: &&Group<'_>| self.tests(group).next().is_some();
+        let open: BTreeSet<usize> = (self.groups.iter().zip(self.says))
+            .filter(|(group, says)| !says.open.is_empty() && has_tests(group))
+            .map(|(group, _)| group.first.report.program)
+            .collect();
         TableReport {
             run: self.run,
             model: self.name.to_owned(),
@@ -221,9 +236,8 @@ impl Drawing<'_> {
             rows,
             examined: self.groups[..self.says.len()].iter().filter(has_tests).count(),
             programs: self.groups.iter().filter(has_tests).count(),
-            undecided: (self.groups.iter().zip(self.says))
-                .filter(|(group, says)| says.is_undecided && has_tests(group))
-                .count(),
+            undecided: open.len(),
+            open,
         }
     }
 }
@@ -265,6 +279,7 @@ fn finish(
         cell.evidence = CellEvidence::Unordered;
     } else if cell.evidence == CellEvidence::Untested {
         cell.evidence = match (cell.tests, cell.twins) {
+            (0, _) if cell.undecided > 0 => CellEvidence::NotKnown,
             (0, _) => CellEvidence::Untested,
             (_, 0) => CellEvidence::Quiet,
             _ => CellEvidence::Kept,
@@ -285,13 +300,14 @@ fn says(
 ) -> Says {
     let mut says = Says::default();
     let (test, by) = (group.first, &group.first.by[group.by]);
-    if !by.allowed.complete {
-        says.is_undecided = true;
-        return says;
-    }
     let Some(concerned) = concerned(model, changes, &test.test, test.libraries) else {
         return says;
     };
+    if !by.allowed.complete {
+        let concerned = changes.iter().zip(concerned).filter(|(_, concerned)| *concerned);
+        says.open = concerned.flat_map(|(change, _)| places(shapes, change)).collect();
+        return says;
+    }
     let name = &by.judge.identity.name;
     let violations: BTreeSet<&Outcome> = group
         .tests
@@ -315,11 +331,11 @@ fn says(
             .options(&options)
             .question()
         else {
-            says.is_undecided = true;
+            says.open.extend(places);
             continue;
         };
         let Ok(mut session) = question.session(&options, |_| true) else {
-            says.is_undecided = true;
+            says.open.extend(places);
             continue;
         };
         let within = session.counted();
@@ -331,7 +347,9 @@ fn says(
             // What the model allows is still allowed: only what is new is of interest.
             by.allowed.outcomes.iter().for_each(|outcome| session.block(outcome));
             let has_more = decided(&question, &session.find(&within));
-            says.is_undecided |= has_more.is_none();
+            if has_more.is_none() {
+                says.open.extend(&places);
+            }
             has_more == Some(true)
         };
         if is_about {

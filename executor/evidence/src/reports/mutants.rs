@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::machine::{FAULTS, FaultInfo, FaultSet, Random, Simulator, Variant};
 use rayon::prelude::*;
 
-use super::data::{Mutant, Mutants};
+use super::data::{Mutant, MutantState, Mutants};
 use super::judging::JudgedRecord;
 use super::{Request, Source};
 use crate::judge::{JudgedBy, Judgement, weigh};
@@ -37,11 +37,14 @@ pub fn mutants(source: &Source, tests: &[&JudgedRecord], request: &Request<'_>) 
         .filter(|info| is_simulated || !info.fault.is_of_cpu())
         .map(|info| trial.mutant(info, &tests))
         .collect();
-    let count = |holds: &dyn Fn(&&Mutant) -> bool| mutants.iter().filter(holds).count();
+    let count = |state| mutants.iter().filter(|one| one.state == state).count();
     Some(Mutants {
         iterations,
-        caught: count(&|mutant| mutant.caught_by.is_some()),
-        out_of_reach: count(&|mutant| mutant.concerned == 0),
+        caught: count(MutantState::Caught),
+        not_caught: count(MutantState::NotCaught),
+        not_known: count(MutantState::NotKnown),
+        open: count(MutantState::Open),
+        out_of_reach: count(MutantState::OutOfReach),
         tests: tests.len(),
         cut_after: mutants.iter().filter(|one| one.is_cut).map(|one| one.tests).min(),
         mutants,
@@ -49,18 +52,10 @@ pub fn mutants(source: &Source, tests: &[&JudgedRecord], request: &Request<'_>) 
 }
 
 impl Mutants {
-    /// The faults that are not caught: those that no test could show, those that were tried on all tests, and
-    /// those that were not.
-    pub fn missed(&self) -> [Vec<&str>; 3] {
-        let names = |holds: &dyn Fn(&Mutant) -> bool| -> Vec<&str> {
-            let missed = self.mutants.iter().filter(|mutant| mutant.caught_by.is_none());
-            missed.filter(|mutant| holds(mutant)).map(|mutant| mutant.name.as_str()).collect()
-        };
-        [
-            names(&|mutant| mutant.concerned == 0),
-            names(&|mutant| mutant.concerned > 0 && !mutant.is_cut),
-            names(&|mutant| mutant.concerned > 0 && mutant.is_cut),
-        ]
+    /// The faults in a state.
+    pub fn named(&self, state: MutantState) -> Vec<&str> {
+        let of_state = self.mutants.iter().filter(|mutant| mutant.state == state);
+        of_state.map(|mutant| mutant.name.as_str()).collect()
     }
 }
 
@@ -71,17 +66,31 @@ struct Trial {
     budget: u64,
 }
 
+/// What a test says about a mutant.
+enum Tried {
+    Violation,
+    /// All that it showed is allowed.
+    Missed,
+    /// It is not known whether what it showed is allowed, for this reason.
+    NotKnown(String),
+}
+
 impl Trial {
     fn mutant(&self, info: &FaultInfo, tests: &[&JudgedRecord]) -> Mutant {
-        let is_concerned = |test: &&&JudgedRecord| info.fault.concerns(&test.runnable().program);
+        let is_concerned = |test: &&&JudgedRecord| {
+            info.fault.concerns(&test.runnable().program) && may_break(test)
+        };
         let tests: Vec<&JudgedRecord> = tests.iter().filter(is_concerned).copied().collect();
         let mut mutant = Mutant {
             name: info.name.to_owned(),
             description: info.description.to_owned(),
+            state: MutantState::default(),
             caught_by: None,
             concerned: tests.len(),
             tests: 0,
             is_cut: false,
+            undecided: 0,
+            reason: None,
         };
         let mut runs = 0;
         for test in tests {
@@ -90,32 +99,101 @@ impl Trial {
                 break;
             }
             mutant.tests += 1;
-            if self.is_caught(info, test, &mut runs) {
-                mutant.caught_by = Some(test.report.name.clone());
-                break;
+            match self.tried(info, test, &mut runs) {
+                Tried::Violation => {
+                    mutant.caught_by = Some(test.report.name.clone());
+                    break;
+                }
+                Tried::Missed => {}
+                Tried::NotKnown(reason) => {
+                    mutant.undecided += 1;
+                    mutant.reason.get_or_insert(format!("{}: {reason}", test.report.name));
+                }
             }
         }
+        mutant.state = state(&mutant);
         mutant
     }
 
     /// Runs a test on the broken simulators of its models' machines.
-    fn is_caught(&self, info: &FaultInfo, test: &JudgedRecord, runs: &mut u64) -> bool {
-        let faults = FaultSet::NONE.with(info.fault);
-        let machines: BTreeSet<&str> =
-            test.by.iter().filter_map(|by| by.judge.model.machine.as_deref()).collect();
-        machines.into_iter().any(|machine| {
-            let Some(variant) = Variant::from_name(machine) else { return false };
-            let Ok(mut simulator) = Simulator::new(test.runnable(), variant, faults) else {
-                return false;
+    fn tried(&self, info: &FaultInfo, test: &JudgedRecord, runs: &mut u64) -> Tried {
+        let machines = machines(test);
+        let mut tried = match machines.is_empty() {
+            true => Tried::NotKnown("no model that judges it names a machine".to_owned()),
+            false => Tried::Missed,
+        };
+        for machine in machines.into_iter().filter(|machine| has_queues(machine)) {
+            let seen = match self.seen(info, test, machine) {
+                Ok(seen) => seen,
+                Err(reason) => {
+                    tried = Tried::NotKnown(reason);
+                    continue;
+                }
             };
-            let seed = self.seed ^ fnv1a(&[&test.program.text, info.name]);
-            let histogram = simulator.run(&mut Random::stream(seed, 0), self.iterations);
             *runs += self.iterations;
-            let seen = Observations { outcomes: histogram.outcomes, ..Observations::default() };
             let same = |by: &&JudgedBy| by.judge.model.machine.as_deref() == Some(machine);
-            let is_violated =
-                |by: &JudgedBy| weigh(&by.allowed, &seen).overall == Judgement::Violation;
-            test.by.iter().filter(same).any(is_violated)
-        })
+            for by in test.by.iter().filter(same) {
+                match weigh(&by.allowed, &seen).overall {
+                    Judgement::Violation => return Tried::Violation,
+                    Judgement::Inconclusive => tried = Tried::NotKnown(why(by, &seen)),
+                    Judgement::Conforms | Judgement::Unseen => {}
+                }
+            }
+        }
+        tried
+    }
+
+    /// What a test shows on a broken simulator, or why it does not run there.
+    fn seen(
+        &self,
+        info: &FaultInfo,
+        test: &JudgedRecord,
+        machine: &str,
+    ) -> Result<Observations, String> {
+        let variant = Variant::from_name(machine);
+        let variant = variant.ok_or_else(|| format!("there is no simulator of `{machine}`"))?;
+        let faults = FaultSet::NONE.with(info.fault);
+        let mut simulator = Simulator::new(test.runnable(), variant, faults).map_err(|error| {
+            format!("the simulator does not run it: {}", error.diagnostic().message)
+        })?;
+        let seed = self.seed ^ fnv1a(&[&test.program.text, info.name]);
+        let histogram = simulator.run(&mut Random::stream(seed, 0), self.iterations);
+        Ok(Observations { outcomes: histogram.outcomes, ..Observations::default() })
+    }
+}
+
+/// The machines of the models that judge a test.
+fn machines(test: &JudgedRecord) -> BTreeSet<&str> {
+    test.by.iter().filter_map(|by| by.judge.model.machine.as_deref()).collect()
+}
+
+/// Whether a machine has queues, which faults break.
+fn has_queues(machine: &str) -> bool {
+    !matches!(Variant::from_name(machine), Some(Variant::CoreRma(_)))
+}
+
+/// Whether a fault could change anything on the machines of a test, as far as they are known.
+fn may_break(test: &JudgedRecord) -> bool {
+    let machines = machines(test);
+    machines.is_empty() || machines.into_iter().any(has_queues)
+}
+
+/// Why a model does not say whether what was seen is allowed.
+fn why(by: &JudgedBy, seen: &Observations) -> String {
+    if seen.outcomes.is_empty() {
+        return "no run ended".to_owned();
+    }
+    let reason = by.allowed.reason.clone();
+    reason.unwrap_or_else(|| format!("not all that {} allows is known", by.judge.identity.name))
+}
+
+/// What all tests together say about a mutant.
+fn state(mutant: &Mutant) -> MutantState {
+    match mutant {
+        _ if mutant.caught_by.is_some() => MutantState::Caught,
+        _ if mutant.concerned == 0 => MutantState::OutOfReach,
+        _ if mutant.undecided > 0 => MutantState::NotKnown,
+        _ if mutant.is_cut => MutantState::Open,
+        _ => MutantState::NotCaught,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::data::{Coverage, OutcomeKind, RunReport, TableReport, Unseen};
+use super::data::{Coverage, MutantState, OutcomeKind, RunReport, TableReport, Unseen};
 use super::judging::{JudgedRecord, outcome_text};
 use super::statistics::rule_of_three;
 use super::verdict::counted;
@@ -115,26 +115,20 @@ fn of_bounds(source: &Source, run: &RunReport) -> Vec<String> {
     points
 }
 
-/// The programs that could not be asked.
-fn undecided(coverage: &Coverage) -> String {
-    match coverage.undecided {
-        0 => String::new(),
-        number => {
-            format!(" Of {} it is not known: a limit was reached.", counted(number, "program"))
-        }
-    }
-}
-
 /// What no test of the record is about.
 fn of_coverage(coverage: &Coverage, tables: &[&TableReport]) -> Vec<String> {
     let mut points = Vec::new();
-    let untested = coverage.cells - coverage.cells_tested;
+    let &Coverage { cells, cells_tested, cells_not_known, undecided, .. } = coverage;
+    let untested = cells - cells_tested - cells_not_known;
     if untested > 0 {
         points.push(format!(
-            "Whether {untested} of {} ordered cells of the models' tables are kept: no test of this run {} their loss (the rest of the model implies some of them).{}",
-            coverage.cells,
-            if coverage.undecided > 0 { "is known to show" } else { "would show" },
-            undecided(coverage)
+            "Whether {untested} of {cells} ordered cells of the models' tables are kept: no test of this run would show their loss (the rest of the model implies some of them)."
+        ));
+    }
+    if cells_not_known > 0 {
+        points.push(format!(
+            "Whether {cells_not_known} of {cells} ordered cells of the models' tables are kept: no test of this run is known to show their loss, and a limit kept from knowing it of {}.",
+            counted(undecided, "program")
         ));
     }
     for table in tables.iter().filter(|table| table.examined < table.programs) {
@@ -144,7 +138,9 @@ fn of_coverage(coverage: &Coverage, tables: &[&TableReport]) -> Vec<String> {
         ));
     }
     let Some(mutants) = &coverage.mutants else { return points };
-    let [unreachable, missed, open] = mutants.missed().map(|names| names.join(", "));
+    use MutantState::{NotCaught, NotKnown, Open, OutOfReach};
+    let [unreachable, missed, open, unknown] =
+        [OutOfReach, NotCaught, Open, NotKnown].map(|state| mutants.named(state).join(", "));
     if !unreachable.is_empty() {
         points.push(format!(
             "Faults like {unreachable}: no test that was run has what they are about."
@@ -161,6 +157,16 @@ fn of_coverage(coverage: &Coverage, tables: &[&TableReport]) -> Vec<String> {
             "Whether these tests catch faults like {open}: on the simulator, there was time for {} of {} different tests only, and these do not.",
             mutants.cut_after.unwrap_or_default(),
             mutants.tests
+        ));
+    }
+    if !unknown.is_empty() {
+        let reason = mutants
+            .mutants
+            .iter()
+            .find_map(|mutant| mutant.reason.as_deref().filter(|_| mutant.state == NotKnown));
+        points.push(format!(
+            "Whether these tests catch faults like {unknown}: on the simulator, some showed what is not known to be forbidden ({}).",
+            reason.unwrap_or_default()
         ));
     }
     points

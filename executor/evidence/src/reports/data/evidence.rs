@@ -1,5 +1,7 @@
 //! What the tests are about, and what never having seen something is worth.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::OutcomeKind;
@@ -24,6 +26,9 @@ pub struct TableReport {
     pub programs: usize,
     /// Those of which a limit kept from knowing all cells that they are about.
     pub undecided: usize,
+    /// Their numbers.
+    #[serde(skip)]
+    pub open: BTreeSet<usize>,
 }
 
 /// A row of a table of orders.
@@ -52,6 +57,8 @@ pub enum CellEvidence {
     /// No test would show its loss.
     #[default]
     Untested,
+    /// No test is known to show its loss, and of some a limit kept from knowing it.
+    NotKnown,
     /// The model does not order these events.
     Unordered,
 }
@@ -66,6 +73,8 @@ pub struct CellReport {
     pub evidence: CellEvidence,
     /// Tests that would show its loss.
     pub tests: usize,
+    /// Tests of which a limit kept from knowing whether they would.
+    pub undecided: usize,
     /// Their finished runs together.
     pub runs: u64,
     /// If none of them showed it: over these runs, its rate is below this with 95 % confidence (3 divided by
@@ -86,7 +95,10 @@ pub struct Coverage {
     pub cells_tested: usize,
     /// Ordered cells.
     pub cells: usize,
-    /// Programs of which a limit kept from knowing which cells they test.
+    /// Cells that no test is known to be about, where a limit kept from knowing it of some tests.
+    pub cells_not_known: usize,
+    /// Programs of which a limit kept from knowing all cells that they are about. One that several models
+    /// judge counts once.
     pub undecided: usize,
     /// The faults of the simulator that these tests catch there.
     pub mutants: Option<Mutants>,
@@ -122,6 +134,12 @@ pub struct Mutants {
     pub iterations: u64,
     /// How many mutants were caught.
     pub caught: usize,
+    /// How many no test catches, though all that are about them were tried.
+    pub not_caught: usize,
+    /// Of how many it is not known whether some test catches them.
+    pub not_known: usize,
+    /// How many were not caught by those tests for which there was time.
+    pub open: usize,
     /// Faults that no test could show, because none has what they are about.
     pub out_of_reach: usize,
     /// How many tests with different programs there are.
@@ -140,6 +158,8 @@ pub struct Mutant {
     pub name: String,
     /// What goes wrong in it.
     pub description: String,
+    /// Whether the tests catch it.
+    pub state: MutantState,
     /// The test that caught it first, if any did.
     pub caught_by: Option<String>,
     /// How many tests have what the fault is about: a remote RMW, say.
@@ -148,4 +168,27 @@ pub struct Mutant {
     pub tests: usize,
     /// Whether tests were left out, so that not being caught means less.
     pub is_cut: bool,
+    /// How many of the tests that were run on it showed what is not known to be allowed, or could not be
+    /// run.
+    pub undecided: usize,
+    /// Why, for the first of these.
+    pub reason: Option<String>,
+}
+
+/// Whether tests catch a mutant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MutantState {
+    /// A test showed a violation.
+    Caught,
+    /// All tests that are about it were tried, and all that they showed is allowed.
+    #[default]
+    NotCaught,
+    /// No test showed a violation, and of some it is not known.
+    NotKnown,
+    /// No test that was tried showed a violation, and there was no time for all.
+    Open,
+    /// No test has what it is about.
+    OutOfReach,
 }
