@@ -158,13 +158,17 @@ pub struct Answered {
     pub checked: Vec<Checked>,
     /// Whether it is known that no execution ends, so that every ✗ holds.
     pub is_endless: bool,
+    /// Why some results are unknown; the first reason.
+    pub reason: Option<String>,
 }
 
 impl Answered {
     /// The results that follow from a set of outcomes.
     pub fn of(test: &Test, (model, is_own): (&str, bool), allowed: &Allowed) -> Self {
         let checked = check(test, model, is_own, allowed);
-        Self { checked, is_endless: allowed.is_endless() }
+        let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
+        let reason = allowed.reason.clone().filter(|_| checked.iter().any(is_unknown));
+        Self { checked, is_endless: allowed.is_endless(), reason }
     }
 }
 
@@ -190,7 +194,7 @@ pub fn ask(
     let mut session = question.session(options, |_| true)?;
     // Loops are checked only if a verdict needs it.
     let mut loops = None;
-    let mut checked = Vec::new();
+    let (mut checked, mut reason) = (Vec::new(), None);
     for expectation in claims() {
         let (expected, looked_for) = looked_for(&expectation.claim);
         let Some((condition, wanted)) = looked_for else { continue };
@@ -202,7 +206,10 @@ pub fn ask(
         let counted = session.counted();
         let found = match of_cases(&mut session, &cases, &counted) {
             Found::Execution(_) => Search::Found,
-            Found::Unknown => Search::Unknown,
+            Found::Unknown => {
+                reason.get_or_insert_with(|| session.why_unknown());
+                Search::Unknown
+            }
             Found::Nothing => {
                 let known = match &loops {
                     Some(known) => known,
@@ -210,7 +217,14 @@ pub fn ask(
                 };
                 match known {
                     Loops::Within(proof) => Search::Nothing(*proof),
-                    Loops::Beyond | Loops::Unknown(_) => Search::Unknown,
+                    Loops::Beyond => {
+                        reason.get_or_insert_with(|| question.beyond_bound());
+                        Search::Unknown
+                    }
+                    Loops::Unknown(why) => {
+                        reason.get_or_insert_with(|| why.clone());
+                        Search::Unknown
+                    }
                 }
             }
         };
@@ -228,7 +242,7 @@ pub fn ask(
     if is_endless {
         checked = checked.into_iter().map(Checked::of_endless).collect();
     }
-    Ok(Answered { checked, is_endless })
+    Ok(Answered { checked, is_endless, reason })
 }
 
 fn by_outcomes(

@@ -7,6 +7,7 @@ mod inputs;
 mod killed;
 mod limits;
 mod parts;
+mod reasons;
 mod shapes;
 #[cfg(unix)]
 mod watch;

@@ -130,11 +130,11 @@ impl TestResult {
 
     /// Puts together what is known if only verdicts were asked for.
     pub fn of_verdicts(test: &Test, source: &Source, model: &str, answered: Answered) -> Self {
-        let Answered { checked, is_endless } = answered;
+        let Answered { checked, is_endless, reason } = answered;
         let found = Found::default();
         let claims = Claims { all: checked.len(), here: checked.len() };
         let result = Self::new(test, source, model, Engine::Smt, found, (checked, claims));
-        Self { is_partial: true, is_endless, ..result }
+        Self { is_partial: true, is_endless, reason, ..result }
     }
 
     /// How it came out. Verdicts that are known to hold are good even if not all outcomes are known.

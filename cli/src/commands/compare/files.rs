@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use compiler::library::Libraries;
 use lang::Test;
 use lang::outcome::Value;
-use model::allowed::LIMIT;
+use model::allowed::{Allowed, LIMIT};
 use serde_json::{Value as Json, json};
 
 use super::Arguments;
@@ -30,11 +30,12 @@ struct Compared {
     name: String,
     file: String,
     names: Vec<String>,
-    /// Outcomes of the first model only, of the second only.
-    only: [Vec<Vec<Value>>; 2],
+    /// Outcomes of the first model only, of the second only; `None` if not all of the other's are known.
+    only: [Option<Vec<Vec<Value>>>; 2],
     /// How many both have.
     both: usize,
-    complete: bool,
+    /// Why not all outcomes are known, for each model.
+    reasons: [Option<String>; 2],
 }
 
 pub fn run(
@@ -58,10 +59,10 @@ pub fn run(
         Answer::Bad(problems) => sink.problems(problems),
         Answer::Skipped(skip) => sink.skip(skip),
         Answer::Compared(found) => {
-            let status = match (found.only.iter().all(Vec::is_empty), found.complete) {
-                (false, _) => Status::Bad,
-                (true, true) => Status::Good,
-                (true, false) => Status::Open,
+            let status = match found.is_same() {
+                Some(false) => Status::Bad,
+                Some(true) => Status::Good,
+                None => Status::Open,
             };
             sink.result(status, || found.json(models), || found.draw(models));
         }
@@ -85,12 +86,14 @@ fn compare(
     let libraries = Some(libraries);
     let request = Request { engine: Engine::Smt, libraries, ..Request::default() };
     let mut sets: Vec<BTreeSet<Vec<Value>>> = Vec::new();
-    let mut complete = Vec::new();
-    for model in models {
+    let mut reasons = [None, None];
+    for (model, reason) in models.into_iter().zip(&mut reasons) {
         match engine::ask(&test, model.model(), &request) {
             Ok(found) => {
-                complete.push(found.allowed.complete);
                 sets.push(found.allowed.shown(&test).into_iter().collect());
+                let Allowed { complete, reason: why, .. } = found.allowed;
+                *reason =
+                    (!complete).then(|| why.unwrap_or_else(|| "no reason is known".to_owned()));
             }
             Err(Refusal::Undefined(undefined)) if !input.is_named => {
                 return Answer::Skipped(skip(&test, input, model, &undefined[0].message));
@@ -104,9 +107,9 @@ fn compare(
         }
     }
     // What is not among the outcomes of a model is only known not to be one if all of them are known.
-    let only = |these: usize, others: usize| match complete[others] {
-        true => sets[these].difference(&sets[others]).cloned().collect(),
-        false => Vec::new(),
+    let only = |these: usize, others: usize| {
+        let difference = || sets[these].difference(&sets[others]).cloned().collect();
+        reasons[others].is_none().then(difference)
     };
     Answer::Compared(Box::new(Compared {
         name: test.name.clone(),
@@ -114,7 +117,7 @@ fn compare(
         names: test.observables[..test.shown].iter().map(|shown| shown.name.clone()).collect(),
         only: [only(0, 1), only(1, 0)],
         both: sets[0].intersection(&sets[1]).count(),
-        complete: complete.iter().all(|complete| *complete),
+        reasons,
     }))
 }
 
@@ -136,8 +139,8 @@ impl Compared {
     /// Whether the models allow the same. Where no difference is known, and not all outcomes either, that is
     /// not known.
     fn is_same(&self) -> Option<bool> {
-        match self.only.iter().all(Vec::is_empty) {
-            true => self.complete.then_some(true),
+        match self.only.iter().flatten().all(Vec::is_empty) {
+            true => self.reasons.iter().all(Option::is_none).then_some(true),
             false => Some(false),
         }
     }
@@ -155,12 +158,14 @@ impl Compared {
             Some(false) => format!("{}: different\n", self.name),
         };
         for (model, only) in models.into_iter().zip(&self.only) {
-            for outcome in only {
+            for outcome in only.iter().flatten() {
                 text += &format!("  only under {}: {}\n", model.name(), self.outcome(outcome));
             }
         }
-        if !self.complete {
-            text += "  not all outcomes are known\n";
+        for (model, reason) in models.into_iter().zip(&self.reasons) {
+            if let Some(reason) = reason {
+                text += &format!("  not all outcomes under {} are known: {reason}\n", model.name());
+            }
         }
         text
     }
@@ -177,13 +182,21 @@ impl Compared {
             only.iter().map(outcome).collect()
         };
         let only = models.into_iter().zip(&self.only);
+        let only = only.map(
+            |(model, only)| json!({ "model": model.name(), "outcomes": only.as_ref().map(list) }),
+        );
+        let reasons = models.into_iter().zip(&self.reasons).filter_map(|(model, reason)| {
+            let reason = reason.as_ref()?;
+            Some(json!({ "model": model.name(), "reason": reason }))
+        });
         json!({
             "test": self.name,
             "file": self.file,
             "same": self.is_same(),
-            "complete": self.complete,
+            "complete": self.reasons.iter().all(Option::is_none),
+            "reasons": reasons.collect::<Vec<_>>(),
             "both": self.both,
-            "only": only.map(|(model, only)| json!({ "model": model.name(), "outcomes": list(only) })).collect::<Vec<_>>(),
+            "only": only.collect::<Vec<_>>(),
         })
     }
 }

@@ -47,6 +47,7 @@ struct Shown {
     file: String,
     model: String,
     machine: String,
+    reason: Option<String>,
     status: Option<String>,
     judgement: Option<String>,
 }
@@ -127,7 +128,8 @@ impl Shown {
             return String::new();
         }
         let of = if self.machine.is_empty() { &self.model } else { &self.machine };
-        format!("{}  {}  {of}\n", self.word(), self.test)
+        let reason = self.reason.iter().map(|reason| format!(" ({reason})"));
+        format!("{}  {}  {of}{}\n", self.word(), self.test, reason.collect::<String>())
     }
 }
 

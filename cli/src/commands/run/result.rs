@@ -42,7 +42,9 @@ pub struct RunResult {
     against_file: BTreeSet<Outcome>,
     /// Whether it could show a violation.
     forbids: Forbids,
-    /// Why the allowed outcomes are not all known.
+    /// Whether all allowed outcomes are known.
+    complete: bool,
+    /// Why they are not all known.
     reason: Option<String>,
     /// What else a reader should know, such as which machines ran it.
     notes: Vec<String>,
@@ -77,6 +79,7 @@ impl RunResult {
             judged: by.judged.clone(),
             against_file,
             forbids: by.forbids,
+            complete: by.allowed.complete,
             reason: by.allowed.reason.clone(),
             notes: record.notes.clone(),
             library_options: String::new(),
@@ -182,11 +185,16 @@ impl RunResult {
             "unfinished": self.unfinished,
             "interrupted": self.is_interrupted,
             "judgement": self.judged.overall.name(),
+            "complete": self.complete,
+            "forbids": self.forbids,
             "outcomes": self.judged.outcomes.iter().map(outcome).collect::<Json>(),
             "unseen": self.judged.unseen.iter().map(state).collect::<Json>(),
         });
+        let is_open = self.judged.overall == Judgement::Inconclusive;
         if let Some(reason) = &self.reason {
             json["reason"] = json!(reason);
+        } else if is_open && self.judged.outcomes.is_empty() {
+            json["reason"] = json!("no run ended");
         }
         if !self.notes.is_empty() {
             json["notes"] = json!(self.notes);
