@@ -1,10 +1,10 @@
 //! What the records of a measurement have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use evidence::judge::Judgement;
-use evidence::reports::data::{OutcomeKind, Report, TestReport};
+use evidence::reports::data::{OutcomeKind, Report, TestJudgement, TestReport};
 use evidence::reports::statistics;
 use serde::Serialize;
 
@@ -41,6 +41,8 @@ pub struct OfPreset {
     pub runs: u64,
     /// Forbidden outcomes that were seen: none, if the NIC and litmus are right.
     pub violations: Vec<String>,
+    /// Tests that broke, or of which it is not known whether what was seen is allowed.
+    pub undecided: BTreeSet<String>,
     /// Weak outcomes that models allow, by test and outcome, each with the part of the runs that showed it.
     pub weak: BTreeMap<String, f64>,
 }
@@ -73,11 +75,14 @@ impl OfFault {
 }
 
 impl Found {
-    /// A violation without a fault is one; a fault that was not found is not known.
+    /// A violation without a fault is one. A fault that was not found is not known, nor is a test that
+    /// was not decided.
     pub fn exit(&self) -> Exit {
         if self.presets.iter().any(|preset| !preset.violations.is_empty()) {
             Exit::Violation
-        } else if self.faults.iter().any(|fault| fault.found < fault.seeds) {
+        } else if self.faults.iter().any(|fault| fault.found < fault.seeds)
+            || self.presets.iter().any(|preset| !preset.undecided.is_empty())
+        {
             Exit::Unknown
         } else {
             Exit::Fine
@@ -139,6 +144,11 @@ fn of_preset(preset: &'static str, reports: &[Report]) -> OfPreset {
     let runs = reports.iter().flat_map(|report| &report.tests).map(|test| test.finished).sum();
     let findings = reports.iter().flat_map(|report| &report.findings);
     let violations = findings.map(|found| format!("{}: {}", found.test, found.outcome)).collect();
+    let tests = reports.iter().flat_map(|report| &report.tests);
+    let open = tests.filter(|test| test.judgement == TestJudgement::Inconclusive);
+    let broken = reports.iter().flat_map(|report| &report.errors);
+    let undecided = open.map(|test| test.name.clone());
+    let undecided = undecided.chain(broken.map(|broken| broken.test.clone())).collect();
     let mut weak: BTreeMap<String, Share> = BTreeMap::new();
     for test in reports.iter().flat_map(|report| &report.tests).filter(|test| test.finished > 0) {
         for (outcome, count) in weak_of(test) {
@@ -146,7 +156,7 @@ fn of_preset(preset: &'static str, reports: &[Report]) -> OfPreset {
         }
     }
     let weak = weak.into_iter().map(|(name, share)| (name, share.rate())).collect();
-    OfPreset { preset, seeds: reports.len() as u64, runs, violations, weak }
+    OfPreset { preset, seeds: reports.len() as u64, runs, violations, undecided, weak }
 }
 
 /// The weak outcomes that some model allows, and how often each was seen.
@@ -228,5 +238,33 @@ impl Share {
 
     fn rate(&self) -> f64 {
         self.count as f64 / self.of.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page;
+    use super::*;
+
+    #[test]
+    fn a_test_that_is_not_decided_is_not_taken_for_right() {
+        let preset = |undecided: &[&str]| OfPreset {
+            preset: "fast",
+            seeds: 1,
+            runs: 10,
+            violations: Vec::new(),
+            undecided: undecided.iter().map(|name| (*name).to_owned()).collect(),
+            weak: BTreeMap::new(),
+        };
+        let found = |undecided: &[&str]| Found {
+            schema: "litmus-power/1",
+            presets: vec![preset(undecided)],
+            never: Vec::new(),
+            faults: Vec::new(),
+        };
+        assert_eq!(found(&[]).exit(), Exit::Fine);
+        assert_eq!(found(&["MP"]).exit(), Exit::Unknown);
+        let page = page::of(&found(&["MP"]), 10);
+        assert!(page.contains("Not decided with `fast`, 1 test:\n\n- `MP`"), "{page}");
     }
 }

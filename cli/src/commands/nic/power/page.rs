@@ -50,12 +50,12 @@ fn weak(found: &Found, iterations: u64) -> String {
     let mut page = format!("Weak outcomes, in {iterations} runs of each test with each seed:\n\n");
     page.push_str(&table(&head, rows));
     for preset in &found.presets {
-        page.push_str(&listed(
-            &format!("Forbidden, and seen with `{}`", preset.preset),
-            &preset.violations,
-        ));
+        let title = format!("Forbidden, and seen with `{}`", preset.preset);
+        page.push_str(&listed(&title, "outcome", preset.violations.iter()));
+        let title = format!("Not decided with `{}`", preset.preset);
+        page.push_str(&listed(&title, "test", preset.undecided.iter()));
     }
-    page.push_str(&listed("Never seen with any preset", &found.never));
+    page.push_str(&listed("Never seen with any preset", "outcome", found.never.iter()));
     page + "\n"
 }
 
@@ -94,15 +94,16 @@ fn part(number: usize, of: usize) -> String {
     format!("{number} ({})", percent(number as f64 / of.max(1) as f64))
 }
 
-/// Outcomes under a title; nothing if there are none.
-fn listed(title: &str, outcomes: &[String]) -> String {
-    if outcomes.is_empty() {
+/// Outcomes or tests under a title; nothing if there are none.
+fn listed<'a>(title: &str, what: &str, all: impl ExactSizeIterator<Item = &'a String>) -> String {
+    let number = all.len();
+    if number == 0 {
         return String::new();
     }
-    let mut text = format!("\n{title}, {}:\n\n", counted(outcomes.len(), "outcome"));
-    outcomes.iter().take(NAMED).for_each(|outcome| text.push_str(&format!("- `{outcome}`\n")));
-    if outcomes.len() > NAMED {
-        text.push_str(&format!("- and {} more, which power.json lists\n", outcomes.len() - NAMED));
+    let mut text = format!("\n{title}, {}:\n\n", counted(number, what));
+    all.take(NAMED).for_each(|one| text.push_str(&format!("- `{one}`\n")));
+    if number > NAMED {
+        text.push_str(&format!("- and {} more, which power.json lists\n", number - NAMED));
     }
     text
 }
