@@ -11,10 +11,10 @@ mod text;
 
 use std::fmt;
 
-use lang::Test;
 use lang::outcome::Observed;
 use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, WorkId};
 use lang::source::{Source, Span};
+use lang::{Dialect, Test};
 
 use crate::code::{self, Code, CompileError, Instruction, Operand, Operation, QueuePairId};
 
@@ -115,6 +115,19 @@ pub enum Place {
     Register(ThreadId, RegisterId),
     /// In a word of a node, after all threads and operations are done.
     Word(NodeId, usize),
+}
+
+/// A coreRMA test as it runs on verbs: with RDMA operations and waits in place of coreRMA's statements.
+/// `None` for other tests.
+///
+/// # Errors
+/// As [`code::compile`].
+pub fn on_verbs(test: &Test) -> Result<Option<Test>, CompileError> {
+    if test.dialect != Dialect::CoreRma {
+        return Ok(None);
+    }
+    let program = expand::implemented(&test.program)?;
+    Ok(Some(Test { program, dialect: Dialect::Rdma, ..test.clone() }))
 }
 
 impl Plan {

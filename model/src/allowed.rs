@@ -15,7 +15,7 @@ use lang::program::Towards;
 use lang::source::Span;
 use skeleton::{self, Misuse, Skeleton};
 
-use crate::asking::{Asking, Refused};
+use crate::asking::{Asking, Refused, as_defined};
 
 use crate::bound::Loops;
 use crate::execution::Execution;
@@ -255,6 +255,10 @@ fn misuse_warning(misuse: &Misuse) -> Diagnostic {
 /// A diagnostic for each kind of statement that the test uses and that neither the model nor a library
 /// defines.
 pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec<Diagnostic> {
+    let test = match as_defined(test, model) {
+        Ok(test) => test,
+        Err(error) => return vec![*error],
+    };
     let mut library_calls = Vec::new();
     each_call(&test.program, &mut |_, call, span| {
         let is_defined = libraries.resolve(&test.program, call).is_some();
@@ -269,7 +273,7 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     }
     let undefined = library_calls.iter().filter(|(_, _, is_defined)| !is_defined);
     if undefined.count() > 0
-        && let Err(errors) = prepare(test, libraries)
+        && let Err(errors) = prepare(&test, libraries)
     {
         return errors;
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use compiler::library::{Libraries, prepare};
+use compiler::plan::on_verbs;
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
@@ -80,22 +81,23 @@ impl<'a> Asking<'a> {
     }
 
     fn made(&self) -> Result<Question<'a>, Refused> {
-        let Self { test, model, libraries, loops, .. } = *self;
-        let undefined = undefined_calls(test, model, libraries);
+        let Self { model, libraries, loops, .. } = *self;
+        let undefined = undefined_calls(self.test, model, libraries);
         if !undefined.is_empty() {
             return Err(Refused::of(undefined));
         }
+        let test = as_defined(self.test, model).map_err(|error| Refused::Wrong(vec![*error]))?;
         let bound = loops.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
         let is_object = |one: &Observable| matches!(one.what, Observed::Copy(..));
         let (test, model, skeleton) = if libraries.used(&test.program).is_empty() {
             let test = match test.observables.iter().any(is_object) {
-                true => Cow::Owned(prepare(test, libraries).map_err(Refused::of)?.test),
-                false => Cow::Borrowed(test),
+                true => Cow::Owned(prepare(&test, libraries).map_err(Refused::of)?.test),
+                false => test,
             };
             let skeleton = skeleton::build(&test.program, bound);
             (test, Cow::Borrowed(model), skeleton)
         } else {
-            let prepared = prepare(test, libraries).map_err(Refused::of)?;
+            let prepared = prepare(&test, libraries).map_err(Refused::of)?;
             let composed = crate::library::compose(model, libraries, &prepared.used);
             let composed = composed.map_err(Refused::of)?;
             let skeleton = skeleton::build_prepared(&prepared, libraries, bound);
@@ -123,6 +125,26 @@ impl<'a> Asking<'a> {
             Refused::Wrong(vec![error])
         })?;
         Ok(Question { test, model, skeleton, plan })
+    }
+}
+
+/// A test in the statements that a model defines. A coreRMA test is asked of a model of RDMA as the test that
+/// RDMA runs in its place.
+///
+/// # Errors
+/// That the program is nested too deeply.
+pub(crate) fn as_defined<'t>(
+    test: &'t Test,
+    model: &Model,
+) -> Result<Cow<'t, Test>, Box<Diagnostic>> {
+    let defines = |call: &str| model.calls.contains(&call);
+    if defines("Rma") || !defines("Wait") {
+        return Ok(Cow::Borrowed(test));
+    }
+    match on_verbs(test) {
+        Ok(None) => Ok(Cow::Borrowed(test)),
+        Ok(Some(on_verbs)) => Ok(Cow::Owned(on_verbs)),
+        Err(error) => Err(Box::new(error.diagnostic())),
     }
 }
 

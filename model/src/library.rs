@@ -143,6 +143,7 @@ pub fn compose(
         title: base.title.clone(),
         calls: base.calls.clone(),
         machine: None,
+        hardware: base.hardware.clone(),
         definitions: reachable(definitions, &mut axioms),
         axioms,
         words,

@@ -22,6 +22,7 @@ codes! {
     DUPLICATE_PARAMETER "duplicate-parameter",
     DUPLICATE_AXIOM "duplicate-axiom",
     DUPLICATE_MACHINE "duplicate-machine",
+    DUPLICATE_HARDWARE "duplicate-hardware",
     WRONG_TYPE "wrong-type",
     NOT_A_FUNCTION "not-a-function",
     MISSING_ARGUMENTS "missing-arguments",

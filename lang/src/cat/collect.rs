@@ -25,6 +25,7 @@ pub(super) struct Parts {
     pub(super) axioms: Vec<AxiomEntry>,
     pub(super) calls: Vec<&'static str>,
     pub(super) machine: Option<Name>,
+    pub(super) hardware: Option<Name>,
     /// Names of sets that the model has besides the base ones: a library's methods.
     pub(super) methods: Vec<String>,
     /// What is said of what is defined.
@@ -151,6 +152,7 @@ impl Collector<'_> {
             StatementKind::Calls(names) => self.calls(&names),
             StatementKind::Uncall(names) => self.uncall(&names),
             StatementKind::Machine(name) => self.machine(name),
+            StatementKind::Hardware(name) => self.hardware(name),
             StatementKind::Drop(name) => self.drop_axiom(&name),
             StatementKind::Set(set) => self.set(set),
             StatementKind::Replace(binding) => self.replace(binding),
@@ -316,6 +318,19 @@ impl Collector<'_> {
             self.repeated(codes::DUPLICATE_MACHINE, &name, message, before, "");
         }
         self.parts.machine = Some(name);
+    }
+
+    fn hardware(&mut self, name: Name) {
+        // A model that changes an included one may well be one that hardware keeps.
+        if self.file != 0 {
+            return;
+        }
+        if let Some(known) = &self.parts.hardware {
+            let before = (0, known.span);
+            let message = "hardware is judged by one model";
+            self.repeated(codes::DUPLICATE_HARDWARE, &name, message, before, "");
+        }
+        self.parts.hardware = Some(name);
     }
 
     fn drop_axiom(&mut self, name: &Name) {

@@ -59,6 +59,8 @@ pub(super) enum Kind {
     Uncall,
     #[token("machine")]
     Machine,
+    #[token("hardware")]
+    Hardware,
     #[token("drop")]
     Drop,
     #[token("set")]
@@ -137,6 +139,7 @@ impl Kind {
                 | Calls
                 | Uncall
                 | Machine
+                | Hardware
                 | Drop
                 | Set
                 | Replace

@@ -31,7 +31,7 @@ use crate::diagnostic::Diagnostic;
 use crate::front::Sink;
 pub use crate::front::{LARGEST_FILE, MOST_DIAGNOSTICS};
 use crate::source::Source;
-use model::Model;
+use model::{Hardware, Model};
 
 /// Finds an included text: of its name in quotes, and of the name of the file that includes it.
 ///
@@ -111,6 +111,11 @@ pub fn load_part(
         title: files.title,
         calls: parts.calls,
         machine: parts.machine.map(|machine| machine.text),
+        hardware: match parts.hardware {
+            None => Hardware::Itself,
+            Some(name) if name.text == "none" => Hardware::None,
+            Some(name) => Hardware::By(name.text),
+        },
         definitions: checked.definitions,
         axioms: checked.axioms,
         words: parts.words,

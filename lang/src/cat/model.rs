@@ -21,12 +21,26 @@ pub struct Model {
     /// The operational machine that means the same (`machine rdma-tso`), if the file names one.
     /// An included file's machine is not inherited: what is changed is no longer what the machine does.
     pub machine: Option<String>,
+    /// What judges hardware in place of this model (`hardware verbs`). Not inherited either.
+    pub hardware: Hardware,
     /// Definitions, in an order in which each uses earlier ones only.
     pub definitions: Vec<Definition>,
     /// The axioms in the order of the text.
     pub axioms: Vec<Axiom>,
     /// What the text says of what it defines, by name.
     pub words: BTreeMap<String, Words>,
+}
+
+/// By which model RDMA hardware is judged, if a test is for a certain model and no other is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Hardware {
+    /// By that model.
+    #[default]
+    Itself,
+    /// By the model of another name: what the hardware promises is less.
+    By(String),
+    /// By none: no hardware promises this (`hardware none`).
+    None,
 }
 
 /// Names for the `calls` of a model: one per statement of the language that has events.

@@ -81,6 +81,10 @@ impl<'a> Parser<'a> {
                 self.tokens.advance();
                 StatementKind::Machine(self.name("the machine's name")?)
             }
+            Kind::Hardware => {
+                self.tokens.advance();
+                StatementKind::Hardware(self.name("the name of a model, or `none`")?)
+            }
             Kind::Drop => {
                 self.tokens.advance();
                 StatementKind::Drop(match self.tokens.peek() {
@@ -247,7 +251,7 @@ impl<'a> Parser<'a> {
 }
 
 /// The words that begin statements.
-const STATEMENTS: [&str; 13] = [
+const STATEMENTS: [&str; 14] = [
     "include",
     "let",
     "acyclic",
@@ -258,6 +262,7 @@ const STATEMENTS: [&str; 13] = [
     "calls",
     "uncall",
     "machine",
+    "hardware",
     "drop",
     "set",
     "replace",

@@ -54,6 +54,7 @@ fn print_statement(statement: &StatementKind) -> String {
         StatementKind::Calls(names) => format!("calls {}", join(names, " ")),
         StatementKind::Uncall(names) => format!("uncall {}", join(names, " ")),
         StatementKind::Machine(name) => format!("machine {}", name.text),
+        StatementKind::Hardware(name) => format!("hardware {}", name.text),
         StatementKind::Drop(name) if is_word(&name.text) => format!("drop {}", name.text),
         StatementKind::Drop(name) => format!("drop \"{}\"", name.text),
         StatementKind::Set(set) => {

@@ -67,6 +67,8 @@ pub enum StatementKind {
     Uncall(Vec<Name>),
     /// `machine rdma-tso`.
     Machine(Name),
+    /// `hardware verbs`, `hardware none`.
+    Hardware(Name),
     /// `drop axiom`.
     Drop(Name),
     /// `set table[row, column] = cell`.

@@ -1,9 +1,9 @@
 //! The shipped models.
 
-use lang::cat::model::{Cell, DefinitionKind, Table};
+use lang::cat::model::{Cell, DefinitionKind, Hardware, Table};
 use lang::cat::{Loaded, load};
 
-use super::{cat_files, folder, read, rendered};
+use super::{cat_files, folder, load_right, read, rendered};
 
 fn shipped(name: &str) -> Loaded {
     let source = read(&folder("model/models").join(format!("{name}.cat")));
@@ -25,6 +25,11 @@ fn load_without_warnings_and_say_what_they_are() {
         // The operational semantics is that of RDMA^TSO and coreRMA, and of no other network.
         let is_network = loaded.includes("verbs");
         assert_ne!(model.machine.is_some(), is_network, "{}: the machine", model.name);
+        if let Hardware::By(judge) = &model.hardware {
+            let judge =
+                load_right(&read(&folder("model/models").join(format!("{judge}.cat"))).text);
+            assert_eq!(judge.model.hardware, Hardware::Itself, "{}: hardware", model.name);
+        }
         for axiom in &model.axioms {
             let is_named = axiom
                 .name

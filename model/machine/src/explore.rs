@@ -16,7 +16,7 @@ use super::footprint::Footprints;
 use super::progress::Graph;
 use super::reduce::Settled;
 use super::rma;
-use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant};
+use super::rules::{Effect, Machine, QUEUE_LIMIT, Transition, Variant, in_requests};
 use super::seen::StateSet;
 use super::state::State;
 use super::stubborn::{Part, Reduction};
@@ -111,6 +111,7 @@ pub fn explore_with(
         rma::check_faults(faults)?;
         return rma::explore(test, rules, limits);
     }
+    let test = &*in_requests(test)?;
     let machine = Machine::new(test, variant, faults)?;
     let footprints = Footprints::of(test, &machine);
     let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits);

@@ -26,7 +26,7 @@ use lang::source::Span;
 use super::explore::{Effort, Exploration, Explorer, Limits};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
-use super::rules::{Machine, Variant};
+use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
 use super::witness::retrace_path;
 #[cfg(test)]
@@ -57,6 +57,7 @@ pub fn progress(
     limits: Limits,
     mut tell: impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
 ) -> Result<Exploration, CompileError> {
+    let test = &*in_requests(test)?;
     let machine = Machine::new(test, variant, FaultSet::NONE)?;
     let footprints = Footprints::of(test, &machine);
     let explorer = |effort| {

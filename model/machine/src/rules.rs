@@ -3,7 +3,10 @@
 //! [`Transition`]s step the machine: [`Machine::slots`] reports which are enabled, and [`Machine::apply`]
 //! takes one. An agent is a part of the machine that moves by itself.
 
+use std::borrow::Cow;
+
 use compiler::code::{Code, CompileError, Instruction, Operation, compile};
+use compiler::plan::on_verbs;
 use lang::Test;
 use lang::outcome::{Observed, Outcome, Value};
 use lang::program::WorkId;
@@ -120,6 +123,14 @@ pub struct Machine {
     /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
     /// the thread's queue pairs follow each other.
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
+}
+
+/// The test that this machine runs: a coreRMA test as it runs on verbs.
+///
+/// # Errors
+/// Fails if the program is nested too deeply.
+pub(super) fn in_requests(test: &Test) -> Result<Cow<'_, Test>, CompileError> {
+    Ok(on_verbs(test)?.map_or(Cow::Borrowed(test), Cow::Owned))
 }
 
 impl Machine {

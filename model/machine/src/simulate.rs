@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::fault::FaultSet;
 use super::random::Random;
 use super::rma;
-use super::rules::{Agent, Effect, Machine, Transition, Variant};
+use super::rules::{Agent, Effect, Machine, Transition, Variant, in_requests};
 use super::state::State;
 
 /// How a run ended.
@@ -171,6 +171,7 @@ impl Simulator {
 
 impl Queues {
     fn new(test: &Test, variant: Variant, faults: FaultSet) -> Result<Self, CompileError> {
+        let test = &*in_requests(test)?;
         let machine = Machine::new(test, variant, faults)?;
         let mut agents = Vec::new();
         for (thread, code) in machine.code.threads.iter().enumerate() {

@@ -7,7 +7,7 @@ use lang::outcome::Outcome;
 use super::explore::{Effort, Explorer, Limits, Search};
 use super::fault::FaultSet;
 use super::footprint::Footprints;
-use super::rules::{Machine, Variant};
+use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
 use super::stubborn::Reduction;
 
@@ -33,6 +33,7 @@ pub fn witness(
     outcome: &Outcome,
     limits: Limits,
 ) -> Result<Witness, CompileError> {
+    let test = &*in_requests(test)?;
     let machine = Machine::new(test, variant, faults)?;
     let footprints = Footprints::of(test, &machine);
     // A reduction that drops values nobody needs would show them as 0.

@@ -61,6 +61,53 @@ fn engine_agrees_with_brute_force() {
     assert!(compared > 3 * too_large, "most programs are small enough");
 }
 
+/// A model of RDMA is asked about the RDMA operations that stand for coreRMA's statements, by both engines.
+#[test]
+fn engines_agree_on_what_rdma_runs() {
+    let (first, count) = (number("LITMUS_SEED", 1), number("LITMUS_RANDOM", PROGRAMS));
+    for seed in first..first + count {
+        let fails = |p: &Program| on_rdma(p).is_err();
+        let program = generate(seed);
+        if fails(&program) {
+            let smallest = shrink(&program, fails);
+            let error = on_rdma(&smallest).expect_err("it fails");
+            panic!("LITMUS_SEED={seed}:\n{smallest}\n{error}");
+        }
+    }
+}
+
+fn on_rdma(program: &Program) -> Result<(), String> {
+    let allowed = solve(program, "rdma-wait-rmw", SolverKind::Batsat)?;
+    let (test, limits) = (load(program)?, machine::Limits::default());
+    let explored = machine::explore(&test, machine::Variant::RdmaWait, limits);
+    let explored = explored.map_err(|error| format!("{error:?}"))?;
+    let shown: BTreeSet<Vec<oracle::Value>> = explored.outcomes.iter().map(plain).collect();
+    // What the machine shows in time counts also if it was not done.
+    let is_right = if explored.complete { shown == allowed } else { shown.is_subset(&allowed) };
+    if is_right { Ok(()) } else { Err(format!("allowed: {allowed:?}\nthe machine: {shown:?}")) }
+}
+
+/// What a correct NIC may show and coreRMA for InfiniBand forbids: gets out of order, and a CPU's write
+/// between the read and the write of an rga.
+#[test]
+fn verbs_promises_less_than_corerma_for_infiniband() {
+    for (name, weak) in [("IR+get-get", [1, 0].as_slice()), ("RGA+one-step-before", &[1])] {
+        let path = format!("{}/../litmus-suite/corerma/{name}.litmus", env!("CARGO_MANIFEST_DIR"));
+        let source =
+            lang::source::Source::new(&path, std::fs::read_to_string(&path).expect("it is there"));
+        let (test, _) = lang::litmus::load_with(&source, model::library::shipped().words());
+        let test = test.expect("it loads");
+        let weak: Vec<oracle::Value> = weak.iter().map(|value| Some(*value)).collect();
+        for (name, allows) in [("verbs", true), ("corerma-verbs", false)] {
+            let model = models::load_shipped(name).expect("shipped").expect("it loads").model;
+            let question = Question::of(&test, &model).question().expect("it can be asked");
+            let allowed = question.allowed(&Options::default()).expect("it is answered");
+            let has_it = allowed.outcomes.iter().any(|outcome| plain(outcome) == weak);
+            assert_eq!(has_it, allows, "{weak:?} of {path} under {name}");
+        }
+    }
+}
+
 /// The number of outcomes, if the oracle can tell them.
 fn compare(
     program: &Program,

@@ -11,6 +11,7 @@ use evidence::record::{ModelIdentity, Status, TestRecord, hash_text};
 use evidence::reports::logs;
 use executor::backend::{Backend, Control, Job, measure};
 use lang::Test;
+use lang::cat::model::Hardware;
 use lang::diagnostic::{Diagnostic, Severity};
 use lang::source::Source;
 use model::allowed::undefined_calls;
@@ -31,10 +32,8 @@ use crate::sink::Skip;
 /// The machine's name in records of real ones.
 pub const HARDWARE: &str = "hardware";
 
-/// Machines that RDMA by verbs does not claim to be, so that their models judge it only if they are asked
-/// for: no hardware is sequentially consistent, InfiniBand does not route in order as coreRMA's stock model
-/// has it, and the other two are what Cray's DMAPP is (Dan, Lam, Hoefler, Vechev, OOPSLA 2016, §7).
-const NOT_BY_VERBS: [&str; 4] = ["sc", "corerma", "corerma-dmapp", "corerma-atomic-rga"];
+/// A model that judges nothing, and why.
+type Unkept = (Arc<LoadedModel>, String);
 
 /// What came of a file.
 #[derive(Default)]
@@ -110,14 +109,15 @@ impl Runner<'_> {
     ) -> Vec<(String, Vec<Arc<LoadedModel>>)> {
         let mut order: Vec<(String, Vec<Arc<LoadedModel>>)> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
-        let mut unkept = Vec::new();
+        let skip_of = |model: &LoadedModel, reason: String| Skip {
+            test: test.name.clone(),
+            file: input.name(),
+            model: model.name().to_owned(),
+            reason,
+        };
+        let (asked, unkept) = self.promised(asked);
         for model in asked {
-            let skip = |reason: String| Skip {
-                test: test.name.clone(),
-                file: input.name(),
-                model: model.name().to_owned(),
-                reason,
-            };
+            let skip = |reason: String| skip_of(&model, reason);
             let undefined = undefined_calls(test, model.model(), self.request.libraries());
             if !undefined.is_empty() {
                 answer.skips.push(skip(NotJudged::reason(&undefined)));
@@ -130,13 +130,8 @@ impl Runner<'_> {
                 continue;
             }
             let Some(machine) = self.machine_for(test, &model) else {
-                let name = model.name();
-                if self.plan.is_hardware() {
-                    unkept.push(skip(format!("RDMA by verbs does not claim to keep `{name}`")));
-                } else {
-                    let reason = format!("the model `{name}` has no operational machine");
-                    answer.skips.push(skip(reason));
-                }
+                let reason = format!("the model `{}` has no operational machine", model.name());
+                answer.skips.push(skip(reason));
                 continue;
             };
             let index = *known.entry(machine.clone()).or_insert_with(|| {
@@ -147,9 +142,37 @@ impl Runner<'_> {
         }
         // Where another model judges, nothing is missing.
         if order.is_empty() {
-            answer.skips.extend(unkept);
+            let skips = unkept.iter().map(|(model, reason)| skip_of(model, reason.clone()));
+            answer.skips.extend(skips);
         }
         order
+    }
+
+    /// The models that judge, for the models that a test is for: hardware is judged by what it promises,
+    /// unless the command line names models. Besides, the models that judge nothing, each with the reason.
+    fn promised(&self, asked: Vec<Arc<LoadedModel>>) -> (Vec<Arc<LoadedModel>>, Vec<Unkept>) {
+        if !self.plan.is_hardware() || !self.models.chosen.is_empty() {
+            return (asked, Vec::new());
+        }
+        let mut judges: Vec<Arc<LoadedModel>> = Vec::new();
+        let mut unkept = Vec::new();
+        for model in asked {
+            let judge = match &model.model().hardware {
+                Hardware::Itself => Ok(model.clone()),
+                Hardware::By(name) => self.models.named(name).ok_or_else(|| {
+                    format!(
+                        "hardware is judged by `{name}` in its place, and there is no such model"
+                    )
+                }),
+                Hardware::None => Err("no hardware promises this model".to_owned()),
+            };
+            match judge {
+                Ok(judge) if judges.iter().any(|known| known.identity == judge.identity) => {}
+                Ok(judge) => judges.push(judge),
+                Err(reason) => unkept.push((model, reason)),
+            }
+        }
+        (judges, unkept)
     }
 
     /// The machine that a model names. A user's own model may name none: then it judges the machine that the
@@ -157,9 +180,7 @@ impl Runner<'_> {
     fn machine_for(&self, test: &Test, model: &LoadedModel) -> Option<String> {
         let own = model.model().machine.clone();
         if self.plan.is_hardware() {
-            let is_asked = !self.models.chosen.is_empty();
-            let is_kept = own.is_none_or(|machine| !NOT_BY_VERBS.contains(&machine.as_str()));
-            return (is_asked || is_kept).then(|| HARDWARE.to_owned());
+            return Some(HARDWARE.to_owned());
         }
         if own.is_some() || !model.is_own {
             return own;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use compiler::library::{Depth, Libraries, inline};
+use compiler::plan::on_verbs;
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::Outcome;
@@ -41,7 +42,8 @@ pub struct JudgedRecord {
     pub libraries: &'static Libraries,
     /// The test.
     pub test: Test,
-    /// The test with its calls replaced by implementations, which is what machines run; if it has some.
+    /// The test with its calls replaced by implementations, or coreRMA's statements by those of RDMA, if it
+    /// has some: what machines run.
     pub inlined: Option<Test>,
     /// What was seen.
     pub seen: Observations,
@@ -60,7 +62,7 @@ pub struct JudgedRecord {
 }
 
 impl JudgedRecord {
-    /// What machines run: no library calls.
+    /// What machines run: no library calls, and coreRMA on a machine for it only.
     pub fn runnable(&self) -> &Test {
         self.inlined.as_ref().unwrap_or(&self.test)
     }
@@ -299,7 +301,14 @@ impl JudgedLine<'_> {
         let program = tests::program_report(recorded, &test);
         let report = tests::test_report(self.run, recorded, &test, &by, sc.as_deref(), &seen);
         let has_calls = !libraries.used(&test.program).is_empty();
-        let inlined = if has_calls { inline(&test, libraries, Depth::Full).ok() } else { None };
+        let has_rma = |by: &JudgedBy| by.judge.model.calls.contains(&"Rma");
+        let inlined = if has_calls {
+            inline(&test, libraries, Depth::Full).ok()
+        } else if by.iter().any(has_rma) {
+            None
+        } else {
+            on_verbs(&test).ok().flatten()
+        };
         self.test = Some(JudgedRecord {
             source,
             libraries,

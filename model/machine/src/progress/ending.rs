@@ -10,7 +10,7 @@ use lang::source::Span;
 use super::super::explore::{Effort, Exploration, Explorer, Limits, explore};
 use super::super::fault::FaultSet;
 use super::super::footprint::Footprints;
-use super::super::rules::{Agent, Machine, Variant};
+use super::super::rules::{Agent, Machine, Variant, in_requests};
 use super::{Graph, state, stuck_states};
 
 /// By thread, the statement that it never completes; `None` if the thread is done.
@@ -124,6 +124,7 @@ pub(in super::super) fn ends_with(
     (find, follow): (Effort, Effort),
     limits: Limits,
 ) -> Result<(Exploration, Ending), CompileError> {
+    let test = &*in_requests(test)?;
     let machine = Machine::new(test, variant, FaultSet::NONE)?;
     let footprints = Footprints::of(test, &machine);
     let explorer = |effort, limits| {
