@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use campaign::ordered::{self, caught};
 use lang::limits::Reached;
 
+use crate::exit::Exit;
 use crate::memory;
 
 /// Why work has no result.
@@ -15,6 +16,19 @@ pub enum Broken {
     Panic(String),
     /// It was given up.
     Limit(Reached),
+}
+
+impl Broken {
+    /// Why there is no result; if that is a bug, the command ends as bugs do.
+    pub fn why(&self, exit: &mut Exit) -> String {
+        match self {
+            Self::Limit(reached) => reached.to_string(),
+            Self::Panic(message) => {
+                exit.raise(Exit::Internal);
+                format!("internal error: {message}")
+            }
+        }
+    }
 }
 
 /// As [`ordered::map_in_order`]. A panic of `work` is a result like others, and so is that it was given up:

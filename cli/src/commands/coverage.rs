@@ -198,22 +198,11 @@ fn statuses(
     let work = |change: &usize| arguments.timeout.within(|| status(change));
     let each = |change: &usize, status: Result<Status, Broken>| {
         terminal.progress().inc(1);
-        found[*change] = status.unwrap_or_else(|broken| Status::Unknown(why(&broken, exit)));
+        found[*change] = status.unwrap_or_else(|broken| Status::Unknown(broken.why(exit)));
         ControlFlow::Continue(())
     };
     map_in_order(own, arguments.jobs.count(), &AtomicBool::new(false), work, each);
     found
-}
-
-/// Why work has no result; if that is a bug, the command ends as bugs do.
-fn why(broken: &Broken, exit: &mut Exit) -> String {
-    match broken {
-        Broken::Limit(reached) => reached.to_string(),
-        Broken::Panic(message) => {
-            exit.raise(Exit::Internal);
-            format!("internal error: {message}")
-        }
-    }
 }
 
 /// Looks for tests that fill the holes, and writes each as soon as it is found, if there is a folder.
@@ -250,7 +239,7 @@ fn search(
     let work = |hole: &usize| timeout.within(|| look(hole));
     terminal.begin_progress(holes.len());
     let mut written = Ok(());
-    let each = |hole: &usize, result| {
+    let each = |hole: &usize, result: Result<_, Broken>| {
         terminal.progress().inc(1);
         if let (Some(folder), Ok(Ok(Some((_, made))))) = (folder.as_mut(), &result) {
             written = write(folder, made, &suite.changes[*hole], model);
@@ -262,7 +251,7 @@ fn search(
             Ok(Ok(Some(made))) => Status::Missing(Box::new(made)),
             Ok(Ok(None)) => Status::Hole,
             Ok(Err(tried)) => Status::Searched(tried, None),
-            Err(broken) => Status::Searched(Tried::default(), Some(why(&broken, exit))),
+            Err(broken) => Status::Searched(Tried::default(), Some(broken.why(exit))),
         };
         ControlFlow::Continue(())
     };

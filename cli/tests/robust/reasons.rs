@@ -87,3 +87,33 @@ fn runs_say_whether_the_model_is_known_and_why_not() {
         (&"inconclusive".into(), &"no run ended".into())
     );
 }
+
+#[test]
+fn networks_of_which_it_is_not_known_are_not_unsafe_ones() {
+    let scratch = scratch("across");
+    for index in 0..9 {
+        scratch.write(&format!("{index}.litmus"), LONG.replace("NAME", &index.to_string()));
+    }
+    let command = "allowed . --across --model own.cat --model sc";
+    let found = results(&scratch, &format!("{command} --format json"));
+    let network = &found[0]["networks"][0];
+    assert_eq!((&network["safe"], &network["reason"]), (&Json::Null, &BOUND.into()));
+    let (_, text, _) = scratch.run(&format!("{command} -x A"));
+    assert!(text.contains("safe on 1 of 2 networks, 1 unknown, not known of own"), "{text}");
+    let (_, text, _) = scratch.run("allowed A.litmus --across --model own.cat");
+    assert!(text.contains(&format!("(a, b) = (1, 0): unknown ({BOUND})")), "{text}");
+}
+
+#[test]
+fn a_search_that_is_cut_off_says_so_in_json() {
+    let scratch = scratch("search");
+    let command = "compare own.cat sc --format json --timeout 0.000001";
+    let (code, text, error) = scratch.run(command);
+    assert_eq!(code, 2, "{text}{error}");
+    let json: Json = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&json["programs"], &json["reason"]),
+        (&Json::Null, &"the time limit was reached".into())
+    );
+    assert_eq!(json["models"][0], "own");
+}

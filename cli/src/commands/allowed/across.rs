@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lang::Test;
 use lang::outcome::{Claim, Expectation};
 use lang::source::Source;
-use model::verdict::{Checked, Verdict};
+use model::verdict::{Answered, Checked, Verdict};
 use serde_json::{Value as Json, json};
 
 use crate::engine::{self, Refusal, Request};
@@ -74,7 +74,7 @@ struct Judged {
 /// What a model says of a test.
 enum Answer {
     /// Of each outcome that must not be, whether it is forbidden.
-    Checked(Vec<Checked>),
+    Checked(Answered),
     /// The network has not all of the program's statements.
     Lacks(String),
     /// It is not known.
@@ -141,7 +141,7 @@ fn ask(
     match engine::verdicts(test, model, request) {
         Ok(verdicts) => {
             let misuses = problems(source, verdicts.misuses);
-            Ok((Answer::Checked(verdicts.answered.checked), misuses))
+            Ok((Answer::Checked(verdicts.answered), misuses))
         }
         Err(Refusal::Undefined(undefined)) => {
             let messages = undefined.iter().map(|undefined| undefined.message.clone());
@@ -158,7 +158,7 @@ impl Answer {
     /// Whether the program is safe; `None` if that is not known.
     fn is_safe(&self) -> Option<bool> {
         let checked = match self {
-            Self::Checked(checked) => checked,
+            Self::Checked(answered) => &answered.checked,
             Self::Lacks(_) => return Some(false),
             Self::Unknown(_) => return None,
         };
@@ -180,8 +180,8 @@ impl Answer {
 
     /// Why it is not safe, or not known.
     fn why(&self) -> String {
-        let checked = match self {
-            Self::Checked(checked) => checked,
+        let Answered { checked, reason, .. } = match self {
+            Self::Checked(answered) => answered,
             Self::Lacks(why) | Self::Unknown(why) => return why.clone(),
         };
         let is_open = |checked: &&Checked| checked.holds() != Some(true);
@@ -192,15 +192,19 @@ impl Answer {
                     verdict => format!("{condition}: {}", verdict.name()),
                 },
             );
-        why.collect::<Vec<_>>().join("; ")
+        let reason = reason.iter().map(|reason| format!(" ({reason})"));
+        why.collect::<Vec<_>>().join("; ") + &reason.collect::<String>()
     }
 
     fn json(&self, model: &str) -> Json {
         let mut json = json!({ "model": model, "safe": self.is_safe() });
         match self {
-            Self::Checked(checked) => {
+            Self::Checked(Answered { checked, reason, .. }) => {
                 let outcome = |checked: &Checked| json!({ "condition": checked.condition, "verdict": checked.verdict.name() });
                 json["outcomes"] = checked.iter().map(outcome).collect();
+                if let Some(reason) = reason {
+                    json["reason"] = json!(reason);
+                }
             }
             Self::Lacks(why) | Self::Unknown(why) => json["reason"] = json!(why),
         }
@@ -220,14 +224,15 @@ impl Judged {
     }
 
     fn head(&self, look: Look) -> String {
-        let safe = self.networks.iter().filter(|(_, answer)| answer.is_safe() == Some(true));
         let tint = match self.status() {
             Status::Good => Tint::Good,
             Status::Bad => Tint::Bad,
             _ => Tint::Open,
         };
         let all = count(self.networks.len(), "network");
-        let numbers = look.paint(tint, &format!("safe on {} of {all}", safe.count()));
+        let (safe, unknown) = (self.that(Some(true)).len(), self.that(None).len());
+        let unknown = if unknown == 0 { String::new() } else { format!(", {unknown} unknown") };
+        let numbers = look.paint(tint, &format!("safe on {safe} of {all}{unknown}"));
         format!("{}: {numbers}", look.paint(Tint::Strong, &self.test))
     }
 
@@ -240,13 +245,20 @@ impl Judged {
     }
 
     fn line(&self, look: Look) -> String {
-        let not = self.networks.iter().filter(|(_, answer)| answer.is_safe() != Some(true));
-        let not: Vec<&str> = not.map(|(model, _)| model.as_str()).collect();
         let mut line = self.head(look);
-        if !not.is_empty() {
-            line.push_str(&format!(", not on {}", not.join(", ")));
+        for (safe, words) in [(Some(false), ", not on"), (None, ", not known of")] {
+            let networks = self.that(safe);
+            if !networks.is_empty() {
+                line.push_str(&format!("{words} {}", networks.join(", ")));
+            }
         }
         look.fit(&line)
+    }
+
+    /// The networks on which it is safe, or is not, or of which that is not known.
+    fn that(&self, safe: Option<bool>) -> Vec<&str> {
+        let networks = self.networks.iter().filter(|(_, answer)| answer.is_safe() == safe);
+        networks.map(|(model, _)| model.as_str()).collect()
     }
 
     /// As documented for `litmus-across/1`.

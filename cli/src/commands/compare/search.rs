@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use lang::limits::{Limits, give_up};
 use lang::outcome::Value;
 use model::generate::differences::{Said, differences};
 use model::generate::distinguish::Undecided;
@@ -54,11 +55,48 @@ struct Direction<'m> {
 struct Tried {
     programs: u64,
     undecided: u64,
+    /// Why, for the first of these.
+    reason: Option<String>,
+    /// As bugs say.
+    exit: Exit,
     /// The size up to which every program was tried.
     every: usize,
 }
 
+impl Tried {
+    /// One more that could not be decided.
+    fn leave(&mut self, why: String) {
+        self.undecided += 1;
+        self.reason.get_or_insert(why);
+    }
+}
+
 pub fn run(
+    arguments: &Arguments,
+    one: &LoadedModel,
+    two: &LoadedModel,
+    terminal: &mut Terminal,
+) -> Exit {
+    let searched = Limits::default().within(|| search(arguments, one, two, terminal));
+    searched.unwrap_or_else(|reached| {
+        let differences = differences(one.model(), two.model());
+        let json = || {
+            json!({
+                "schema": "litmus-compare/1",
+                "models": [one.name(), two.name()],
+                "differences": differences.iter().map(|one| &one.text).collect::<Vec<_>>(),
+                "programs": null,
+                "reason": reached.to_string(),
+            })
+        };
+        if arguments.format.format == Format::Json {
+            terminal.out(&format!("{}\n", json()));
+        }
+        give_up(reached)
+    })
+}
+
+fn search(
     arguments: &Arguments,
     one: &LoadedModel,
     two: &LoadedModel,
@@ -113,11 +151,12 @@ pub fn run(
         }
     }
     let is_complete = directions.iter().all(|direction| !direction.found.is_empty());
-    let exit = match () {
+    let mut exit = match () {
         () if directions.iter().any(|direction| !direction.found.is_empty()) => Exit::Violation,
         () if differences.is_empty() => Exit::Fine,
         () => Exit::Unknown,
     };
+    exit.raise(tried.exit);
     let folder = arguments.output.as_deref();
     let files = files(&directions, vocabulary.completion, folder.unwrap_or(Path::new("")));
     if let Some(folder) = folder
@@ -226,7 +265,11 @@ fn first(
             tried.programs += 1;
             match result {
                 Ok(Ok(difference)) => found.extend(difference),
-                Ok(Err(_)) | Err(_) => tried.undecided += 1,
+                Ok(Err(Undecided(why))) => tried.leave(why),
+                Err(broken) => {
+                    let why = broken.why(&mut tried.exit);
+                    tried.leave(why);
+                }
             }
             if found.len() >= wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -280,14 +323,15 @@ impl Report<'_> {
     }
 
     fn summary(&self) -> String {
-        let Tried { programs, undecided, every } = self.tried;
+        let Tried { programs, undecided, every, .. } = self.tried;
         let mut text = format!(
             "{programs} programs tried, of up to {}; with up to {} all there are",
             self.bounds,
             count(every, "statement")
         );
         if undecided > 0 {
-            text += &format!("; {undecided} undecided");
+            let reason = self.tried.reason.iter().map(|reason| format!(" ({reason})"));
+            text += &format!("; {undecided} undecided{}", reason.collect::<String>());
         }
         text
     }
@@ -323,6 +367,7 @@ impl Report<'_> {
             "waits_by": waits,
             "tried": self.tried.programs,
             "undecided": self.tried.undecided,
+            "reason": self.tried.reason,
             "every_program_of_size": self.tried.every,
             "bounds": {
                 "size": self.bounds.size,
