@@ -63,7 +63,8 @@ impl<'a> Words<'a> {
     }
 
     /// The text of declarations with each class spelled as the grammar knows classes: in one word that begins
-    /// with a capital letter. No place in the text changes.
+    /// with a capital letter. No place in the text changes. A class has a name behind it: what has none is a
+    /// name itself, such as a location `ring`.
     pub(crate) fn with_classes(self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -72,12 +73,15 @@ impl<'a> Words<'a> {
             rest = &rest[start..];
             let word = first_word(rest);
             let after = rest[word.len()..].trim_start();
-            let joined = format!("{word}{}", first_word(after));
-            let whole = rest.len() - after.len() + first_word(after).len();
+            let next = first_word(after);
+            let joined = format!("{word}{next}");
+            let whole = rest.len() - after.len() + next.len();
+            let has_name = |behind: &str| behind.trim_start().starts_with(first_letter);
             let (taken, class) = match (self.class(&joined), self.class(word)) {
-                (Some(_), _) if !after.starts_with(first_letter) => (word.len(), word.to_owned()),
-                (Some(_), _) => (whole, joined),
-                (None, Some(_)) if after.starts_with(first_letter) => (word.len(), word.to_owned()),
+                (Some(_), _) if has_name(after) && has_name(&after[next.len()..]) => {
+                    (whole, joined)
+                }
+                (_, Some(_)) if has_name(after) => (word.len(), word.to_owned()),
                 _ => {
                     out.push_str(word);
                     rest = &rest[word.len()..];
@@ -88,6 +92,11 @@ impl<'a> Words<'a> {
             out.push_str(&class[1..]);
             out.push_str(&" ".repeat(taken - class.len()));
             rest = &rest[taken..];
+            // The name may be that of a class in small letters: `Ring ring`.
+            let name = rest.len() - rest.trim_start().len();
+            let end = name + first_word(&rest[name..]).len();
+            out.push_str(&rest[..end]);
+            rest = &rest[end..];
         }
         out + rest
     }

@@ -46,3 +46,31 @@ fn captions_are_not_models() {
         }
     }
 }
+
+/// A location or an object may have the name of a class in small letters.
+#[test]
+fn names_of_classes_in_small_letters_are_names() {
+    for (declared, statement) in [
+        ("ring = 0", "ring := 1"),
+        ("barrier, sc = 0, 1", "barrier := 1"),
+        ("Ring ring 1 -> {2}", "a := Submit(ring, 1)"),
+        ("Ring buffer 1 -> {2}", "a := Submit(buffer, 1)"),
+        ("Ring Buffer buffer 1 -> {2}", "a := Submit(buffer, 1)"),
+        ("ring ring 1 -> {2}", "a := Submit(ring, 1)"),
+        ("SVar svar; Barrier barrier", "Bar(barrier)"),
+        ("SVAR svar = 3", "a := svar"),
+    ] {
+        let text = format!(
+            "litmus t\nmodel rdma-wait\n\n  {declared}\n  x@1 = 0  ||\n  --------\n  {statement}  || skip\n\n  x = 0 ✓\n"
+        );
+        let source = Source::new("t.litmus", text.clone());
+        let file = parse(&source).0;
+        let file = file.unwrap_or_else(|| panic!("{text}{}", crate::rendered(&source)));
+        let printed = print(&file);
+        assert!(printed.contains(statement), "{text}\n{printed}");
+        let name = declared.split(' ').find(|word| word.starts_with(|c: char| c.is_lowercase()));
+        let name = name.map(|name| name.trim_end_matches([',', ';'])).unwrap_or_default();
+        assert!(printed.contains(&format!(" {name}")), "{text}\n{printed}");
+        assert!(!crate::rendered(&source).contains("undeclared"), "{}", crate::rendered(&source));
+    }
+}
