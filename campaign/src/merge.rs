@@ -26,8 +26,8 @@ pub trait Output: PartialEq + Sized {
     /// Whether a part has the items that it must have.
     ///
     /// # Errors
-    /// A code, and what is wrong.
-    fn is_whole(&self, _shard: &ShardOf) -> Result<(), (&'static str, String)> {
+    /// What kind of error it is, and what is wrong.
+    fn is_whole(&self, _shard: &ShardOf) -> Result<(), (Flaw, String)> {
         Ok(())
     }
 
@@ -46,26 +46,47 @@ pub struct Part<T> {
     pub content: T,
 }
 
+/// What kind of error a part has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It was not made with `--shard`.
+    NotAPart,
+    /// It and another part are not of one whole.
+    OtherWhole,
+    /// Two files are of one part, and differ.
+    ConflictingParts,
+    /// Parts are missing, or items of a part.
+    MissingParts,
+    /// Its items cannot be used.
+    UnusablePart,
+    /// It is a record that cannot be used.
+    UnusableRecord,
+    /// It was changed since it was made.
+    ChangedPart,
+    /// Its file cannot be read.
+    UnreadableFile,
+}
+
 /// What cannot be merged, and why.
 #[derive(Debug)]
 pub struct Refused {
     /// The file or folder.
     pub path: PathBuf,
     /// What kind of error it is.
-    pub code: &'static str,
+    pub flaw: Flaw,
     /// What is wrong with it.
     pub message: String,
 }
 
 impl Refused {
     /// What is wrong with a part.
-    pub fn new(path: &Path, code: &'static str, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), code, message: message.into() }
+    pub fn new(path: &Path, flaw: Flaw, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), flaw, message: message.into() }
     }
 
     /// What is not an output of a part.
     pub fn not_a_part(path: &Path) -> Self {
-        Self::new(path, "not-a-part", "expected an output of a command with --shard")
+        Self::new(path, Flaw::NotAPart, "expected an output of a command with --shard")
     }
 }
 
@@ -111,7 +132,7 @@ fn strangers<T: Output>(parts: &[Part<T>]) -> Vec<Refused> {
     let Some(first) = parts.first() else { return Vec::new() };
     let path = first.path.display();
     let stranger = |part: &Part<T>| {
-        let refuse = |message: String| Some(Refused::new(&part.path, "other-whole", message));
+        let refuse = |message: String| Some(Refused::new(&part.path, Flaw::OtherWhole, message));
         if part.shard.of != first.shard.of {
             refuse(format!("is of {} parts, and {path} of {}", part.shard.of, first.shard.of))
         } else if let Err(reason) = first.content.fits(&part.content) {
@@ -121,8 +142,8 @@ fn strangers<T: Output>(parts: &[Part<T>]) -> Vec<Refused> {
                 "was made by another command, version or model than {path}, or of other inputs"
             ))
         } else {
-            let (code, message) = part.content.is_whole(&part.shard).err()?;
-            Some(Refused::new(&part.path, code, message))
+            let (flaw, message) = part.content.is_whole(&part.shard).err()?;
+            Some(Refused::new(&part.path, flaw, message))
         }
     };
     parts.iter().filter_map(stranger).collect()
@@ -146,7 +167,7 @@ fn each_once<T: Output>(
             notes.push(format!("part {number} is there twice, and equal: {path}, {other}"));
         } else {
             let message = format!("part {number} differs from that in {path}");
-            refused.push(Refused::new(&part.path, "conflicting-parts", message));
+            refused.push(Refused::new(&part.path, Flaw::ConflictingParts, message));
         }
     }
     if let Some(first) = kept.first() {
@@ -159,7 +180,7 @@ fn each_once<T: Output>(
         if !missing.is_empty() {
             let words = if missing.len() == 1 { "part" } else { "parts" };
             let message = format!("{} {words} missing: {}", missing.len(), missing.join(", "));
-            refused.push(Refused::new(&first.path, "missing-parts", message));
+            refused.push(Refused::new(&first.path, Flaw::MissingParts, message));
         }
     }
     if refused.is_empty() { Ok(kept) } else { Err(refused) }

@@ -8,11 +8,11 @@ use clap::ValueEnum;
 use compiler::library::Libraries;
 use lang::Test;
 use lang::cat::model::Model;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::limits::Limits;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Span;
-use model::allowed::{Allowed, LIMIT, Options, Question, undefined_calls};
+use model::allowed::{Allowed, Options, Question, undefined_calls};
 use model::asking::Refused;
 use model::explain::{Explanation, Reason, explain};
 use model::machine::{self, Ending, Variant};
@@ -173,7 +173,9 @@ impl Refusal {
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         match self {
             Self::Undefined(diagnostics) | Self::Bad(diagnostics) => diagnostics,
-            Self::Unsupported(why) => vec![Diagnostic::error(LIMIT, Span::default(), why)],
+            Self::Unsupported(why) => {
+                vec![Diagnostic::error(Code::LimitReached, Span::default(), why)]
+            }
         }
     }
 }

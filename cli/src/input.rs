@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use compiler::library::Libraries;
 use lang::Test;
+use lang::diagnostic::Code;
 use lang::limits::Limits;
 use lang::litmus::{self, MAX_BYTES};
 use lang::source::Source;
@@ -64,9 +65,9 @@ impl Input {
         let problem =
             |code, message: String| Box::new(Problem::of_file(&self.name(), code, message));
         match read {
-            Err(error) => Err(problem("unreadable-file", format!("cannot be read: {error}"))),
+            Err(error) => Err(problem(Code::UnreadableFile, format!("cannot be read: {error}"))),
             Ok(_) if bytes.len() > limit => Err(problem(
-                "file-too-large",
+                Code::FileTooLarge,
                 format!("expected at most {limit} bytes, found more"),
             )),
             Ok(_) => Ok(bytes),
@@ -147,7 +148,7 @@ pub fn collect(paths: &[PathBuf], extensions: &[&str]) -> (Vec<Input>, Vec<Probl
                 extensions.iter().map(|ending| format!(".{ending}")).collect();
             let message =
                 format!("expected {} files below this folder, found none", endings.join(" or "));
-            problems.push(Problem::of_file(&name, "no-files", message));
+            problems.push(Problem::of_file(&name, Code::NoFiles, message));
         }
         inputs.extend(found.into_iter().map(|path| Input { path, is_named: false }));
     }
@@ -165,7 +166,7 @@ fn walk(
 ) {
     let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
         let message = format!("cannot be read: {error}");
-        Problem::of_file(&path.to_string_lossy(), "unreadable-file", message)
+        Problem::of_file(&path.to_string_lossy(), Code::UnreadableFile, message)
     };
     if depth > DEEPEST {
         problems.push(unreadable(folder, &format!("more than {DEEPEST} folders deep")));

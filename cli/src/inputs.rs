@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use evidence::record::LibraryText;
+use lang::diagnostic::Code;
 
 use crate::input::{Input, collect};
 use crate::models::Models;
@@ -27,7 +28,7 @@ pub fn choose(
 ) -> Option<Vec<Input>> {
     let mut inputs = find(paths, endings, sink);
     let kept = select.keep(&mut inputs, models);
-    kept.map_err(|message| sink.usage_error("no-test-matches", &message)).ok()?;
+    kept.map_err(|message| sink.usage_error(Code::NoTestMatches, &message)).ok()?;
     Some(inputs)
 }
 
@@ -48,7 +49,7 @@ pub fn take_part(
     sink: &mut Sink<'_>,
 ) -> Option<()> {
     let part = shard.keep(inputs, models, libraries);
-    sink.shard = part.map_err(|message| sink.usage_error("cannot-split", &message)).ok()?;
+    sink.shard = part.map_err(|message| sink.usage_error(Code::CannotSplit, &message)).ok()?;
     Some(())
 }
 

@@ -10,6 +10,7 @@ use compiler::library::{Depth, Libraries, each_call, inline};
 use evidence::record::{LibraryText, hash_text};
 use lang::Test;
 use lang::cat::model::Model;
+use lang::diagnostic::Code;
 use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
 use model::allowed::{MISUSES, Options, Question, limit_reached};
@@ -275,7 +276,7 @@ pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
             }
             None => format!("the shipped ones are {}", known.join(", ")),
         };
-        return Err(vec![Problem::of_file(name, "unknown-library", message).help(help)]);
+        return Err(vec![Problem::of_file(name, Code::UnknownLibrary, message).help(help)]);
     }
     load_file(name)
 }
@@ -298,11 +299,11 @@ pub fn load_file(path: &str) -> Result<Library, Vec<Problem>> {
     let take = LARGEST_FILE as u64 + 1;
     let read = std::fs::File::open(path).and_then(|file| file.take(take).read_to_end(&mut bytes));
     if let Err(error) = read {
-        return Err(problem("unreadable-file", format!("cannot be read: {error}")));
+        return Err(problem(Code::UnreadableFile, format!("cannot be read: {error}")));
     }
     match String::from_utf8(bytes) {
         Ok(text) => loaded(&Source::new(path, text)),
-        Err(_) => Err(problem("not-utf8", "expected UTF-8 text, found other bytes".to_owned())),
+        Err(_) => Err(problem(Code::NotUtf8, "expected UTF-8 text, found other bytes".to_owned())),
     }
 }
 

@@ -10,7 +10,7 @@ use evidence::record::{ModelIdentity, fnv1a};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::cat::{self, LARGEST_FILE, Loaded};
-use lang::diagnostic::{Diagnostic, nearest};
+use lang::diagnostic::{Code, Diagnostic, nearest};
 use lang::litmus::models::is_model_file;
 use lang::source::{Source, Span};
 use model::models::{SHIPPED, shipped};
@@ -194,7 +194,8 @@ impl Models {
         };
         known.entry(path.clone()).or_insert_with(load).clone().map_err(|why| {
             let message = format!("the model `{name}` of the header cannot be used: {why}");
-            let error = Diagnostic::error("unusable-model-file", in_header(name, source), message);
+            let error =
+                Diagnostic::error(Code::UnusableModelFile, in_header(name, source), message);
             Box::new(
                 error.help(format!("`litmus check {}` says what is wrong with it", quote(&path))),
             )
@@ -229,7 +230,7 @@ pub fn unknown_model(name: &str) -> String {
 /// Points at the name in the `model` line of the header.
 fn unknown_in_header(name: &str, source: &Source) -> Diagnostic {
     let span = in_header(name, source);
-    let error = Diagnostic::error("unknown-model", span, format!("there is no model `{name}`"));
+    let error = Diagnostic::error(Code::UnknownModel, span, format!("there is no model `{name}`"));
     match nearest(name, names()) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
@@ -289,11 +290,11 @@ fn read_model(path: &str) -> Result<Source, Box<Problem>> {
     let take = LARGEST_FILE as u64 + 1;
     let read = std::fs::File::open(path).and_then(|file| file.take(take).read_to_end(&mut bytes));
     if let Err(error) = read {
-        return Err(problem("unreadable-file", format!("cannot be read: {error}")));
+        return Err(problem(Code::UnreadableFile, format!("cannot be read: {error}")));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Source::new(path, text)),
-        Err(_) => Err(problem("not-utf8", "expected UTF-8 text, found other bytes".to_owned())),
+        Err(_) => Err(problem(Code::NotUtf8, "expected UTF-8 text, found other bytes".to_owned())),
     }
 }
 

@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use lang::diagnostic::Code;
 use lang::limits::{Limits, give_up};
 
 use crate::engine::{Engine, Request, SolverName};
@@ -161,7 +162,7 @@ pub fn choose_models(names: &[String], sink: &mut Sink<'_>) -> Option<Models> {
             sink.problems(warnings);
             return Some(models);
         }
-        Err(ChoiceError::Unknown(message)) => sink.usage_error("unknown-model", &message),
+        Err(ChoiceError::Unknown(message)) => sink.usage_error(Code::UnknownModel, &message),
         Err(ChoiceError::Bad(problems)) => sink.problems(problems),
     }
     None

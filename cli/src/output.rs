@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use campaign::files;
+use lang::diagnostic::Code;
 
 use crate::exit::Exit;
 use crate::problem::Problem;
@@ -36,14 +37,15 @@ pub fn refuse(path: &Path, why: &dyn Display, terminal: &mut Terminal) -> Exit {
 
 /// The same for reports; its code makes their exit code [`Exit::Unwritable`].
 pub fn problem(path: &Path, why: &dyn Display) -> Problem {
-    Problem::of_file(&path.to_string_lossy(), UNWRITABLE, format!("cannot be written: {why}"))
+    Problem::of_file(
+        &path.to_string_lossy(),
+        Code::UnwritableFile,
+        format!("cannot be written: {why}"),
+    )
 }
 
 /// What messages call standard output.
 pub const STDOUT: &str = "<stdout>";
-
-/// The code of what cannot be written.
-pub const UNWRITABLE: &str = "unwritable-file";
 
 /// Why something that is made of many files cannot go on.
 #[derive(Debug)]
@@ -70,7 +72,7 @@ impl Failure {
             Self::Usage(message) => terminal.usage_error(message),
             Self::Unwritable(path, why) => refuse(path, why, terminal),
             Self::Unusable(path, why) => {
-                let problem = Problem::of_file(&path.to_string_lossy(), "unusable-record", why);
+                let problem = Problem::of_file(&path.to_string_lossy(), Code::UnusableRecord, why);
                 let text = problem.render(terminal.look.error_color);
                 terminal.err(&text);
                 Exit::BadInput

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::source::{Source, Span};
-use model::allowed::LIMIT;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::ordered::Broken;
-use crate::output::UNWRITABLE;
 
 /// A diagnostic with its file.
 #[derive(Clone, Debug)]
@@ -21,16 +19,10 @@ pub struct Problem {
     pub diagnostic: Diagnostic,
 }
 
-/// The code of the warning that no execution of a program ends, so that every ✗ holds.
-pub const NO_OUTCOME: &str = "no-outcome";
-
-/// The code of the warning that some executions of a program do not end.
-pub const MAY_NOT_END: &str = "may-not-end";
-
 impl Problem {
     /// Whether it is told with `--quiet` too: errors, and warnings without which "ok" would mislead.
     pub fn is_told(&self, quiet: bool) -> bool {
-        !quiet || self.diagnostic.is_error() || self.diagnostic.code == NO_OUTCOME
+        !quiet || self.diagnostic.is_error() || self.diagnostic.code == Code::NoOutcome
     }
 
     /// A problem at a place of a text.
@@ -39,7 +31,7 @@ impl Problem {
     }
 
     /// A problem with a file that is of no place in it.
-    pub fn of_file(file: &str, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn of_file(file: &str, code: Code, message: impl Into<String>) -> Self {
         let diagnostic = Diagnostic::error(code, Span::default(), message);
         Self { file: file.to_owned(), source: None, diagnostic }
     }
@@ -47,9 +39,9 @@ impl Problem {
     /// A file that work on has no result.
     pub fn of_broken(file: &str, broken: &Broken) -> Self {
         match broken {
-            Broken::Limit(reached) => Self::of_file(file, LIMIT, reached.to_string()),
+            Broken::Limit(reached) => Self::of_file(file, Code::LimitReached, reached.to_string()),
             Broken::Panic(panic) => {
-                Self::of_file(file, "internal-error", format!("internal error: {panic}"))
+                Self::of_file(file, Code::InternalError, format!("internal error: {panic}"))
                     .help("this is a bug; please report it with the command and its input")
             }
         }
@@ -66,10 +58,10 @@ impl Problem {
     pub fn exit(&self) -> Exit {
         match self.diagnostic.code {
             _ if !self.diagnostic.is_error() => Exit::Fine,
-            "engine-unsound" | "internal-error" => Exit::Internal,
-            "engines-disagree" => Exit::Violation,
-            UNWRITABLE => Exit::Unwritable,
-            LIMIT => Exit::Unknown,
+            Code::EngineUnsound | Code::InternalError => Exit::Internal,
+            Code::EnginesDisagree => Exit::Violation,
+            Code::UnwritableFile => Exit::Unwritable,
+            Code::LimitReached => Exit::Unknown,
             _ => Exit::BadInput,
         }
     }
@@ -110,7 +102,7 @@ impl Problem {
             line,
             column,
             severity: severity.to_owned(),
-            code: self.diagnostic.code.to_owned(),
+            code: self.diagnostic.code.to_string(),
             message: self.diagnostic.message.clone(),
             help: self.diagnostic.help.clone(),
         }

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use campaign::sealed::Seal;
 use campaign::shard::ShardOf;
+use lang::diagnostic::Code;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -218,7 +219,7 @@ impl<'t> Sink<'t> {
     }
 
     /// An error of the command line.
-    pub fn usage_error(&mut self, code: &'static str, message: &str) {
+    pub fn usage_error(&mut self, code: Code, message: &str) {
         self.exit.raise(Exit::Usage);
         match self.format {
             Format::Table => self.terminal.err(&format!("error: {message}\n")),

@@ -3,11 +3,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lang::cat::model::{Base, CALLS};
+use lang::diagnostic::Code;
 use serde_json::Value as Json;
 
 #[path = "../src/commands/explain_code/page.rs"]
@@ -17,40 +17,6 @@ use page::{Entry, entries};
 
 /// The headings whose codes have no example; the page says why.
 const WITHOUT_EXAMPLE: [&str; 2] = ["Without an example", "Faults of litmus"];
-/// Codes of one word, which look like any other word in the sources.
-const OF_ONE_WORD: [&str; 2] = ["syntax", "unreachable"];
-/// Other words with hyphens in the sources.
-const NO_CODES: [&str; 29] = [
-    "compare-and-swap",
-    "explain-code",
-    "fetch-and-add",
-    "gid-index",
-    "ib-dev",
-    "ib-port",
-    "kebab-case",
-    "litmus-alive",
-    "litmus-listener",
-    "litmus-session",
-    "litmus-stress",
-    "no-candidate",
-    "not-known",
-    "not-well-formed",
-    "nothing-ends",
-    "nothing-forbidden",
-    "nothing-tested",
-    "po-loc",
-    "qp-timeout",
-    "rdma-core",
-    "rdma-sys",
-    "rdma-wait-polls",
-    "same-loc",
-    "same-qp",
-    "same-thread",
-    "tx-depth",
-    "undefined-reads",
-    "undefined-writes",
-    "verbs-c",
-];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -193,65 +159,35 @@ fn headings_are_in_use() {
     }
 }
 
-/// The kebab-case literals of the sources, without their tests, and the files that have them.
-fn literals(folder: &Path, found: &mut BTreeMap<String, PathBuf>) {
+/// The words of the sources in a folder that stand behind `Code::`.
+fn codes_in_sources(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
-        let name = entry.file_name().into_string().unwrap();
         if path.is_dir() {
-            if name != "tests" {
-                literals(&path, found);
-            }
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+            codes_in_sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = std::fs::read_to_string(&path).unwrap();
-            let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-            for line in code {
-                for literal in line.split('"').skip(1).step_by(2) {
-                    let is_word = |word: &str| {
-                        !word.is_empty()
-                            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-                    };
-                    let is_kebab = literal.contains('-')
-                        && literal.starts_with(|c: char| c.is_ascii_lowercase())
-                        && literal.split('-').all(is_word);
-                    if is_kebab || OF_ONE_WORD.contains(&literal) {
-                        found.insert(literal.to_owned(), path.clone());
-                    }
-                }
-            }
+            let word = |rest: &str| rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+            found.extend(text.split("Code::").skip(1).map(word));
         }
     }
 }
 
-/// A word with a hyphen in the sources is a code on the page, or known to be none.
 #[test]
 fn every_code_is_on_the_page() {
-    let mut found = BTreeMap::new();
-    let crates = ["lang", "campaign", "compiler", "compiler/skeleton", "model", "model/checker"];
-    let others = ["model/machine", "model/smt", "executor", "executor/evidence", "cli"];
-    for name in crates.into_iter().chain(others) {
-        literals(&root().join(name).join("src"), &mut found);
-    }
     let page = std::fs::read_to_string(page_path()).unwrap();
-    let codes: BTreeSet<&str> = entries(&page).iter().map(|entry| entry.code).collect();
-    let mut others: BTreeSet<String> = NO_CODES.map(str::to_owned).into();
-    others.extend(executor::sim::Sim::faults_known().iter().map(|fault| fault.name.to_owned()));
-    others.extend(model::models::SHIPPED.iter().map(|(name, _)| (*name).to_owned()));
-    others.extend(Base::ALL.iter().map(|base| base.name().to_owned()));
-    others.extend(CALLS.iter().map(|call| (*call).to_owned()));
-    let unknown: Vec<String> = found
-        .iter()
-        .filter(|(word, _)| !codes.contains(word.as_str()) && !others.contains(*word))
-        .map(|(word, path)| format!("`{word}` in {}", path.display()))
-        .collect();
-    assert!(
-        unknown.is_empty(),
-        "neither codes on the page nor in NO_CODES:\n{}",
-        unknown.join("\n")
-    );
-    let gone: Vec<&&str> = codes.iter().filter(|code| !found.contains_key(**code)).collect();
-    assert!(gone.is_empty(), "codes that are not in the sources: {gone:?}");
-    let gone: Vec<&&str> = NO_CODES.iter().filter(|word| !found.contains_key(**word)).collect();
-    assert!(gone.is_empty(), "NO_CODES that are not in the sources: {gone:?}");
+    let explained: BTreeSet<&str> = entries(&page).iter().map(|entry| entry.code).collect();
+    let codes: BTreeSet<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+    assert_eq!(explained, codes, "left: docs/diagnostics.md; right: the sources");
+}
+
+#[test]
+fn every_code_is_in_use() {
+    let mut found = BTreeSet::new();
+    for name in ["lang", "compiler", "compiler/skeleton", "model", "executor/evidence", "cli"] {
+        codes_in_sources(&root().join(name).join("src"), &mut found);
+    }
+    let unused: Vec<&Code> =
+        Code::ALL.iter().filter(|code| !found.contains(&format!("{code:?}"))).collect();
+    assert!(unused.is_empty(), "{unused:?}");
 }

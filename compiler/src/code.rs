@@ -9,7 +9,7 @@ mod operand;
 
 use std::ops::Range;
 
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{self, Diagnostic};
 use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
@@ -148,24 +148,24 @@ impl CompileError {
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::Unsupported { span, statement } => Diagnostic::error(
-                "unsupported-statement",
+                diagnostic::Code::UnsupportedStatement,
                 *span,
                 format!("`{statement}` has no operational meaning here"),
             )
             .label("not supported by this engine"),
             Self::Faults => Diagnostic::error(
-                "unsupported-statement",
+                diagnostic::Code::UnsupportedStatement,
                 Span::default(),
                 "this machine has no queues that the faults could break",
             )
             .label("not supported by this engine"),
             Self::TooDeep(span) => Diagnostic::error(
-                "nesting-too-deep",
+                diagnostic::Code::NestingTooDeep,
                 *span,
                 format!("statements are nested deeper than {MAX_NESTING}"),
             ),
             Self::Malformed { span, what } => Diagnostic::error(
-                "malformed-program",
+                diagnostic::Code::MalformedProgram,
                 *span,
                 format!("expected a program that has this {what}, found none"),
             ),

@@ -5,8 +5,10 @@ use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind};
 use crate::source::{Source, Span};
 
 mod clip;
+mod code;
 
 use clip::Clipped;
+pub use code::Code;
 
 /// Whether a diagnostic stops the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,8 +24,8 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// A stable kebab-case name of the cause, such as `wrong-home-node`.
-    pub code: &'static str,
+    /// What kind of problem it is.
+    pub code: Code,
     /// One lower-case sentence without a full stop.
     pub message: String,
     /// Where: the place that messages are sorted by.
@@ -38,7 +40,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error at a place.
-    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
             code,
@@ -51,7 +53,7 @@ impl Diagnostic {
     }
 
     /// A warning at a place.
-    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
 
@@ -114,7 +116,7 @@ impl Diagnostic {
         let place = |span: Span| (name, clipped.place(span.start)..clipped.place(span.end));
         let mut report = Report::build(kind, place(self.span))
             .with_config(config)
-            .with_code(self.code)
+            .with_code(self.code.name())
             .with_message(&self.message);
         let caret = if self.label.is_empty() { "here" } else { self.label.as_str() };
         report =

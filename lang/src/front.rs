@@ -10,10 +10,7 @@ pub(crate) use comments::{blank, end_of_comment};
 pub(crate) use cursor::{Cursor, Parse};
 pub use sink::MOST_DIAGNOSTICS;
 pub(crate) use sink::Sink;
-pub(crate) use tokens::{
-    BAD_CHARACTER, Flaw, Kind, Token, UNCLOSED_COMMENT, UNCLOSED_STRING, comment, tokens,
-    unclosed_string,
-};
+pub(crate) use tokens::{Flaw, Kind, Token, comment, tokens, unclosed_string};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 1 << 20;

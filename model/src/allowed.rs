@@ -7,7 +7,7 @@ use compiler::calls::calls;
 use compiler::library::{Libraries, each_call, prepare};
 use lang::Test;
 use lang::cat::model::{Base, Model};
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::library::notation::shown;
 use lang::limits::{Limits, Reached};
 use lang::outcome::{Outcome, Value};
@@ -142,7 +142,7 @@ impl<'a> Question<'a> {
                 let model = &self.model.name;
                 let message =
                     format!("the model `{model}` has no order `mo` of all writes of a location");
-                Diagnostic::error("no-modification-order", at, message).help(
+                Diagnostic::error(Code::NoModificationOrder, at, message).help(
                     "final values of locations follow from it: `exists mo total on (W * W) & loc \\ id`",
                 )
             }
@@ -223,17 +223,14 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The code of a diagnostic for a limit that was reached. Nothing is wrong, but the answer is unknown.
-pub const LIMIT: &str = "limit-reached";
-
-/// The diagnostic for a limit that was reached.
+/// The diagnostic for a limit that was reached. Nothing is wrong, but the answer is unknown.
 pub fn limit_reached(reached: Reached) -> Diagnostic {
-    Diagnostic::error(LIMIT, Span::default(), reached.to_string())
+    Diagnostic::error(Code::LimitReached, Span::default(), reached.to_string())
 }
 
 /// The codes of misuses of libraries.
-pub const MISUSES: [&str; 5] =
-    ["already-held", "not-held", "never-released", "unequal-calls", "word-too-large"];
+pub const MISUSES: [Code; 5] =
+    [Code::AlreadyHeld, Code::NotHeld, Code::NeverReleased, Code::UnequalCalls, Code::WordTooLarge];
 
 /// The error for a misuse that happens in every execution.
 pub(crate) fn misuse_error(misuse: &Misuse) -> Diagnostic {
@@ -269,7 +266,7 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     {
         let message = format!("the model `{}` does not define `{call}`", model.name);
         let help = format!("library calls need an rdma-wait model: this one {lacking}");
-        return vec![Diagnostic::error("undefined-call", *span, message).help(help)];
+        return vec![Diagnostic::error(Code::UndefinedCall, *span, message).help(help)];
     }
     let undefined = library_calls.iter().filter(|(_, _, is_defined)| !is_defined);
     if undefined.count() > 0
@@ -294,14 +291,14 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
 fn one_queue_pair(model: &Model, (towards, span): (Towards, Span)) -> Diagnostic {
     let name = &model.name;
     let message = format!("the model `{name}` does not define the queue pair `{towards}`");
-    Diagnostic::error("undefined-queue-pair", span, message)
+    Diagnostic::error(Code::UndefinedQueuePair, span, message)
         .help("it knows one queue pair for each thread and node; `same-queue-pair` relates the events of each")
 }
 
 pub(crate) fn undefined_call(model: &Model, call: &str, span: Span) -> Diagnostic {
     let name = &model.name;
     let error = Diagnostic::error(
-        "undefined-call",
+        Code::UndefinedCall,
         span,
         format!("the model `{name}` does not define `{call}`"),
     );

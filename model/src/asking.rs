@@ -6,7 +6,7 @@ use compiler::library::{Libraries, prepare};
 use compiler::plan::on_verbs;
 use lang::Test;
 use lang::cat::model::Model;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::limits::{Limits, Reached};
 use lang::outcome::{Observable, Observed};
 use lang::source::Span;
@@ -106,7 +106,7 @@ impl<'a> Asking<'a> {
         let skeleton = skeleton.map_err(|unsupported| match unsupported.reason {
             Some(reason) => {
                 let message = format!("`{}`: {reason}", unsupported.call);
-                let error = Diagnostic::error("library-not-usable", unsupported.span, message);
+                let error = Diagnostic::error(Code::LibraryNotUsable, unsupported.span, message);
                 Refused::Library(unsupported.call, Box::new(error))
             }
             None => Refused::Undefined(vec![undefined_call(
@@ -121,7 +121,7 @@ impl<'a> Asking<'a> {
             return Err(Refused::Misuse(errors));
         }
         let plan = Plan::new(&model, &skeleton).map_err(|error| {
-            let error = Diagnostic::error("model-not-usable", Span::default(), error.0);
+            let error = Diagnostic::error(Code::ModelNotUsable, Span::default(), error.0);
             Refused::Wrong(vec![error])
         })?;
         Ok(Question { test, model, skeleton, plan })
@@ -149,7 +149,7 @@ pub(crate) fn as_defined<'t>(
 }
 
 /// The codes of what a model does not define.
-const UNDEFINED: [&str; 2] = ["undefined-call", "undefined-queue-pair"];
+const UNDEFINED: [Code; 2] = [Code::UndefinedCall, Code::UndefinedQueuePair];
 
 impl Refused {
     /// What diagnostics of a test come to, by their codes: here, and nowhere else.
@@ -203,7 +203,7 @@ impl From<Refused> for Vec<Diagnostic> {
 
 /// Whether a diagnostic says that a program uses a library as its rules exclude.
 fn is_misuse(error: &Diagnostic) -> bool {
-    MISUSES.contains(&error.code) || error.code == "not-a-participant"
+    MISUSES.contains(&error.code) || error.code == Code::NotAParticipant
 }
 
 /// The first of several errors, with its hint.

@@ -17,7 +17,7 @@ mod weak;
 mod words;
 
 use lang::cat::model::AxiomKind;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::{Asked, Condition};
 use lang::source::Span;
 
@@ -262,7 +262,7 @@ fn check(question: &Question<'_>, execution: &Execution) -> Result<(), Refused> 
 fn unsound(what: &str) -> Refused {
     Refused::Wrong(vec![
         Diagnostic::error(
-            "engine-unsound",
+            Code::EngineUnsound,
             Span::default(),
             format!("the engine and the plain evaluator disagree: {what}"),
         )

@@ -13,7 +13,7 @@ use compiler::library::Libraries;
 use lang::cat::model::{
     Axiom, AxiomKind, Base, Definition, DefinitionId, DefinitionKind, Expr, Model, Type,
 };
-use lang::diagnostic::{Diagnostic, nearest};
+use lang::diagnostic::{Code, Diagnostic, nearest};
 use lang::library::{self, Library};
 use lang::source::{Source, Span};
 
@@ -52,7 +52,7 @@ pub fn load(source: &Source) -> Result<Library, Vec<(Source, Diagnostic)>> {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`litmus models` lists them".to_owned(),
         };
-        let error = Diagnostic::error("unknown-model", *span, message).help(help);
+        let error = Diagnostic::error(Code::UnknownModel, *span, message).help(help);
         return Err(vec![(source.clone(), error)]);
     }
     Ok(library)
@@ -77,7 +77,7 @@ pub fn compose(
     used: &[usize],
 ) -> Result<Model, Vec<Diagnostic>> {
     let wrong =
-        |message: String| vec![Diagnostic::error("model-not-usable", Span::default(), message)];
+        |message: String| vec![Diagnostic::error(Code::ModelNotUsable, Span::default(), message)];
     if let Some(lacking) = lacking(base) {
         return Err(wrong(format!("the model `{}` {lacking}", base.name)));
     }

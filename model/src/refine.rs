@@ -20,7 +20,7 @@ use std::sync::Arc;
 use compiler::library::{Depth, Libraries, inline, wrong_bodies};
 use lang::Test;
 use lang::cat::model::Model;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::library::Library;
 use lang::outcome::Outcome;
 use lang::source::Source;
@@ -306,4 +306,5 @@ fn placed(library: &Library) -> Vec<Client> {
 }
 
 /// Errors of programs that reach for what is on another node.
-const NOT_CLIENTS: [&str; 3] = ["remote-cpu-access", "put-source-remote", "get-target-remote"];
+const NOT_CLIENTS: [Code; 3] =
+    [Code::RemoteCpuAccess, Code::PutSourceRemote, Code::GetTargetRemote];

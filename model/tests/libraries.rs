@@ -90,7 +90,7 @@ fn wrong(declared: &str, rows: &str) -> Vec<(&'static str, (usize, usize))> {
         Ok(question) => question.allowed(&Options::default()).expect("it can be asked").misuses,
     };
     let place = |span: lang::source::Span| source.line_column(span.start);
-    found.iter().map(|error| (error.code, place(error.span))).collect()
+    found.iter().map(|error| (error.code.name(), place(error.span))).collect()
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn wrong_libraries_are_refused_at_their_place() {
             }
         };
         let error = wrong.first().unwrap_or_else(|| panic!("{name} is not refused"));
-        (error.code, source.line_column(error.span.start).0)
+        (error.code.name(), source.line_column(error.span.start).0)
     };
     for (name, code, line) in [
         ("recursive.lib", "recursive-implementation", 10),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use lang::Test;
+use lang::diagnostic::Code;
 use lang::source::Source;
 use model::allowed::{Allowed, Question};
 use model::explain::explain;
@@ -27,7 +28,6 @@ use crate::inputs::{self, Workers};
 use crate::libraries::{InlineOption, LibraryOption, Uses, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
 use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
-use crate::output;
 use crate::problem::{Problem, problems};
 use crate::select::{OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
@@ -143,7 +143,7 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let layout = Layout::new(look, in_full, &inputs);
     let cache = arguments.cache.as_ref().map(|folder| {
         let unusable = |message: String| {
-            sink.problem(Problem::of_file(&folder.to_string_lossy(), output::UNWRITABLE, message))
+            sink.problem(Problem::of_file(&folder.to_string_lossy(), Code::UnwritableFile, message))
         };
         Cache::open(folder, &texts).map_err(unusable)
     });

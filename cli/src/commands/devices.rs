@@ -3,7 +3,7 @@
 use clap::Args;
 use evidence::record::NodeInfo;
 use executor::rdma::{AtomicCapability, DeviceInfo, Gid, LinkLayer, PciAtomics, PortInfo, verbs};
-use lang::diagnostic::nearest;
+use lang::diagnostic::{Code, nearest};
 use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
@@ -38,14 +38,16 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     let devices = match verbs::list() {
         Ok(devices) => devices,
-        Err(error) => return refuse("no-device", &error.message, Exit::Unknown, format, terminal),
+        Err(error) => {
+            return refuse(Code::NoDevice, &error.message, Exit::Unknown, format, terminal);
+        }
     };
     let chosen = match arguments.machines.device() {
         None => devices,
         Some(name) => match only(name, devices) {
             Ok(device) => vec![device],
             Err(message) => {
-                return refuse("unknown-device", &message, Exit::Usage, format, terminal);
+                return refuse(Code::UnknownDevice, &message, Exit::Usage, format, terminal);
             }
         },
     };
@@ -69,7 +71,7 @@ fn remote(machines: &MachineOptions, format: Format, terminal: &mut Terminal) ->
     match format {
         Format::Json => {
             let errors = errors.iter().map(|(node, message)| {
-                json!({ "severity": "error", "code": "no-device", "node": node, "message": message })
+                json!({ "severity": "error", "code": Code::NoDevice, "node": node, "message": message })
             });
             let mut list = json(&nodes.iter().map(|node| node.device.clone()).collect::<Vec<_>>());
             list["errors"] = errors.collect();
@@ -112,7 +114,7 @@ fn only(name: &str, devices: Vec<DeviceInfo>) -> Result<DeviceInfo, String> {
     })
 }
 
-fn refuse(code: &str, message: &str, exit: Exit, format: Format, terminal: &mut Terminal) -> Exit {
+fn refuse(code: Code, message: &str, exit: Exit, format: Format, terminal: &mut Terminal) -> Exit {
     match format {
         Format::Json => {
             let error = json!({ "severity": "error", "code": code, "message": message });

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use campaign::files;
 use clap::{Args, ValueEnum};
 use compiler::library::Libraries;
+use lang::diagnostic::Code;
 use lang::{herd, litmus};
 
 use crate::exit::Exit;
@@ -86,7 +87,7 @@ fn text_of(
     if is_herd && arguments.to.is_none() {
         let problem = Problem::of_file(
             &input.name(),
-            "herd-file",
+            Code::HerdFile,
             "expected a litmus program of ours, found one of herd's",
         );
         return Err(vec![problem.help("`litmus fmt --to litmus FILE` converts it")]);

@@ -12,11 +12,12 @@ mod suites;
 
 use std::path::{Path, PathBuf};
 
-use campaign::merge::{self, Output, Refused, Whole};
+use campaign::merge::{self, Flaw, Output, Refused, Whole};
 use campaign::sealed;
 use campaign::shard::ShardOf;
 use clap::Args;
 use evidence::record;
+use lang::diagnostic::Code;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -47,14 +48,28 @@ pub struct Arguments {
     format: Option<Format>,
 }
 
+/// The code of what is wrong with a part.
+fn code(flaw: Flaw) -> Code {
+    match flaw {
+        Flaw::NotAPart => Code::NotAPart,
+        Flaw::OtherWhole => Code::OtherWhole,
+        Flaw::ConflictingParts => Code::ConflictingParts,
+        Flaw::MissingParts => Code::MissingParts,
+        Flaw::UnusablePart => Code::UnusablePart,
+        Flaw::UnusableRecord => Code::UnusableRecord,
+        Flaw::ChangedPart => Code::ChangedPart,
+        Flaw::UnreadableFile => Code::UnreadableFile,
+    }
+}
+
 /// Merges.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     match merge(arguments, terminal) {
         Ok(exit) => exit,
         Err(Failure::Other(failure)) => failure.tell(terminal),
         Err(Failure::Refused(refused)) => {
-            for Refused { path, code, message } in refused {
-                let problem = Problem::of_file(&path.to_string_lossy(), code, message);
+            for Refused { path, flaw, message } in refused {
+                let problem = Problem::of_file(&path.to_string_lossy(), code(flaw), message);
                 let text = problem.render(terminal.look.error_color);
                 terminal.err(&text);
             }
@@ -114,7 +129,7 @@ fn merge(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure
         _ => {
             let message =
                 "expected JSON of allowed, run or coverage, or a record, made with --shard";
-            let refused = |path| Refused::new(path, "not-a-part", message);
+            let refused = |path| Refused::new(path, Flaw::NotAPart, message);
             Err(Failure::Refused(
                 arguments.parts.iter().take(1).map(|path| refused(path)).collect(),
             ))
@@ -139,7 +154,7 @@ fn read(paths: &[PathBuf]) -> Result<(Files, String), Vec<Refused>> {
             }
             Ok(_) => {
                 let message = "has another format than the first part";
-                refused.push(Refused::new(path, "other-whole", message));
+                refused.push(Refused::new(path, Flaw::OtherWhole, message));
             }
             Err(one) => refused.push(one),
         }
@@ -151,10 +166,10 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Refused> {
     if path.is_dir() {
         return input::bytes(&path.join(PART)).map_err(|error| {
             let message = format!("expected a folder of `gen --shard`, with {PART}, which {error}");
-            Refused::new(path, "not-a-part", message)
+            Refused::new(path, Flaw::NotAPart, message)
         });
     }
-    input::bytes(path).map_err(|message| Refused::new(path, "unreadable-file", message))
+    input::bytes(path).map_err(|message| Refused::new(path, Flaw::UnreadableFile, message))
 }
 
 /// The format, which all outputs say first.
@@ -171,7 +186,7 @@ fn schema_of(path: &Path, bytes: &[u8]) -> Result<String, Refused> {
 fn cut_off(path: &Path) -> Refused {
     Refused::new(
         path,
-        "not-a-part",
+        Flaw::NotAPart,
         "expected an output of a command with --shard, found none or one that was cut off; run this part again",
     )
 }
@@ -179,8 +194,8 @@ fn cut_off(path: &Path) -> Refused {
 /// A JSON object that says which part it is of, and is what was written.
 fn object<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<(ShardOf, T), Refused> {
     let mut json: Json = serde_json::from_slice(bytes).map_err(|_| cut_off(path))?;
-    let is_sealed =
-        sealed::unseal(&mut json).map_err(|message| Refused::new(path, "changed-part", message))?;
+    let is_sealed = sealed::unseal(&mut json)
+        .map_err(|message| Refused::new(path, Flaw::ChangedPart, message))?;
     let shard = json.as_object_mut().and_then(|fields| fields.shift_remove("shard"));
     let shard = shard.filter(|_| is_sealed).and_then(|shard| serde_json::from_value(shard).ok());
     shard.zip(serde_json::from_value(json).ok()).ok_or_else(|| Refused::not_a_part(path))

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use clap::Args;
 use evidence::record::End;
 use evidence::reports::{self, Source as Recorded, data};
+use lang::diagnostic::Code;
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -80,7 +81,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     chosen::load_models(&sources, &models);
     if let Err(message) = chosen::keep(&mut sources, &arguments.select, &models) {
-        report.usage_error("no-test-matches", &message);
+        report.usage_error(Code::NoTestMatches, &message);
         return report.finish(&[], None);
     }
     let baseline = arguments.baseline.iter().count();
@@ -160,9 +161,8 @@ const ERRORS: usize = 20;
 /// Shows what broke and what cannot be used. Other tests may show a violation, which weighs more.
 fn tell_errors(made: &data::Report, report: &mut Sink<'_>) {
     for error in made.errors.iter().take(ERRORS) {
-        let data::Broken { test, file, code, message, .. } = error;
-        let code = if code == reports::BROKE { reports::BROKE } else { "unusable-record" };
-        report.failure(Problem::of_file(file, code, format!("{test}: {message}")));
+        let data::Broken { test, file, message, .. } = error;
+        report.failure(Problem::of_file(file, error.told(), format!("{test}: {message}")));
     }
     let more = made.errors.len().saturating_sub(ERRORS);
     if more > 0 {

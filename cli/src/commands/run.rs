@@ -18,6 +18,7 @@ use evidence::judge::Answers;
 use evidence::record::Status;
 use evidence::reports::{self, data};
 use executor::sim::Sim;
+use lang::diagnostic::Code;
 use serde_json::json;
 
 use super::report::making::{self, Making};
@@ -261,7 +262,7 @@ fn choose(
     match plan.take_shard(report.shard.take()) {
         Ok(shard) => report.shard = shard,
         Err(message) => {
-            report.usage_error("other-part", &message);
+            report.usage_error(Code::OtherPart, &message);
             return None;
         }
     }

@@ -11,6 +11,7 @@ mod prefix;
 mod spin;
 mod values;
 
+use lang::diagnostic::Code;
 use lang::program::{LocationId, NodeId, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
@@ -267,7 +268,7 @@ pub struct Misuse {
     /// The point at which it happens.
     pub point: Point,
     /// The diagnostic's code, a stable name for the rule.
-    pub code: &'static str,
+    pub code: Code,
     /// The message for users.
     pub message: String,
     /// The place of the call.

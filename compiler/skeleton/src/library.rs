@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lang::diagnostic::Code;
 use lang::library::{Case, Event as EventText, Expr as Text, Item, ParameterKind, Place, RuleKind};
 use lang::limits;
 use lang::program::{BOTTOM, BinaryOp, Call, LARGEST_WORD, LocationId, Stmt, ThreadId};
@@ -107,7 +108,7 @@ impl Builder<'_> {
             let large = self.non_zero(large);
             let guard = self.and(self.live, large);
             let message = format!("a word is not below {LARGEST_WORD}");
-            self.misuse(guard, "word-too-large", message, span, None);
+            self.misuse(guard, Code::WordTooLarge, message, span, None);
         }
     }
 
@@ -263,7 +264,7 @@ impl Builder<'_> {
                         let guard = self.and(self.live, held);
                         self.misuse(
                             guard,
-                            "already-held",
+                            Code::AlreadyHeld,
                             message,
                             span,
                             Some((place, "taken here")),
@@ -273,7 +274,7 @@ impl Builder<'_> {
                     } else if call.method == *second {
                         let message = format!("`{name}` is not held: {second} without {first}");
                         let guard = self.and(self.live, !held);
-                        self.misuse(guard, "not-held", message, span, None);
+                        self.misuse(guard, Code::NotHeld, message, span, None);
                         let held = self.and(held, !self.live);
                         self.users.held.insert(key, (held, span));
                     }
@@ -291,7 +292,7 @@ impl Builder<'_> {
     fn misuse(
         &mut self,
         guard: Guard,
-        code: &'static str,
+        code: Code,
         message: String,
         span: Span,
         related: Option<(Span, &'static str)>,
@@ -315,7 +316,7 @@ impl Builder<'_> {
             let name = &self.program.objects[object].name;
             let message = format!("`{name}` is never released: the thread ends without {second}");
             let guard = self.and(self.live, guard);
-            self.misuse(guard, "never-released", message, span, None);
+            self.misuse(guard, Code::NeverReleased, message, span, None);
         }
     }
 
@@ -355,7 +356,7 @@ impl Builder<'_> {
                     object.name
                 );
                 let span = place.or(*other_place).unwrap_or(object.span);
-                self.misuse(differ, "unequal-calls", message, span, None);
+                self.misuse(differ, Code::UnequalCalls, message, span, None);
             }
         }
         for misuse in &mut self.skeleton.misuses[first..] {

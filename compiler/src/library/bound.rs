@@ -2,7 +2,7 @@
 //! is called, and who takes part in objects whose declarations leave that open.
 
 use lang::Test;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::library::notation::WORDS;
 use lang::library::{Expr, Library};
 use lang::program::{Program, Stmt, StmtKind, ThreadId};
@@ -99,7 +99,7 @@ fn one_writer(
             format!("threads {} and {} both write `{name}`", one.number(), other.number())
         }
     };
-    let error = Diagnostic::error("not-a-participant", object.span, message);
+    let error = Diagnostic::error(Code::NotAParticipant, object.span, message);
     let help =
         format!("a {class} has one writer, and others read it: `{} x 1 -> {{2}}`", object.class);
     Some(error.help(help))

@@ -7,7 +7,7 @@ mod reach;
 use std::collections::{BTreeSet, HashMap};
 
 use lang::Test;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::library::{Library, Shape};
 use lang::outcome::{Claim, Condition, Expectation, Operand};
 use lang::program::{
@@ -114,7 +114,7 @@ fn recursive(test: &Test, libraries: &Libraries) -> Diagnostic {
     let message = format!(
         "expected at most {DEEPEST} libraries over each other: `{method}` of `{library}` calls itself"
     );
-    Diagnostic::error("recursive-implementation", span, message)
+    Diagnostic::error(Code::RecursiveImplementation, span, message)
 }
 
 /// What a verdict about a specification means for implementations: an implementation shows only outcomes of
@@ -244,7 +244,7 @@ impl<'l> Inliner<'l> {
         let _ = targets;
         for (method, span) in remaining {
             let message = format!("no library defines `{method}`, which an implementation calls");
-            self.errors.push(Diagnostic::error("undefined-call", span, message));
+            self.errors.push(Diagnostic::error(Code::UndefinedCall, span, message));
         }
     }
 
@@ -280,13 +280,13 @@ impl<'l> Inliner<'l> {
             Ok(Some(statements)) => out.extend(statements),
             Ok(None) => out.push(Stmt { kind, span }),
             Err(reason) => {
-                let mut error = Diagnostic::error("cannot-inline", span, reason);
+                let mut error = Diagnostic::error(Code::CannotInline, span, reason);
                 let broken = self.broken.take();
                 if let Some((number, at)) = self.place.take() {
                     let text = &self.libraries.all[number].source;
                     let line = text.line_column(at.start).0;
                     error = error.help(format!("it is about line {line} of {}", text.name));
-                    let code = broken.as_ref().map_or("wrong-body", |broken| broken.code);
+                    let code = broken.as_ref().map_or(Code::WrongBody, |broken| broken.code);
                     let mut wrong = Diagnostic::error(code, at, error.message.clone());
                     if let Some(broken) = broken {
                         wrong = wrong.help(broken.help);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use lang::Test;
-use lang::diagnostic::{Diagnostic, nearest};
+use lang::diagnostic::{Code, Diagnostic, nearest};
 use lang::library::notation::shown;
 use lang::library::{Library, Memory, Shape};
 use lang::outcome::Observed;
@@ -89,7 +89,7 @@ pub fn observe<'l>(
         });
         let Some(location) = shown else {
             let message = format!("an object of class {} has no value to show", object.class);
-            return Err(vec![Diagnostic::error("not-observable", object.span, message)]);
+            return Err(vec![Diagnostic::error(Code::NotObservable, object.span, message)]);
         };
         observable.what = Observed::Location(LocationId(location));
     }
@@ -133,7 +133,7 @@ pub fn add(
             "expected at most {MOST_WORDS} words of `{base}`, found {}",
             count.unwrap_or_default()
         );
-        return Err(Box::new(Diagnostic::error("too-much-memory", span, message)));
+        return Err(Box::new(Diagnostic::error(Code::TooMuchMemory, span, message)));
     }
     for (suffix, node) in places {
         for index in 0..count.unwrap_or(1) {
@@ -181,14 +181,14 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
                     let classes = libraries.all.iter().flat_map(|library| &library.classes);
                     let near = nearest(class, classes.map(String::as_str));
                     let help = near.map(|near| format!("did you mean `{near}`?"));
-                    let error = Diagnostic::error("unknown-class", span, message);
+                    let error = Diagnostic::error(Code::UnknownClass, span, message);
                     error.help(help.unwrap_or("--library FILE.lib reads a library".to_owned()))
                 }
                 (Some(class), Some(_)) if let Some(classes) = libraries.having(&call.method) => {
                     let message = format!(
                         "expected an object of class {classes}, found one of class {class}"
                     );
-                    let error = Diagnostic::error("wrong-object-class", span, message);
+                    let error = Diagnostic::error(Code::WrongObjectClass, span, message);
                     let declared = object.map(|object| program.objects[object].span);
                     error.related(declared.unwrap_or(span), "it is declared here")
                 }
@@ -197,12 +197,12 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
                         format!("the library `{}` has no method `{method}`", library.name);
                     let methods: Vec<&str> =
                         library.methods.iter().map(|method| method.name.as_str()).collect();
-                    Diagnostic::error("undefined-call", span, message)
+                    Diagnostic::error(Code::UndefinedCall, span, message)
                         .help(format!("it has {}", methods.join(", ")))
                 }
                 (None, None) => {
                     let message = format!("no library defines `{method}`");
-                    Diagnostic::error("undefined-call", span, message)
+                    Diagnostic::error(Code::UndefinedCall, span, message)
                 }
             };
             errors.push(error);
@@ -211,7 +211,7 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
         let values = vec![0_u64; call.arguments.len()];
         let parameters = &resolved.method.parameters;
         match Environment::of_call(program, thread, parameters, call, values) {
-            Err(message) => errors.push(Diagnostic::error("wrong-arguments", span, message)),
+            Err(message) => errors.push(Diagnostic::error(Code::WrongArguments, span, message)),
             Ok(environment) => {
                 let callers = resolved.method.callers.as_ref();
                 let callers = callers.map(|callers| environment.threads(program, callers));
@@ -219,7 +219,7 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
                     && !callers.contains(&thread)
                 {
                     let message = format!("thread {} must not call `{method}`", thread.number());
-                    let error = Diagnostic::error("not-a-participant", span, message);
+                    let error = Diagnostic::error(Code::NotAParticipant, span, message);
                     let error = match callers.is_empty() {
                         true => error.help("declare who writes and who reads: `x 1 -> {2}`"),
                         false => error,

@@ -278,9 +278,6 @@ pub fn percent(rate: f64) -> String {
     }
 }
 
-/// The code of errors of backends. Tests with any other code cannot be used as they are recorded.
-pub const BROKE: &str = "backend-failed";
-
 fn setting(name: &str, value: impl Into<String>) -> Setting {
     Setting { name: name.to_owned(), value: value.into() }
 }

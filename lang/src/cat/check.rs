@@ -8,9 +8,9 @@ use super::collect::{Body, Entry, Parts};
 use super::model::{
     Axiom, AxiomKind, Cell, Definition, DefinitionId, DefinitionKind, RecBody, Table, Type,
 };
+use super::names;
 use super::syntax::{self, Binding, CellKind, Expr, Name};
-use super::{codes, names};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::limits;
 use crate::source::{Source, Span};
@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
             let (was, is) = (article(former.ty), article(ty));
             let name = &binding.name.text;
             let message = format!("expected {was}, as `{name}` was before, found {is}");
-            self.error(scope, Diagnostic::error(codes::WRONG_TYPE, binding.body.span, message));
+            self.error(scope, Diagnostic::error(Code::WrongType, binding.body.span, message));
             return;
         }
         let ty = match entry.former.and_then(|former| self.known[former].first()) {
@@ -218,7 +218,7 @@ impl<'a> Checker<'a> {
         };
         let message =
             format!("expected a relation without choices, found one that depends on `{name}`");
-        let error = Diagnostic::error(codes::CHOICE_IN_TOTAL_ON, expr.span, message)
+        let error = Diagnostic::error(Code::ChoiceInTotalOn, expr.span, message)
             .help("what is ordered must be known before orders are chosen; what the order must agree with is said by an axiom");
         self.error(scope, error);
         None

@@ -11,8 +11,8 @@ use super::syntax::{
     Axiom, Binding, Exists, Expr, Function, Name, Statement, StatementKind, Table,
 };
 use super::words::Words;
-use super::{LONGEST_NAME, MOST_PARTS, codes, names, printer};
-use crate::diagnostic::{Diagnostic, nearest};
+use super::{LONGEST_NAME, MOST_PARTS, names, printer};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::Sink;
 use crate::source::{Source, Span};
 
@@ -166,7 +166,7 @@ impl Collector<'_> {
     /// An error at a name that says where the same was said before.
     fn repeated(
         &mut self,
-        code: &'static str,
+        code: Code,
         name: &Name,
         message: &str,
         before: (usize, Span),
@@ -204,7 +204,7 @@ impl Collector<'_> {
             if is_given {
                 let message =
                     format!("`{}` is defined already: every execution comes with it", name.text);
-                let error = Diagnostic::error(codes::DUPLICATE_DEFINITION, name.span, message);
+                let error = Diagnostic::error(Code::DuplicateDefinition, name.span, message);
                 self.error(error.help("choose another name"));
                 self.parts.entries[index].is_broken = true;
             } else if let Some(&(known, known_place)) = self.parts.names.get(&name.text) {
@@ -216,7 +216,7 @@ impl Collector<'_> {
                     "`replace let {} = …` changes it, for what is defined after it too",
                     name.text
                 );
-                self.repeated(codes::DUPLICATE_DEFINITION, name, &message, before, &help);
+                self.repeated(Code::DuplicateDefinition, name, &message, before, &help);
                 self.parts.entries[index].is_broken = true;
             } else {
                 self.parts.names.insert(name.text.clone(), (index, place));
@@ -235,7 +235,7 @@ impl Collector<'_> {
     fn function(&mut self, function: Function) {
         if function.parameters.len() > MOST_PARTS {
             let message = format!("a function has at most {MOST_PARTS} parameters");
-            self.error(Diagnostic::error(codes::TOO_LARGE, function.name.span, message));
+            self.error(Diagnostic::error(Code::TooLarge, function.name.span, message));
             return;
         }
         for (index, parameter) in function.parameters.iter().enumerate() {
@@ -243,7 +243,7 @@ impl Collector<'_> {
             if let Some(before) = before {
                 let message = format!("`{}` is a parameter twice", parameter.text);
                 let before = (self.file, before.span);
-                self.repeated(codes::DUPLICATE_PARAMETER, parameter, &message, before, "");
+                self.repeated(Code::DuplicateParameter, parameter, &message, before, "");
             }
         }
         self.define(Body::Function(function));
@@ -258,7 +258,7 @@ impl Collector<'_> {
             let message = format!("two axioms have the name `{}`", name.text);
             let before = (known.file, known.span);
             let help = "name it with `as`; `drop` takes an axiom of an included model away";
-            self.repeated(codes::DUPLICATE_AXIOM, &name, &message, before, help);
+            self.repeated(Code::DuplicateAxiom, &name, &message, before, help);
         }
         self.parts.axioms.push(AxiomEntry {
             name: name.text,
@@ -300,7 +300,7 @@ impl Collector<'_> {
             return;
         }
         let error =
-            Diagnostic::error(codes::UNKNOWN_CALL, name.span, format!("{message} `{}`", name.text));
+            Diagnostic::error(Code::UnknownCall, name.span, format!("{message} `{}`", name.text));
         self.error(error.help(match nearest(&name.text, known.iter().copied()) {
             Some(known) => format!("did you mean `{known}`?"),
             None => format!("expected one of {}", known.join(", ")),
@@ -315,7 +315,7 @@ impl Collector<'_> {
         if let Some(known) = &self.parts.machine {
             let before = (0, known.span);
             let message = "a model has one machine";
-            self.repeated(codes::DUPLICATE_MACHINE, &name, message, before, "");
+            self.repeated(Code::DuplicateMachine, &name, message, before, "");
         }
         self.parts.machine = Some(name);
     }
@@ -328,7 +328,7 @@ impl Collector<'_> {
         if let Some(known) = &self.parts.hardware {
             let before = (0, known.span);
             let message = "hardware is judged by one model";
-            self.repeated(codes::DUPLICATE_HARDWARE, &name, message, before, "");
+            self.repeated(Code::DuplicateHardware, &name, message, before, "");
         }
         self.parts.hardware = Some(name);
     }
@@ -339,7 +339,7 @@ impl Collector<'_> {
             return;
         }
         let message = format!("no axiom before this line is called `{}`", name.text);
-        let error = Diagnostic::error(codes::UNKNOWN_AXIOM, name.span, message);
+        let error = Diagnostic::error(Code::UnknownAxiom, name.span, message);
         let known = self.parts.axioms.iter().map(|axiom| axiom.name.as_str());
         let error = with_nearest(error, &name.text, known);
         self.error(error);
@@ -351,7 +351,7 @@ impl Collector<'_> {
         let name = binding.name.clone();
         let Some(&(index, _)) = self.parts.names.get(&name.text) else {
             let message = format!("`{}` is not defined before this line", name.text);
-            let error = Diagnostic::error(codes::CANNOT_REPLACE, name.span, message);
+            let error = Diagnostic::error(Code::CannotReplace, name.span, message);
             let known = self.parts.names.keys().map(String::as_str);
             let is_base = Base::ALL.iter().any(|base| base.name() == name.text);
             let error = if is_base {
@@ -369,7 +369,7 @@ impl Collector<'_> {
         };
         if !what.is_empty() {
             let message = format!("`{}` cannot be replaced: it is {what}", name.text);
-            let error = Diagnostic::error(codes::CANNOT_REPLACE, name.span, message);
+            let error = Diagnostic::error(Code::CannotReplace, name.span, message);
             self.error(error.help("sets, relations, tables and chosen orders can be"));
             return;
         }

@@ -1,8 +1,8 @@
 //! A model and the files that it includes, as one list of statements.
 
 use super::syntax::{Name, Statement, StatementKind};
-use super::{Loader, MOST_STATEMENTS, codes, parser};
-use crate::diagnostic::Diagnostic;
+use super::{Loader, MOST_STATEMENTS, parser};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::source::Source;
 
@@ -49,7 +49,7 @@ impl Files {
             self.count += 1;
             if self.count > MOST_STATEMENTS {
                 let message = format!("a model has at most {MOST_STATEMENTS} statements");
-                sink.push_in(file, Diagnostic::error(codes::TOO_LARGE, statement.span, message));
+                sink.push_in(file, Diagnostic::error(Code::TooLarge, statement.span, message));
                 break;
             }
             match &statement.kind {
@@ -73,7 +73,7 @@ impl Files {
             let message = format!("expected a model or a readable file, found `{}`", name.text);
             sink.push_in(
                 file,
-                Diagnostic::error(codes::UNREADABLE_INCLUDE, name.span, message)
+                Diagnostic::error(Code::UnreadableInclude, name.span, message)
                     .help("the name of a model that is shipped, or a path from this file's folder"),
             );
             return;
@@ -88,7 +88,7 @@ impl Files {
                 let message = format!(
                     "expected at most {MOST_FILES} files and {DEEPEST_INCLUDE} includes within each other, found more"
                 );
-                sink.push_in(file, Diagnostic::error(codes::TOO_LARGE, name.span, message));
+                sink.push_in(file, Diagnostic::error(Code::TooLarge, name.span, message));
             }
             None => {
                 self.add(source, loader, open, sink);
@@ -102,6 +102,6 @@ impl Files {
             open[first..].iter().map(|file| self.sources[*file].name.as_str()).collect();
         path.push(&self.sources[known].name);
         let path = path.join(" → ");
-        Diagnostic::error(codes::INCLUDE_CYCLE, name.span, "this file includes itself").help(path)
+        Diagnostic::error(Code::IncludeCycle, name.span, "this file includes itself").help(path)
     }
 }

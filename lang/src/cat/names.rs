@@ -1,9 +1,8 @@
 //! What to say of a name that means nothing here.
 
-use super::codes;
 use super::collect::Parts;
 use super::model::Base;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::{Source, Span};
 
 /// `file:line:column` of a place.
@@ -20,7 +19,7 @@ pub(super) fn unknown<'a>(
     span: Span,
     visible: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
-    let error = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("unknown name `{name}`"));
+    let error = Diagnostic::error(Code::UnknownName, span, format!("unknown name `{name}`"));
     if let Some(help) = synonym(name) {
         return error.help(help);
     }
@@ -45,7 +44,7 @@ pub(super) fn too_early(
     let entry = &parts.entries[known.0];
     let definition = entry.name_at(known.1).map_or(span, |name| name.span);
     let message = format!("`{name}` is used before its definition");
-    let error = Diagnostic::error(codes::USED_BEFORE_DEFINITION, span, message);
+    let error = Diagnostic::error(Code::UsedBeforeDefinition, span, message);
     if entry.file == file {
         error.related(definition, "defined here")
     } else {

@@ -7,9 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::codes;
 use super::collect::Parts;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::source::Span;
 
@@ -83,7 +82,7 @@ fn report_cycle(
             let name = |index: usize| parts.entries[index].name_at(0).map_or("", |name| &name.text);
             let (replaced, next) = (name(at), name(next));
             let message = format!("the new `{replaced}` depends on itself, through `{next}`");
-            let error = Diagnostic::error(codes::CYCLIC_REPLACEMENT, span, message);
+            let error = Diagnostic::error(Code::CyclicReplacement, span, message);
             let help = format!("under its own name, `{replaced}` means here what it was before");
             sink.push_in(parts.entries[at].file, error.help(help));
             return;

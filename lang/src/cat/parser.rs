@@ -5,13 +5,12 @@
 mod expression;
 mod table;
 
-use super::codes;
 use super::lexer::{Kind, Token};
 use super::model::AxiomKind;
 use super::syntax::{
     Axiom, Binding, Exists, File, Function, Name, SetCell, Statement, StatementKind,
 };
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::{Cursor, Parse};
 use crate::source::Span;
 
@@ -143,7 +142,7 @@ impl<'a> Parser<'a> {
         if self.tokens.peek() == Kind::LeftParenthesis {
             let span = self.tokens.token().span;
             return Err(Box::new(
-                Diagnostic::error(codes::SYNTAX, span, "expected `=`, found `(`")
+                Diagnostic::error(Code::Syntax, span, "expected `=`, found `(`")
                     .help("a function cannot be recursive: a call stands for its body"),
             ));
         }
@@ -228,7 +227,7 @@ impl<'a> Parser<'a> {
         let word = self.tokens.text_of(token);
         if token.kind == Kind::Name && HERD_ONLY.contains(&word) {
             let message = format!("`{word}` of herd is not in this language");
-            return Box::new(Diagnostic::error(codes::NOT_IN_THIS_LANGUAGE, token.span, message));
+            return Box::new(Diagnostic::error(Code::NotInThisLanguage, token.span, message));
         }
         let mut error = self.tokens.expected(match token.first_on_line {
             true => "a statement",

@@ -1,7 +1,7 @@
 //! A parser's way through tokens.
 
 use super::tokens::{self, Kind, Token};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 /// What is read, or the error that ends it.
@@ -127,6 +127,6 @@ impl<'t, K: Kind> Cursor<'t, K> {
             _ => format!("`{}`", self.text_here()),
         };
         let message = format!("expected {what}, found {found}");
-        Box::new(Diagnostic::error("syntax", self.token().span, message))
+        Box::new(Diagnostic::error(Code::Syntax, self.token().span, message))
     }
 }

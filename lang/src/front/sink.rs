@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::{Source, Span};
 
 /// The most errors that are reported of a text and what it includes, and the most warnings.
@@ -11,7 +11,7 @@ pub const MOST_DIAGNOSTICS: usize = 100;
 /// Diagnostics with the index of their file, each once.
 #[derive(Default)]
 pub(crate) struct Sink {
-    found: BTreeMap<(usize, Span, &'static str, String), Diagnostic>,
+    found: BTreeMap<(usize, Span, Code, String), Diagnostic>,
     errors: usize,
     warnings: usize,
     /// While true, nothing is kept: types are tried before they are checked.

@@ -2,16 +2,9 @@
 
 use logos::{FilterResult, Lexer, Logos};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 use crate::source::Span;
-
-/// The code of a character that no token begins with, or that is not visible.
-pub(crate) const BAD_CHARACTER: &str = "bad-character";
-/// The code of a comment without an end.
-pub(crate) const UNCLOSED_COMMENT: &str = "unclosed-comment";
-/// The code of a string without an end.
-pub(crate) const UNCLOSED_STRING: &str = "unclosed-string";
 
 /// The most flaws of a text that are reported.
 const MOST_FLAWS: usize = 64;
@@ -117,7 +110,7 @@ fn unfit(text: &str) -> Vec<Diagnostic> {
         return hidden_characters(text);
     }
     let message = format!("expected a file of at most {} bytes", super::LARGEST_FILE);
-    let error = Diagnostic::error("too-large", Span::default(), message);
+    let error = Diagnostic::error(Code::TooLarge, Span::default(), message);
     vec![error.label(format!("this one has {}", text.len()))]
 }
 
@@ -125,22 +118,22 @@ fn describe<K: Kind>(flaw: Flaw, span: Span, text: &str) -> Diagnostic {
     match flaw {
         Flaw::UnclosedComment => {
             let opening = Span::new(span.start, span.start + 2);
-            Diagnostic::error(UNCLOSED_COMMENT, opening, "this comment has no end")
+            Diagnostic::error(Code::UnclosedComment, opening, "this comment has no end")
                 .label("opened here")
                 .help("comments nest: every `(*` needs its own `*)`")
         }
         Flaw::UnclosedString => {
-            Diagnostic::error(UNCLOSED_STRING, span, "this string has no end on its line")
+            Diagnostic::error(Code::UnclosedString, span, "this string has no end on its line")
                 .label("expected `\"` before the end of the line")
         }
         Flaw::LongName(most) => {
             let message = format!("a name has at most {most} characters");
-            Diagnostic::error("too-large", span, message)
+            Diagnostic::error(Code::TooLarge, span, message)
         }
         Flaw::BadCharacter => {
             let found = &text[span.range()];
             let message = format!("`{found}` has no meaning in a model");
-            let mut error = Diagnostic::error(BAD_CHARACTER, span, message);
+            let mut error = Diagnostic::error(Code::BadCharacter, span, message);
             error.help = found.chars().next().and_then(K::hint).map(str::to_owned);
             error
         }
@@ -156,7 +149,7 @@ fn hidden_characters(text: &str) -> Vec<Diagnostic> {
             let span = Span::new(start, start + character.len_utf8());
             let code_point = u32::from(character);
             Diagnostic::error(
-                BAD_CHARACTER,
+                Code::BadCharacter,
                 span,
                 format!(
                     "the hidden character U+{code_point:04X} is not accepted, not even in comments"

@@ -6,7 +6,7 @@ use super::condition::{Quantifier, RawCondition};
 use super::jumps;
 use super::parse::{Instruction, Operand, Raw, RawPlace, RawValue, Word};
 use super::registers::{self, Architecture, Width};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::Sink;
 use crate::litmus::ast::build::{self, access, binary, named, number};
 use crate::litmus::ast::{
@@ -113,7 +113,7 @@ pub struct Lowerer<'a> {
 impl Lowerer<'_> {
     /// Refuses something.
     pub fn refuse(&mut self, place: Place, message: impl Into<String>) {
-        self.sink.push(Diagnostic::error("herd-unsupported", place.span, message));
+        self.sink.push(Diagnostic::error(Code::HerdUnsupported, place.span, message));
     }
 
     fn initial_state(&mut self, raw: &Raw) {
@@ -167,12 +167,12 @@ impl Lowerer<'_> {
     ) -> Option<(String, Width)> {
         if thread >= threads {
             let message = format!("expected a thread below {threads}, found {thread}");
-            self.sink.push(Diagnostic::error("no-such-thread", place.span, message));
+            self.sink.push(Diagnostic::error(Code::NoSuchThread, place.span, message));
             return None;
         }
         let Some((name, width)) = registers::register(self.architecture, text) else {
             let message = format!("expected a register of x86, found `{text}`");
-            let error = Diagnostic::error("unknown-register", place.span, message);
+            let error = Diagnostic::error(Code::UnknownRegister, place.span, message);
             let word = text.trim_start_matches('%');
             let near = nearest(word, registers::names(self.architecture));
             let error = match near {
@@ -227,7 +227,7 @@ impl Lowerer<'_> {
         let (first, at) = *self.widths.entry(name.clone()).or_insert((width, word.1));
         if first != width {
             let message = format!("accesses of `{name}` of different sizes are not supported");
-            let error = Diagnostic::error("herd-unsupported", word.1.span, message);
+            let error = Diagnostic::error(Code::HerdUnsupported, word.1.span, message);
             self.sink.push(error.related(at.span, "another size here"));
             return None;
         }

@@ -6,7 +6,7 @@ use pest::iterators::Pair;
 
 use super::condition::Question;
 use super::registers::Architecture;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::{Sink, blank, end_of_comment};
 use crate::limits;
 use crate::litmus::ast::Place;
@@ -148,13 +148,13 @@ pub fn read(source: &Source, sink: &mut Sink) -> Option<Raw> {
     let places = Places::new(&text);
     let Some(brace) = text.find('{') else {
         let message = "expected `{` and the initial state, found none";
-        sink.push(Diagnostic::error("herd-syntax", Span::new(0, 0), message));
+        sink.push(Diagnostic::error(Code::HerdSyntax, Span::new(0, 0), message));
         return None;
     };
     if is_deep(&text) {
         let message =
             format!("expected parentheses nested at most {DEEPEST} deep, found deeper ones");
-        sink.push(Diagnostic::error("nesting-too-deep", Span::new(brace, brace + 1), message));
+        sink.push(Diagnostic::error(Code::NestingTooDeep, Span::new(brace, brace + 1), message));
         return None;
     }
     let (name, title) = header(&text[..brace], &places);
@@ -192,7 +192,7 @@ pub fn read(source: &Source, sink: &mut Sink) -> Option<Raw> {
             Rule::filter => {
                 let place = places.of(&part);
                 let message = "`filter` is not supported";
-                reader.sink.push(Diagnostic::error("herd-unsupported", place.span, message));
+                reader.sink.push(Diagnostic::error(Code::HerdUnsupported, place.span, message));
             }
             Rule::question => raw.question = reader.question(part),
             _ => {}
@@ -249,7 +249,7 @@ fn syntax_error(error: &pest::error::Error<Rule>, text: &str) -> Diagnostic {
     let expected = if expected.is_empty() { "something else".to_owned() } else { expected };
     let end = at + rest.chars().next().map_or(0, char::len_utf8);
     Diagnostic::error(
-        "herd-syntax",
+        Code::HerdSyntax,
         Span::new(at, end),
         format!("expected {expected}, found {found}"),
     )
@@ -289,7 +289,7 @@ pub struct Reader<'a> {
 impl Reader<'_> {
     fn unsupported(&mut self, pair: &Pair<'_, Rule>, message: &str) {
         let place = self.places.of(pair);
-        self.sink.push(Diagnostic::error("herd-unsupported", place.span, message));
+        self.sink.push(Diagnostic::error(Code::HerdUnsupported, place.span, message));
     }
 
     /// A number modulo 2^64. One that has no single meaning in four and in eight bytes is refused.

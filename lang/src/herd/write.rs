@@ -12,7 +12,7 @@ mod code;
 mod names;
 mod question;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::outcome::Observed;
 use crate::program::{Program, RegisterId, Stmt, StmtKind, ThreadId};
 use crate::source::Span;
@@ -78,7 +78,7 @@ pub fn write(test: &Test) -> Result<Written, Box<Diagnostic>> {
 /// Refuses something that there is no form for.
 fn refusal(span: Span, found: &str) -> Box<Diagnostic> {
     let message = format!("expected what herd's X86_64 can say, found {found}");
-    let error = Diagnostic::error("not-for-herd", span, message).label("no form in herd's files");
+    let error = Diagnostic::error(Code::NotForHerd, span, message).label("no form in herd's files");
     Box::new(error.help(
         "herd gets programs of reads, writes, sums, fences and locked instructions on one node",
     ))

@@ -8,7 +8,7 @@ use super::Library;
 use super::syntax::{
     Event, Expr, Item, Memory, Parameter, ParameterKind, Place, RuleKind, Statement, StatementKind,
 };
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::Sink;
 use crate::source::Span;
 
@@ -38,7 +38,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn error(&mut self, code: &'static str, span: Span, message: String, help: Option<String>) {
+    fn error(&mut self, code: Code, span: Span, message: String, help: Option<String>) {
         let mut error = Diagnostic::error(code, span, message);
         error.help = help;
         self.sink.push(error);
@@ -53,7 +53,7 @@ impl Checker<'_> {
             for method in methods {
                 if self.library.method(method).is_none() {
                     let message = format!("expected a method of the library, found `{method}`");
-                    self.error("unknown-method", rule.span, message, None);
+                    self.error(Code::UnknownMethod, rule.span, message, None);
                 }
             }
         }
@@ -78,7 +78,7 @@ impl Checker<'_> {
                 if case.items.is_empty() && self.library.base.is_none() {
                     let message = "expected an event, found none".to_owned();
                     let help = "a call without events would order nothing; write `{ aMF }`";
-                    self.error("no-event", case.span, message, Some(help.to_owned()));
+                    self.error(Code::NoEvent, case.span, message, Some(help.to_owned()));
                 }
             }
         }
@@ -93,7 +93,7 @@ impl Checker<'_> {
                     let message = "expected an event that does not write, found one that does";
                     let help = "loops leave out rounds of a case that is `idle`, so it must change nothing";
                     self.error(
-                        "idle-writes",
+                        Code::IdleWrites,
                         event.span,
                         message.to_owned(),
                         Some(help.to_owned()),
@@ -127,7 +127,7 @@ impl Checker<'_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the stamps are {}", STAMPS.join(", ")),
             };
-            self.error("unknown-stamp", event.span, message, Some(help));
+            self.error(Code::UnknownStamp, event.span, message, Some(help));
         }
         let towards_node = event.stamp.starts_with("aN") || matches!(&*event.stamp, "aRF" | "aGF");
         if towards_node != event.node.is_some() {
@@ -137,7 +137,7 @@ impl Checker<'_> {
                 }
                 false => ("no node, found one", format!("write `{}`", event.stamp)),
             };
-            self.error("wrong-stamp", event.span, format!("expected {expected}"), Some(help));
+            self.error(Code::WrongStamp, event.span, format!("expected {expected}"), Some(help));
         }
         event.node.iter().for_each(|node| self.expression(node, false));
         if let Some((_, place)) = &event.reads {
@@ -172,7 +172,7 @@ impl Checker<'_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("declare it: `memory {}`", place.name),
             };
-            self.error("unknown-memory", place.span, message, Some(help));
+            self.error(Code::UnknownMemory, place.span, message, Some(help));
         }
         let parts = place.node.iter().map(AsRef::as_ref).chain(&place.index);
         parts.for_each(|part| self.expression(part, true));
@@ -184,7 +184,7 @@ impl Checker<'_> {
         }
         let known = self.variables.iter().map(String::as_str);
         let help = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
-        self.error("unknown-name", span, format!("expected a known name, found `{name}`"), help);
+        self.error(Code::UnknownName, span, format!("expected a known name, found `{name}`"), help);
     }
 
     /// An expression; `in_body` if memory in it is the implementation's.
@@ -208,7 +208,7 @@ impl Checker<'_> {
                         .contains(&name.as_str())
                 {
                     let message = format!("expected a function, found `{name}`");
-                    self.error("unknown-name", *span, message, None);
+                    self.error(Code::UnknownName, *span, message, None);
                 }
                 all.iter().for_each(|inner| self.expression(inner, in_body));
             }
@@ -235,7 +235,7 @@ impl Checker<'_> {
             if implementation.bodies.iter().all(|body| body.method != method.name) {
                 let message = format!("the implementation lacks `{}`", method.name);
                 let help = format!("add `call {}(…) {{ … }}` to it", method.name);
-                self.error("missing-body", method.span, message, Some(help));
+                self.error(Code::MissingBody, method.span, message, Some(help));
             }
         }
         for body in &implementation.bodies {
@@ -248,11 +248,11 @@ impl Checker<'_> {
                          `call`s with their events, and `consistency`"
                             .to_owned()
                     });
-                    self.error("unknown-method", body.span, message, help);
+                    self.error(Code::UnknownMethod, body.span, message, help);
                 }
                 Some((_, method)) if !fits(&method.parameters, &body.parameters) => {
                     let message = format!("expected the parameters of `{}`", body.method);
-                    self.error("different-parameters", body.span, message, None);
+                    self.error(Code::DifferentParameters, body.span, message, None);
                 }
                 Some(_) => {}
             }
@@ -270,7 +270,7 @@ impl Checker<'_> {
             if ends && index + 1 < statements.len() {
                 let message = "expected the end of the block, found a statement".to_owned();
                 let span = statements[index + 1].span;
-                self.error("unreachable", span, message, None);
+                self.error(Code::Unreachable, span, message, None);
             }
         }
     }
@@ -320,7 +320,7 @@ impl Checker<'_> {
             }
             StatementKind::Break if loops == 0 => {
                 let message = "expected a loop around `break`, found none".to_owned();
-                self.error("break-outside-loop", span, message, None);
+                self.error(Code::BreakOutsideLoop, span, message, None);
             }
             StatementKind::Break | StatementKind::Skip => {}
             StatementKind::Return(value) => {

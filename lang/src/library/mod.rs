@@ -15,7 +15,7 @@ mod words;
 
 use crate::cat::model::Model;
 use crate::cat::{self, Loader};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::blank;
 use crate::source::{Source, Span};
 
@@ -91,7 +91,7 @@ pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source,
         let loaded = cat::load_part(&Source::new(source.name.clone(), text), loader, &names)?;
         if !loaded.model.definitions.iter().any(|definition| definition.name() == Some("so")) {
             let message = "expected a definition of `so`, found none";
-            let error = Diagnostic::error("missing-so", block, message)
+            let error = Diagnostic::error(Code::MissingSo, block, message)
                 .help("`so` is the order that the library exports: `let so = …`");
             return Err(all(vec![error]));
         }

@@ -7,7 +7,7 @@ mod statement;
 use super::Library;
 use super::lexer::Kind;
 use super::syntax::{Body, Implementation, Local, Memory, Place, Shape};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::{Cursor, Parse};
 use crate::source::{Source, Span};
 
@@ -312,7 +312,7 @@ impl Parser<'_> {
         if self.depth > DEEPEST {
             let message = format!("nested deeper than {DEEPEST}");
             let here = self.tokens.token().span;
-            return Err(Box::new(Diagnostic::error("nesting-too-deep", here, message)));
+            return Err(Box::new(Diagnostic::error(Code::NestingTooDeep, here, message)));
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ mod warnings;
 use std::collections::{HashMap, HashSet};
 
 use crate::Test;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::Words;
 use crate::program::{
     Location, LocationId, NodeId, Origin, Program, Register, RegisterId, ThreadId, WorkId,
@@ -57,7 +57,7 @@ struct Checker<'a> {
     /// Names that a statement or verdict uses.
     used: HashSet<String>,
     /// What has been reported, of which name: each cause once.
-    reported: HashSet<(&'static str, String)>,
+    reported: HashSet<(Code, String)>,
 }
 
 impl<'a> Checker<'a> {
@@ -77,13 +77,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn error(&mut self, code: &'static str, place: Place, message: String, help: String) {
+    fn error(&mut self, code: Code, place: Place, message: String, help: String) {
         let error = Diagnostic::error(code, place.span, message);
         self.sink.push(if help.is_empty() { error } else { error.help(help) });
     }
 
     /// Whether something is reported of a name for the first time.
-    fn is_new(&mut self, code: &'static str, name: &str) -> bool {
+    fn is_new(&mut self, code: Code, name: &str) -> bool {
         self.reported.insert((code, name.to_owned()))
     }
 
@@ -96,14 +96,14 @@ impl<'a> Checker<'a> {
     fn meaning_or(&mut self, name: &Name, declaration: &str) -> Option<Meaning> {
         self.used.insert(name.text.clone());
         let found = self.meanings.get(&name.text).copied();
-        if found.is_none() && self.is_new("undeclared-name", &name.text) {
+        if found.is_none() && self.is_new(Code::UndeclaredName, &name.text) {
             let known = self.meanings.keys().map(String::as_str);
             let help = match self.sink.suggest(&name.text, known) {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => format!("declare it above the rule, such as {declaration}"),
             };
             let message = format!("expected a declared name or a register, found `{}`", name.text);
-            self.error("undeclared-name", name.place, message, help);
+            self.error(Code::UndeclaredName, name.place, message, help);
         }
         found
     }
@@ -117,7 +117,7 @@ impl<'a> Checker<'a> {
                 let message = format!("expected a node from 1 to {nodes}, found {}", number.value);
                 let help =
                     "nodes are numbered from 1, left to right, or all of them from 0".to_owned();
-                self.error("no-such-node", number.place, message, help);
+                self.error(Code::NoSuchNode, number.place, message, help);
                 None
             }
         }
@@ -132,7 +132,7 @@ impl<'a> Checker<'a> {
                 let message =
                     format!("expected a thread from 1 to {count}, found {}", number.value);
                 let help = "thread numbers are column numbers, from 1".to_owned();
-                self.error("no-such-thread", number.place, message, help);
+                self.error(Code::NoSuchThread, number.place, message, help);
                 None
             }
         }
@@ -206,7 +206,7 @@ fn header(checker: &mut Checker<'_>, source: &Source) -> Test {
         let kind = std::mem::discriminant(&line.kind);
         if let Some((_, first)) = seen.iter().find(|(old, _)| *old == kind) {
             let message = "this header line stands twice";
-            let error = Diagnostic::error("repeated-header", line.place.span, message);
+            let error = Diagnostic::error(Code::RepeatedHeader, line.place.span, message);
             checker.sink.push(error.related(*first, "the first one"));
             continue;
         }
@@ -230,7 +230,7 @@ fn header(checker: &mut Checker<'_>, source: &Source) -> Test {
     if is_file && stem != test.name.as_str() {
         let message = format!("the test is named `{}`, and its file `{stem}`", test.name);
         let span = file.name.place.span;
-        checker.sink.push(Diagnostic::warning("name-differs-from-file", span, message));
+        checker.sink.push(Diagnostic::warning(Code::NameDiffersFromFile, span, message));
     }
     test
 }

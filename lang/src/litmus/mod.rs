@@ -13,7 +13,7 @@ mod print;
 mod text;
 
 use crate::Test;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::herd;
 use crate::library::Words;
@@ -91,7 +91,7 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Box<(Diagnostic, Sourc
         Ok(text) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
             let source = Source::new(name, text);
             let message = "expected a litmus program, found an empty file";
-            let error = Diagnostic::error("empty-file", Span::new(0, 0), message);
+            let error = Diagnostic::error(Code::EmptyFile, Span::new(0, 0), message);
             Err(Box::new((error.help("the first line is `litmus NAME`"), source)))
         }
         Ok(text) => Ok(Source::new(name, text)),
@@ -105,7 +105,7 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Box<(Diagnostic, Sourc
             );
             // The replacement character takes three bytes in the text that is shown.
             let span = Span::new(at, at + '\u{fffd}'.len_utf8());
-            let error = Diagnostic::error("not-utf8", span, message);
+            let error = Diagnostic::error(Code::NotUtf8, span, message);
             Err(Box::new((error.help("save the file as UTF-8"), source)))
         }
     }

@@ -1,7 +1,7 @@
 //! The text before any grammar sees it: comments and odd blanks turned into blanks of the same length, so
 //! that every offset stays true; characters that nobody can see refused; lines found.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Source, Span};
 
 use super::ast::{Comment, Place};
@@ -60,7 +60,7 @@ pub fn scan(source: &Source, sink: &mut Sink) -> Option<Text> {
     let text = source.text.as_str();
     if text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes, and {MAX_BYTES} are the limit", text.len());
-        sink.push(Diagnostic::error("file-too-large", Span::new(0, 0), message));
+        sink.push(Diagnostic::error(Code::FileTooLarge, Span::new(0, 0), message));
         return None;
     }
     let mut masked = String::with_capacity(text.len());
@@ -126,7 +126,7 @@ fn comment_length(rest: &str, offset: usize, sink: &mut Sink) -> usize {
             let span = Span::new(offset, offset + 2);
             let message =
                 format!("expected `{end}` to end this comment, found the end of the file");
-            let error = Diagnostic::error("unterminated-comment", span, message);
+            let error = Diagnostic::error(Code::UnterminatedComment, span, message);
             sink.push(error.label("begins here"));
             rest.len()
         }
@@ -146,6 +146,6 @@ fn refuse(rest: &str, character: char, offset: usize) -> Option<Diagnostic> {
     let span = Span::new(offset, offset + character.len_utf8());
     let message =
         format!("expected visible text, found the character U+{:04X}", u32::from(character));
-    let error = Diagnostic::error("invisible-character", span, message);
+    let error = Diagnostic::error(Code::InvisibleCharacter, span, message);
     Some(error.help("delete it; only comments may contain such characters"))
 }

@@ -31,11 +31,11 @@ fn are_as_recorded() {
 
 #[test]
 fn have_every_code() {
-    let mut missing: BTreeSet<&str> = CODES.iter().copied().collect();
+    let mut missing: BTreeSet<_> = CODES.iter().copied().collect();
     for path in cat_files(WRONG) {
         for (_, diagnostic) in said(&read(&path)) {
             assert!(CODES.contains(&diagnostic.code), "{} is not in CODES", diagnostic.code);
-            missing.remove(diagnostic.code);
+            missing.remove(&diagnostic.code);
         }
     }
     assert_eq!(missing, BTreeSet::new(), "codes that no model in {WRONG} shows");

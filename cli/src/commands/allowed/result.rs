@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evidence::record::{state_to_json, value_to_json};
 use lang::Test;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::{Observable, Outcome, Value};
 use lang::source::{Source, Span};
 use model::machine::why_nothing;
@@ -199,7 +199,7 @@ impl TestResult {
             "the engines smt and explore disagree under `{}`; this is a bug in litmus or in the model",
             self.model
         );
-        let error = Diagnostic::error("engines-disagree", Span::default(), message);
+        let error = Diagnostic::error(Code::EnginesDisagree, Span::default(), message);
         Some(Problem::at(source, error.help(self.disagreement_text.clone())))
     }
 

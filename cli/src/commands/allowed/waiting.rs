@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::source::{Source, Span};
 use model::machine::{Ending, Places};
 use serde_json::{Value as Json, json};
 
 use super::result::TestResult;
-use crate::problem::{MAY_NOT_END, NO_OUTCOME, Problem};
+use crate::problem::Problem;
 
 /// A statement that some thread never comes back from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ pub fn no_outcome(results: &[TestResult], source: &Arc<Source>) -> Option<Proble
     let models: Vec<String> = none.iter().map(|result| format!("`{}`", result.model)).collect();
     let why = first.why_nothing();
     let message = format!("the program has no outcome under {}: {why}", models.join(", "));
-    let warning = waiting(NO_OUTCOME, message, &first.blocked);
+    let warning = waiting(Code::NoOutcome, message, &first.blocked);
     let help = "so ✗ and `forall` hold of nothing, which checks nothing; `exactly {} for (…)` says that this is meant";
     Some(Problem::at(source, warning.help(help)))
 }
@@ -74,13 +74,13 @@ pub fn may_not_end(results: &[TestResult], source: &Arc<Source>) -> Vec<Problem>
     let warning = |(blocked, models): (&[Waits], Vec<String>)| {
         let message = format!("not every execution ends under {}", models.join(", "));
         let help = "verdicts are about executions that end: what only the others could show counts as forbidden";
-        Problem::at(source, waiting(MAY_NOT_END, message, blocked).help(help))
+        Problem::at(source, waiting(Code::MayNotEnd, message, blocked).help(help))
     };
     groups.into_iter().map(warning).collect()
 }
 
 /// A warning with the statements at which threads wait.
-fn waiting(code: &'static str, message: String, blocked: &[Waits]) -> Diagnostic {
+fn waiting(code: Code, message: String, blocked: &[Waits]) -> Diagnostic {
     let Some((first, others)) = blocked.split_first() else {
         return Diagnostic::warning(code, Span::default(), message);
     };

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use compiler::library::Libraries;
 use lang::Test;
+use lang::diagnostic::Code;
 use lang::outcome::Value;
-use model::allowed::{Allowed, LIMIT};
+use model::allowed::Allowed;
 use serde_json::{Value as Json, json};
 
 use super::Arguments;
@@ -99,7 +100,11 @@ fn compare(
                 return Answer::Skipped(skip(&test, input, model, &undefined[0].message));
             }
             Err(Refusal::Unsupported(reason)) => {
-                return Answer::Bad(vec![Problem::of_file(&input.name(), LIMIT, reason)]);
+                return Answer::Bad(vec![Problem::of_file(
+                    &input.name(),
+                    Code::LimitReached,
+                    reason,
+                )]);
             }
             Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => {
                 return Answer::Bad(problems(&source, errors));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use campaign::merge::{Output, Part, Refused, Whole};
+use campaign::merge::{Flaw, Output, Part, Refused, Whole};
 use campaign::shard::ShardOf;
 use evidence::record::{End, Record, Status, TestRecord, write_whole};
 
@@ -28,10 +28,10 @@ impl Output for Run {
 
     fn read(path: &Path, bytes: &[u8]) -> Result<(ShardOf, Self), Refused> {
         let mut record = Record::parse(bytes)
-            .map_err(|error| Refused::new(path, "unusable-record", error.to_string()))?;
+            .map_err(|error| Refused::new(path, Flaw::UnusableRecord, error.to_string()))?;
         let shard = record.header.shard.take();
         let message = "expected a record made with --shard";
-        let shard = shard.ok_or_else(|| Refused::new(path, "not-a-part", message))?;
+        let shard = shard.ok_or_else(|| Refused::new(path, Flaw::NotAPart, message))?;
         Ok((shard, Self(record)))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use campaign::journal::{self, Contents};
-use campaign::merge::{Output, Refused, Whole};
+use campaign::merge::{Flaw, Output, Refused, Whole};
 use campaign::shard::ShardOf;
 
 use super::Failure;
@@ -22,10 +22,10 @@ impl Output for Check {
 
     fn read(path: &Path, bytes: &[u8]) -> Result<(ShardOf, Self), Refused> {
         let mut content: Contents<Head, Checked> = Contents::parse(bytes, SCHEMA)
-            .map_err(|message| Refused::new(path, "changed-part", message))?;
+            .map_err(|message| Refused::new(path, Flaw::ChangedPart, message))?;
         if let Some(wrong) = content.items.iter().find(|item| !content.head.has(item.client)) {
             let message = format!("has a client {}, which is not in the part", wrong.client);
-            return Err(Refused::new(path, "not-a-part", message));
+            return Err(Refused::new(path, Flaw::NotAPart, message));
         }
         let shard = content.head.shard.take().ok_or_else(|| Refused::not_a_part(path))?;
         Ok((shard, Self(content)))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use campaign::files;
 use campaign::journal::whole_lines;
-use campaign::merge::{Output, Refused, Whole};
+use campaign::merge::{Flaw, Output, Refused, Whole};
 use campaign::shard::ShardOf;
 
 use super::Failure;
@@ -31,7 +31,7 @@ impl Output for Units {
         let (first, rest) = whole_lines(&text).split_once('\n').unwrap_or_default();
         let (shard, head) = super::object(path, first.as_bytes())?;
         let units = rest.lines().map(read_line).collect::<Result<_, _>>();
-        let units = units.map_err(|message| Refused::new(path, "unusable-part", message))?;
+        let units = units.map_err(|message| Refused::new(path, Flaw::UnusablePart, message))?;
         Ok((shard, Self { head, units }))
     }
 
@@ -39,15 +39,15 @@ impl Output for Units {
         if self.head == other.head { Ok(()) } else { Err("it begins with another line".to_owned()) }
     }
 
-    fn is_whole(&self, shard: &ShardOf) -> Result<(), (&'static str, String)> {
+    fn is_whole(&self, shard: &ShardOf) -> Result<(), (Flaw, String)> {
         let (done, of) = (self.units.len(), shard.items.len());
         if done < of {
             let message = format!("was interrupted: {done} of {of} units; run this part again");
-            return Err(("missing-parts", message));
+            return Err((Flaw::MissingParts, message));
         }
         if !shard.numbers().eq(self.units.iter().map(|(index, _)| *index)) {
             let message = "expected a line for each of its units, found others".to_owned();
-            return Err(("unusable-part", message));
+            return Err((Flaw::UnusablePart, message));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::Args;
+use lang::diagnostic::Code;
 
 use super::lines::{Issued, Line, Name, Step, Unreadable, merge, of_folder};
 use crate::exit::Exit;
@@ -76,7 +77,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 fn refuse(unreadable: &Unreadable, terminal: &mut Terminal) -> Exit {
     let Unreadable { path, why } = unreadable;
-    let problem = Problem::of_file(&path.to_string_lossy(), "unreadable-file", why);
+    let problem = Problem::of_file(&path.to_string_lossy(), Code::UnreadableFile, why);
     let text = problem.render(terminal.look.error_color);
     terminal.err(&text);
     Exit::BadInput

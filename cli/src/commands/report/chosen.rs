@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use evidence::record::{ModelIdentity, TestRecord};
 use evidence::reports::Source as Recorded;
+use lang::diagnostic::Code;
 use lang::library::Words;
 use lang::litmus;
 use lang::source::Source;
@@ -25,7 +26,7 @@ pub fn list(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let read = |path: &PathBuf| read(path, arguments, &models, &mut report);
     let mut sources: Vec<Recorded> = arguments.records.iter().filter_map(read).collect();
     if let Err(message) = keep(&mut sources, &arguments.select, &models) {
-        report.usage_error("no-test-matches", &message);
+        report.usage_error(Code::NoTestMatches, &message);
     }
     let row = |test: &TestRecord| {
         let models = test.models.iter().map(|model| model.name.clone()).collect();

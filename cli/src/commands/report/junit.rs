@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use evidence::judge::Forbids;
 use evidence::record::hash_text;
-use evidence::reports::BROKE;
 use evidence::reports::data::{
     Finding, Report, ResultReport, RunReport, TestJudgement, TestReport,
 };
@@ -282,7 +281,7 @@ fn case(report: &Report, index: usize, test: &TestReport) -> Case {
         case.text = new.into_iter().map(text).collect();
     } else if let Some(error) = error {
         case.kind = "error";
-        case.r#type = if error.code == BROKE { BROKE } else { "error" };
+        case.r#type = if error.is_of_backend() { error.code.name() } else { "error" };
         case.message.clone_from(&error.message);
     } else if test.judgement == TestJudgement::Inconclusive {
         case.kind = "skipped";

@@ -5,6 +5,7 @@ use std::path::Path;
 use compiler::library::Libraries;
 use evidence::record::{ModelIdentity, Record};
 use evidence::reports::{self, Source as Recorded, logs};
+use lang::diagnostic::Code;
 
 use super::Arguments;
 use crate::input;
@@ -33,7 +34,7 @@ pub fn read(
 ) -> Option<Recorded> {
     let name = path.to_string_lossy().into_owned();
     let mut refuse = |message: String| {
-        report.problem(Problem::of_file(&name, "unusable-record", message));
+        report.problem(Problem::of_file(&name, Code::UnusableRecord, message));
     };
     let bytes = match input::bytes(path) {
         Ok(bytes) => bytes,
@@ -47,7 +48,7 @@ pub fn read(
         if is_asked && arguments.records.len() == 1 && arguments.baseline.is_none() {
             let message =
                 format!("--tests is for logs, and {name} is a record, which has its programs");
-            report.usage_error("meaningless-option", &message);
+            report.usage_error(Code::MeaninglessOption, &message);
             return None;
         }
         return parse(name, &bytes, report);
@@ -78,7 +79,7 @@ pub fn read_record(path: &Path, report: &mut Sink<'_>) -> Option<Recorded> {
     match input::bytes(path) {
         Ok(bytes) => parse(name, &bytes, report),
         Err(message) => {
-            report.problem(Problem::of_file(&name, "unusable-record", message));
+            report.problem(Problem::of_file(&name, Code::UnusableRecord, message));
             None
         }
     }
@@ -89,7 +90,7 @@ fn parse(name: String, bytes: &[u8], report: &mut Sink<'_>) -> Option<Recorded> 
     let mut record = match Record::parse(bytes) {
         Ok(record) => record,
         Err(error) => {
-            report.problem(Problem::of_file(&name, "unusable-record", error.to_string()));
+            report.problem(Problem::of_file(&name, Code::UnusableRecord, error.to_string()));
             return None;
         }
     };

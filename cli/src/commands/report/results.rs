@@ -7,7 +7,8 @@ use compiler::library::Libraries;
 use evidence::judge::JudgedBy;
 use evidence::record::{Record, TestRecord};
 use evidence::reports::judging::JudgedLine;
-use evidence::reports::{BROKE, Source as Recorded, logs};
+use evidence::reports::{Source as Recorded, logs};
+use lang::diagnostic::Code;
 use lang::litmus;
 use lang::source::Source;
 
@@ -35,7 +36,7 @@ pub fn log(record: &Record, libraries: &Libraries, report: &mut Sink<'_>) {
             Ok(_) => {}
             Err(name) => {
                 let message = format!("the record has a state without a value of `{name}`");
-                report.problem(Problem::of_file(&recorded.file, "unusable-record", message));
+                report.problem(Problem::of_file(&recorded.file, Code::UnusableRecord, message));
             }
         }
     }
@@ -77,10 +78,9 @@ fn tell_problems(line: &JudgedLine<'_>, report: &mut Sink<'_>) {
     }
     // The others have a place in the text, and were shown above.
     for error in
-        line.errors.iter().filter(|error| error.code == BROKE || line.diagnostics.is_none())
+        line.errors.iter().filter(|error| error.is_of_backend() || line.diagnostics.is_none())
     {
-        let code = if error.code == BROKE { BROKE } else { "unusable-record" };
-        report.failure(Problem::of_file(file, code, error.message.clone()));
+        report.failure(Problem::of_file(file, error.told(), error.message.clone()));
     }
     for skipped in &line.skipped {
         let names = match &skipped.model {

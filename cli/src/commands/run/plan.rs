@@ -11,7 +11,7 @@ use evidence::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
 use executor::backend::Backend;
 use executor::nodes::Verbs;
 use executor::sim::{Sim, UnknownFault};
-use lang::diagnostic::nearest;
+use lang::diagnostic::{Code, nearest};
 
 use super::{Arguments, BackendName};
 use crate::exit::Exit;
@@ -115,7 +115,7 @@ impl Plan {
                 let message = format!(
                     "{path} exists already; go on with it by --resume {path}, or record in another file"
                 );
-                report.usage_error("record-exists", &message);
+                report.usage_error(Code::RecordExists, &message);
                 false
             }
             Err(error) => {
@@ -203,7 +203,7 @@ impl Plan {
 }
 
 fn refuse(path: &Path, message: &str, terminal: &mut Terminal) -> Exit {
-    let problem = Problem::of_file(&path.to_string_lossy(), "unusable-record", message);
+    let problem = Problem::of_file(&path.to_string_lossy(), Code::UnusableRecord, message);
     let text = problem.render(terminal.look.error_color);
     terminal.err(&text);
     Exit::BadInput
@@ -221,13 +221,10 @@ pub fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, 
         Err(message) => return Err(terminal.usage_error(&message)),
     };
     arguments.verbs.connect(parameters).map_err(|message| {
-        terminal.err(&format!("[{NO_BACKEND}] Error: {message}\n"));
+        terminal.err(&format!("[{}] Error: {message}\n", Code::NoBackend));
         Exit::Unknown
     })
 }
-
-/// The code of machines that cannot be used.
-const NO_BACKEND: &str = "no-backend";
 
 fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> Exit {
     let hint = match nearest(name, Sim::faults_known().iter().map(|fault| fault.name)) {

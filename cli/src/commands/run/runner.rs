@@ -12,7 +12,7 @@ use evidence::reports::logs;
 use executor::backend::{Backend, Control, Job, measure};
 use lang::Test;
 use lang::cat::model::Hardware;
-use lang::diagnostic::{Diagnostic, Severity};
+use lang::diagnostic::{Code, Diagnostic, Severity};
 use lang::source::Source;
 use model::allowed::undefined_calls;
 use rayon::ThreadPool;
@@ -251,7 +251,7 @@ impl Runner<'_> {
             }
             (Status::Failed, reason) => {
                 let message = reason.clone().unwrap_or_default();
-                answer.failures.push(Problem::of_file(&source.name, "backend-failed", message));
+                answer.failures.push(Problem::of_file(&source.name, Code::BackendFailed, message));
             }
             (Status::Complete | Status::Interrupted, _) => {}
         }
@@ -328,7 +328,7 @@ impl Runner<'_> {
         machine: &str,
     ) -> Result<Option<(TestRecord, Observations)>, Box<Problem>> {
         let differs = |message: String| {
-            let problem = Problem::of_file(&source.name, "record-differs", message);
+            let problem = Problem::of_file(&source.name, Code::RecordDiffers, message);
             Box::new(problem.help("record anew, or bring the file back to what it was"))
         };
         let Some(record) = &self.plan.previous else { return Ok(None) };

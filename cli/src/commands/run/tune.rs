@@ -16,6 +16,7 @@ use executor::nodes::Verbs;
 use executor::rounds::Parameters;
 use executor::tune::{Score, Trial, best, search};
 use lang::Test;
+use lang::diagnostic::Code;
 use lang::source::Source;
 use model::allowed::Allowed;
 use serde_json::{Value as Json, json};
@@ -279,11 +280,11 @@ impl Tuning<'_, '_> {
                 self.report.skip(Skip { test, file, model: runner::HARDWARE.to_owned(), reason });
             }
             Refusal::Error(reason) => {
-                self.report.failure(Problem::of_file(&file, "backend-failed", reason));
+                self.report.failure(Problem::of_file(&file, Code::BackendFailed, reason));
             }
             // What was seen before may be a violation; the next trial may find all machines well.
             Refusal::Broken(reason, seen) => {
-                self.report.failure(Problem::of_file(&file, "backend-failed", reason));
+                self.report.failure(Problem::of_file(&file, Code::BackendFailed, reason));
                 return Some((*seen, began.elapsed().as_secs_f64().max(1e-6)));
             }
         }

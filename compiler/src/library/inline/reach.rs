@@ -1,6 +1,7 @@
 //! Checks what a thread may access: the rules of programs, applied to the bodies of implementations. This is
 //! only possible at a call, because the call decides where objects have their memory and where threads run.
 
+use lang::diagnostic::Code;
 use lang::program::{LocationId, PutSource, StmtKind};
 
 use super::{Inliner, Refused, Site};
@@ -9,21 +10,21 @@ use super::{Inliner, Refused, Site};
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// The code of the diagnostic for the same mistake in a program.
-    pub code: &'static str,
+    pub code: Code,
     /// The hint: how to do it right.
     pub help: &'static str,
 }
 
 const OWN_NODE: Broken = Broken {
-    code: "remote-cpu-access",
+    code: Code::RemoteCpuAccess,
     help: "a CPU reaches its own node only; the NIC reaches others (`~`, RCAS, RFAA), or `by threads(x.home)` says who may call",
 };
 const PUT_SOURCE: Broken = Broken {
-    code: "put-source-remote",
+    code: Code::PutSourceRemote,
     help: "the NIC takes a put's value from the thread's own node; get it first",
 };
 const GET_TARGET: Broken = Broken {
-    code: "get-target-remote",
+    code: Code::GetTargetRemote,
     help: "the NIC brings what it gets, or the result of a remote RMW, to the thread's own node",
 };
 

@@ -12,6 +12,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use lang::diagnostic::Code;
 use serde::Serialize;
 
 use super::compare::Comparison;
@@ -112,9 +113,22 @@ pub struct Broken {
     /// The machine that was asked for.
     pub machine: String,
     /// A code for what went wrong.
-    pub code: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub code: Code,
     /// What went wrong.
     pub message: String,
+}
+
+impl Broken {
+    /// Whether the backend failed. Tests with any other code cannot be used as they are recorded.
+    pub fn is_of_backend(&self) -> bool {
+        self.code == Code::BackendFailed
+    }
+
+    /// The code that terminals show, of the whole test: places in a text are not shown with it.
+    pub fn told(&self) -> Code {
+        if self.is_of_backend() { self.code } else { Code::UnusableRecord }
+    }
 }
 
 impl Report {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use compiler::library::{Depth, Libraries, inline};
 use compiler::plan::on_verbs;
 use lang::Test;
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::Outcome;
 use rayon::prelude::*;
 
 use super::data::{Broken, ModelReport, ProgramReport, Skipped, TestReport};
-use super::{BROKE, Request, Source};
+use super::{Request, Source};
 use crate::judge::{JudgedBy, LackingModel, NotJudged, Program, judges};
 use crate::observation::Observations;
 use crate::record::{Status, TestRecord};
@@ -200,7 +200,7 @@ fn judge_line<'a>(
         return line;
     }
     if recorded.status == Status::Failed {
-        line.broken(BROKE, reason);
+        line.broken(Code::BackendFailed, reason);
     }
     let source =
         Arc::new(lang::source::Source::new(recorded.file.as_str(), recorded.program.as_str()));
@@ -213,7 +213,7 @@ fn judge_line<'a>(
         Ok(seen) => line.judge(from, source, test, seen, request),
         Err(name) => {
             let message = format!("the record has a state without a value of `{name}`");
-            line.broken("unusable-record", message);
+            line.broken(Code::UnusableRecord, message);
         }
     }
     line
@@ -233,14 +233,14 @@ impl JudgedLine<'_> {
         });
     }
 
-    fn broken(&mut self, code: &str, message: String) {
+    fn broken(&mut self, code: Code, message: String) {
         let TestRecord { test, file, machine, .. } = self.recorded;
         self.errors.push(Broken {
             run: self.run,
             test: test.clone(),
             file: file.clone(),
             machine: machine.clone(),
-            code: code.to_owned(),
+            code,
             message,
         });
     }
@@ -252,7 +252,7 @@ impl JudgedLine<'_> {
                 let (row, column) = source.line_column(error.span.start);
                 (error.code, format!("line {row}, column {column}: {}", error.message))
             }
-            None => ("unusable-record", String::new()),
+            None => (Code::UnusableRecord, String::new()),
         };
         self.broken(code, message);
         let (_, known) = self.diagnostics.get_or_insert_with(|| (Arc::clone(source), Vec::new()));

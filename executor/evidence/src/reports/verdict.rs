@@ -7,7 +7,7 @@ use super::data::{
     VerdictWord,
 };
 use super::judging::JudgedRecord;
-use super::{BROKE, percent};
+use super::percent;
 use crate::judge::{Forbids, Judgement};
 use crate::record::Status;
 
@@ -87,7 +87,7 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
             parts
                 .errors
                 .iter()
-                .filter(|error| error.code != BROKE)
+                .filter(|error| !error.is_of_backend())
                 .map(|error| (error.test.as_str(), error.file.as_str()))
                 .collect(),
         ),

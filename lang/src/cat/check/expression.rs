@@ -2,9 +2,9 @@
 
 use super::super::model::{self, Type};
 use super::super::syntax::{BinaryOp, Expr, ExprKind, PostfixOp};
-use super::super::{DEEPEST_EXPANDED, LARGEST_MODEL, codes, printer};
+use super::super::{DEEPEST_EXPANDED, LARGEST_MODEL, printer};
 use super::{Checker, article};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 /// Where an expression stands, hence what its names mean.
@@ -136,9 +136,8 @@ impl Checker<'_> {
                     Type::Relation => format!("`[S]` relates every event of the set `S` to itself{}", bracketed(expr)),
                     Type::Set => "`domain(r)` are the events that `r` starts from, `range(r)` those it leads to".to_owned(),
                 };
-                let error = Diagnostic::error(codes::WRONG_TYPE, expr.span, message)
-                    .label(found)
-                    .help(help);
+                let error =
+                    Diagnostic::error(Code::WrongType, expr.span, message).label(found).help(help);
                 self.error(scope, error);
                 None
             }
@@ -180,7 +179,7 @@ impl Checker<'_> {
             let message = format!(
                 "a model has at most {LARGEST_MODEL} operators and names, calls replaced by what they stand for"
             );
-            self.error(scope, Diagnostic::error(codes::TOO_LARGE, span, message));
+            self.error(scope, Diagnostic::error(Code::TooLarge, span, message));
         }
     }
 
@@ -189,7 +188,7 @@ impl Checker<'_> {
             "an expression has at most {DEEPEST_EXPANDED} levels, calls replaced by what they stand for"
         );
         let error =
-            Diagnostic::error(codes::TOO_DEEP, span, message).help("name a part of it with `let`");
+            Diagnostic::error(Code::TooDeep, span, message).help("name a part of it with `let`");
         self.error(scope, error);
     }
 
@@ -301,7 +300,7 @@ impl Checker<'_> {
             article(right_type)
         );
         let set = if left_type == Type::Set { left } else { right };
-        let error = Diagnostic::error(codes::WRONG_TYPE, whole.span, message)
+        let error = Diagnostic::error(Code::WrongType, whole.span, message)
             .label("of these two")
             .related(left.span, article(left_type))
             .related(right.span, article(right_type))

@@ -2,11 +2,11 @@
 
 use super::super::collect::{Body, Entry};
 use super::super::model::{self, Base, DefinitionId};
+use super::super::names;
 use super::super::syntax::{Expr, Name};
-use super::super::{codes, names};
 use super::expression::{Chosen, Scope, Ty, Value};
 use super::{Checker, Known};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 impl Checker<'_> {
@@ -27,7 +27,7 @@ impl Checker<'_> {
                 let help = format!("it is used as `{name}({})`", parameters.join(", "));
                 self.error(
                     scope,
-                    Diagnostic::error(codes::MISSING_ARGUMENTS, span, message).help(help),
+                    Diagnostic::error(Code::MissingArguments, span, message).help(help),
                 );
                 return None;
             }
@@ -88,7 +88,7 @@ impl Checker<'_> {
     }
 
     fn not_monotone(&mut self, file: usize, span: Span, why: &str) {
-        let error = Diagnostic::error(codes::NOT_MONOTONE, span, "a recursion cannot take away from itself")
+        let error = Diagnostic::error(Code::NotMonotone, span, "a recursion cannot take away from itself")
             .label(why)
             .help("a recursion is the least relation that its equations allow; that exists if they only ever add");
         self.sink.push_in(file, error);
@@ -114,7 +114,7 @@ impl Checker<'_> {
         }
         let error = if scope.entry == Some(index) {
             let message = format!("`{name}` is used in its own definition");
-            let error = Diagnostic::error(codes::USED_BEFORE_DEFINITION, span, message);
+            let error = Diagnostic::error(Code::UsedBeforeDefinition, span, message);
             match self.parts.entries[index].body {
                 Body::Let(_) => error.help(format!("`let rec {name} = …` defines it by recursion")),
                 Body::Function(_) => {
@@ -146,7 +146,7 @@ impl Checker<'_> {
             // Also says so if the name means nothing at all.
             self.name(&name.text, name.span, scope)?;
             let message = format!("`{}` is no function", name.text);
-            let error = Diagnostic::error(codes::NOT_A_FUNCTION, name.span, message)
+            let error = Diagnostic::error(Code::NotAFunction, name.span, message)
                 .help("an operator may be missing before `(`: `|`, `&`, `;`, `\\` or `*`");
             self.error(scope, error);
             return None;
@@ -155,7 +155,7 @@ impl Checker<'_> {
         if expected != found {
             let message =
                 format!("expected {expected} arguments of `{}`, found {found}", name.text);
-            self.error(scope, Diagnostic::error(codes::WRONG_ARGUMENT_COUNT, span, message));
+            self.error(scope, Diagnostic::error(Code::WrongArgumentCount, span, message));
             return None;
         }
         let entry = &self.parts.entries[index];

@@ -1,9 +1,8 @@
 //! What has a meaning, but probably not the intended one.
 
-use super::super::codes;
 use super::super::collect::Parts;
 use crate::cat::model::{UNDEFINED_READS, UNDEFINED_WRITES};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::source::{Source, Span};
 
@@ -14,22 +13,22 @@ pub(super) fn warn(parts: &Parts, has_mo: bool, sources: &[Source], sink: &mut S
     for (index, entry) in parts.entries.iter().enumerate() {
         if let (0, false, Some(name)) = (entry.file, used[index], entry.name_at(0)) {
             let message = format!("no axiom depends on `{}`", name.text);
-            sink.push_in(0, Diagnostic::warning(codes::UNUSED_DEFINITION, name.span, message));
+            sink.push_in(0, Diagnostic::warning(Code::UnusedDefinition, name.span, message));
         }
     }
     let end = sources.first().map_or(0, |source| source.text.trim_end().len());
     let end = Span::new(end, end);
     if parts.calls.is_empty() {
-        let warning = Diagnostic::warning(codes::NO_CALLS, end, "this model defines no statement")
+        let warning = Diagnostic::warning(Code::NoCalls, end, "this model defines no statement")
             .help("name those that programs may use: `calls Write Read …`");
         sink.push_in(0, warning);
     }
     if parts.axioms.is_empty() {
         let message = "this model has no axiom: it allows everything";
-        sink.push_in(0, Diagnostic::warning(codes::NO_AXIOMS, end, message));
+        sink.push_in(0, Diagnostic::warning(Code::NoAxioms, end, message));
     }
     if !has_mo {
-        let warning = Diagnostic::warning(codes::NO_MO, end, "this model has no relation `mo`")
+        let warning = Diagnostic::warning(Code::NoMo, end, "this model has no relation `mo`")
             .help("the final value of a location is that of its last write in `mo`");
         sink.push_in(0, warning);
     }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::super::MOST_PARTS;
 use super::super::syntax::{Cell, CellKind, Name, Row, SetCell, Table};
-use super::super::{MOST_PARTS, codes};
 use super::{Body, Collector, with_nearest};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 
 impl Collector<'_> {
@@ -23,16 +23,16 @@ impl Collector<'_> {
         let rows: Vec<&Name> = table.rows.iter().map(|row| &row.head).collect();
         if letters.len().max(columns.len()).max(rows.len()) > MOST_PARTS {
             let message = format!("a table has at most {MOST_PARTS} rows, columns and letters");
-            self.error(Diagnostic::error(codes::TOO_LARGE, table.name.span, message));
+            self.error(Diagnostic::error(Code::TooLarge, table.name.span, message));
             return false;
         }
         let letter_names: Vec<&Name> = table.letters.iter().map(|letter| &letter.name).collect();
-        let mut sound = self.are_different(codes::DUPLICATE_LETTER, "letter", &letter_names);
-        sound &= self.are_different(codes::DUPLICATE_HEAD, "column", &columns);
-        sound &= self.are_different(codes::DUPLICATE_HEAD, "row", &rows);
+        let mut sound = self.are_different(Code::DuplicateLetter, "letter", &letter_names);
+        sound &= self.are_different(Code::DuplicateHead, "column", &columns);
+        sound &= self.are_different(Code::DuplicateHead, "row", &rows);
         if rows.is_empty() {
             let message = format!("expected a row in the table `{}`, found none", table.name.text);
-            self.error(Diagnostic::error(codes::TABLE_SHAPE, table.name.span, message));
+            self.error(Diagnostic::error(Code::TableShape, table.name.span, message));
             sound = false;
         }
         for row in &table.rows {
@@ -52,17 +52,17 @@ impl Collector<'_> {
         let message =
             format!("expected {expected} cells in row `{}`, found {found}", row.head.text);
         let error = match (row.cells.get(expected), columns.get(found)) {
-            (Some(extra), _) => Diagnostic::error(codes::TABLE_SHAPE, extra.span, message)
+            (Some(extra), _) => Diagnostic::error(Code::TableShape, extra.span, message)
                 .label("the first cell too many"),
-            (_, Some(column)) => Diagnostic::error(codes::TABLE_SHAPE, row.span, message)
+            (_, Some(column)) => Diagnostic::error(Code::TableShape, row.span, message)
                 .label(format!("no cell in column `{}`", column.text)),
-            _ => Diagnostic::error(codes::TABLE_SHAPE, row.span, message),
+            _ => Diagnostic::error(Code::TableShape, row.span, message),
         };
         self.error(error);
         false
     }
 
-    fn are_different(&mut self, code: &'static str, what: &str, names: &[&Name]) -> bool {
+    fn are_different(&mut self, code: Code, what: &str, names: &[&Name]) -> bool {
         let mut first: HashMap<&str, Span> = HashMap::new();
         let mut different = true;
         for name in names {
@@ -93,7 +93,7 @@ impl Collector<'_> {
             (_, Some(known)) => format!("did you mean `{known}`?"),
             _ => format!("bind it at the table's head: `where {letter} = …`"),
         };
-        self.error(Diagnostic::error(codes::UNKNOWN_LETTER, cell.span, message).help(help));
+        self.error(Diagnostic::error(Code::UnknownLetter, cell.span, message).help(help));
         false
     }
 
@@ -122,7 +122,7 @@ impl Collector<'_> {
         if self.letter_is_known(&set.cell, &set.table, &letters) && old == set.cell {
             let cell = format!("{}[{}, {}]", set.table.text, set.row.text, set.column.text);
             let message = format!("`{cell}` says this already");
-            self.error(Diagnostic::warning(codes::SET_WITHOUT_EFFECT, set.cell.span, message));
+            self.error(Diagnostic::warning(Code::SetWithoutEffect, set.cell.span, message));
         }
     }
 
@@ -131,7 +131,7 @@ impl Collector<'_> {
         let index = heads.iter().position(|head| *head == name.text);
         if index.is_none() {
             let message = format!("the table `{}` has no {what} `{}`", table.text, name.text);
-            let error = Diagnostic::error(codes::UNKNOWN_CELL, name.span, message);
+            let error = Diagnostic::error(Code::UnknownCell, name.span, message);
             self.error(with_nearest(error, &name.text, heads.iter().map(String::as_str)));
         }
         index
@@ -139,7 +139,7 @@ impl Collector<'_> {
 
     fn unknown_table(&mut self, name: &Name) {
         let message = format!("no table before this line is called `{}`", name.text);
-        let error = Diagnostic::error(codes::UNKNOWN_TABLE, name.span, message);
+        let error = Diagnostic::error(Code::UnknownTable, name.span, message);
         let known = self.parts.entries.iter().filter_map(|entry| match &entry.body {
             Body::Table(table) if entry.replaced_by.is_none() => Some(table.name.text.as_str()),
             _ => None,

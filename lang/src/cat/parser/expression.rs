@@ -1,10 +1,9 @@
 //! Tokens to syntax tree: expressions, by precedence climbing.
 
-use super::super::codes;
 use super::super::lexer::Kind;
 use super::super::syntax::{BinaryOp, Expr, ExprKind, Name, PostfixOp};
 use super::Parser;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Parse;
 use crate::source::Span;
 
@@ -194,7 +193,7 @@ fn tighter(operator: BinaryOp) -> Option<BinaryOp> {
 
 fn too_deep(span: Span) -> Box<Diagnostic> {
     let message = format!("an expression has at most {} levels", super::super::DEEPEST);
-    Box::new(Diagnostic::error(codes::TOO_DEEP, span, message).help(
+    Box::new(Diagnostic::error(Code::TooDeep, span, message).help(
         "name a part of it with `let`; a chain such as `a | b | c` has a level for each operator",
     ))
 }

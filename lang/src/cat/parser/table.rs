@@ -1,10 +1,9 @@
 //! Tokens to syntax tree: tables, whose rows are lines.
 
-use super::super::codes;
 use super::super::lexer::{Kind, Token};
 use super::super::syntax::{Binding, Cell, CellKind, Name, Row, StatementKind, Table};
 use super::Parser;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Parse;
 use crate::source::Span;
 
@@ -91,7 +90,7 @@ impl Parser<'_> {
         if last.kind != Kind::Pipe || tokens.len() == 1 {
             let end = Span::new(last.span.end, last.span.end);
             return Err(Box::new(
-                Diagnostic::error(codes::SYNTAX, end, "expected `|`, found the end of the row")
+                Diagnostic::error(Code::Syntax, end, "expected `|`, found the end of the row")
                     .label("a row is one line and ends with `|`"),
             ));
         }
@@ -158,5 +157,5 @@ impl Parser<'_> {
 fn unexpected(expected: &str, found: &str, span: Span) -> Box<Diagnostic> {
     let quote = if found.contains(' ') || found == "nothing" { "" } else { "`" };
     let message = format!("expected {expected}, found {quote}{found}{quote}");
-    Box::new(Diagnostic::error(codes::SYNTAX, span, message))
+    Box::new(Diagnostic::error(Code::Syntax, span, message))
 }

@@ -1,6 +1,6 @@
 //! What bodies do as a whole: they end with what they return, do not call themselves, and fit into memory.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::library::syntax::{
     Body, Expr, Implementation, ParameterKind, Statement, StatementKind as Kind,
@@ -16,7 +16,7 @@ pub fn check(library: &Library, sink: &mut Sink) {
             && count > MOST_WORDS
         {
             let message = format!("expected at most {MOST_WORDS} words, found {count}");
-            sink.push(Diagnostic::error("too-much-memory", memory.span, message));
+            sink.push(Diagnostic::error(Code::TooMuchMemory, memory.span, message));
         }
     }
     for body in &implementation.bodies {
@@ -25,7 +25,7 @@ pub fn check(library: &Library, sink: &mut Sink) {
         if gives && !always_returns(&body.statements) {
             let message = format!("expected `return` at the end of `{}`, found none", body.method);
             let help = "each way through the body returns a value";
-            sink.push(Diagnostic::error("missing-return", body.span, message).help(help));
+            sink.push(Diagnostic::error(Code::MissingReturn, body.span, message).help(help));
         }
         returns_last(&body.statements, sink);
     }
@@ -54,7 +54,7 @@ fn returns_last(block: &[Statement], sink: &mut Sink) {
         if let Some(span) = inner {
             let message = "expected `return` where the body ends, found it before other statements";
             let help = "keep the value in a variable, or put what follows into `else`";
-            sink.push(Diagnostic::error("return-not-last", span, message).help(help));
+            sink.push(Diagnostic::error(Code::ReturnNotLast, span, message).help(help));
         }
     }
 }
@@ -132,7 +132,7 @@ fn recursion(library: &Library, implementation: &Implementation, sink: &mut Sink
             if reached.contains(&body.method.as_str()) {
                 let message = format!("expected no call of `{}` by itself, found one", body.method);
                 let help = "implementations are put in the place of calls, so they must end";
-                let error = Diagnostic::error("recursive-implementation", span, message);
+                let error = Diagnostic::error(Code::RecursiveImplementation, span, message);
                 sink.push(error.help(help));
                 return;
             }

@@ -3,7 +3,7 @@
 use super::super::Library;
 use super::super::syntax::{Case, Event, Item, Method, Parameter, ParameterKind, Rule, RuleKind};
 use super::Parser;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Parse;
 
 /// What may stand behind how programs write a call.
@@ -44,7 +44,7 @@ impl Parser<'_> {
             }
             Some(method) => {
                 let message = format!("expected the same parameters for each case of `{name}`");
-                let error = Diagnostic::error("different-parameters", place, message);
+                let error = Diagnostic::error(Code::DifferentParameters, place, message);
                 return Err(Box::new(error.related(method.span, "the first case")));
             }
             None => {

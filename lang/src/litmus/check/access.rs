@@ -1,6 +1,6 @@
 //! Which location an access means, and whether it may be accessed so.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::program::{LocationId, NodeId, RegisterId};
 use crate::source::Span;
 
@@ -10,7 +10,7 @@ use super::lower::Lowerer;
 
 impl Lowerer<'_, '_> {
     /// The location of the own node that an operation of the NIC writes.
-    pub fn result(&mut self, target: &Target, code: &'static str) -> Option<LocationId> {
+    pub fn result(&mut self, target: &Target, code: Code) -> Option<LocationId> {
         let access = match target {
             Target::Nobody(place) => {
                 return Some(self.checker.unnamed_location(self.node, place.span));
@@ -33,7 +33,7 @@ impl Lowerer<'_, '_> {
             }
             _ => {
                 let message = format!("expected a location for the result, found `{name}`");
-                self.fail("not-a-location", access.place, message, "")
+                self.fail(Code::NotALocation, access.place, message, "")
             }
         }
     }
@@ -43,7 +43,7 @@ impl Lowerer<'_, '_> {
         let Meaning::Location(location) = self.checker.meaning(&access.name)? else {
             let message = format!("expected a location, found `{}`", access.name.text);
             let help = "only locations are accessed through the NIC";
-            return self.fail("not-a-location", access.place, message, help);
+            return self.fail(Code::NotALocation, access.place, message, help);
         };
         let home = self.checker.location(location).node;
         let name = &access.name.text;
@@ -51,7 +51,7 @@ impl Lowerer<'_, '_> {
             Home::Own => {
                 let message = format!("expected a remote location, found `{name}`");
                 let help = format!("write `{name}^{}`", home.0);
-                self.fail("missing-node-mark", access.place, message, help)
+                self.fail(Code::MissingNodeMark, access.place, message, help)
             }
             Home::Inferred => Some(location),
             Home::Node(number) => {
@@ -69,7 +69,7 @@ impl Lowerer<'_, '_> {
         let name = &access.name.text;
         let place = if let Home::Node(number) = access.home { number.place } else { access.place };
         let message = format!("`{name}` is on node {}", home.0);
-        let error = Diagnostic::error("wrong-home-node", place.span, message);
+        let error = Diagnostic::error(Code::WrongHomeNode, place.span, message);
         let error = error.related(declared, format!("`{name}` is declared here"));
         self.checker.sink.push(error.help(format!("write `{name}^{}`", home.0)));
         None
@@ -83,7 +83,7 @@ impl Lowerer<'_, '_> {
         }
         let message = format!("`{}` is a register of thread {}", access.name.text, owner.number());
         let help = "threads share locations only; declare one above the rule";
-        self.fail("register-of-another-thread", access.place, message, help)
+        self.fail(Code::RegisterOfAnotherThread, access.place, message, help)
     }
 
     /// A location that the CPU accesses: it must be on the thread's node.
@@ -104,6 +104,6 @@ impl Lowerer<'_, '_> {
         );
         let help =
             format!("a CPU reaches its own node only; through the NIC it is `{name}^{}`", home.0);
-        self.fail("remote-cpu-access", access.place, message, help)
+        self.fail(Code::RemoteCpuAccess, access.place, message, help)
     }
 }

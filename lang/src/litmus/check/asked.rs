@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Test;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::herd;
 use crate::library::Words;
 use crate::outcome::{Asked, Condition};
@@ -119,7 +119,7 @@ fn known(claims: &mut [Claim], test: &Test, meanings: &HashMap<String, Meaning>,
             None => format!("the test has {}", names(test).join(", ")),
         };
         let message = format!("expected a register or a location of the test, found `{text}`");
-        sink.push(Diagnostic::error("undeclared-name", place.span, message).help(help));
+        sink.push(Diagnostic::error(Code::UndeclaredName, place.span, message).help(help));
     };
     claims.iter_mut().for_each(|claim| claim.each_name(&mut look));
 }

@@ -1,5 +1,6 @@
 //! Calls of the base language: CPU and remote RMWs, fences, polls and waits.
 
+use crate::diagnostic::Code;
 use crate::program::{Expr, LocationId, NodeId, RegisterId, StmtKind, Towards, WorkId};
 
 use super::super::ast::{Access, Argument, Call, ExprKind, Home, Name, Number, Place, Target};
@@ -46,7 +47,7 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
 
 /// Reports `Wait(_)`.
 pub fn no_id<T>(lowerer: &mut Lowerer<'_, '_>, place: Place) -> Option<T> {
-    lowerer.fail("wrong-arguments", place, "expected a work id, found `_`", "write `Wait(d)`")
+    lowerer.fail(Code::WrongArguments, place, "expected a work id, found `_`", "write `Wait(d)`")
 }
 
 /// `target := call`
@@ -62,7 +63,7 @@ pub fn assign(
     if id.is_some() {
         let help = "only puts, gets and remote RMWs carry work ids; write `:=`";
         let message = "expected a remote operation, found a local one";
-        return lowerer.fail("work-id-on-local", call.place, message, help);
+        return lowerer.fail(Code::WorkIdOnLocal, call.place, message, help);
     }
     let into = result_register(lowerer, target)?;
     let register = Some(into.0);
@@ -90,7 +91,7 @@ pub fn result_register(
     if access.home != Home::Own {
         let message = "expected a register or a local location, found a remote one";
         let help = "assign the result to a register first, then put it";
-        return lowerer.fail("result-remote", access.place, message, help);
+        return lowerer.fail(Code::ResultRemote, access.place, message, help);
     }
     match lowerer.checker.meaning(&access.name)? {
         Meaning::Register(register) => Some((lowerer.own_register(access, register)?, None)),
@@ -100,7 +101,7 @@ pub fn result_register(
         }
         Meaning::Object(_) => {
             let message = format!("expected a register, found `{}`", access.name.text);
-            lowerer.fail("not-a-location", access.place, message, "")
+            lowerer.fail(Code::NotALocation, access.place, message, "")
         }
     }
 }
@@ -111,13 +112,13 @@ fn cpu_rmw(lowerer: &mut Lowerer<'_, '_>, call: &Call, register: Option<Register
     if access.home != Home::Own {
         let help = "the CPU's RMWs reach its own node only; the NIC's are RCAS and RFAA";
         let message = "expected a local location, found a remote one";
-        return lowerer.fail("remote-cpu-access", access.place, message, help);
+        return lowerer.fail(Code::RemoteCpuAccess, access.place, message, help);
     }
     let location = match lowerer.checker.meaning(&access.name)? {
         Meaning::Location(location) => lowerer.own(access, location)?,
         _ => {
             let message = format!("expected a location, found `{}`", access.name.text);
-            return lowerer.fail("not-a-location", access.place, message, "");
+            return lowerer.fail(Code::NotALocation, access.place, message, "");
         }
     };
     let mut values = values(lowerer, rest)?.into_iter();
@@ -148,13 +149,13 @@ fn remote_rmw(
     let target = access(lowerer, target)?;
     let queue_pair = lowerer.queue_pair(target)?;
     let target = lowerer.remote(target)?;
-    let result = lowerer.result(result, "result-remote")?;
+    let result = lowerer.result(result, Code::ResultRemote)?;
     let mut values = values(lowerer, operands)?.into_iter();
     let id = match (id, last) {
         (Some(_), [extra]) => {
             let help = "write it after `:=^` or as the last argument";
             let message = "expected one work id, found two";
-            return lowerer.fail("two-work-ids", extra.place(), message, help);
+            return lowerer.fail(Code::TwoWorkIds, extra.place(), message, help);
         }
         (id, []) => lowerer.id(id),
         (None, [id, ..]) => work_id(lowerer, id)?,
@@ -184,7 +185,7 @@ pub fn access<'x>(lowerer: &mut Lowerer<'_, '_>, argument: &'x Argument) -> Opti
     {
         return Some(access);
     }
-    lowerer.fail("wrong-arguments", argument.place(), "expected a name, found a value", "")
+    lowerer.fail(Code::WrongArguments, argument.place(), "expected a name, found a value", "")
 }
 
 /// Arguments that are values.
@@ -193,7 +194,7 @@ pub fn values(lowerer: &mut Lowerer<'_, '_>, arguments: &[Argument]) -> Option<V
     for argument in arguments {
         let Argument::Expr(expr) = argument else {
             let message = "expected a value, found something else";
-            return lowerer.fail("wrong-arguments", argument.place(), message, "");
+            return lowerer.fail(Code::WrongArguments, argument.place(), message, "");
         };
         values.push(lowerer.expression(expr)?);
     }
@@ -217,7 +218,7 @@ pub fn work_id(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Opt
         None => {
             let help = "a work id is a name, such as d";
             lowerer.fail(
-                "wrong-arguments",
+                Code::WrongArguments,
                 argument.place(),
                 "expected a work id, found a value",
                 help,
@@ -244,7 +245,7 @@ pub fn node(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<NodeId
                 _ => ("something else", ""),
             };
             let message = format!("expected a node's number, found {found}");
-            lowerer.fail("wrong-arguments", argument.place(), message, help)
+            lowerer.fail(Code::WrongArguments, argument.place(), message, help)
         }
     }
 }

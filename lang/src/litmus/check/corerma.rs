@@ -1,5 +1,6 @@
 //! Statements of the coreRMA dialect.
 
+use crate::diagnostic::Code;
 use crate::program::{LocationId, RegisterId, RmaKind, RmaStmt, StmtKind};
 
 use super::super::ast::{Access, Argument, Call, Expr, ExprKind, Home, Target, Value};
@@ -23,7 +24,7 @@ fn own(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<(LocationId, bo
     if access.home != Home::Own {
         let message = "expected a local location, found a remote one";
         let help = "only the first argument of get, put, rga and cas is remote";
-        return lowerer.fail("remote-cpu-access", access.place, message, help);
+        return lowerer.fail(Code::RemoteCpuAccess, access.place, message, help);
     }
     match lowerer.checker.meaning(&access.name)? {
         Meaning::Location(location) => {
@@ -32,7 +33,7 @@ fn own(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<(LocationId, bo
         _ => {
             let message = format!("expected a location, found `{}`", access.name.text);
             let help = "in coreRMA every location is declared above the rule";
-            lowerer.fail("not-a-location", access.place, message, help)
+            lowerer.fail(Code::NotALocation, access.place, message, help)
         }
     }
 }
@@ -44,7 +45,7 @@ pub fn assign(lowerer: &mut Lowerer<'_, '_>, target: &Target, value: &Value) -> 
         let Value::Expr(expr) = value else {
             let help = "in coreRMA a result goes to a declared location";
             return lowerer.fail(
-                "not-a-location",
+                Code::NotALocation,
                 target_place(target),
                 "expected a location, found `_`",
                 help,
@@ -59,7 +60,7 @@ pub fn assign(lowerer: &mut Lowerer<'_, '_>, target: &Target, value: &Value) -> 
     if access.home != Home::Own {
         let help = format!("write `put({}^n, X)`", access.name.text);
         return lowerer.fail(
-            "remote-cpu-access",
+            Code::RemoteCpuAccess,
             access.place,
             "expected a local name, found a remote one",
             help,

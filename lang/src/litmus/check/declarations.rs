@@ -1,6 +1,6 @@
 //! Names declared above the rule.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::Library;
 use crate::library::notation::WORDS;
 use crate::program::{LARGEST_WORD, Location, NodeId, Object, Origin};
@@ -58,12 +58,12 @@ fn declaration(
     {
         let message = format!("expected node {} of this column, found `@{}`", column.0, home.0);
         let help = "write the declaration in its node's column, or above all columns".to_owned();
-        checker.error("wrong-home-node", name.place, message, help);
+        checker.error(Code::WrongHomeNode, name.place, message, help);
     }
     let node = home.or(column);
     if let Some(first) = checker.introduced.get(&name.text) {
         let message = format!("`{}` is declared twice", name.text);
-        let error = Diagnostic::error("declared-twice", name.place.span, message);
+        let error = Diagnostic::error(Code::DeclaredTwice, name.place.span, message);
         let error = error.related(*first, "the first declaration");
         let help = "a name means one thing in the whole file; locations of different nodes need different names";
         checker.sink.push(error.help(help));
@@ -95,7 +95,7 @@ fn needs_node(checker: &mut Checker<'_>, name: &Name, node: Option<NodeId>) -> O
     if node.is_none() {
         let message = format!("expected a node for `{}`, found a row above all columns", name.text);
         let help = format!("write it in its node's column, or as `{}@1`", name.text);
-        checker.error("missing-node", name.place, message, help);
+        checker.error(Code::MissingNode, name.place, message, help);
     }
     node
 }
@@ -126,7 +126,7 @@ fn object(
                 let message =
                     format!("expected a word below {LARGEST_WORD}, found {}", large.value);
                 let help = "several words are one value, as its digits".to_owned();
-                checker.error("word-too-large", large.place, message, help);
+                checker.error(Code::WordTooLarge, large.place, message, help);
             }
             let words = usize::try_from(size.value).unwrap_or(0);
             object.initial = match initial.as_slice() {
@@ -148,7 +148,12 @@ fn object(
             object.size = size.map(|size| size.value);
             if size.is_some_and(|size| size.value == 0) {
                 let help = format!("what has a size holds one entry at least: `{class} x size 1`");
-                checker.error("bad-size", name.place, "expected a size, found 0".to_owned(), help);
+                checker.error(
+                    Code::BadSize,
+                    name.place,
+                    "expected a size, found 0".to_owned(),
+                    help,
+                );
             }
             object.initial = vec![initial.map_or(0, |initial| initial.value)];
         }
@@ -159,7 +164,7 @@ fn object(
 fn one_or_the_other(checker: &mut Checker<'_>, name: &Name, writer: Number, readers: &[Number]) {
     if readers.iter().any(|reader| reader.value == writer.value) {
         let message = format!("thread {} both writes and reads `{}`", writer.value, name.text);
-        checker.error("not-a-participant", name.place, message, String::new());
+        checker.error(Code::NotAParticipant, name.place, message, String::new());
     }
 }
 

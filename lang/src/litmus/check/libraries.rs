@@ -1,5 +1,6 @@
 //! Calls of libraries: which class of object each needs, and what is passed.
 
+use crate::diagnostic::Code;
 use crate::library::notation::{read_by, write_by};
 use crate::library::{Method, ParameterKind};
 use crate::program::{Call, Expr, RegisterId, StmtKind};
@@ -32,12 +33,12 @@ pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize> {
         Meaning::Location(_) => "a plain location",
         Meaning::Register(_) => "a register",
     };
-    if !lowerer.checker.is_new("wrong-object-class", name) {
+    if !lowerer.checker.is_new(Code::WrongObjectClass, name) {
         return None;
     }
     let message = format!("expected an object of a library, found {found}");
     let help = format!("declare it above the rule as {example}");
-    lowerer.fail("wrong-object-class", access.place, message, help)
+    lowerer.fail(Code::WrongObjectClass, access.place, message, help)
 }
 
 /// A library call, on its own or with a register for its result.
@@ -70,7 +71,7 @@ pub fn call(
     if method.is_some_and(Method::is_wait) && call.id.is_none() {
         let help = method.and_then(Method::usage).map(|usage| format!("write `{usage}`"));
         let message = "expected a work id, found `_`";
-        return lowerer.fail("wrong-arguments", tree.place, message, help.unwrap_or_default());
+        return lowerer.fail(Code::WrongArguments, tree.place, message, help.unwrap_or_default());
     }
     if let Some(method) = method {
         // Programs are over methods by their names, however they are written.
@@ -146,7 +147,12 @@ fn argument(
                 let help = method.and_then(Method::usage).map(|usage| format!("write `{usage}`"));
                 let message = "expected a work id and a set of nodes, found more";
                 let place = argument.place();
-                return lowerer.fail("wrong-arguments", place, message, help.unwrap_or_default());
+                return lowerer.fail(
+                    Code::WrongArguments,
+                    place,
+                    message,
+                    help.unwrap_or_default(),
+                );
             }
             call.id = work_id(lowerer, argument)?;
         }
@@ -166,7 +172,7 @@ fn at(
     if library.is_some_and(|library| !library.attributes().contains("home")) {
         let message = "expected an object, found one with a node";
         let help = "only objects that are on one node are called at it";
-        return lowerer.fail("wrong-arguments", access.place, message, help);
+        return lowerer.fail(Code::WrongArguments, access.place, message, help);
     }
     let node = lowerer.checker.node(number)?;
     let lock = &lowerer.checker.program.objects[object];
@@ -189,7 +195,7 @@ pub fn assign(
 ) -> Option<()> {
     let Value::Expr(expr) = value else {
         let message = "expected a value, found a call";
-        return lowerer.fail("unexpected-call", place, message, "assign it to a register first");
+        return lowerer.fail(Code::UnexpectedCall, place, message, "assign it to a register first");
     };
     let written = match target {
         Target::Access(access) if access.home == Home::Own => {
@@ -202,7 +208,7 @@ pub fn assign(
         Target::Access(access) => {
             let message = "expected a local name, found a remote one";
             let help = "library calls reach other nodes by themselves";
-            return lowerer.fail("remote-in-expression", access.place, message, help);
+            return lowerer.fail(Code::RemoteInExpression, access.place, message, help);
         }
     };
     if let Some(access) = written {
@@ -216,7 +222,7 @@ pub fn assign(
     let ExprKind::Access(source) = &expr.kind else {
         let message = format!("expected an object on one side of `:={mark}`, found none");
         let help = "declare it above the rule, as an object of its library's class";
-        return lowerer.fail("wrong-object-class", place, message, help);
+        return lowerer.fail(Code::WrongObjectClass, place, message, help);
     };
     let (register, location) = result_register(lowerer, target)?;
     read(lowerer, source, mark, register)?;

@@ -1,6 +1,7 @@
 //! The statements of a thread, with names resolved and hidden reads made visible.
 
 use crate::Dialect;
+use crate::diagnostic::Code;
 use crate::library::notation::of_class;
 use crate::limits;
 use crate::program::{self, Expr, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
@@ -46,7 +47,7 @@ impl Lowerer<'_, '_> {
     /// Reports an error; always `None`, so that the statement is dropped.
     pub fn fail<T>(
         &mut self,
-        code: &'static str,
+        code: Code,
         place: Place,
         message: impl Into<String>,
         help: impl Into<String>,
@@ -91,7 +92,7 @@ impl Lowerer<'_, '_> {
                 Some(())
             }
             StatementKind::Break if self.loops == 0 => self.fail(
-                "break-outside-loop",
+                Code::BreakOutsideLoop,
                 statement.place,
                 "expected a statement, found `break` outside of a loop",
                 "`break` leaves the innermost `loop` or `while`",
@@ -179,7 +180,12 @@ impl Lowerer<'_, '_> {
 
     fn no_operation<T>(&mut self, place: Place) -> Option<T> {
         let help = "only puts, gets and remote RMWs carry work ids; write `:=`";
-        self.fail("work-id-on-local", place, "expected a remote operation, found a local one", help)
+        self.fail(
+            Code::WorkIdOnLocal,
+            place,
+            "expected a remote operation, found a local one",
+            help,
+        )
     }
 
     /// `x := e`, `a := e`
@@ -249,7 +255,7 @@ impl Lowerer<'_, '_> {
                 "get `{0}` first: `a := {0}^n`, wait, then `{1}^n := a`",
                 access.name.text, target.name.text
             );
-            return self.fail("remote-to-remote", expr.place, message, help);
+            return self.fail(Code::RemoteToRemote, expr.place, message, help);
         }
         match self.checker.meaning(&access.name)? {
             Meaning::Location(location) => {
@@ -263,7 +269,7 @@ impl Lowerer<'_, '_> {
                     self.node.0, home.0
                 );
                 let help = "the NIC takes a put's value from the thread's own node; get it first";
-                self.fail("put-source-remote", expr.place, message, help)
+                self.fail(Code::PutSourceRemote, expr.place, message, help)
             }
             _ => Some(PutSource::Value(self.expression(expr)?)),
         }
@@ -276,7 +282,7 @@ impl Lowerer<'_, '_> {
         }
         let queue_pair = self.queue_pair(source)?;
         let source = self.remote(source)?;
-        let target = self.result(target, "get-target-remote")?;
+        let target = self.result(target, Code::GetTargetRemote)?;
         let id = self.id(id);
         self.push(StmtKind::Get { target, source, id, queue_pair });
         Some(())
@@ -314,7 +320,7 @@ impl Lowerer<'_, '_> {
             ExprKind::Tuple(_) => {
                 let help = "only mixed-size locations hold several words";
                 return self.fail(
-                    "unexpected-tuple",
+                    Code::UnexpectedTuple,
                     expr.place,
                     "expected one value, found several",
                     help,
@@ -329,7 +335,7 @@ impl Lowerer<'_, '_> {
         if access.home != Home::Own {
             let message = format!("expected a value, found the remote access `{name}^n`");
             let help = "a get stands alone: `a := x^2`";
-            return self.fail("remote-in-expression", access.place, message, help);
+            return self.fail(Code::RemoteInExpression, access.place, message, help);
         }
         match self.checker.meaning(&access.name)? {
             Meaning::Register(register) => self.own_register(access, register),
@@ -347,7 +353,7 @@ impl Lowerer<'_, '_> {
                 let class = of_class(&self.checker.program.objects[object].class);
                 let message = format!("expected a value, found `{name}` {class}");
                 let help = "a call of its library reads it into a register first";
-                self.fail("object-in-expression", access.place, message, help)
+                self.fail(Code::ObjectInExpression, access.place, message, help)
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::diagnostic::Code;
 use crate::library::notation::{GET_WORDS, PUT_WORDS, WORDS, WRITE_WORDS};
 use crate::program::{Call, Expr, LARGEST_WORD, Program, RegisterId, StmtKind};
 
@@ -60,7 +61,7 @@ pub fn plain_write(
     if class != WORDS {
         let message = format!("expected a location or a register, found `{name}` of class {class}");
         let help = "calls of its library write it, some as `:=` with the library's mark";
-        return lowerer.fail("wrong-object-class", target.place, message, help);
+        return lowerer.fail(Code::WrongObjectClass, target.place, message, help);
     }
     if let Some(home) = home.filter(|home| *home != lowerer.node) {
         return lowerer.remote_cpu_access(target, home);
@@ -78,7 +79,7 @@ fn words(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr, count: usize) -> Optio
     };
     if all.len() != count {
         let message = format!("expected {count} words, found {}", all.len());
-        return lowerer.fail("wrong-words", expr.place, message, "");
+        return lowerer.fail(Code::WrongWords, expr.place, message, "");
     }
     all.iter().map(|word| self::word(lowerer, word)).collect()
 }
@@ -91,7 +92,7 @@ fn word(lowerer: &mut Lowerer<'_, '_>, expr: &ast::Expr) -> Option<Expr> {
     {
         let message = format!("expected a word below {LARGEST_WORD}, found {large}");
         let help = "several words are one value, as its digits";
-        return lowerer.fail("word-too-large", expr.place, message, help);
+        return lowerer.fail(Code::WordTooLarge, expr.place, message, help);
     }
     Some(value)
 }
@@ -107,9 +108,9 @@ pub fn put(
     let ExprKind::Access(source) = &expr.kind else {
         let message = "expected a mixed-size location of the thread's own node, found a value";
         let help = "write the value to one first; a mixed-size put copies it";
-        return lowerer.fail("put-source-remote", expr.place, message, help);
+        return lowerer.fail(Code::PutSourceRemote, expr.place, message, help);
     };
-    let near = own_mixed(lowerer, source, "put-source-remote")?;
+    let near = own_mixed(lowerer, source, Code::PutSourceRemote)?;
     copy(lowerer, PUT_WORDS, (target, far), (source, near), id)
 }
 
@@ -123,9 +124,9 @@ pub fn get(
     let far = remote_mixed(lowerer, source)?;
     let Target::Access(target) = target else {
         let message = "expected a mixed-size location for the words, found `_`";
-        return lowerer.fail("not-a-location", source.place, message, "");
+        return lowerer.fail(Code::NotALocation, source.place, message, "");
     };
-    let near = own_mixed(lowerer, target, "get-target-remote")?;
+    let near = own_mixed(lowerer, target, Code::GetTargetRemote)?;
     copy(lowerer, GET_WORDS, (target, near), (source, far), id)
 }
 
@@ -141,7 +142,7 @@ fn copy(
     if wanted != found {
         let message =
             format!("expected {wanted} words, found the {found} of `{}`", source.0.name.text);
-        return lowerer.fail("wrong-words", source.0.place, message, "");
+        return lowerer.fail(Code::WrongWords, source.0.place, message, "");
     }
     let far = if method == PUT_WORDS { target.1 } else { source.1 };
     let at = lowerer.checker.program.objects[far].node;
@@ -160,7 +161,7 @@ fn remote_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize>
         _ => {
             let message = format!("expected a location, found the object `{name}`");
             let help = "library objects are reached by their own calls";
-            return lowerer.fail("not-a-location", access.place, message, help);
+            return lowerer.fail(Code::NotALocation, access.place, message, help);
         }
     };
     let object = &lowerer.checker.program.objects[index];
@@ -174,14 +175,14 @@ fn remote_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize>
 }
 
 /// A mixed-size location of the thread's own node.
-fn own_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access, code: &'static str) -> Option<usize> {
+fn own_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access, code: Code) -> Option<usize> {
     let index = object(lowerer, access)?;
     let home = lowerer.checker.program.objects[index].node;
     let class = &lowerer.checker.program.objects[index].class;
     if class != WORDS {
         let message = format!("expected a location of several words, found one of class {class}");
         let help = format!("declare it above the rule as `{}[2] = 0`", access.name.text);
-        return lowerer.fail("wrong-object-class", access.place, message, help);
+        return lowerer.fail(Code::WrongObjectClass, access.place, message, help);
     }
     if access.home == Home::Own && home == Some(lowerer.node) {
         return Some(index);

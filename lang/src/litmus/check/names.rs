@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::program::{Location, NodeId, Origin, ThreadId};
 
 use super::super::ast::{
@@ -92,7 +92,7 @@ fn two_threads(checker: &mut Checker<'_>, name: &Name, first: &Name, owner: usiz
     checker.clashing.insert(name.text.clone());
     let message =
         format!("`{}` is assigned in thread {} and in thread {}", name.text, owner + 1, thread + 1);
-    let error = Diagnostic::error("name-in-two-threads", name.place.span, message);
+    let error = Diagnostic::error(Code::NameInTwoThreads, name.place.span, message);
     let error = error.related(first.place.span, "first assigned here");
     let help = "an undeclared name belongs to one thread: rename one, or declare it above the rule";
     checker.sink.push(error.help(help));

@@ -1,7 +1,7 @@
 //! Which queue pair an access or poll names.
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::program::QUEUE_PAIRS;
 
 use super::super::ast::{Access, Home, Number};
@@ -22,7 +22,7 @@ impl Checker<'_> {
             };
             let message = format!("expected a queue pair from 0 to {last}, found {found}");
             let help = format!("a thread has at most {QUEUE_PAIRS} queue pairs to a node");
-            self.error("no-such-queue-pair", number.place, message, help);
+            self.error(Code::NoSuchQueuePair, number.place, message, help);
         }
         known
     }
@@ -62,7 +62,7 @@ pub fn unexpected(checker: &mut Checker<'_>) {
             ),
             _ => continue,
         };
-        let error = Diagnostic::error("unexpected-queue-pair", number.place.span, message);
+        let error = Diagnostic::error(Code::UnexpectedQueuePair, number.place.span, message);
         checker.sink.push(error.help(help));
     }
 }

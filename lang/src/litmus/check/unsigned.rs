@@ -1,6 +1,6 @@
 //! Comparisons that are not what they seem, since values are unsigned.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::program::BinaryOp;
 use crate::source::Span;
 
@@ -37,7 +37,7 @@ pub fn comparison(
         }
         _ => return None,
     };
-    let warning = Diagnostic::warning("unsigned-comparison", span, message);
+    let warning = Diagnostic::warning(Code::UnsignedComparison, span, message);
     Some(warning.help("values are unsigned, 64 bits, and -1 is 2^64 - 1; `=` and `≠` take negative numbers as they look"))
 }
 

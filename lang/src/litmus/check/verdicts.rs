@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Test;
+use crate::diagnostic::Code;
 use crate::limits;
 use crate::outcome::{Claim, Condition, Expectation, Observable, Observed, Operand, Value};
 use crate::program::{BinaryOp, LARGEST_WORD, Origin, RegisterId};
@@ -72,7 +73,7 @@ fn listed(checker: &mut Checker<'_>, test: &Test, name: &ast::Name) {
             name.text
         ),
     };
-    checker.error("unlisted-model", name.place, message, help);
+    checker.error(Code::UnlistedModel, name.place, message, help);
 }
 
 /// What outcomes show, and the names that verdicts give it.
@@ -140,7 +141,7 @@ impl<'c, 'a> List<'c, 'a> {
                 if copy.is_some_and(|node| node != home) {
                     let message = format!("`{}` is on node {}", name.text, home.0);
                     let help = format!("write `{}`", name.text);
-                    self.checker.error("wrong-home-node", name.place, message, help);
+                    self.checker.error(Code::WrongHomeNode, name.place, message, help);
                     return None;
                 }
                 Observed::Location(location)
@@ -148,7 +149,7 @@ impl<'c, 'a> List<'c, 'a> {
             Meaning::Register(_) => {
                 let message =
                     format!("expected a shared variable, found the register `{}`", name.text);
-                self.checker.error("not-observable", name.place, message, String::new());
+                self.checker.error(Code::NotObservable, name.place, message, String::new());
                 return None;
             }
             Meaning::Object(index) => {
@@ -157,7 +158,7 @@ impl<'c, 'a> List<'c, 'a> {
                     let message =
                         format!("expected a node's copy of `{0}`, found `{0}`", name.text);
                     let help = format!("write `{}@1` for node 1's copy", name.text);
-                    self.checker.error("not-observable", name.place, message, help);
+                    self.checker.error(Code::NotObservable, name.place, message, help);
                     return None;
                 };
                 Observed::Copy(index, node)
@@ -246,7 +247,7 @@ impl<'c, 'a> List<'c, 'a> {
         let Atom::Observed(name) = other else {
             let place = words.first().map_or_else(ast::Place::default, |word| word.place);
             let message = format!("expected one value, found {}", words.len());
-            self.checker.error("tuple-length", place, message, String::new());
+            self.checker.error(Code::TupleLength, place, message, String::new());
             return false;
         };
         self.are_words_of(words, name)
@@ -256,7 +257,7 @@ impl<'c, 'a> List<'c, 'a> {
         let Some(index) = self.index(name) else { return false };
         if let Some(large) = words.iter().find(|word| word.value >= LARGEST_WORD) {
             let message = format!("expected a word below {LARGEST_WORD}, found {}", large.value);
-            self.checker.error("word-too-large", large.place, message, String::new());
+            self.checker.error(Code::WordTooLarge, large.place, message, String::new());
             return false;
         }
         let wanted = self.observables[index].words as usize;
@@ -269,7 +270,7 @@ impl<'c, 'a> List<'c, 'a> {
             _ => format!("expected the {wanted} words of `{}`, found {found}", name.text),
         };
         let place = words.first().map_or(name.place, |word| word.place);
-        self.checker.error("tuple-length", place, message, String::new());
+        self.checker.error(Code::TupleLength, place, message, String::new());
         false
     }
 

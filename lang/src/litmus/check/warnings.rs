@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Library, Method, ParameterKind};
 use crate::program::{Call, Program, Stmt, StmtKind, Thread, Towards, WorkId, each};
 use crate::source::Span;
@@ -68,7 +68,7 @@ fn blocked_poll(span: Span, towards: Towards, other: Option<Towards>) -> Diagnos
     };
     let node = towards.node.0;
     let message = format!("no operation towards node {node}{on} is left to poll, so this blocks");
-    let warning = Diagnostic::warning("poll-without-operation", span, message);
+    let warning = Diagnostic::warning(Code::PollWithoutOperation, span, message);
     warning.help(match other {
         Some(other) => {
             format!("each queue pair is polled by itself; there is one for `Poll({other})`")
@@ -90,7 +90,7 @@ fn fences(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
         let left_out = others.iter().find(|towards| nodes.contains(&towards.node));
         let Some(towards) = left_out else { return };
         let message = format!("this fence does not wait for the queue pair `{towards}`");
-        let warning = Diagnostic::warning("fence-of-one-queue-pair", stmt.span, message);
+        let warning = Diagnostic::warning(Code::FenceOfOneQueuePair, stmt.span, message);
         found.push(
             warning.help("`GFence` is about queue pair 0; poll or wait for operations on others"),
         );
@@ -154,7 +154,7 @@ fn waits(checker: &Checker<'_>, thread: &Thread, found: &mut Vec<Diagnostic>) {
             }
             let name = checker.program.work_ids.get(id.0).map_or("", String::as_str);
             let message = format!("no earlier operation of this thread has the work id `{name}`");
-            let warning = Diagnostic::warning("wait-without-operation", stmt.span, message);
+            let warning = Diagnostic::warning(Code::WaitWithoutOperation, stmt.span, message);
             let help = match (waiter, of_id.next()) {
                 (Some(library), Some((_, None))) => {
                     let (wait, calls) = waiting(library);
@@ -189,7 +189,7 @@ fn endless(body: &[Stmt], found: &mut Vec<Diagnostic>) {
             && !breaks(inner)
         {
             let message = "this loop has no `break`, so nothing after it is done";
-            found.push(Diagnostic::warning("endless-loop", stmt.span, message));
+            found.push(Diagnostic::warning(Code::EndlessLoop, stmt.span, message));
         }
     });
 }
@@ -209,7 +209,7 @@ fn unused(checker: &Checker<'_>, found: &mut Vec<Diagnostic>) {
         let name = &declaration.name;
         if !checker.used.contains(&name.text) {
             let message = format!("`{}` is declared, and nothing uses it", name.text);
-            found.push(Diagnostic::warning("unused-location", name.place.span, message));
+            found.push(Diagnostic::warning(Code::UnusedLocation, name.place.span, message));
         }
     }
 }

@@ -3,7 +3,7 @@
 use pest::iterators::Pair;
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Called, Words};
 
 use super::super::ast::{Argument, Call, Expr, ExprKind, Name, Number, StatementKind};
@@ -18,7 +18,7 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
     }
     let span = piece.span(start, start + word.len());
     let message = format!("expected a statement, found `{word}`");
-    let error = Diagnostic::error("unknown-statement", span, message);
+    let error = Diagnostic::error(Code::UnknownStatement, span, message);
     let table = SIGNATURES.iter().filter(|row| row.dialect == context.dialect);
     let known = table.flat_map(|row| row.spellings.iter().copied()).chain(KEYWORDS.iter().copied());
     let words = if context.dialect == Dialect::Rdma { context.words } else { Words::default() };
@@ -236,7 +236,7 @@ fn arity(context: &mut Context<'_>, call: &Call, called: Option<Called<'_>>, val
         wrong.then(|| format!("expected {wanted} {noun} of `{spelling}`, found {found}"))
     });
     let Some(message) = message else { return true };
-    let error = Diagnostic::error("wrong-arguments", call.place.span, message);
+    let error = Diagnostic::error(Code::WrongArguments, call.place.span, message);
     context.sink.push(error.help(format!("write `{usage}`")));
     false
 }

@@ -1,6 +1,6 @@
 //! Rows into cells, and cells into columns.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 use super::super::MAX_THREADS;
@@ -69,7 +69,7 @@ fn fitted(context: &mut Context<'_>, row: Span, wanted: &[Bar], model: Span) -> 
             None => row,
         };
         let message = format!("expected {}, found {}", show(wanted), show(&bars));
-        let error = Diagnostic::error("wrong-columns", span, message);
+        let error = Diagnostic::error(Code::WrongColumns, span, message);
         let error = error.related(model, "this row sets the columns");
         context.sink.push(error.help("every row has the same bars; a cell may be empty"));
     }
@@ -85,7 +85,7 @@ pub fn columns(context: &mut Context<'_>, sections: &Sections, file: &mut File) 
     let (model, bars) = with_bars.unwrap_or_default();
     if bars.len() >= MAX_THREADS {
         let message = format!("expected at most {MAX_THREADS} columns, found {}", bars.len() + 1);
-        context.sink.push(Diagnostic::error("too-many-threads", model, message));
+        context.sink.push(Diagnostic::error(Code::TooManyThreads, model, message));
         return;
     }
     for row in &sections.declarations {
@@ -193,7 +193,7 @@ pub fn blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
             let line =
                 context.text.trim(Span::new(start, start + text.find('\n').unwrap_or(text.len())));
             let message = "expected `{` … `}` around the thread's statements, found the end";
-            context.sink.push(Diagnostic::error("unbalanced-braces", line, message));
+            context.sink.push(Diagnostic::error(Code::UnbalancedBraces, line, message));
             return;
         };
         let header = context.text.trim(Span::new(start, start + open));
@@ -210,7 +210,7 @@ pub fn blocks(context: &mut Context<'_>, sections: &Sections, file: &mut File) {
         start = end + (blanks.len() - blanks.trim_start().len());
         if file.threads.len() > MAX_THREADS {
             let message = format!("expected at most {MAX_THREADS} threads, found more");
-            context.sink.push(Diagnostic::error("too-many-threads", header, message));
+            context.sink.push(Diagnostic::error(Code::TooManyThreads, header, message));
             return;
         }
     }
@@ -231,7 +231,7 @@ fn declarations_above_blocks(context: &mut Context<'_>, sections: &Sections, fil
         let cells = split(context.text, model).0;
         let span = cells.get(at).map_or(model, |cell| Span::new(cell.end, model.end));
         let message = "expected `||` between nodes, found `|`";
-        let error = Diagnostic::error("wrong-columns", span, message);
+        let error = Diagnostic::error(Code::WrongColumns, span, message);
         context.sink.push(error.help("above blocks, there is one column per node"));
         return;
     }
@@ -260,7 +260,7 @@ fn block(
         (Some(thread), Some(node)) if node as usize <= MAX_THREADS => {
             if thread as usize != expected {
                 let message = format!("expected thread {expected}, found thread {thread}");
-                let error = Diagnostic::error("thread-number", header, message);
+                let error = Diagnostic::error(Code::ThreadNumber, header, message);
                 context.sink.push(error.help("blocks are numbered in their order, from 1"));
             }
             let piece = Piece {
@@ -273,12 +273,12 @@ fn block(
         }
         (Some(_), Some(_)) => {
             let message = format!("expected a node from 1 to {MAX_THREADS}");
-            context.error("no-such-node", place, message);
+            context.error(Code::NoSuchNode, place, message);
             None
         }
         _ => {
             let message = format!("expected `thread {expected} @ 1`, found `{text}`");
-            context.error("thread-number", place, message);
+            context.error(Code::ThreadNumber, place, message);
             None
         }
     }

@@ -2,7 +2,7 @@
 
 use pest::iterators::Pair;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::program::BinaryOp;
 use crate::source::Span;
 
@@ -26,7 +26,7 @@ pub fn result_line(context: &mut Context<'_>, line: Span) -> Option<ResultKind> 
     let words = ["allowed", "forbidden", "exists", "forall", "exactly", " in ", "\\"];
     if !text.contains(sections::MARKS) && !words.iter().any(|word| text.contains(word)) {
         let error = Diagnostic::error(
-            "missing-verdict",
+            Code::MissingVerdict,
             line,
             "expected a verdict, found a line without one",
         );
@@ -148,7 +148,7 @@ fn matching(
         _ => {
             let found = values.len();
             let message = format!("expected {names} values, one for each name, found {found}");
-            context.error("tuple-length", place, message);
+            context.error(Code::TupleLength, place, message);
             None
         }
     }
@@ -281,7 +281,7 @@ fn compare(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
         return Some(first);
     }
     let ([op], [Some(left)]) = (signs.as_slice(), sides.first()?.as_slice()) else {
-        context.error("tuple-order", place, "expected one name and `=` before further values");
+        context.error(Code::TupleOrder, place, "expected one name and `=` before further values");
         return None;
     };
     let other = |value| Claim::Compare {
@@ -293,7 +293,7 @@ fn compare(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Op
     let all = std::iter::once(first).chain(others.into_iter().map(other)).collect();
     // `a ≠ 0 ∨ 1` would say nothing.
     if *op != BinaryOp::Equal {
-        context.error("tuple-order", place, "expected `=` before several values");
+        context.error(Code::TupleOrder, place, "expected `=` before several values");
         return None;
     }
     Some(Claim::Or(all))
@@ -338,7 +338,11 @@ fn one_comparison(
 ) -> Option<Claim> {
     let ordered = !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual);
     if left.len().max(right.len()) > 1 && ordered {
-        context.error("tuple-order", place, "expected `=` or `≠` between tuples, found an order");
+        context.error(
+            Code::TupleOrder,
+            place,
+            "expected `=` or `≠` between tuples, found an order",
+        );
         return None;
     }
     let (left, right) = match (left.len(), right.len()) {
@@ -348,7 +352,7 @@ fn one_comparison(
             let message = format!(
                 "expected as many values on the right as on the left, {wanted}, found {found}"
             );
-            context.error("tuple-length", place, message);
+            context.error(Code::TupleLength, place, message);
             return None;
         }
         _ => (left.clone(), right.clone()),
@@ -376,7 +380,7 @@ fn words(context: &mut Context<'_>, side: &Side, place: Place) -> Option<Atom> {
                 "expected as many values on the right as on the left, found {} opposite to one",
                 side.len()
             );
-            context.error("tuple-length", place, message);
+            context.error(Code::TupleLength, place, message);
             None
         }
     }
@@ -421,7 +425,7 @@ fn computed(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
         Rule::constant => constant(context, piece, pair).map(Atom::Constant),
         Rule::wildcard => {
             let place = context.place(piece, &pair);
-            context.error("syntax", place, "expected a value to compute with, found `_`");
+            context.error(Code::Syntax, place, "expected a value to compute with, found `_`");
             None
         }
         _ => observed(context, piece, pair).map(Atom::Observed),

@@ -2,7 +2,7 @@
 
 use pest::iterators::Pair;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 use super::super::ast::{Declaration, DeclarationKind, Name, Number};
@@ -93,7 +93,7 @@ fn locations(
     }
     if names.len() != values.len() {
         let message = format!("expected {} initial values, found {}", names.len(), values.len());
-        let error = Diagnostic::error("wrong-initial-values", place.span, message);
+        let error = Diagnostic::error(Code::WrongInitialValues, place.span, message);
         let help = "`x, y = 0, 1` gives one value for each name, `x, y = 0` the same to all";
         context.sink.push(error.help(help));
         return Vec::new();
@@ -118,7 +118,7 @@ fn location(
             if !(1..=MAX_WORDS).contains(&size.value) {
                 let message =
                     format!("expected a size from 1 to {MAX_WORDS}, found {}", size.value);
-                let error = Diagnostic::error("bad-size", size.place.span, message);
+                let error = Diagnostic::error(Code::BadSize, size.place.span, message);
                 context.sink.push(error.help(
                     "a location of several words is written at once; of an array, each slot has a name of its own",
                 ));
@@ -127,7 +127,7 @@ fn location(
             if initial.len() != 1 && initial.len() as u64 != size.value {
                 let message =
                     format!("expected {} initial values, found {}", size.value, initial.len());
-                context.error("wrong-initial-values", place, message);
+                context.error(Code::WrongInitialValues, place, message);
                 return None;
             }
             // Their library may be any.
@@ -138,7 +138,7 @@ fn location(
         (Some(class), None, [value]) => DeclarationKind::object(class, Some(*value)),
         _ => {
             let message = format!("expected one initial value for `{}`, found several", name.text);
-            let error = Diagnostic::error("wrong-initial-values", place.span, message);
+            let error = Diagnostic::error(Code::WrongInitialValues, place.span, message);
             context
                 .sink
                 .push(error.help("only a location with a size, `x[4] = 0`, has several words"));

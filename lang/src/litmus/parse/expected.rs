@@ -3,7 +3,7 @@
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::{Piece, Rule};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 
 /// The diagnostic for text that a rule does not match. `start` is where the text given to pest begins in the
 /// piece.
@@ -24,7 +24,8 @@ pub fn diagnostic(error: &Error<Rule>, piece: &Piece, start: usize) -> Diagnosti
         token => format!("`{token}`"),
     };
     let expected = expected(error);
-    let error = Diagnostic::error("syntax", span, format!("expected {expected}, found {found}"));
+    let error =
+        Diagnostic::error(Code::Syntax, span, format!("expected {expected}, found {found}"));
     match hint(piece.text.get(..at).unwrap_or(""), piece.text.get(at..).unwrap_or(""), &expected) {
         Some(hint) => error.help(hint),
         None => error,

@@ -3,7 +3,7 @@
 use pest::iterators::Pair;
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::program::BinaryOp;
 
 use super::super::ast::{Access, Expr, ExprKind, Home, Name, Number, Place};
@@ -39,7 +39,7 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
     }
     if atomic.is_some() && context.dialect == Dialect::Rdma {
         let error = Diagnostic::error(
-            "syntax",
+            Code::Syntax,
             place.span,
             "expected a name, found a name with `.n` or `.a`",
         );

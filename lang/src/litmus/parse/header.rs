@@ -3,7 +3,7 @@
 use crate::Dialect;
 use pest::iterators::Pair;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 use super::super::ast::{HeaderKind, HeaderLine, Name};
@@ -48,10 +48,10 @@ fn unknown(context: &mut Context<'_>, line: Span, word: &str) {
     let word = if word.is_empty() { context.text.slice(line) } else { word };
     let span = Span::new(line.start, line.start + word.len());
     let error = match word {
-        "litmus" => Diagnostic::error("repeated-header", span, "the header has two names"),
+        "litmus" => Diagnostic::error(Code::RepeatedHeader, span, "the header has two names"),
         _ => {
             let message = format!("expected a header line or a declaration, found `{word}`");
-            Diagnostic::error("unknown-header-keyword", span, message)
+            Diagnostic::error(Code::UnknownHeaderKeyword, span, message)
         }
     };
     let help = match context.sink.suggest(word, KEYWORDS.iter().copied()) {
@@ -70,7 +70,7 @@ fn quoted(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<String
         let at = piece.text.len();
         let span = piece.span(at, at);
         let message = "expected `\"` to end the text, found the end of the line";
-        context.sink.push(Diagnostic::error("syntax", span, message));
+        context.sink.push(Diagnostic::error(Code::Syntax, span, message));
         return None;
     }
     let pair = context.read(rule, piece)?.next()?;
@@ -109,7 +109,7 @@ fn models(context: &mut Context<'_>, piece: &Piece) -> Option<Vec<Name>> {
                         format!("`{}`", name.text)
                     };
                     let message = format!("expected a file `NAME.cat`, found {found}");
-                    let error = Diagnostic::error("bad-model-file", name.place.span, message);
+                    let error = Diagnostic::error(Code::BadModelFile, name.place.span, message);
                     let help = "shipped models are named without quotes; files end in `.cat`";
                     context.sink.push(error.help(help));
                 }
@@ -142,7 +142,7 @@ fn loop_bound(context: &mut Context<'_>, piece: &Piece) -> Option<HeaderKind> {
         _ => {
             let message =
                 format!("expected a number from 1 to {MAX_LOOP_BOUND}, found {}", pair.as_str());
-            context.error("bad-loop-bound", number.place, message);
+            context.error(Code::BadLoopBound, number.place, message);
             None
         }
     }
@@ -156,7 +156,7 @@ fn dialect(context: &mut Context<'_>, piece: &Piece) -> Option<HeaderKind> {
         other => {
             let place = context.place(piece, &pair);
             let message = format!("expected `rdma` or `corerma`, found `{other}`");
-            context.error("unknown-dialect", place, message);
+            context.error(Code::UnknownDialect, place, message);
             None
         }
     }

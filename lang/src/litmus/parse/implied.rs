@@ -10,7 +10,7 @@ use super::super::ast::{
 use super::Context;
 use super::uses::{By, Use, uses};
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Library, Words};
 
 /// A model of coreRMA speaks of programs of its dialect only.
@@ -84,7 +84,7 @@ pub fn said(context: &mut Context<'_>, file: &File) -> Vec<Declaration> {
             Some((Some(other), place)) if *other != class => {
                 let message =
                     format!("expected an object of class {class}, found one of class {other}");
-                let error = Diagnostic::error("wrong-object-class", name.place.span, message);
+                let error = Diagnostic::error(Code::WrongObjectClass, name.place.span, message);
                 context.sink.push(error.related(place.span, format!("class {other} here")));
             }
             Some(_) => {}

@@ -26,7 +26,7 @@ use pest::Parser as _;
 use pest::iterators::{Pair, Pairs};
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::Words;
 use crate::limits;
 use crate::source::{Source, Span};
@@ -128,7 +128,7 @@ impl Context<'_> {
         self.text.place(piece.span(pair.as_span().start(), pair.as_span().end()))
     }
 
-    fn error(&mut self, code: &'static str, place: Place, message: impl Into<String>) {
+    fn error(&mut self, code: Code, place: Place, message: impl Into<String>) {
         self.sink.push(Diagnostic::error(code, place.span, message));
     }
 
@@ -166,7 +166,7 @@ impl Context<'_> {
             if depth > LITMUS_MAX_NESTING || prefixes > LITMUS_MAX_NESTING {
                 let span = piece.span(at, at + character.len_utf8());
                 let message = format!("this is nested more than {LITMUS_MAX_NESTING} deep");
-                self.sink.push(Diagnostic::error("nesting-too-deep", span, message));
+                self.sink.push(Diagnostic::error(Code::NestingTooDeep, span, message));
                 return false;
             }
         }
@@ -193,7 +193,7 @@ impl Context<'_> {
         };
         let value = value.unwrap_or_else(|_| {
             let error = Diagnostic::error(
-                "value-too-large",
+                Code::ValueTooLarge,
                 place.span,
                 format!("expected a number below 2^64, found {digits}"),
             );
@@ -231,7 +231,7 @@ impl Context<'_> {
         self.operators += 1;
         if self.operators == MAX_OPERATORS + 1 {
             let message = format!("this has more than {MAX_OPERATORS} operators");
-            self.error("nesting-too-deep", place, message);
+            self.error(Code::NestingTooDeep, place, message);
         }
         self.operators <= MAX_OPERATORS
     }
@@ -271,7 +271,7 @@ pub fn asked(source: &Source, sink: &mut Sink) -> Option<Question> {
     let line = text.trim(Span::new(0, text.masked.len()));
     if line.start == line.end {
         let message = "expected an outcome such as `a = 1, b = 0`, found nothing";
-        sink.push(Diagnostic::error("syntax", line, message));
+        sink.push(Diagnostic::error(Code::Syntax, line, message));
         return None;
     }
     let mut context = Context::new(&text, Words::default(), sink);

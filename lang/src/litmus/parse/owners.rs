@@ -6,7 +6,7 @@
 use super::super::ast::{File, Name, Number};
 use super::super::check::assigned;
 use super::Context;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 
 /// Reports each register of a file that is named with a thread that does not own it.
@@ -33,13 +33,13 @@ pub fn check_owners(
         let place = number.place.span.to(name.place.span);
         let Some(owner) = owner(name) else {
             let message = format!("expected a register of a thread, found `{}`", name.text);
-            let error = Diagnostic::error("wrong-thread", place, message);
+            let error = Diagnostic::error(Code::WrongThread, place, message);
             sink.push(error.help(format!("a location is written `{}`", name.text)));
             continue;
         };
         if number.value != owner as u64 + u64::from(!from_0) {
             let message = format!("`{}` is a register of thread {}", name.text, owner + 1);
-            let error = Diagnostic::error("wrong-thread", number.place.span, message);
+            let error = Diagnostic::error(Code::WrongThread, number.place.span, message);
             let help =
                 format!("write `{0}` or `{1}:{0}`; threads count from 1", name.text, owner + 1);
             sink.push(error.help(help));

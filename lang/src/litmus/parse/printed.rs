@@ -10,7 +10,7 @@ use super::super::ast::{
 use super::calls::argument;
 use super::{Context, Piece, Rule};
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::Access as Kind;
 
 /// The assignment that a call is, if its word is one, and the mark behind its `:=`. What words mean for an
@@ -125,7 +125,7 @@ pub fn value(
 }
 
 fn wrong<T>(context: &mut Context<'_>, place: Place, message: &str, usage: &str) -> Option<T> {
-    let error = Diagnostic::error("wrong-arguments", place.span, message);
+    let error = Diagnostic::error(Code::WrongArguments, place.span, message);
     context.sink.push(error.help(format!("write `{usage}`")));
     None
 }

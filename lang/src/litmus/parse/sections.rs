@@ -1,6 +1,6 @@
 //! Which lines are header, declarations, statements, verdicts.
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::herd;
 use crate::library::Words;
 use crate::source::Span;
@@ -49,12 +49,12 @@ pub fn find(context: &mut Context<'_>) -> Option<Sections> {
             if let Some(other) = herd::other_architecture(context.text.slice(span)) {
                 let message =
                     format!("expected a program for X86 or X86_64, found one for {other}");
-                let error = Diagnostic::error("unknown-architecture", span, message);
+                let error = Diagnostic::error(Code::UnknownArchitecture, span, message);
                 context.sink.push(error.help("of herd's files, those for x86 are read"));
                 return None;
             }
             let message = format!("expected `litmus NAME`, found {}", found(context, span));
-            context.sink.push(Diagnostic::error("missing-name", span, message));
+            context.sink.push(Diagnostic::error(Code::MissingName, span, message));
         }
     }
     let labels = labels::find(context.text, rest);
@@ -156,7 +156,7 @@ fn missing_rule(context: &mut Context<'_>, lines: &[Span]) {
     let statement = lines.iter().find(|line| context.text.slice(**line).contains(":="));
     let span = statement.or(lines.last()).copied().unwrap_or_default();
     let error = Diagnostic::error(
-        "missing-rule",
+        Code::MissingRule,
         span,
         "expected a line of dashes between declarations and statements, found none",
     );
@@ -194,7 +194,7 @@ fn program_rows(
             if lines.get(index + 1).is_none_or(ends) {
                 return index;
             }
-            let error = Diagnostic::error("second-rule", *line, "the program has a second rule");
+            let error = Diagnostic::error(Code::SecondRule, *line, "the program has a second rule");
             context
                 .sink
                 .push(error.help("one line of dashes separates declarations and statements"));

@@ -4,7 +4,7 @@ use pest::Parser as _;
 use pest::iterators::Pair;
 
 use crate::Dialect;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 
 use super::super::ast::{Access, Block, Expr, Name, Statement, StatementKind, Target, Value, Via};
@@ -82,7 +82,7 @@ fn balanced(context: &mut Context<'_>, piece: &Piece) -> bool {
     let unclosed = "expected `}` to end this block in the same column, found the column's end";
     let Some((at, message)) = lonely.or(open.pop().map(|at| (at, unclosed))) else { return true };
     let span = piece.span(at, at + 1);
-    context.sink.push(Diagnostic::error("unbalanced-braces", span, message));
+    context.sink.push(Diagnostic::error(Code::UnbalancedBraces, span, message));
     false
 }
 
@@ -110,7 +110,7 @@ fn statements(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
             }
             Rule::stray_brace if !cut_off => {
                 let place = context.place(piece, &part);
-                context.error("unbalanced-braces", place, "expected a statement, found `}`");
+                context.error(Code::UnbalancedBraces, place, "expected a statement, found `}`");
             }
             Rule::close_brace => block.end = context.place(piece, &part),
             _ => {}
@@ -145,7 +145,7 @@ fn explain(context: &mut Context<'_>, piece: &Piece, start: usize, end: usize) {
         Ok(_) => {
             let span = piece.span(start, end);
             context.sink.push(Diagnostic::error(
-                "syntax",
+                Code::Syntax,
                 span,
                 "expected one statement, found more",
             ));
@@ -214,7 +214,7 @@ fn conditional(
     }
     if branches.len() > super::LITMUS_MAX_NESTING {
         let message = format!("this has more than {} branches", super::LITMUS_MAX_NESTING);
-        context.error("nesting-too-deep", place, message);
+        context.error(Code::NestingTooDeep, place, message);
         return None;
     }
     Some(StatementKind::If { branches, otherwise })
@@ -280,14 +280,14 @@ fn via(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Via {
         (Rule::plain_assign, Dialect::Rdma)
         | (Rule::plain_assign | Rule::equals, Dialect::CoreRma) => Via::Plain,
         (Rule::equals, Dialect::Rdma) => {
-            let error = Diagnostic::error("syntax", place.span, "expected `:=`, found `=`");
+            let error = Diagnostic::error(Code::Syntax, place.span, "expected `:=`, found `=`");
             context.sink.push(error.help("`=` assigns only under `dialect corerma`"));
             Via::Plain
         }
         _ => {
             let message =
                 "expected `=` in the coreRMA dialect, found an assignment of RDMA programs";
-            context.error("syntax", place, message);
+            context.error(Code::Syntax, place, message);
             Via::Plain
         }
     }
