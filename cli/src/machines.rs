@@ -1,9 +1,10 @@
 //! Which machines, and which device on each: the options of all commands that talk to agents.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use executor::nodes::{Cluster, ClusterOptions, Launch, Secret, Selection};
+use executor::nodes::{Cluster, ClusterOptions, Launch, Node, Secret, Selection};
 
 use crate::commands::agent;
 
@@ -11,14 +12,18 @@ use crate::commands::agent;
 #[derive(Args)]
 pub struct MachineOptions {
     /// The machines, each with an agent; the tests' nodes take turns on them [default: this machine]
+    ///
+    /// HOST or HOST:PORT, and behind a `/` the machine's own device, and optionally port and GID index:
+    /// `a/mlx5_0:1:3,b/mlx5_1`. Two devices of one host take an agent each: `a:18515/mlx5_0,a:18516/mlx5_1`.
     #[arg(
         long,
-        value_name = "HOST[:PORT],…",
+        value_name = "HOST[/DEV],…",
+        value_parser = node,
         value_delimiter = ',',
         env = "LITMUS_NODES",
         hide_env_values = true
     )]
-    nodes: Vec<String>,
+    nodes: Vec<Node>,
     /// What starts the agents; `none` if they run already [default: none with --nodes, else local]
     #[arg(long, value_name = "HOW")]
     launch: Option<LaunchName>,
@@ -81,22 +86,126 @@ impl MachineOptions {
         if self.launch() != Launch::None {
             return vec![("launch".to_owned(), self.connect())];
         }
-        let one = |node: &String| (node.clone(), self.connect_to(vec![node.clone()]));
+        let one = |node: &Node| (node.name.clone(), self.connect_to(vec![node.clone()]));
         self.nodes.iter().map(one).collect()
     }
 
-    fn connect_to(&self, mut nodes: Vec<String>) -> Result<Cluster, String> {
+    fn connect_to(&self, mut nodes: Vec<Node>) -> Result<Cluster, String> {
         let launch = self.launch();
+        if nodes.is_empty() {
+            nodes.push(node("local")?);
+        }
+        each_has_an_agent(&nodes, launch)?;
+        for Node { selection, .. } in &mut nodes {
+            if selection.device.is_none() {
+                selection.device.clone_from(&self.device);
+            }
+            selection.port = selection.port.or(self.port);
+            selection.gid_index = selection.gid_index.or(self.gid);
+        }
         let secret = match launch {
             Launch::None => agent::secret(self.secret_file.as_deref())?,
             _ => Secret::random()?,
         };
-        if nodes.is_empty() {
-            nodes.push("local".to_owned());
-        }
-        let selection =
-            Selection { device: self.device.clone(), port: self.port, gid_index: self.gid };
-        let options = ClusterOptions { nodes, launch, secret, selection };
+        let options = ClusterOptions { nodes, launch, secret };
         Cluster::new(options).map_err(|trouble| trouble.to_string())
+    }
+}
+
+/// `HOST[:PORT][/DEVICE[:PORT[:GID]]]`.
+fn node(text: &str) -> Result<Node, String> {
+    let (address, device) = match text.split_once('/') {
+        Some((address, device)) => (address, Some(device)),
+        None => (text, None),
+    };
+    let mut selection = Selection::default();
+    if let Some(device) = device {
+        let mut parts = device.split(':');
+        let expected = "expected HOST/DEVICE, HOST/DEVICE:PORT or HOST/DEVICE:PORT:GID";
+        let name = parts.next().filter(|name| !name.is_empty() && !name.contains('/'));
+        selection.device = Some(name.ok_or(expected)?.to_owned());
+        selection.port = parts.next().map(str::parse).transpose().map_err(|_| expected)?;
+        selection.gid_index = parts.next().map(str::parse).transpose().map_err(|_| expected)?;
+        if parts.next().is_some() {
+            return Err(expected.to_owned());
+        }
+    }
+    if address.is_empty() {
+        return Err("expected the name of a machine, found none".to_owned());
+    }
+    Ok(Node { name: text.to_owned(), address: address.to_owned(), selection })
+}
+
+/// An agent uses one device, for one coordinator. Two devices of a host take two agents there.
+fn each_has_an_agent(nodes: &[Node], launch: Launch) -> Result<(), String> {
+    // Slurm and mpirun start one agent on each host.
+    let of = |node: &Node| match launch {
+        Launch::Slurm | Launch::Mpirun => host(&node.address).to_owned(),
+        Launch::Local => String::new(),
+        Launch::None | Launch::Ssh => node.address.clone(),
+    };
+    let mut seen = HashSet::new();
+    let again = nodes.iter().find(|node| launch != Launch::Local && !seen.insert(of(node)));
+    match (again, launch) {
+        (None, _) => Ok(()),
+        (Some(node), Launch::Slurm | Launch::Mpirun) => Err(format!(
+            "{} is the second node on {}, and this launcher starts one agent on each host; start agents by \
+             hand or with --launch ssh, on two ports",
+            node.name,
+            host(&node.address)
+        )),
+        (Some(node), _) => Err(format!(
+            "{} has the address of another node; each needs an agent on a port of its own: \
+             HOST:18515/DEVICE,HOST:18516/DEVICE",
+            node.name
+        )),
+    }
+}
+
+/// An address without its port.
+fn host(address: &str) -> &str {
+    match address.rsplit_once(':') {
+        Some((host, _)) if !host.contains(':') || host.ends_with(']') => host,
+        _ => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_may_name_its_device() {
+        let read = |text: &str| {
+            let Node { address, selection, .. } = node(text).expect(text);
+            (address, selection.device, selection.port, selection.gid_index)
+        };
+        let device = |name: &str| Some(name.to_owned());
+        assert_eq!(read("a"), ("a".to_owned(), None, None, None));
+        assert_eq!(read("a:7"), ("a:7".to_owned(), None, None, None));
+        assert_eq!(read("a/mlx5_0"), ("a".to_owned(), device("mlx5_0"), None, None));
+        assert_eq!(read("a:7/rxe0:1"), ("a:7".to_owned(), device("rxe0"), Some(1), None));
+        assert_eq!(
+            read("[::1]:7/rxe0:1:3"),
+            ("[::1]:7".to_owned(), device("rxe0"), Some(1), Some(3))
+        );
+        for wrong in
+            ["", "/rxe0", "a/", "a/:1", "a/rxe0:x", "a/rxe0:1:", "a/rxe0:1:2:3", "a/b/c", "a/b:300"]
+        {
+            assert!(node(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nodes_do_not_share_an_agent() {
+        let check = |texts: &[&str], launch| {
+            let nodes: Vec<Node> = texts.iter().map(|text| node(text).expect(text)).collect();
+            each_has_an_agent(&nodes, launch).is_ok()
+        };
+        assert!(check(&["a/x", "b/x"], Launch::None));
+        assert!(!check(&["a/x", "a/y"], Launch::None));
+        assert!(check(&["a:1/x", "a:2/y"], Launch::Ssh));
+        assert!(!check(&["a:1/x", "a:2/y"], Launch::Slurm));
+        assert!(check(&["a/x", "a/y"], Launch::Local));
     }
 }

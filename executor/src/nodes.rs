@@ -20,7 +20,7 @@ mod session;
 
 pub use agent::{Agent, AgentEvent, AgentOptions, OpenDevice};
 pub use backend::Verbs;
-pub use cluster::{Cluster, ClusterOptions};
+pub use cluster::{Cluster, ClusterOptions, Node};
 pub use launch::{Launch, LaunchError};
 pub use protocol::{DEFAULT_PORT, Selection};
 pub use secret::Secret;

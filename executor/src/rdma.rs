@@ -122,6 +122,12 @@ pub struct Settings {
     pub retries: u8,
     /// How often a request is tried again if the other end is not ready. 7 means forever.
     pub rnr_retries: u8,
+    /// The service level of its packets, 0 to 15.
+    pub service_level: u8,
+    /// The traffic class of packets with a global address: on RoCE, the byte that says how to treat them.
+    pub traffic_class: u8,
+    /// The index of its partition in the port's table.
+    pub pkey_index: u16,
 }
 
 impl Default for Settings {
@@ -133,6 +139,9 @@ impl Default for Settings {
             timeout: 17,
             retries: 7,
             rnr_retries: 7,
+            service_level: 0,
+            traffic_class: 0,
+            pkey_index: 0,
         }
     }
 }

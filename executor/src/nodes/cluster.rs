@@ -18,17 +18,26 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 /// How long agents that were just started may take until they listen.
 const LAUNCH: Duration = Duration::from_secs(20);
 
+/// A machine to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What records call it.
+    pub name: String,
+    /// Its address: `HOST` or `HOST:PORT`.
+    pub address: String,
+    /// The device to use there.
+    pub selection: Selection,
+}
+
 /// How to reach the machines.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// The address of each machine: `HOST` or `HOST:PORT`.
-    pub nodes: Vec<String>,
+    /// The machines.
+    pub nodes: Vec<Node>,
     /// How agents are started.
     pub launch: Launch,
     /// The secret that the agents share with the coordinator.
     pub secret: Secret,
-    /// The device to use on each machine.
-    pub selection: Selection,
 }
 
 /// All machines.
@@ -85,14 +94,16 @@ impl Cluster {
 
     fn launch(&mut self) -> Result<(), Trouble> {
         let options = &self.options;
-        let launched = options.launch.start(&options.nodes, &options.secret);
+        let addresses: Vec<String> =
+            options.nodes.iter().map(|node| node.address.clone()).collect();
+        let launched = options.launch.start(&addresses, &options.secret);
         let launched = launched.map_err(|error| Trouble {
             node: "launch".to_owned(),
             kind: None,
             message: error.0,
         })?;
-        let machine = |(name, address): (&String, &String)| Machine {
-            name: name.clone(),
+        let machine = |(node, address): (&Node, &String)| Machine {
+            name: node.name.clone(),
             address: address.clone(),
             link: None,
             info: None,
@@ -122,7 +133,7 @@ impl Cluster {
             }
         };
         self.machines[index].link = Some(link);
-        let ask = Ask::Describe(self.options.selection.clone());
+        let ask = Ask::Describe(self.options.nodes[index].selection.clone());
         let answer = self.ask(vec![(index, ask)]);
         match answer {
             Ok(mut answers) => match answers.pop() {

@@ -220,8 +220,9 @@ impl Prepared {
                 self.responders.push((pair as u32, end));
             }
         }
-        // The barrier has at most 64 arrivals in flight.
-        let settings = crate::rdma::Settings { depth: 128, inline: false, ..settings.clone() };
+        // The barrier has at most 64 arrivals in flight. No device is asked for more than it has.
+        let depth = device.info().queue_depth.min(128);
+        let settings = crate::rdma::Settings { depth, inline: false, ..settings.clone() };
         for (index, thread) in self.plan.code.threads.iter().enumerate() {
             let home = self.program.machines[thread.node.0 as usize - 1];
             for machine in (0..self.program.count).filter(|machine| *machine != home) {

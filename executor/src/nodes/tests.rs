@@ -43,12 +43,16 @@ fn agent_with(limits: Limits, log: Log) -> SocketAddr {
     address
 }
 
+fn node(address: &str) -> Node {
+    let (name, address) = (address.to_owned(), address.to_owned());
+    Node { name, address, selection: Selection::default() }
+}
+
 fn cluster(nodes: &[SocketAddr], secret: Secret) -> Result<Cluster, cluster::Trouble> {
     Cluster::new(ClusterOptions {
-        nodes: nodes.iter().map(ToString::to_string).collect(),
+        nodes: nodes.iter().map(|address| node(&address.to_string())).collect(),
         launch: Launch::None,
         secret,
-        selection: Selection::default(),
     })
 }
 

@@ -140,6 +140,7 @@ impl Parameters {
             ("timeout", self.settings.timeout.into(), 0, 31),
             ("retries", self.settings.retries.into(), 0, 7),
             ("retries of a receiver that is not ready", self.settings.rnr_retries.into(), 0, 7),
+            ("service level", self.settings.service_level.into(), 0, 15),
         ];
         for (name, value, low, high) in ranges {
             if value < low || value > high {

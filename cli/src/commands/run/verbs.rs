@@ -55,6 +55,15 @@ pub struct VerbsOptions {
     /// Time until a packet is sent again: 4.096 µs times 2 to the power of this
     #[arg(short = 'u', long = "qp-timeout", value_name = "N")]
     ack_timeout: Option<u8>,
+    /// Service level of all packets
+    #[arg(long = "sl", value_name = "N")]
+    service_level: Option<u8>,
+    /// Traffic class of all packets, where they have global addresses (RoCE)
+    #[arg(long = "tclass", value_name = "N")]
+    traffic_class: Option<u8>,
+    /// Index into the port's table of partitions
+    #[arg(long = "pkey-index", value_name = "INDEX")]
+    pkey_index: Option<u16>,
     /// Post puts inline: their sources are then read by the CPU, so another machine is tested
     #[arg(long)]
     inline: bool,
@@ -132,6 +141,9 @@ impl VerbsOptions {
         parameters.spread = self.spread.or(parameters.spread);
         settings.outstanding_reads = self.outstanding.or(settings.outstanding_reads);
         settings.timeout = self.ack_timeout.unwrap_or(settings.timeout);
+        settings.service_level = self.service_level.unwrap_or(settings.service_level);
+        settings.traffic_class = self.traffic_class.unwrap_or(settings.traffic_class);
+        settings.pkey_index = self.pkey_index.unwrap_or(settings.pkey_index);
         parameters.shuffle &= !self.no_shuffle;
         parameters.pin |= self.pin;
         parameters.inline |= self.inline;

@@ -364,7 +364,7 @@ fn the_protocol_has_a_number_of_its_own() {
     let found = fnv1a(&[&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()]);
     assert_eq!(
         (PROTOCOL, found),
-        (3, 2_887_400_579_483_421_791),
+        (4, 894_510_686_851_665_500),
         "raise PROTOCOL, and write both numbers here"
     );
 }

@@ -95,8 +95,8 @@ impl Device for VerbsDevice {
         if settings.inline && queue.inline_bytes() < WORD_BYTES {
             return Err(refusal(format!("{name} takes no data inline")));
         }
-        let Own { port, atomics, .. } = self.own;
-        queue.advance(&Step::Initialize { port, atomics }).map_err(failed)?;
+        let (Own { port, atomics, .. }, pkey_index) = (self.own, settings.pkey_index);
+        queue.advance(&Step::Initialize { port, atomics, pkey_index }).map_err(failed)?;
         Ok(Box::new(VerbsEndpoint {
             queue,
             device: name.clone(),
@@ -173,6 +173,8 @@ impl Endpoint for VerbsEndpoint {
             gid: self.own.gid_index.map(|own| (peer.gid, own)),
             mtu: self.own.mtu.min(peer.mtu),
             responder_reads: self.own.responder_reads,
+            service_level: self.settings.service_level,
+            traffic_class: self.settings.traffic_class,
         };
         let both = self.own.initiator_reads.min(peer.responder_reads);
         let Settings { timeout, retries, rnr_retries, outstanding_reads, .. } = self.settings;
@@ -288,9 +290,20 @@ pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
     let Own { port, lid, gid, gid_index, mtu, responder_reads, .. } = own.own;
     let gid = gid_index.map(|index| (gid, index));
     let queue_pair = queue.number();
-    let peer = Peer { port, queue_pair, sequence: 0, lid, gid, mtu, responder_reads };
+    let (service_level, traffic_class, pkey_index) = (0, 0, 0);
+    let peer = Peer {
+        port,
+        queue_pair,
+        sequence: 0,
+        lid,
+        gid,
+        mtu,
+        responder_reads,
+        service_level,
+        traffic_class,
+    };
     let timing = Timing { timeout: 14, retries: 7, rnr_retries: 7, initiator_reads: 1 };
-    queue.advance(&Step::Initialize { port, atomics: false }).ok()?;
+    queue.advance(&Step::Initialize { port, atomics: false, pkey_index }).ok()?;
     queue.advance(&Step::ReceiveReady(peer)).ok()?;
     queue.advance(&Step::SendReady { sequence: 0, timing }).ok()?;
     queue.data_in_order()

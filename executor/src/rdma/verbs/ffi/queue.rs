@@ -31,7 +31,7 @@ unsafe impl Send for QueuePair {}
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// From reset to initialized: the port, and whether peers may do atomics.
-    Initialize { port: u8, atomics: bool },
+    Initialize { port: u8, atomics: bool, pkey_index: u16 },
     /// Ready to answer the peer's requests.
     ReceiveReady(Peer),
     /// Ready to send requests: the first packet sequence number, and the timing.
@@ -52,6 +52,10 @@ pub struct Peer {
     pub mtu: u32,
     /// How many reads and atomics of the peer are served at once.
     pub responder_reads: u8,
+    /// As in [`crate::rdma::Settings`].
+    pub service_level: u8,
+    /// As in [`crate::rdma::Settings`].
+    pub traffic_class: u8,
 }
 
 /// How a queue pair sends.
@@ -150,9 +154,10 @@ impl QueuePair {
         // SAFETY: all fields are numbers, or arrays of numbers.
         let mut to: sys::ibv_qp_attr = unsafe { zeroed() };
         let (call, given) = match *step {
-            Step::Initialize { port, atomics } => {
+            Step::Initialize { port, atomics, pkey_index } => {
                 to.qp_state = sys::ibv_qp_state::IBV_QPS_INIT;
                 to.port_num = port;
+                to.pkey_index = pkey_index;
                 to.qp_access_flags = access(atomics).0;
                 let given = mask::IBV_QP_PKEY_INDEX | mask::IBV_QP_PORT | mask::IBV_QP_ACCESS_FLAGS;
                 ("ibv_modify_qp (to INIT)", given)
@@ -286,11 +291,13 @@ fn ready_to_receive(to: &mut sys::ibv_qp_attr, peer: &Peer) {
     to.min_rnr_timer = 12;
     to.ah_attr.port_num = peer.port;
     to.ah_attr.dlid = peer.lid;
+    to.ah_attr.sl = peer.service_level;
     if let Some((gid, own)) = peer.gid {
         to.ah_attr.is_global = 1;
         to.ah_attr.grh.dgid = sys::ibv_gid { raw: gid };
         to.ah_attr.grh.sgid_index = own;
         to.ah_attr.grh.hop_limit = 64;
+        to.ah_attr.grh.traffic_class = peer.traffic_class;
     }
 }
 
