@@ -1,6 +1,6 @@
 //! Lists the statements that a program uses, so that a model can report those that it does not define.
 
-use lang::program::{Program, Stmt, StmtKind};
+use lang::program::{Program, StmtKind, each};
 use lang::source::Span;
 
 /// The name of a statement in models (`lang::cat::model::CALLS`, or a library's method). `None` for
@@ -34,25 +34,12 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
 pub fn calls(program: &Program) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
     for thread in &program.threads {
-        collect(&thread.body, &mut found);
+        each(&thread.body, &mut |stmt| {
+            let Some(name) = call_name(&stmt.kind) else { return };
+            if !found.iter().any(|(known, _)| known == name) {
+                found.push((name.to_owned(), stmt.span));
+            }
+        });
     }
     found
-}
-
-fn collect(body: &[Stmt], found: &mut Vec<(String, Span)>) {
-    for stmt in body {
-        match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => {
-                collect(then, found);
-                collect(otherwise, found);
-            }
-            StmtKind::Loop(body) => collect(body, found),
-            kind => {
-                let Some(name) = call_name(kind) else { continue };
-                if !found.iter().any(|(known, _)| known == name) {
-                    found.push((name.to_owned(), stmt.span));
-                }
-            }
-        }
-    }
 }

@@ -115,27 +115,11 @@ pub fn each_call(
     program: &Program,
     visit: &mut impl FnMut(lang::program::ThreadId, &Call, lang::source::Span),
 ) {
-    fn block(
-        thread: lang::program::ThreadId,
-        body: &[lang::program::Stmt],
-        visit: &mut impl FnMut(lang::program::ThreadId, &Call, lang::source::Span),
-    ) {
-        for stmt in body {
-            match &stmt.kind {
-                StmtKind::If { then, otherwise, .. } => {
-                    block(thread, then, visit);
-                    block(thread, otherwise, visit);
-                }
-                StmtKind::Loop(body) => block(thread, body, visit),
-                kind => {
-                    if let Some(call) = as_call(kind) {
-                        visit(thread, &call, stmt.span);
-                    }
-                }
-            }
-        }
-    }
     for (index, thread) in program.threads.iter().enumerate() {
-        block(lang::program::ThreadId(index), &thread.body, visit);
+        lang::program::each(&thread.body, &mut |stmt| {
+            if let Some(call) = as_call(&stmt.kind) {
+                visit(lang::program::ThreadId(index), &call, stmt.span);
+            }
+        });
     }
 }

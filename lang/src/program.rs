@@ -5,11 +5,13 @@
 //! as a [`StmtKind::Read`] into an unnamed register before the statement that uses it, and `while`
 //! has become [`StmtKind::Loop`] with a conditional [`StmtKind::Break`].
 
+mod parts;
 mod queue_pairs;
 
 use crate::source::Span;
 
-pub use queue_pairs::{QUEUE_PAIRS, Towards, each};
+pub use parts::{Parts, each};
+pub use queue_pairs::{QUEUE_PAIRS, Towards};
 
 /// A node's number as programs write it, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,19 +68,8 @@ pub struct Program {
 impl Program {
     /// How many statements it has, those in blocks included.
     pub fn size(&self) -> usize {
-        fn inner(stmt: &Stmt) -> Vec<&[Stmt]> {
-            match &stmt.kind {
-                StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
-                StmtKind::Loop(body) => vec![body],
-                _ => Vec::new(),
-            }
-        }
-        let mut blocks: Vec<&[Stmt]> = self.threads.iter().map(|thread| &*thread.body).collect();
         let mut size = 0;
-        while let Some(block) = blocks.pop() {
-            size += block.len();
-            blocks.extend(block.iter().flat_map(inner));
-        }
+        self.threads.iter().for_each(|thread| each(&thread.body, &mut |_| size += 1));
         size
     }
 }

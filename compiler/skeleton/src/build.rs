@@ -282,7 +282,15 @@ impl<'a> Builder<'a> {
             | StmtKind::Get { .. }
             | StmtKind::Rcas { .. }
             | StmtKind::Rfaa { .. } => self.nic_operation(stmt),
-            _ => self.cpu_operation(stmt),
+            StmtKind::Read { .. }
+            | StmtKind::Write { .. }
+            | StmtKind::Cas { .. }
+            | StmtKind::Faa { .. }
+            | StmtKind::Exchange { .. }
+            | StmtKind::Fence
+            | StmtKind::Poll(_)
+            | StmtKind::Wait(_)
+            | StmtKind::RemoteFence(_) => self.cpu_operation(stmt),
         }
         Ok(())
     }

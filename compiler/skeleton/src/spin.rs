@@ -5,7 +5,7 @@
 //! events removes edges, and no axiom of the shipped models requires an edge. So if every iteration that is
 //! not the last is like that, the loop needs only one iteration, and no bound.
 
-use lang::program::{Expr, RegisterId, Stmt, StmtKind};
+use lang::program::{Expr, RegisterId, Stmt, StmtKind, each};
 use std::collections::BTreeSet;
 
 use super::{Condition, Guard, Skeleton, Stamp};
@@ -14,7 +14,7 @@ use super::{Condition, Guard, Skeleton, Stamp};
 /// is assigned before the body branches, and before it is used.
 pub fn forgets(body: &[Stmt]) -> bool {
     let mut assigned = BTreeSet::new();
-    collect_assigned(body, &mut assigned);
+    each(body, &mut |stmt| assigned.extend(stmt.kind.parts().assigned));
     let mut fresh = BTreeSet::new();
     for stmt in body {
         let (register, used) = match &stmt.kind {
@@ -39,29 +39,6 @@ pub fn forgets(body: &[Stmt]) -> bool {
 
 fn registers(expressions: &[&Expr]) -> Vec<RegisterId> {
     expressions.iter().flat_map(|expression| expression.registers()).collect()
-}
-
-fn collect_assigned(body: &[Stmt], assigned: &mut BTreeSet<RegisterId>) {
-    for stmt in body {
-        match &stmt.kind {
-            StmtKind::Assign { register, .. } | StmtKind::Read { register, .. } => {
-                assigned.insert(*register);
-            }
-            StmtKind::Cas { register, .. }
-            | StmtKind::Faa { register, .. }
-            | StmtKind::Exchange { register, .. } => {
-                assigned.extend(register);
-            }
-            StmtKind::Call(call) => assigned.extend(call.register),
-            StmtKind::Rma(rma) => assigned.extend(rma.register),
-            StmtKind::If { then, otherwise, .. } => {
-                collect_assigned(then, assigned);
-                collect_assigned(otherwise, assigned);
-            }
-            StmtKind::Loop(body) => collect_assigned(body, assigned),
-            _ => {}
-        }
-    }
 }
 
 /// Whether an iteration that is followed by another has only read and fenced: each other event from `first`

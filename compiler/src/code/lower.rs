@@ -55,23 +55,14 @@ fn collect_queue_pairs(
         if depth > MAX_NESTING {
             return Err(CompileError::TooDeep(span));
         }
-        match &statement.kind {
-            StmtKind::Put { target: remote, queue_pair, .. }
-            | StmtKind::Rcas { target: remote, queue_pair, .. }
-            | StmtKind::Rfaa { target: remote, queue_pair, .. }
-            | StmtKind::Get { source: remote, queue_pair, .. } => {
-                let node = home(program, *remote, span)?;
-                named.insert(Towards { node, queue_pair: *queue_pair });
-            }
-            StmtKind::Poll(towards) | StmtKind::RemoteFence(towards) => {
-                named.insert(*towards);
-            }
-            StmtKind::If { then, otherwise, .. } => {
-                collect_queue_pairs(program, then, depth + 1, named)?;
-                collect_queue_pairs(program, otherwise, depth + 1, named)?;
-            }
-            StmtKind::Loop(body) => collect_queue_pairs(program, body, depth + 1, named)?,
-            _ => {}
+        let parts = statement.kind.parts();
+        if let Some((remote, queue_pair)) = parts.remote {
+            let node = home(program, remote, span)?;
+            named.insert(Towards { node, queue_pair });
+        }
+        named.extend(parts.queue_pair);
+        for block in parts.blocks {
+            collect_queue_pairs(program, block, depth + 1, named)?;
         }
     }
     Ok(())

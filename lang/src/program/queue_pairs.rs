@@ -1,6 +1,6 @@
 //! The queue pairs that programs name.
 
-use super::{NodeId, Program, Stmt, StmtKind};
+use super::{NodeId, Program, StmtKind, each};
 use crate::source::Span;
 
 /// A queue pair as a thread names it: the node that it leads to, and which of the thread's queue pairs to
@@ -28,13 +28,7 @@ pub const QUEUE_PAIRS: u32 = 16;
 impl Program {
     /// The queue pair of an operation of the NIC.
     pub fn towards(&self, kind: &StmtKind) -> Option<Towards> {
-        let (remote, queue_pair) = match kind {
-            StmtKind::Put { target, queue_pair, .. }
-            | StmtKind::Get { source: target, queue_pair, .. }
-            | StmtKind::Rcas { target, queue_pair, .. }
-            | StmtKind::Rfaa { target, queue_pair, .. } => (*target, *queue_pair),
-            _ => return None,
-        };
+        let (remote, queue_pair) = kind.parts().remote?;
         let node = self.locations.get(remote.0)?.node;
         Some(Towards { node, queue_pair })
     }
@@ -44,30 +38,11 @@ impl Program {
         let mut found = None;
         for thread in &self.threads {
             each(&thread.body, &mut |stmt| {
-                let named = match &stmt.kind {
-                    StmtKind::Poll(towards) | StmtKind::RemoteFence(towards) => Some(*towards),
-                    kind => self.towards(kind),
-                };
+                let named = stmt.kind.parts().queue_pair.or_else(|| self.towards(&stmt.kind));
                 let named = named.filter(|towards| towards.queue_pair != 0);
                 found = found.or(named.map(|towards| (towards, stmt.span)));
             });
         }
         found
-    }
-}
-
-/// Calls a function for each statement, also those in blocks.
-pub fn each(body: &[Stmt], visit: &mut impl FnMut(&Stmt)) {
-    for stmt in body {
-        crate::limits::look();
-        visit(stmt);
-        match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => {
-                each(then, visit);
-                each(otherwise, visit);
-            }
-            StmtKind::Loop(body) => each(body, visit),
-            _ => {}
-        }
     }
 }

@@ -54,7 +54,13 @@ impl Machine {
                 Some((pair, _)) => self.has_notices() && self.can_poll(state, pair),
                 None => true,
             },
-            _ => true,
+            Instruction::Assign { .. }
+            | Instruction::Read { .. }
+            | Instruction::Write { .. }
+            | Instruction::Issue { .. }
+            | Instruction::Jump(_)
+            | Instruction::JumpIfZero { .. }
+            | Instruction::Assume(_) => true,
         }
     }
 

@@ -157,9 +157,11 @@ fn add(
             Operation::PutValue { value, .. } => vec![value],
             Operation::Rcas { expected, desired, .. } => vec![expected, desired],
             Operation::Rfaa { addend, .. } => vec![addend],
-            _ => vec![],
+            Operation::Put { .. } | Operation::Get { .. } | Operation::Fence => vec![],
         },
-        _ => vec![],
+        Instruction::Fence | Instruction::Poll(_) | Instruction::Wait(_) | Instruction::Jump(_) => {
+            vec![]
+        }
     };
     for register in operands.into_iter().flat_map(|operand| operand.registers()) {
         future.live |= bit(register.0);
@@ -197,7 +199,13 @@ fn access(instruction: &Instruction, locks: &[usize]) -> Access {
             }
             Operation::Fence => {}
         },
-        _ => {}
+        Instruction::Assign { .. }
+        | Instruction::Fence
+        | Instruction::Poll(_)
+        | Instruction::Wait(_)
+        | Instruction::Jump(_)
+        | Instruction::JumpIfZero { .. }
+        | Instruction::Assume(_) => {}
     }
     Access { reads, writes, locks: lock }
 }

@@ -42,7 +42,20 @@ impl Inliner<'_> {
             StmtKind::Rcas { result, .. } | StmtKind::Rfaa { result, .. } => {
                 Some((result, GET_TARGET))
             }
-            _ => None,
+            // A value has no place, and polls, fences and calls reach no memory themselves.
+            StmtKind::Put { source: PutSource::Value(_), .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Fence
+            | StmtKind::Poll(_)
+            | StmtKind::Wait(_)
+            | StmtKind::RemoteFence(_)
+            | StmtKind::GlobalFence(_)
+            | StmtKind::Call(_)
+            | StmtKind::Rma(_)
+            | StmtKind::If { .. }
+            | StmtKind::Loop(_)
+            | StmtKind::Break
+            | StmtKind::Assume(_) => None,
         };
         let Some((location, broken)) = own else { return Ok(()) };
         let program = &self.test.program;

@@ -28,13 +28,7 @@ pub fn of_registers(program: &Program) -> HashMap<RegisterId, u32> {
                     StmtKind::Assign { register, value: Expr::Register(from) } => {
                         (Some(*register), words.get(from).copied().flatten())
                     }
-                    StmtKind::Assign { register, .. } | StmtKind::Read { register, .. } => {
-                        (Some(*register), None)
-                    }
-                    StmtKind::Cas { register, .. }
-                    | StmtKind::Faa { register, .. }
-                    | StmtKind::Exchange { register, .. } => (*register, None),
-                    _ => (None, None),
+                    kind => (kind.parts().assigned, None),
                 };
                 let Some(register) = register else { return };
                 let known = words.entry(register).or_insert(found);

@@ -60,9 +60,7 @@ fn has(program: &Program, is_meant: impl Fn(&StmtKind) -> bool) -> bool {
     while let Some(stmt) = open.pop() {
         match &stmt.kind {
             kind if is_meant(kind) => return true,
-            StmtKind::Loop(body) => open.extend(body),
-            StmtKind::If { then, otherwise, .. } => open.extend(then.iter().chain(otherwise)),
-            _ => {}
+            kind => kind.parts().blocks.into_iter().for_each(|block| open.extend(block)),
         }
     }
     false

@@ -1,0 +1,62 @@
+//! What statements consist of, in the one match that walks over statements need: a new statement does not
+//! compile before it stands here.
+
+use super::{LocationId, RegisterId, Stmt, StmtKind, Towards};
+
+/// What a statement holds and names.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts<'s> {
+    /// The blocks in it, in the order of the text.
+    pub blocks: [&'s [Stmt]; 2],
+    /// The register that it assigns, outside of its blocks.
+    pub assigned: Option<RegisterId>,
+    /// The remote location of an operation of the NIC, and the number of its queue pair.
+    pub remote: Option<(LocationId, u32)>,
+    /// The queue pair that it polls or fences.
+    pub queue_pair: Option<Towards>,
+}
+
+impl StmtKind {
+    /// What it holds and names.
+    pub fn parts(&self) -> Parts<'_> {
+        let none = Parts::default();
+        match self {
+            Self::Assign { register, .. } | Self::Read { register, .. } => {
+                Parts { assigned: Some(*register), ..none }
+            }
+            Self::Cas { register, .. }
+            | Self::Faa { register, .. }
+            | Self::Exchange { register, .. } => Parts { assigned: *register, ..none },
+            Self::Put { target: remote, queue_pair, .. }
+            | Self::Get { source: remote, queue_pair, .. }
+            | Self::Rcas { target: remote, queue_pair, .. }
+            | Self::Rfaa { target: remote, queue_pair, .. } => {
+                Parts { remote: Some((*remote, *queue_pair)), ..none }
+            }
+            Self::Poll(towards) | Self::RemoteFence(towards) => {
+                Parts { queue_pair: Some(*towards), ..none }
+            }
+            Self::Call(call) => Parts { assigned: call.register, ..none },
+            Self::Rma(rma) => Parts { assigned: rma.register, ..none },
+            Self::If { then, otherwise, .. } => Parts { blocks: [then, otherwise], ..none },
+            Self::Loop(body) => Parts { blocks: [body, &[]], ..none },
+            Self::Write { .. }
+            | Self::Fence
+            | Self::Wait(_)
+            | Self::GlobalFence(_)
+            | Self::Break
+            | Self::Assume(_) => none,
+        }
+    }
+}
+
+/// Calls a function for each statement, also those in blocks.
+pub fn each<'s>(body: &'s [Stmt], visit: &mut impl FnMut(&'s Stmt)) {
+    for stmt in body {
+        crate::limits::look();
+        visit(stmt);
+        for block in stmt.kind.parts().blocks {
+            each(block, visit);
+        }
+    }
+}
