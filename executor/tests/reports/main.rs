@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
+use compiler::plan::on_verbs;
 use evidence::judge::{Answers, Judge, ModelSays, NotJudged};
 use evidence::record::{
     Header, Host, ModelIdentity, Record, SCHEMA, StateCount, Status, TestRecord, hash_text,
@@ -412,6 +413,8 @@ fn faults_that_concern_nothing_in_a_program_change_nothing() {
         suite().iter().flat_map(|one| variants.map(move |variant| (one, variant)))
     {
         let test = load(text);
+        // A fault concerns what runs: RDMA operations in place of coreRMA's statements.
+        let test = on_verbs(&test).expect("it can be translated").unwrap_or(test);
         let limits = Limits { states: 20_000, ..Limits::default() };
         let Ok(all) = model::machine::explore(&test, variant, limits) else { continue };
         if !all.complete {

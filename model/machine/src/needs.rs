@@ -80,7 +80,7 @@ impl Fault {
     }
 
     /// Whether a program without library calls contains what the fault needs. If not, the fault changes none
-    /// of its outcomes.
+    /// of its outcomes. A coreRMA program is asked about as RDMA runs it.
     pub fn concerns(self, program: &Program) -> bool {
         let has = |body: &[Stmt]| {
             self.needs().iter().all(|(needed, number)| count(body, *needed) >= *number)
