@@ -96,6 +96,7 @@ impl Generator<'_> {
             ("OBSERVED", plan.observed.len().to_string(), "values per instance"),
             ("COPIES", copies.to_string(), "of a value that a loop puts"),
             ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
+            ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),
         ];
         for (name, value, what) in defines {
             let line = format!("#define {name:<14} {value}");

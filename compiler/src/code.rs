@@ -105,8 +105,8 @@ pub enum Instruction {
 pub enum Operation {
     /// RDMA write from a location of the thread's node.
     Put { target: LocationId, source: LocationId },
-    /// RDMA write of a value that is fixed when the operation is issued.
-    PutValue { target: LocationId, value: Operand },
+    /// RDMA write of a value that is fixed when the operation is issued. `inline` is for hardware.
+    PutValue { target: LocationId, value: Operand, inline: bool },
     /// RDMA read.
     Get { target: LocationId, source: LocationId },
     /// Remote compare-and-swap.

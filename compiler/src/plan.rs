@@ -88,6 +88,8 @@ pub struct Request {
     pub store: Option<Operand>,
     /// How many words, from `local` on, take turns as the local word.
     pub copies: usize,
+    /// Whether the CPU copies the local word into the request when it posts it (`IBV_SEND_INLINE`).
+    pub inline: bool,
     /// The work id, if any.
     pub id: Option<WorkId>,
     /// The statement that posts the request.
@@ -183,6 +185,11 @@ impl Plan {
         self.requests.iter().any(atomic)
     }
 
+    /// Whether the plan has inline requests.
+    pub fn has_inline(&self) -> bool {
+        self.requests.iter().any(|request| request.inline)
+    }
+
     /// The node of a queue pair's thread, and the node that the queue pair leads to.
     pub fn ends(&self, queue_pair: QueuePairId) -> (NodeId, NodeId) {
         let pair = self.code.queue_pairs[queue_pair.0];
@@ -224,11 +231,12 @@ impl Plan {
         copies: usize,
     ) -> Option<Request> {
         let word = |location: LocationId| self.word_of[location.0];
+        let is_inline = matches!(operation, Operation::PutValue { inline: true, .. });
         let (kind, local, remote, store) = match operation {
             Operation::Put { target, source } => {
                 (RequestKind::Write, word(source), word(target), None)
             }
-            Operation::PutValue { target, value } => {
+            Operation::PutValue { target, value, .. } => {
                 let remote = word(target);
                 let role = Role::Source { request: index };
                 let (initial, store, copies) = match value {
@@ -255,7 +263,8 @@ impl Plan {
         };
         let copies = if store.is_some() { copies } else { 1 };
         let span = Span::default();
-        Some(Request { queue_pair, kind, local, remote, store, copies, id: None, span })
+        let inline = is_inline;
+        Some(Request { queue_pair, kind, local, remote, store, copies, inline, id: None, span })
     }
 
     fn place(&self, observed: Observed) -> Result<Place, CompileError> {

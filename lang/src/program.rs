@@ -217,6 +217,9 @@ pub enum StmtKind {
         id: Option<WorkId>,
         /// Which of the thread's queue pairs to the remote node it uses.
         queue_pair: u32,
+        /// Whether it is posted inline (`x^n := inline y`). Then its source is a value, and the reads of the
+        /// CPU that make the value stand before it.
+        inline: bool,
     },
     /// Get `y := x^n` (RDMA read).
     Get {

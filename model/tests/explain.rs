@@ -19,7 +19,9 @@ use model::allowed::{Options, Question, undefined_calls};
 use model::check::{self, Evaluator, Pairs, broken_axioms, well_formed};
 use model::explain::{Broken, Reason, Step, explain};
 use model::smt::Found;
-use programs::{Program, generate, load, looping, models, number, queue_pairs, shrink};
+use programs::{
+    Program, generate, inline_puts, load, looping, models, number, queue_pairs, shrink,
+};
 use skeleton::EventId;
 
 /// How many outcomes of a test are explained under each model.
@@ -90,6 +92,7 @@ fn explain_programs(models: &[Model]) -> (u64, Counts) {
         let program = match seed % 4 {
             _ if loops => looping(seed),
             0 => queue_pairs(seed),
+            1 => inline_puts(seed),
             _ => generate(seed),
         };
         let Err(error) = every_model(&program, models, &mut counts) else { continue };

@@ -21,7 +21,9 @@ use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
-use programs::{Program, generate, load, looping, models, number, queue_pairs, shrink};
+use programs::{
+    Program, generate, inline_puts, load, looping, models, number, queue_pairs, shrink,
+};
 
 const PROGRAMS: u64 = 200;
 const LOOPS: u64 = 200;
@@ -75,6 +77,12 @@ fn engines_agree() {
 #[test]
 fn engines_agree_on_queue_pairs() {
     println!("{}", agree(queue_pairs, PROGRAMS, STATES));
+}
+
+/// Puts whose source the CPU reads. Most programs also have puts whose source the NIC reads.
+#[test]
+fn engines_agree_on_inline_puts() {
+    println!("{}", agree(inline_puts, PROGRAMS, STATES));
 }
 
 /// Loops that exceed the bound while other threads wait for what comes after them.

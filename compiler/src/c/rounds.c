@@ -22,7 +22,7 @@ static void start_together(struct thread *t)
 	for (int other = 0; other < NODES; other++)
 		if (other != n->number)
 			post(t, barrier_link(t->number, other), IBV_WR_RDMA_WRITE, line * LINE,
-			     (ARRIVAL + (unsigned)t->number) * LINE, 0, 0);
+			     (ARRIVAL + (unsigned)t->number) * LINE, 0, 0, 0);
 	for (unsigned other = 0; other < THREADS; other++)
 		while (__atomic_load_n(line_of(n, ARRIVAL + other), __ATOMIC_RELAXED) < round)
 			if (!patience(&turns, &start, PATIENCE))
@@ -67,7 +67,7 @@ static void *run_batch(void *argument)
 	/* The response to a READ pushes the writes before it into the target's memory. */
 	for (int link = 0; link < QUEUE_PAIRS; link++)
 		if (thread_of_link(link) == t->number) {
-			post(t, link, IBV_WR_RDMA_READ, (FLUSHED + (unsigned)t->number) * LINE, FLUSH * LINE, 0, 0);
+			post(t, link, IBV_WR_RDMA_READ, (FLUSHED + (unsigned)t->number) * LINE, FLUSH * LINE, 0, 0, 0);
 			await(t, link, n->ends[link].posted);
 		}
 	return NULL;

@@ -301,7 +301,8 @@ static struct ibv_qp *new_queue_pair(struct node *n, int link)
 	struct ibv_cq *cq = ibv_create_cq(n->context, DEPTH, NULL, NULL, 0);
 	struct ibv_qp_init_attr wanted = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 0,
-		.cap = { .max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
+			 .max_inline_data = INLINE_BYTES },
 	};
 	struct ibv_qp_attr init = {
 		.qp_state = IBV_QPS_INIT, .port_num = (uint8_t)port_number,

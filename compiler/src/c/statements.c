@@ -234,7 +234,7 @@ UNUSED static void cpu_fence(struct thread *t)
 #endif
 }
 
-/* -- the NIC: every request is signaled and never inline, so that the NIC itself reads and writes the words -- */
+/* -- the NIC: every request is signaled, and the NIC itself reads its words unless the put is inline -- */
 
 /* Takes completions from the queue, if there are any. */
 static void reap(struct thread *t, int link)
@@ -268,7 +268,7 @@ static void await(struct thread *t, int link, uint64_t completed)
 
 /* Hands a request to the NIC, from and to places that are given as offsets in the nodes' memory. */
 static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t local, uint64_t remote,
-		 uint64_t compare_add, uint64_t swap)
+		 uint64_t compare_add, uint64_t swap, unsigned flags)
 {
 	struct end *end = &t->node->ends[link];
 	const struct contact *target = &t->node->contacts[node_of_link(link)];
@@ -277,7 +277,7 @@ static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t
 	};
 	struct ibv_send_wr *bad, request = {
 		.wr_id = end->posted, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED | (end->fence ? IBV_SEND_FENCE : 0),
+		.send_flags = IBV_SEND_SIGNALED | flags | (end->fence ? IBV_SEND_FENCE : 0),
 	};
 
 	if (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ) {
@@ -301,27 +301,35 @@ static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t
 UNUSED static void rdma_write(struct thread *t, int link, int local, int remote)
 {
 	delay(t);
-	post(t, link, IBV_WR_RDMA_WRITE, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0);
+	post(t, link, IBV_WR_RDMA_WRITE, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0, 0);
+}
+
+/* The CPU copies the value into the request, so the NIC reads no word. */
+UNUSED static void rdma_write_inline(struct thread *t, int link, int local, int remote)
+{
+	delay(t);
+	post(t, link, IBV_WR_RDMA_WRITE, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0,
+	     IBV_SEND_INLINE);
 }
 
 UNUSED static void rdma_read(struct thread *t, int link, int local, int remote)
 {
 	delay(t);
-	post(t, link, IBV_WR_RDMA_READ, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0);
+	post(t, link, IBV_WR_RDMA_READ, word_offset(t->instance, local), word_offset(t->instance, remote), 0, 0, 0);
 }
 
 UNUSED static void rdma_cas(struct thread *t, int link, int local, int remote, uint64_t expected, uint64_t desired)
 {
 	delay(t);
 	post(t, link, IBV_WR_ATOMIC_CMP_AND_SWP, word_offset(t->instance, local), word_offset(t->instance, remote),
-	     expected, desired);
+	     expected, desired, 0);
 }
 
 UNUSED static void rdma_faa(struct thread *t, int link, int local, int remote, uint64_t addend)
 {
 	delay(t);
 	post(t, link, IBV_WR_ATOMIC_FETCH_AND_ADD, word_offset(t->instance, local),
-	     word_offset(t->instance, remote), addend, 0);
+	     word_offset(t->instance, remote), addend, 0, 0);
 }
 
 /* The value that the next request puts, in a word that only it uses. */

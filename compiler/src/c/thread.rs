@@ -205,6 +205,7 @@ impl Body<'_> {
         }
         let operands = format!("t, {pair}, {local}, {remote}");
         let call = match (&request.kind, kind) {
+            (RequestKind::Write, _) if request.inline => format!("rdma_write_inline({operands});"),
             (RequestKind::Write, _) => format!("rdma_write({operands});"),
             (RequestKind::Read, _) => format!("rdma_read({operands});"),
             (RequestKind::CompareAndSwap { .. }, StmtKind::Rcas { expected, desired, .. }) => {

@@ -160,9 +160,9 @@ impl Lowering<'_> {
             StmtKind::Put { target, source: PutSource::Location(source), id, .. } => {
                 (Operation::Put { target: *target, source: *source }, id)
             }
-            StmtKind::Put { target, source: PutSource::Value(value), id, .. } => {
+            StmtKind::Put { target, source: PutSource::Value(value), id, inline, .. } => {
                 let value = self.operand(span, value)?;
-                (Operation::PutValue { target: *target, value }, id)
+                (Operation::PutValue { target: *target, value, inline: *inline }, id)
             }
             StmtKind::Get { target, source, id, .. } => {
                 (Operation::Get { target: *target, source: *source }, id)

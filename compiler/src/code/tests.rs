@@ -68,6 +68,7 @@ fn operations_name_their_queue_pair() {
             source: PutSource::Location(LocationId(0)),
             id: None,
             queue_pair: 1,
+            inline: false,
         },
     ];
     let expected = vec![

@@ -109,7 +109,7 @@ impl Expansion<'_> {
         Some(match statement.kind {
             RmaKind::Put => {
                 let source = PutSource::Location(place(1)?);
-                vec![StmtKind::Put { target: place(0)?, source, id, queue_pair: 0 }]
+                vec![StmtKind::Put { target: place(0)?, source, id, queue_pair: 0, inline: false }]
             }
             RmaKind::Get => {
                 vec![StmtKind::Get { target: place(0)?, source: place(1)?, id, queue_pair: 0 }]

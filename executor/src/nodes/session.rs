@@ -136,7 +136,7 @@ impl Prepared {
         let arrivals = device.register(plan.code.threads.len().max(1) * ARRIVAL_WORDS, false)?;
         let ground = device.register(STREAM_WORDS, relaxed)?;
         let mut settings = program.parameters.settings.clone();
-        settings.inline = program.parameters.inline;
+        settings.inline = program.parameters.inline || plan.has_inline();
         settings.depth = settings.depth.min(device.info().queue_depth.max(2));
         let mut prepared = Self {
             depth: settings.depth,

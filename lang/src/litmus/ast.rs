@@ -310,6 +310,8 @@ pub enum Via {
 pub enum Value {
     /// An expression.
     Expr(Expr),
+    /// `inline y`, of a put
+    Inline(Expr),
     /// `CAS(x, 0, 1)`
     Call(Call),
 }

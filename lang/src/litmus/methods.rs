@@ -117,7 +117,7 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["fence", "mb", "smp_mb", "mfences", "sfence", "lfence"], "Mfence"),
     (&["rdma_write", "ibv_wr_rdma_write", "ibv_post_send", "store_remote"], "x^2 := y"),
     (&["ibv_send_signaled"], "x^2 :=^d y"),
-    (&["ibv_send_inline"], "x^2 := 1"),
+    (&["ibv_send_inline"], "x^2 := inline y"),
     (&["ibv_send_fence"], "Rfence(2)"),
     (&["rdma_read", "ibv_wr_rdma_read", "load_remote"], "a := x^2"),
     (&["fetch_add", "fetch_and_add", "xadd"], "a := FAA(x, 1)"),

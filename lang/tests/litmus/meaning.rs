@@ -82,8 +82,9 @@ fn show(program: &Program, body: &[Stmt], depth: usize, out: &mut String) {
             StmtKind::Put { target, source: PutSource::Location(source), id, .. } => {
                 format!("put {} from {} {id:?}", location(target), location(source))
             }
-            StmtKind::Put { target, source: PutSource::Value(value), id, .. } => {
-                format!("put {} value {} {id:?}", location(target), expr(program, value))
+            StmtKind::Put { target, source: PutSource::Value(value), id, inline, .. } => {
+                let inline = if *inline { " inline" } else { "" };
+                format!("put {} value {} {id:?}{inline}", location(target), expr(program, value))
             }
             StmtKind::Get { target, source, id, .. } => {
                 format!("get {} from {} {id:?}", location(target), location(source))
@@ -401,4 +402,25 @@ fn queue_pairs_are_named_in_many_ways() {
     let expected =
         ["2/1", "2/1", "2/1", "2/1", "2/1", "2/3", "2/3", "2/1", "2", "2/1", "2/1", "2/1", "2"];
     assert_eq!(named, expected);
+}
+
+#[test]
+fn an_inline_put_is_a_read_and_a_put_of_its_value() {
+    let text = "litmus t\nmodel rdma-tso-rmw\n\n  x = 0 || y = 0\n  ---\n\
+        y^2 := inline x ||\n inline := x ||\n y^2/1 :=^d inline x + 1 ||\n y^2 := inline ||\n";
+    let (test, _) = load(&Source::new("t.litmus", text));
+    let program = test.expect("it is right").program;
+    let body = &program.threads[0].body;
+    let read = |at: usize| match &body[at].kind {
+        StmtKind::Read { register, .. } => *register,
+        other => panic!("expected a read, found {other:?}"),
+    };
+    let put = |at: usize| match &body[at].kind {
+        StmtKind::Put { source: PutSource::Value(value), inline, .. } => (value.clone(), *inline),
+        other => panic!("expected a put of a value, found {other:?}"),
+    };
+    assert_eq!(put(1), (Expr::Register(read(0)), true));
+    assert!(put(4).1 && put(4).0.registers().contains(&read(3)));
+    // Alone, the word is a name.
+    assert_eq!(put(5), (Expr::Register(read(2)), false));
 }

@@ -78,6 +78,19 @@ fn expr() -> impl Strategy<Value = Expr> {
     })
 }
 
+/// What a put may take inline: `inline` stands before a name or a number, else it is a name itself.
+fn inline_value() -> impl Strategy<Value = Value> {
+    let access = access().prop_map(|access| Access { home: Home::Own, ..access });
+    let first = prop_oneof![
+        value().prop_map(|value| wrap(ExprKind::Number(value))),
+        access.prop_map(|access| wrap(ExprKind::Access(access))),
+    ];
+    let sum = (first.clone(), first.clone()).prop_map(|(left, right)| {
+        wrap(ExprKind::Binary(BinaryOp::Add, Box::new(left), Box::new(right)))
+    });
+    prop_oneof![first, sum].prop_map(Value::Inline)
+}
+
 fn call(value: bool) -> impl Strategy<Value = Call> {
     let e = || expr().prop_map(Argument::Expr);
     let nodes =
@@ -143,7 +156,8 @@ fn statement() -> impl Strategy<Value = Statement> {
         Just(Via::Library("SC".to_owned())),
         Just(Via::Library("MINE2".to_owned())),
     ];
-    let value = prop_oneof![expr().prop_map(Value::Expr), call(true).prop_map(Value::Call)];
+    let value =
+        prop_oneof![expr().prop_map(Value::Expr), inline_value(), call(true).prop_map(Value::Call)];
     let leaf = prop_oneof![
         (target, via, value).prop_map(|(target, via, value)| StatementKind::Assign {
             target,

@@ -219,7 +219,7 @@ impl Machine {
                 };
                 Item::Put { target: *target, source }
             }
-            Operation::PutValue { target, value } => {
+            Operation::PutValue { target, value, .. } => {
                 Item::Put { target: *target, source: Source::Value(state.value(value)) }
             }
             Operation::Get { target, source } => Item::Get { target: *target, source: *source },

@@ -70,7 +70,9 @@ impl Shape {
                 Step::Faa { at: place(location)? }
             }
             StmtKind::Fence => Step::Fence,
-            StmtKind::Put { target, source, id: work, queue_pair } => {
+            // Shapes have no inline puts.
+            StmtKind::Put { inline: true, .. } => return None,
+            StmtKind::Put { target, source, id: work, queue_pair, inline: false } => {
                 id = work.map(|work| work.0);
                 used = u8::try_from(*queue_pair).ok()?;
                 match source {

@@ -412,7 +412,7 @@ impl Lister<'_> {
                         accesses.push(access);
                     }
                     Value::Call(call) => accesses.extend(of_arguments(call)),
-                    Value::Expr(_) => {}
+                    Value::Expr(_) | Value::Inline(_) => {}
                 }
                 if let Via::Id(name) = via {
                     id = name.as_ref();

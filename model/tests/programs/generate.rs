@@ -19,18 +19,23 @@ enum Kind {
 /// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than eight
 /// statements that stand outside of blocks.
 pub fn generate(seed: u64) -> Program {
-    program(seed, 1)
+    program(seed, 1, false)
 }
 
 /// The same with up to three queue pairs from a thread to a node.
 pub fn queue_pairs(seed: u64) -> Program {
-    program(seed, 2 + (seed % 2) as u32)
+    program(seed, 2 + (seed % 2) as u32, false)
 }
 
-fn program(seed: u64, queue_pairs: u32) -> Program {
+/// The same with inline puts, and sometimes two queue pairs.
+pub fn inline_puts(seed: u64) -> Program {
+    program(seed, 1 + (seed % 2) as u32, true)
+}
+
+fn program(seed: u64, queue_pairs: u32, inline: bool) -> Program {
     let mut random = Random::new(seed);
     let kind = match random.below(8) {
-        0 if queue_pairs == 1 => Kind::Cpu,
+        0 if queue_pairs == 1 && !inline => Kind::Cpu,
         0..=4 => Kind::Polls,
         _ => Kind::Waits,
     };
@@ -56,7 +61,7 @@ fn program(seed: u64, queue_pairs: u32) -> Program {
         };
         let count = (2 + random.below(3)).min(budget);
         budget -= count;
-        let scope = Scope { kind, rmws, nodes, names, node, thread, queue_pairs };
+        let scope = Scope { kind, rmws, nodes, names, node, thread, queue_pairs, inline };
         let mut writer =
             Writer { random: &mut random, scope, registers: 0, fresh: 0, issued: Vec::new() };
         bodies.push((node as usize, (0..count).map(|_| writer.statement(0)).collect()));
@@ -81,6 +86,8 @@ struct Scope {
     thread: u32,
     /// How many queue pairs a thread has to a node.
     queue_pairs: u32,
+    /// Whether there are inline puts.
+    inline: bool,
 }
 
 struct Writer<'a> {
@@ -256,6 +263,9 @@ impl Writer<'_> {
         self.issued.push(towards);
         let (assign, last) = self.work_id();
         match self.below(if self.scope.rmws { 16 } else { 10 }) {
+            0..=2 if self.scope.inline && self.below(3) > 0 => {
+                format!("{remote} {assign} inline {}", self.local())
+            }
             0..=2 => format!("{remote} {assign} {}", self.local()),
             3..=5 => format!("{remote} {assign} {}", self.value()),
             6..=9 => format!("{} {assign} {remote}", self.result()),

@@ -209,7 +209,7 @@ impl Inliner<'_> {
                     Some(location) => PutSource::Location(location),
                     None => PutSource::Value(self.value(site, value, out)?),
                 };
-                StmtKind::Put { target, source, id, queue_pair: 0 }
+                StmtKind::Put { target, source, id, queue_pair: 0, inline: false }
             }
             (target, Text::Remote(source)) => {
                 let source = self.location(site, source)?;

@@ -229,7 +229,7 @@ impl ThreadRun {
             words: 1,
             remote: (connection.remote.address + 8 * remote as u64, connection.remote.key),
             fence: std::mem::take(&mut connection.fence_next),
-            inline: self.parameters.inline && kind == RequestKind::Write,
+            inline: (self.parameters.inline || request.inline) && kind == RequestKind::Write,
         };
         connection.post(&posted, stop)?;
         let uses = &mut scratch.uses[index];

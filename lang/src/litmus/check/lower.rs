@@ -71,6 +71,9 @@ impl Lowerer<'_, '_> {
         match &statement.kind {
             StatementKind::Assign { target, via, value } => match self.checker.file.dialect() {
                 Dialect::Rdma => self.assign(target, via, value, statement.place),
+                Dialect::CoreRma if matches!(value, Value::Inline(_)) => {
+                    not_put(self, statement.place)
+                }
                 Dialect::CoreRma => corerma::assign(self, target, value),
             },
             StatementKind::Call(call) => match self.checker.file.dialect() {
@@ -153,6 +156,9 @@ impl Lowerer<'_, '_> {
 
     fn assign(&mut self, target: &Target, via: &Via, value: &Value, place: Place) -> Option<()> {
         if let Via::Library(mark) = via {
+            if let Value::Inline(_) = value {
+                return not_put(self, place);
+            }
             return libraries::assign(self, target, mark, value, place);
         }
         let id = match via {
@@ -162,8 +168,12 @@ impl Lowerer<'_, '_> {
         match (target, value) {
             (_, Value::Call(call)) => calls::assign(self, target, id, call),
             (Target::Access(access), Value::Expr(expr)) if access.home != Home::Own => {
-                self.put(access, id, expr)
+                self.put(access, id, expr, false)
             }
+            (Target::Access(access), Value::Inline(expr)) if access.home != Home::Own => {
+                self.put(access, id, expr, true)
+            }
+            (_, Value::Inline(_)) => not_put(self, place),
             (_, Value::Expr(ast::Expr { kind: ExprKind::Access(source), .. }))
                 if source.home != Home::Own =>
             {
@@ -231,16 +241,31 @@ impl Lowerer<'_, '_> {
         Some(())
     }
 
-    /// `x^2 := e`
-    fn put(&mut self, target: &Access, id: Option<&Name>, expr: &ast::Expr) -> Option<()> {
+    /// `x^2 := e`, `x^2 := inline e`
+    fn put(
+        &mut self,
+        target: &Access,
+        id: Option<&Name>,
+        expr: &ast::Expr,
+        inline: bool,
+    ) -> Option<()> {
         if let Some(Meaning::Object(_)) = self.checker.meanings.get(&target.name.text) {
+            if inline {
+                let help = "the library's puts read several words; write it without `inline`";
+                let message = "expected a put of one word, found one of an object";
+                return self.fail(Code::InlineNotPut, expr.place, message, help);
+            }
             return mixed::put(self, target, id, expr);
         }
         let queue_pair = self.queue_pair(target)?;
         let location = self.remote(target)?;
-        let source = self.put_source(target, expr)?;
+        let source = match inline {
+            // The CPU reads what the value is made of, before it posts the put.
+            true => PutSource::Value(self.expression(expr)?),
+            false => self.put_source(target, expr)?,
+        };
         let id = self.id(id);
-        self.push(StmtKind::Put { target: location, source, id, queue_pair });
+        self.push(StmtKind::Put { target: location, source, id, queue_pair, inline });
         Some(())
     }
 
@@ -357,4 +382,9 @@ impl Lowerer<'_, '_> {
             }
         }
     }
+}
+
+fn not_put<T>(lowerer: &mut Lowerer<'_, '_>, place: Place) -> Option<T> {
+    let help = "only a put is inline: `x^2 := inline y`";
+    lowerer.fail(Code::InlineNotPut, place, "expected a put, found another statement", help)
 }

@@ -151,6 +151,8 @@ impl<'a> Collector<'a, '_> {
             }
             Value::Expr(_) if matches!(via, Via::Library(_)) => Role::Register,
             Value::Expr(expr) if mentions_name(expr) => Role::Register,
+            // Only puts have inline values, and what they target is declared.
+            Value::Inline(_) => return,
             // A constant alone does not tell a register from a location that was not declared.
             Value::Expr(_) => return,
         };

@@ -132,7 +132,7 @@ fn block(block: &mut Block, visit: Visit<'_>) {
                     home(&mut access.home, visit);
                 }
                 match value {
-                    Value::Expr(value) => expression(value, visit),
+                    Value::Expr(value) | Value::Inline(value) => expression(value, visit),
                     Value::Call(call) => self::call(call, visit),
                 }
             }

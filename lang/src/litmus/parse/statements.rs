@@ -241,6 +241,10 @@ fn assignment(
                 }
                 value = match part.as_rule() {
                     Rule::call => call(context, piece, part, true).map(Value::Call),
+                    Rule::inlined => {
+                        let inner = part.into_inner().find(|p| p.as_rule() == Rule::expression)?;
+                        expression(context, piece, inner, true).map(Value::Inline)
+                    }
                     _ => expression(context, piece, part, true).map(Value::Expr),
                 };
             }

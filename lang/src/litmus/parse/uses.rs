@@ -96,7 +96,7 @@ impl<'f> Finder<'f, '_> {
             Value::Expr(expr @ Expr { kind: ExprKind::Access(_), .. }) if is_read => {
                 self.expression(expr, by);
             }
-            Value::Expr(expr) => self.expression(expr, By::Cpu),
+            Value::Expr(expr) | Value::Inline(expr) => self.expression(expr, By::Cpu),
             Value::Call(call) => self.call(call),
         }
     }

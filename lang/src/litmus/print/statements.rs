@@ -94,6 +94,7 @@ impl Column {
         };
         let value = match value {
             Value::Expr(expr) => whole(expr),
+            Value::Inline(expr) => format!("inline {}", whole(expr)),
             Value::Call(call) => self::call(call),
         };
         format!("{target} {sign} {value}")
