@@ -195,14 +195,11 @@ impl<'a> Question<'a> {
         let (outcomes, answer) = enumerate(&mut session, witness);
         let mut is_beyond_bound = false;
         let incomplete = match answer {
-            Answer::Unsatisfiable => match self.loops(options)? {
-                Loops::Within(_) => None,
-                Loops::Beyond => {
-                    is_beyond_bound = true;
-                    Some(self.beyond_bound())
-                }
-                Loops::Unknown(why) => Some(why),
-            },
+            Answer::Unsatisfiable => {
+                let loops = self.loops(options)?;
+                is_beyond_bound = matches!(loops, Loops::Beyond(_));
+                loops.proof().err().map(str::to_owned)
+            }
             _ => Some(session.why_unknown()),
         };
         let (complete, reason) = (incomplete.is_none(), incomplete);
@@ -252,10 +249,18 @@ fn misuse_warning(misuse: &Misuse) -> Diagnostic {
 /// A diagnostic for each kind of statement that the test uses and that neither the model nor a library
 /// defines.
 pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec<Diagnostic> {
-    let test = match as_defined(test, model) {
-        Ok(test) => test,
-        Err(error) => return vec![*error],
-    };
+    match as_defined(test, model) {
+        Ok(test) => undefined_statements(&test, model, libraries),
+        Err(error) => vec![*error],
+    }
+}
+
+/// The same of a test that is in the model's statements already, see [`as_defined`].
+pub(crate) fn undefined_statements(
+    test: &Test,
+    model: &Model,
+    libraries: &Libraries,
+) -> Vec<Diagnostic> {
     let mut library_calls = Vec::new();
     each_call(&test.program, &mut |_, call, span| {
         let is_defined = libraries.resolve(&test.program, call).is_some();
@@ -270,7 +275,7 @@ pub fn undefined_calls(test: &Test, model: &Model, libraries: &Libraries) -> Vec
     }
     let undefined = library_calls.iter().filter(|(_, _, is_defined)| !is_defined);
     if undefined.count() > 0
-        && let Err(errors) = prepare(&test, libraries)
+        && let Err(errors) = prepare(test, libraries)
     {
         return errors;
     }

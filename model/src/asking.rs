@@ -14,7 +14,7 @@ use skeleton::Guard;
 
 use crate::allowed::{
     DEFAULT_LOOP_BOUND, MISUSES, Options, Question, limit_reached, misuse_error, undefined_call,
-    undefined_calls,
+    undefined_statements,
 };
 use crate::smt::plan::Plan;
 
@@ -82,11 +82,11 @@ impl<'a> Asking<'a> {
 
     fn made(&self) -> Result<Question<'a>, Refused> {
         let Self { model, libraries, loops, .. } = *self;
-        let undefined = undefined_calls(self.test, model, libraries);
+        let test = as_defined(self.test, model).map_err(|error| Refused::Wrong(vec![*error]))?;
+        let undefined = undefined_statements(&test, model, libraries);
         if !undefined.is_empty() {
             return Err(Refused::of(undefined));
         }
-        let test = as_defined(self.test, model).map_err(|error| Refused::Wrong(vec![*error]))?;
         let bound = loops.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
         let is_object = |one: &Observable| matches!(one.what, Observed::Copy(..));
         let (test, model, skeleton) = if libraries.used(&test.program).is_empty() {

@@ -18,10 +18,23 @@ pub struct Complete(());
 pub enum Loops {
     /// No execution does; this is proved.
     Within(Complete),
-    /// Some execution may.
-    Beyond,
+    /// Some execution may. The text says so.
+    Beyond(String),
     /// Unknown, because a limit was reached. The text says which.
     Unknown(String),
+}
+
+impl Loops {
+    /// The proof that no execution reaches the bound.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn proof(&self) -> Result<Complete, &str> {
+        match self {
+            Self::Within(proof) => Ok(*proof),
+            Self::Beyond(why) | Self::Unknown(why) => Err(why),
+        }
+    }
 }
 
 impl Allowed {
@@ -50,7 +63,7 @@ impl Question<'_> {
         });
         let (prefixes, shape) = match prefixes {
             Ok(Some(found)) => found,
-            Ok(None) => return Ok(Loops::Beyond),
+            Ok(None) => return Ok(self.beyond_bound()),
             Err(reached) => return Ok(Loops::Unknown(reached.to_string())),
         };
         let keep =
@@ -65,13 +78,13 @@ impl Question<'_> {
         let counted = session.counted();
         Ok(match session.find(&counted) {
             Found::Nothing => Loops::Within(Complete(())),
-            Found::Execution(_) => Loops::Beyond,
+            Found::Execution(_) => self.beyond_bound(),
             Found::Unknown => Loops::Unknown(session.why_unknown()),
         })
     }
 
-    /// The message for a loop that may continue past the bound.
-    pub fn beyond_bound(&self) -> String {
-        format!("a loop can run more than {} times", self.skeleton.loop_bound)
+    fn beyond_bound(&self) -> Loops {
+        let bound = self.skeleton.loop_bound;
+        Loops::Beyond(format!("a loop can run more than {bound} times"))
     }
 }

@@ -24,7 +24,7 @@ use lang::source::Span;
 use crate::allowed::{Allowed, Options, Question};
 use crate::asked;
 use crate::asking::Refused;
-use crate::bound::{Complete, Loops};
+use crate::bound::Complete;
 use crate::check::{broken_axioms, well_formed};
 use crate::execution::Execution;
 use crate::smt::Found;
@@ -245,10 +245,9 @@ fn find(
     let answer = asked::one(&mut session, condition, &counted);
     Ok(match answer {
         Found::Execution(execution) => Search::Found(*execution),
-        Found::Nothing => match question.loops(options)? {
-            Loops::Within(proof) => Search::Nothing(proof),
-            Loops::Beyond => Search::Unknown(question.beyond_bound()),
-            Loops::Unknown(why) => Search::Unknown(why),
+        Found::Nothing => match question.loops(options)?.proof() {
+            Ok(proof) => Search::Nothing(proof),
+            Err(why) => Search::Unknown(why.to_owned()),
         },
         Found::Unknown => Search::Unknown(session.why_unknown()),
     })

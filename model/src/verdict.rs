@@ -6,7 +6,7 @@ use lang::outcome::{Asked, Claim, Condition, Expectation, Observable, Outcome, V
 use crate::allowed::{Allowed, Options, Question};
 use crate::asked::{cases, of_cases};
 use crate::asking::Refused;
-use crate::bound::{Complete, Loops};
+use crate::bound::Complete;
 use crate::smt::Found;
 
 /// The result for a claim.
@@ -205,29 +205,20 @@ pub fn ask(
         };
         let counted = session.counted();
         let found = match of_cases(&mut session, &cases, &counted) {
-            Found::Execution(_) => Search::Found,
-            Found::Unknown => {
-                reason.get_or_insert_with(|| session.why_unknown());
-                Search::Unknown
-            }
+            Found::Execution(_) => Ok(Search::Found),
+            Found::Unknown => Err(session.why_unknown()),
             Found::Nothing => {
                 let known = match &loops {
                     Some(known) => known,
                     None => &*loops.insert(question.loops(options)?),
                 };
-                match known {
-                    Loops::Within(proof) => Search::Nothing(*proof),
-                    Loops::Beyond => {
-                        reason.get_or_insert_with(|| question.beyond_bound());
-                        Search::Unknown
-                    }
-                    Loops::Unknown(why) => {
-                        reason.get_or_insert_with(|| why.clone());
-                        Search::Unknown
-                    }
-                }
+                known.proof().map(Search::Nothing).map_err(str::to_owned)
             }
         };
+        let found = found.unwrap_or_else(|why| {
+            reason.get_or_insert(why);
+            Search::Unknown
+        });
         let verdict = answer(wanted, found);
         let condition = expectation.text.clone();
         checked.push(Checked { condition, expected, verdict, seen: None });
