@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use compiler::plan::on_verbs;
 use evidence::judge::{Answers, Judge, ModelSays, NotJudged};
 use evidence::record::{
     Header, Host, ModelIdentity, Record, SCHEMA, StateCount, Status, TestRecord, hash_text,
@@ -413,14 +412,12 @@ fn faults_that_concern_nothing_in_a_program_change_nothing() {
         suite().iter().flat_map(|one| variants.map(move |variant| (one, variant)))
     {
         let test = load(text);
-        // A fault concerns what runs: RDMA operations in place of coreRMA's statements.
-        let test = on_verbs(&test).expect("it can be translated").unwrap_or(test);
         let limits = Limits { states: 20_000, ..Limits::default() };
         let Ok(all) = model::machine::explore(&test, variant, limits) else { continue };
         if !all.complete {
             continue;
         }
-        for info in FAULTS.iter().filter(|info| !info.fault.concerns(&test.program)) {
+        for info in FAULTS.iter().filter(|info| !info.fault.concerns(&test)) {
             let faults = FaultSet::NONE.with(info.fault);
             let mut simulator = Simulator::new(&test, variant, faults).expect("it is explored");
             let seen = simulator.run(&mut Random::stream(1, 0), 100);

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use lang::Test;
 use lang::program::{Program, Stmt, StmtKind, each};
 
 use super::fault::Fault;
+use super::rules::in_requests;
 
 /// The kinds of statements that faults need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +81,12 @@ impl Fault {
         }
     }
 
-    /// Whether a program without library calls contains what the fault needs. If not, the fault changes none
-    /// of its outcomes. A coreRMA program is asked about as RDMA runs it.
-    pub fn concerns(self, program: &Program) -> bool {
+    /// Whether a test without library calls has what the fault needs, as the machine with queues runs it. If
+    /// not, the fault changes none of its outcomes there.
+    pub fn concerns(self, test: &Test) -> bool {
+        // What cannot be translated cannot be run either, and is reported where it is tried.
+        let Ok(test) = in_requests(test) else { return true };
+        let program = &test.program;
         let has = |body: &[Stmt]| {
             self.needs().iter().all(|(needed, number)| count(body, *needed) >= *number)
         };

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use compiler::library::{Depth, Libraries, inline};
-use compiler::plan::on_verbs;
 use lang::Test;
 use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::Outcome;
@@ -42,8 +41,7 @@ pub struct JudgedRecord {
     pub libraries: &'static Libraries,
     /// The test.
     pub test: Test,
-    /// The test with its calls replaced by implementations, or coreRMA's statements by those of RDMA, if it
-    /// has some: what machines run.
+    /// The test with its calls replaced by implementations, which is what machines run; if it has some.
     pub inlined: Option<Test>,
     /// What was seen.
     pub seen: Observations,
@@ -62,7 +60,7 @@ pub struct JudgedRecord {
 }
 
 impl JudgedRecord {
-    /// What machines run: no library calls, and coreRMA on a machine for it only.
+    /// What machines run: no library calls.
     pub fn runnable(&self) -> &Test {
         self.inlined.as_ref().unwrap_or(&self.test)
     }
@@ -301,14 +299,7 @@ impl JudgedLine<'_> {
         let program = tests::program_report(recorded, &test);
         let report = tests::test_report(self.run, recorded, &test, &by, sc.as_deref(), &seen);
         let has_calls = !libraries.used(&test.program).is_empty();
-        let has_rma = |by: &JudgedBy| by.judge.model.calls.contains(&"Rma");
-        let inlined = if has_calls {
-            inline(&test, libraries, Depth::Full).ok()
-        } else if by.iter().any(has_rma) {
-            None
-        } else {
-            on_verbs(&test).ok().flatten()
-        };
+        let inlined = if has_calls { inline(&test, libraries, Depth::Full).ok() } else { None };
         self.test = Some(JudgedRecord {
             source,
             libraries,

@@ -77,9 +77,8 @@ enum Tried {
 
 impl Trial {
     fn mutant(&self, info: &FaultInfo, tests: &[&JudgedRecord]) -> Mutant {
-        let is_concerned = |test: &&&JudgedRecord| {
-            info.fault.concerns(&test.runnable().program) && may_break(test)
-        };
+        let is_concerned =
+            |test: &&&JudgedRecord| info.fault.concerns(test.runnable()) && may_break(test);
         let tests: Vec<&JudgedRecord> = tests.iter().filter(is_concerned).copied().collect();
         let mut mutant = Mutant {
             name: info.name.to_owned(),
