@@ -151,8 +151,14 @@ impl Collector<'_> {
             StatementKind::Axiom(axiom) => self.axiom(axiom, statement.span),
             StatementKind::Calls(names) => self.calls(&names),
             StatementKind::Uncall(names) => self.uncall(&names),
-            StatementKind::Machine(name) => self.machine(name),
-            StatementKind::Hardware(name) => self.hardware(name),
+            StatementKind::Machine(name) => {
+                let twice = (Code::DuplicateMachine, "a model has one machine");
+                self.own(|parts| &mut parts.machine, name, twice);
+            }
+            StatementKind::Hardware(name) => {
+                let twice = (Code::DuplicateHardware, "hardware is judged by one model");
+                self.own(|parts| &mut parts.hardware, name, twice);
+            }
             StatementKind::Drop(name) => self.drop_axiom(&name),
             StatementKind::Set(set) => self.set(set),
             StatementKind::Replace(binding) => self.replace(binding),
@@ -307,30 +313,21 @@ impl Collector<'_> {
         }));
     }
 
-    fn machine(&mut self, name: Name) {
-        // What an included file names is not this model's machine: this model may have changed it.
+    /// What only the model's own file names: a model that includes it may have changed what was true of it.
+    fn own(
+        &mut self,
+        part: fn(&mut Parts) -> &mut Option<Name>,
+        name: Name,
+        (code, message): (Code, &str),
+    ) {
         if self.file != 0 {
             return;
         }
-        if let Some(known) = &self.parts.machine {
+        if let Some(known) = part(&mut self.parts) {
             let before = (0, known.span);
-            let message = "a model has one machine";
-            self.repeated(Code::DuplicateMachine, &name, message, before, "");
+            self.repeated(code, &name, message, before, "");
         }
-        self.parts.machine = Some(name);
-    }
-
-    fn hardware(&mut self, name: Name) {
-        // A model that changes an included one may well be one that hardware keeps.
-        if self.file != 0 {
-            return;
-        }
-        if let Some(known) = &self.parts.hardware {
-            let before = (0, known.span);
-            let message = "hardware is judged by one model";
-            self.repeated(Code::DuplicateHardware, &name, message, before, "");
-        }
-        self.parts.hardware = Some(name);
+        *part(&mut self.parts) = Some(name);
     }
 
     fn drop_axiom(&mut self, name: &Name) {
