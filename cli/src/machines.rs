@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use executor::nodes::{Cluster, ClusterOptions, Launch, Node, Secret, Selection};
+use executor::nodes::{Cluster, ClusterOptions, Launch, Node, Secret, Selection, host_and_port};
 
 use crate::commands::agent;
 
@@ -139,35 +139,26 @@ fn node(text: &str) -> Result<Node, String> {
 /// An agent uses one device, for one coordinator. Two devices of a host take two agents there.
 fn each_has_an_agent(nodes: &[Node], launch: Launch) -> Result<(), String> {
     // Slurm and mpirun start one agent on each host.
-    let of = |node: &Node| match launch {
-        Launch::Slurm | Launch::Mpirun => host(&node.address).to_owned(),
-        Launch::Local => String::new(),
-        Launch::None | Launch::Ssh => node.address.clone(),
+    let is_one_a_host = matches!(launch, Launch::Slurm | Launch::Mpirun);
+    let agent = |node: &Node| {
+        let (host, port) = host_and_port(&node.address);
+        if is_one_a_host { host } else { format!("{host}:{port}") }
     };
     let mut seen = HashSet::new();
-    let again = nodes.iter().find(|node| launch != Launch::Local && !seen.insert(of(node)));
-    match (again, launch) {
-        (None, _) => Ok(()),
-        (Some(node), Launch::Slurm | Launch::Mpirun) => Err(format!(
-            "{} is the second node on {}, and this launcher starts one agent on each host; start agents by \
-             hand or with --launch ssh, on two ports",
-            node.name,
-            host(&node.address)
-        )),
-        (Some(node), _) => Err(format!(
-            "{} has the address of another node; each needs an agent on a port of its own: \
-             HOST:18515/DEVICE,HOST:18516/DEVICE",
-            node.name
-        )),
-    }
-}
-
-/// An address without its port.
-fn host(address: &str) -> &str {
-    match address.rsplit_once(':') {
-        Some((host, _)) if !host.contains(':') || host.ends_with(']') => host,
-        _ => address,
-    }
+    let again = nodes.iter().find(|node| !seen.insert(agent(node)));
+    let Some(node) = again.filter(|_| launch != Launch::Local) else { return Ok(()) };
+    let (name, agent) = (&node.name, agent(node));
+    Err(if is_one_a_host {
+        format!(
+            "{name} is the second node on {agent}, and this launcher starts one agent on each host; start \
+             agents by hand or with --launch ssh, on two ports"
+        )
+    } else {
+        format!(
+            "{name} has the address of another node; each needs an agent on a port of its own: \
+             HOST:18515/DEVICE,HOST:18516/DEVICE"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -204,6 +195,7 @@ mod tests {
         };
         assert!(check(&["a/x", "b/x"], Launch::None));
         assert!(!check(&["a/x", "a/y"], Launch::None));
+        assert!(!check(&["a/x", "a:18515/y"], Launch::None));
         assert!(check(&["a:1/x", "a:2/y"], Launch::Ssh));
         assert!(!check(&["a:1/x", "a:2/y"], Launch::Slurm));
         assert!(check(&["a/x", "a/y"], Launch::Local));

@@ -22,6 +22,7 @@ pub use agent::{Agent, AgentEvent, AgentOptions, OpenDevice};
 pub use backend::Verbs;
 pub use cluster::{Cluster, ClusterOptions, Node};
 pub use launch::{Launch, LaunchError};
+pub use link::host_and_port;
 pub use protocol::{DEFAULT_PORT, Selection};
 pub use secret::Secret;
 pub use session::Limits;

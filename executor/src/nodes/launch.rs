@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::link::with_port;
+use super::link::host_and_port;
 use super::secret::Secret;
 
 /// The environment variable that passes the secret to agents.
@@ -77,9 +77,8 @@ impl Launch {
     /// The command lines that start the agents.
     fn commands(self, nodes: &[String]) -> Vec<Vec<String>> {
         let split = |node: &String| {
-            let node = with_port(node);
-            let (host, port) = node.rsplit_once(':').unwrap_or((&node, ""));
-            (host.to_owned(), format!("0.0.0.0:{port}"))
+            let (host, port) = host_and_port(node);
+            (host, format!("0.0.0.0:{port}"))
         };
         let hosts: Vec<String> = nodes.iter().map(|node| split(node).0).collect();
         let listen = nodes.first().map_or_else(String::new, |node| split(node).1);

@@ -59,12 +59,19 @@ impl Drop for Link {
 }
 
 /// Adds the default port if the name has none.
-pub(super) fn with_port(name: &str) -> String {
+fn with_port(name: &str) -> String {
     let has_port = match name.rfind(']') {
         Some(bracket) => name[bracket..].contains(':'),
         None => name.contains(':'),
     };
     if has_port { name.to_owned() } else { format!("{name}:{DEFAULT_PORT}") }
+}
+
+/// The host and the port of an address, which has the default port if it names none.
+pub fn host_and_port(address: &str) -> (String, String) {
+    let address = with_port(address);
+    let (host, port) = address.rsplit_once(':').unwrap_or((&address, ""));
+    (host.to_owned(), port.to_owned())
 }
 
 fn connect(name: &str) -> Result<TcpStream, String> {
