@@ -205,7 +205,7 @@ impl Drop for Unfinished {
 /// Fills a folder beside the place, which it takes when it is whole; there must be none, or an empty one.
 ///
 /// # Errors
-/// What filling it came to, or what `unwritable` makes of what the file system says; then there is no folder.
+/// The error of `fill`, or the file system's, through `unwritable`. Then there is no folder.
 pub fn new_folder<T, E>(
     place: &Path,
     unwritable: impl Fn(io::Error) -> E,

@@ -231,7 +231,7 @@ impl Plan {
         copies: usize,
     ) -> Option<Request> {
         let word = |location: LocationId| self.word_of[location.0];
-        let is_inline = matches!(operation, Operation::PutValue { inline: true, .. });
+        let inline = matches!(operation, Operation::PutValue { inline: true, .. });
         let (kind, local, remote, store) = match operation {
             Operation::Put { target, source } => {
                 (RequestKind::Write, word(source), word(target), None)
@@ -263,7 +263,6 @@ impl Plan {
         };
         let copies = if store.is_some() { copies } else { 1 };
         let span = Span::default();
-        let inline = is_inline;
         Some(Request { queue_pair, kind, local, remote, store, copies, inline, id: None, span })
     }
 

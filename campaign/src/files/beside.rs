@@ -11,7 +11,7 @@ use super::LONGEST;
 /// How the names of unfinished files and folders end.
 const ENDING: &str = ".litmus-tmp";
 
-/// So many processes may write to one place at once.
+/// The most processes that write to one place at once.
 const MOST: usize = 1000;
 
 /// A name beside a place, and what this process made there. Whoever has it must remove or rename it before it

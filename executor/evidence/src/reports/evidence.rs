@@ -55,15 +55,16 @@ pub fn coverage(tables: &[&TableReport]) -> Coverage {
     let programs: BTreeSet<usize> = tables.iter().flat_map(|table| &table.open).copied().collect();
     let mut coverage = Coverage { undecided: programs.len(), ..Coverage::default() };
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells) {
-        let (is_ordered, is_tested, is_known) = match cell.evidence {
-            CellEvidence::Unordered => (false, false, true),
-            CellEvidence::Untested => (true, false, true),
-            CellEvidence::NotKnown => (true, false, false),
-            _ => (true, true, true),
-        };
-        coverage.cells += usize::from(is_ordered);
-        coverage.cells_tested += usize::from(is_tested);
-        coverage.cells_not_known += usize::from(!is_known);
+        match cell.evidence {
+            CellEvidence::Unordered => continue,
+            CellEvidence::Untested => {}
+            CellEvidence::NotKnown => coverage.cells_not_known += 1,
+            CellEvidence::Broken
+            | CellEvidence::Explains
+            | CellEvidence::Kept
+            | CellEvidence::Quiet => coverage.cells_tested += 1,
+        }
+        coverage.cells += 1;
     }
     coverage
 }
