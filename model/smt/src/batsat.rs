@@ -1,5 +1,8 @@
 //! The solver batsat.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use batsat::{
     Callbacks, Solver as Engine, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool,
 };
@@ -14,21 +17,31 @@ pub struct Batsat {
     engine: Engine<Stop>,
     variables: Vec<Var>,
     limits: Limits,
+    restart: Rc<Cell<bool>>,
 }
 
-struct Stop(Limits);
+/// So many clauses end a search to be added.
+const KEPT: usize = 4;
+
+struct Stop {
+    limits: Limits,
+    /// The search is to end and begin again, because clauses wait that it does not take.
+    restart: Rc<Cell<bool>>,
+}
 
 impl Callbacks for Stop {
     fn stop(&self) -> bool {
-        self.0.reached().is_some()
+        self.restart.get() || self.limits.reached().is_some()
     }
 }
 
 impl Batsat {
     /// A solver without variables or clauses.
     pub fn new(limits: Limits) -> Self {
-        let engine = Engine::new(SolverOpts::default(), Stop(limits.clone()));
-        Self { engine, variables: Vec::new(), limits }
+        let restart = Rc::new(Cell::new(false));
+        let stop = Stop { limits: limits.clone(), restart: restart.clone() };
+        let engine = Engine::new(SolverOpts::default(), stop);
+        Self { engine, variables: Vec::new(), limits, restart }
     }
 }
 
@@ -48,36 +61,28 @@ impl Solver for Batsat {
     }
 
     fn solve(&mut self, assumptions: &[Lit], check: &mut Check<'_>) -> Answer {
-        if self.limits.reached().is_some() {
-            return Answer::Unknown;
+        let assumptions = assumptions.iter().map(|lit| translated(&self.variables, *lit));
+        let assumptions: Vec<batsat::Lit> = assumptions.collect();
+        while self.limits.reached().is_none() {
+            let mut judge = Judge::new(&self.variables, check, self.restart.clone());
+            let answer = self.engine.solve_limited_th(&mut judge, &assumptions);
+            let Judge { mut kept, refuted, .. } = judge;
+            for clause in &mut kept {
+                self.engine.add_clause_reuse(clause);
+            }
+            let restart = self.restart.take();
+            if refuted {
+                self.engine.add_clause_reuse(&mut Vec::new());
+                return Answer::Unsatisfiable;
+            } else if answer == lbool::TRUE {
+                return Answer::Satisfiable;
+            } else if answer == lbool::FALSE {
+                return Answer::Unsatisfiable;
+            } else if !restart {
+                break;
+            }
         }
-        let variables = &self.variables;
-        let assumptions: Vec<batsat::Lit> =
-            assumptions.iter().map(|lit| translated(variables, *lit)).collect();
-        let mut judge = Judge {
-            variables,
-            check,
-            waiting: Vec::new(),
-            kept: Vec::new(),
-            refuted: false,
-            levels: 0,
-            fixed: 0,
-        };
-        let answer = self.engine.solve_limited_th(&mut judge, &assumptions);
-        let Judge { mut kept, refuted, .. } = judge;
-        for clause in &mut kept {
-            self.engine.add_clause_reuse(clause);
-        }
-        if refuted {
-            self.engine.add_clause_reuse(&mut Vec::new());
-            Answer::Unsatisfiable
-        } else if answer == lbool::TRUE {
-            Answer::Satisfiable
-        } else if answer == lbool::FALSE {
-            Answer::Unsatisfiable
-        } else {
-            Answer::Unknown
-        }
+        Answer::Unknown
     }
 }
 
@@ -89,8 +94,10 @@ struct Judge<'a, 'c> {
     /// Broken clauses from the last check that have not been raised as conflicts yet.
     waiting: Vec<Vec<batsat::Lit>>,
     /// Clauses from `waiting` that were no longer broken when their turn came. They are checked until the
-    /// search ends, and then added.
+    /// search ends, and then added. If there are many, the search begins again: otherwise each of them costs
+    /// a complete assignment that breaks it.
     kept: Vec<Vec<batsat::Lit>>,
+    restart: Rc<Cell<bool>>,
     /// A conflict showed that no assignment is left.
     refuted: bool,
     levels: usize,
@@ -102,7 +109,20 @@ fn is_broken(clause: &[batsat::Lit], acts: &TheoryArg<'_>) -> bool {
     clause.iter().all(|literal| acts.value(literal.var()) == lbool::new(!literal.sign()))
 }
 
-impl Judge<'_, '_> {
+impl<'a, 'c> Judge<'a, 'c> {
+    fn new(variables: &'a [Var], check: &'a mut Check<'c>, restart: Rc<Cell<bool>>) -> Self {
+        Self {
+            variables,
+            check,
+            waiting: Vec::new(),
+            kept: Vec::new(),
+            restart,
+            refuted: false,
+            levels: 0,
+            fixed: 0,
+        }
+    }
+
     /// Translates a clause and adds one literal that is never true. batsat may forget clauses that it
     /// learned, but it keeps this one. The extra literal also keeps a clause of one literal from being
     /// treated as a decision that may have been made already.
@@ -159,6 +179,7 @@ impl Theory for Judge<'_, '_> {
                 return self.raise(&clause, acts);
             }
             self.kept.push(clause);
+            self.restart.set(self.kept.len() >= KEPT);
         }
     }
 

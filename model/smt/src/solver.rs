@@ -148,4 +148,22 @@ mod tests {
             assert_eq!(count(&[], &pairs), 1, "{name}: several at once");
         }
     }
+
+    #[test]
+    fn many_clauses_of_one_check_are_kept() {
+        let no_two = |all: &[Lit]| -> Vec<Vec<Lit>> {
+            let pairs = all.iter().enumerate();
+            pairs.flat_map(|(i, a)| all[..i].iter().map(|b| vec![!*a, !*b])).collect()
+        };
+        let no_odd = |all: &[Lit]| -> Vec<Vec<Lit>> {
+            all.iter().skip(1).step_by(2).map(|literal| vec![!*literal]).collect()
+        };
+        for kind in SolverKind::ALL {
+            let name = kind.name();
+            assert_eq!(count(kind, 12, &[], &no_two), 12, "{name}");
+            assert_eq!(count(kind, 12, &[7], &no_two), 1, "{name}");
+            assert_eq!(count(kind, 8, &[], &no_odd), (1 << 4) - 1, "{name}");
+            assert_eq!(count(kind, 8, &[3], &no_odd), 0, "{name}");
+        }
+    }
 }

@@ -20,7 +20,7 @@ use skeleton::{Condition, EventId, Guard, Skeleton, Value, ValueId};
 use super::super::cnf::{Cnf, Lit};
 use crate::relation::Relation;
 
-/// The largest number of values in a domain.
+/// The largest number of values in a domain, if the program does not name more.
 const DOMAIN_LIMIT: usize = 48;
 
 /// The possible values of an expression or observable, each with the literal for "it has this value".
@@ -411,7 +411,13 @@ fn possible_values(skeleton: &Skeleton, extra: &Extra) -> Possible {
     for (id, values) in extra {
         domains[id.0].extend(values);
     }
-    let limits: Vec<usize> = domains.iter().map(|extra| DOMAIN_LIMIT + extra.len()).collect();
+    // What only copies values never has more of them than the program names.
+    let named = skeleton.values.iter().filter_map(|value| match value {
+        Value::Constant(constant) => Some(*constant),
+        _ => None,
+    });
+    let limit = DOMAIN_LIMIT.max(named.collect::<BTreeSet<u64>>().len());
+    let limits: Vec<usize> = domains.iter().map(|extra| limit + extra.len()).collect();
     let mut is_cut = vec![false; count];
     loop {
         let mut changed = false;

@@ -1,7 +1,5 @@
 //! Explains why a candidate breaks an axiom: the literals behind each pair that a relation contains or lacks.
 
-use std::collections::VecDeque;
-
 use lang::cat::model::{AxiomKind, Type};
 use lang::limits;
 use rustc_hash::FxHashSet;
@@ -9,9 +7,30 @@ use rustc_hash::FxHashSet;
 use super::super::cnf::Lit;
 use super::super::plan::{NodeIndex, Op, Undefined};
 use super::{Evaluation, Literals};
+use crate::relation::Relation;
 
 /// The stage of a recursive group's iteration that stands for its end.
 const FINAL: u32 = u32::MAX;
+
+/// Adds to `found` the events of a row that are still open, and notes from where they were reached.
+fn reach(
+    found: &mut Vec<usize>,
+    open: &mut [u64],
+    before: &mut [usize],
+    from: usize,
+    row: impl Fn(usize) -> u64,
+) {
+    for (word, open) in open.iter_mut().enumerate() {
+        let mut new = row(word) & *open;
+        *open &= !new;
+        while new != 0 {
+            let event = word * 64 + new.trailing_zeros() as usize;
+            new &= new - 1;
+            before[event] = from;
+            found.push(event);
+        }
+    }
+}
 
 impl Evaluation<'_> {
     /// For each violation of an axiom that was found: literals that are all true in the candidate and
@@ -215,46 +234,46 @@ impl Evaluation<'_> {
     /// A path of at least one step, with as few uncertain steps as possible.
     fn find_path(&self, node: NodeIndex, a: usize, b: usize, stage: u32) -> Option<Vec<usize>> {
         let size = self.plan.size;
-        let mut distance = vec![usize::MAX; size];
+        let is_final = stage == FINAL || self.plan.nodes[node].is_static;
+        // The steps of the events reached so far, if a stage does not have all.
+        let mut known = (!is_final).then(|| Relation::empty(size));
+        let certain = self.plan.under[node].map(|under| &self.values[under]);
+        let mut open = vec![u64::MAX; size.div_ceil(64).max(1)];
         let mut before = vec![usize::MAX; size];
-        let mut queue = VecDeque::from([(a, 0)]);
-        let mut is_start = true;
-        while let Some((event, cost)) = queue.pop_front() {
+        // Events whose paths have the same number of uncertain steps.
+        let mut level = vec![a];
+        while before[b] == usize::MAX && !level.is_empty() {
             limits::look();
-            if !is_start && (cost > distance[event] || event == b) {
-                if event == b && cost == distance[event] {
-                    break;
+            let mut index = 0;
+            while let Some(event) = level.get(index).copied() {
+                if let Some(known) = &mut known {
+                    let held = |to: &usize| self.holds(node, event, *to, stage);
+                    let held = self.values[node].successors(event).filter(held);
+                    held.for_each(|to| known.insert(event, to));
                 }
-                continue;
-            }
-            is_start = false;
-            let is_final = stage == FINAL || self.plan.nodes[node].is_static;
-            let known = is_final.then(|| self.values[node].successors(event));
-            let all = (!is_final).then_some(0..size).into_iter().flatten();
-            let grown = all.filter(|next| self.holds(node, event, *next, stage));
-            for next in known.into_iter().flatten().chain(grown) {
-                let certain = self.is_certain(node, event, next);
-                let cost = cost + usize::from(!certain);
-                if cost < distance[next] {
-                    distance[next] = cost;
-                    before[next] = event;
-                    let entry = (next, cost);
-                    if certain { queue.push_front(entry) } else { queue.push_back(entry) }
+                let steps = known.as_ref().unwrap_or(&self.values[node]);
+                if let Some(certain) = certain {
+                    reach(&mut level, &mut open, &mut before, event, |word| {
+                        steps.row(event)[word] & certain.row(event)[word]
+                    });
                 }
+                index += 1;
             }
+            let steps = known.as_ref().unwrap_or(&self.values[node]);
+            let mut next = Vec::new();
+            for event in level {
+                reach(&mut next, &mut open, &mut before, event, |word| steps.row(event)[word]);
+            }
+            level = next;
         }
-        if distance[b] == usize::MAX {
-            return None;
-        }
-        let mut path = vec![b];
-        let mut event = before[b];
-        while event != a {
-            path.push(event);
-            event = before[event];
-        }
-        path.push(a);
-        path.reverse();
-        Some(path)
+        (before[b] != usize::MAX).then(|| {
+            let mut path = vec![b, before[b]];
+            while path.last() != Some(&a) {
+                path.push(before[path[path.len() - 1]]);
+            }
+            path.reverse();
+            path
+        })
     }
 
     /// Collects the literals that make a node lack a pair.
