@@ -226,7 +226,7 @@ mod tests {
             "refine",
             "implementation threads calls nodes values plain objects size loops record resume",
         ),
-        ("repair", "forbid only size cost solver loops"),
+        ("repair", "forbid only size weaken diff write cost solver loops"),
         ("merge", "output"),
         ("agent", "listen secret_file memory queue_pairs once"),
         ("compile", "target output inline"),

@@ -1,4 +1,4 @@
-//! Repairs: the smallest changes of a program that make its verdicts hold.
+//! Repairs: the smallest changes of a program that make its verdicts hold, and what may go while they do.
 //!
 //! `edits` lists the possible changes and makes them in the syntax tree. `ask` says of a changed program
 //! whether it is as wanted. `search` finds all minimal sets of changes.
@@ -8,13 +8,13 @@ mod edits;
 mod kind;
 mod search;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::Words;
-use lang::litmus::ast::File;
+use lang::litmus::ast::{File, Place};
 use lang::litmus::print;
 use lang::source::Source;
 
@@ -74,6 +74,47 @@ pub struct Answer {
     pub candidates: usize,
 }
 
+/// What may go of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Weakened {
+    /// All verdicts hold of the program as it is. If not, nothing else was asked.
+    pub is_right: bool,
+    /// Some outcome is to be forbidden. If none is, everything may go.
+    pub forbids: bool,
+    /// The largest sets of statements that may go together.
+    pub sets: Vec<Removable>,
+    /// The smallest sets of statements that may not, and why.
+    pub needed: Vec<Needed>,
+    /// What was not decided, and why. If it is empty, there are no larger sets.
+    pub open: Vec<String>,
+    /// How many statements could go.
+    pub candidates: usize,
+    /// How many changed programs were asked about.
+    pub asked: usize,
+}
+
+/// Statements that may go together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removable {
+    /// The statements and their lines.
+    pub removed: Vec<String>,
+    /// Their kinds.
+    pub kinds: Vec<Kind>,
+    /// The program without them, in normal form.
+    pub text: String,
+}
+
+/// Statements of which one must stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// The statements and their lines.
+    pub statements: Vec<String>,
+    /// The verdict that does not hold without them.
+    pub outcome: String,
+    /// The model that allows it then.
+    pub model: String,
+}
+
 impl Repair<'_> {
     /// All minimal repairs.
     ///
@@ -103,6 +144,50 @@ impl Repair<'_> {
         let (open, asked) = (asking.open, asking.count);
         let repairs = repairs.into_values().collect();
         Ok(Answer { repairs, is_right: false, hopeless, open, asked, candidates: count })
+    }
+
+    /// What may go while all verdicts hold.
+    ///
+    /// # Errors
+    /// What is wrong with the program or the condition.
+    pub fn weaken(&self) -> Result<Weakened, Vec<Diagnostic>> {
+        let test = self.test(self.file)?;
+        let mut asking = ask::Asking::new(self, &test)?;
+        let candidates = edits::removals(self);
+        let mut answer = Weakened {
+            is_right: asking.is_right_already() == Some(true),
+            forbids: asking.forbids_something(),
+            open: asking.open.clone(),
+            candidates: candidates.len(),
+            ..Weakened::default()
+        };
+        if !answer.is_right || !answer.forbids {
+            return Ok(answer);
+        }
+        let (sets, harmful) = search::maximal(&candidates, &mut asking);
+        let words = |set: &BTreeSet<usize>| -> Vec<String> {
+            set.iter().map(|index| candidates[*index].words(self.source)).collect()
+        };
+        for set in sets.iter().filter(|set| !set.is_empty()) {
+            let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
+            let Some(file) = edits::apply(self.file, &edits) else { continue };
+            let kinds = edits.iter().map(|edit| edit.kind()).collect();
+            answer.sets.push(Removable { removed: words(set), kinds, text: print(&file) });
+        }
+        for set in &harmful {
+            if let Some((outcome, model)) = asking.broken_by(&candidates, set) {
+                answer.needed.push(Needed { statements: words(set), outcome, model });
+            }
+        }
+        (answer.open, answer.asked) = (asking.open, asking.count);
+        Ok(answer)
+    }
+
+    /// Whether a comment `keep` stands in the line.
+    fn is_kept(&self, place: Place) -> bool {
+        let is_keep = |text: &str| text.trim_matches(['/', '*', '#', '(', ')', ' ']) == "keep";
+        let mut comments = self.file.comments.iter();
+        comments.any(|comment| comment.place.line == place.line && is_keep(&comment.text))
     }
 
     fn words(&self) -> Words<'_> {
@@ -152,9 +237,9 @@ impl Costs {
         Ok(Self(costs))
     }
 
-    /// What a repair costs.
-    pub fn of(&self, repair: &Repaired) -> u64 {
-        repair.kinds.iter().map(|kind| self.0.get(kind).copied().unwrap_or_default()).sum()
+    /// What changes of these kinds cost.
+    pub fn of(&self, kinds: &[Kind]) -> u64 {
+        kinds.iter().map(|kind| self.0.get(kind).copied().unwrap_or_default()).sum()
     }
 }
 

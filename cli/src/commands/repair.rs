@@ -1,13 +1,16 @@
 //! `litmus repair`.
 
+mod show;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use lang::diagnostic::Code;
 use lang::source::Source;
 use lang::{Dialect, Test, herd};
-use model::repair::{Answer, Costs, Kind, Repair, Repaired};
-use serde_json::{Value as Json, json};
+use model::repair::{Answer, Costs, Kind, Repair, Weakened};
+use serde_json::json;
 
 use crate::engine::Request;
 use crate::exit::Exit;
@@ -16,18 +19,20 @@ use crate::inputs::{self, Workers};
 use crate::libraries::{LibraryOption, Uses};
 use crate::models::{LoadedModel, Models};
 use crate::options::{FormatOption, JobsOption, ModelOption, SolverOptions};
+use crate::output;
 use crate::problem::{Problem, problems};
-use crate::sink::{Sink, Skip, Status};
-use crate::table::count;
+use crate::sink::{Sink, Skip};
 use crate::terminal::Terminal;
+use show::Shown;
 
-/// Find the least synchronization that makes a program right
+/// Find the least synchronization that makes a program right, or what a program does without
 ///
 /// What is repaired are the verdicts of the file that fail: outcomes that it forbids and the model allows. A
 /// repair is a set of changes after which these outcomes are forbidden; no part of it alone does that. All
 /// outcomes that the file claims to be allowed stay, and a program that always ends still does. Of changes
 /// that rewrite statements (rcas, exchange), a repair has at most one. A repair is right under all models
-/// given with --model; without, under those of the header that have the same way to wait.
+/// given with --model; without, under those of the header that have the same way to wait. A line with
+/// the comment `// keep` stays as it is.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
@@ -43,6 +48,15 @@ pub struct Arguments {
     /// Which changes may be made: poll, wait, rfence, gfence, mfence, flush, rcas, exchange [default: all]
     #[arg(long, value_name = "CHANGE,…", value_delimiter = ',', value_parser = kind)]
     only: Vec<Kind>,
+    /// Say instead what may go: all largest sets of waits and fences without which all verdicts still hold
+    #[arg(long, conflicts_with = "size")]
+    weaken: bool,
+    /// Show what changes as a diff of the file in its normal form
+    #[arg(long)]
+    diff: bool,
+    /// Change the files: make the cheapest repair, or with --weaken remove what costs most
+    #[arg(long, short)]
+    write: bool,
     /// The most changes of one repair
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=6))]
     size: u8,
@@ -67,7 +81,11 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let mut sink = Sink::new(terminal, arguments.format.format, &head);
     // What hinders it has been told.
     let _ = repair_all(arguments, &mut sink);
-    sink.finish(&[], Some(["repaired or right", "not repaired", "unknown"]))
+    let words = match arguments.weaken {
+        true => ["answered", "not right as they are", "unknown"],
+        false => ["repaired or right", "not repaired", "unknown"],
+    };
+    sink.finish(&[], Some(words))
 }
 
 fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
@@ -79,13 +97,17 @@ fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let inputs = inputs::find(&arguments.paths, &["litmus"], sink);
     let workers = Workers { jobs: arguments.jobs.count(), ..Workers::default() };
     let work = |input: &Input| repair_one(input, arguments, &models, &request, &uses);
-    workers.work(&inputs, sink, work, |_, found, sink| {
+    workers.work(&inputs, sink, work, |input, found, sink| {
         sink.problems(found.problems);
         sink.exit.raise(found.exit);
         found.skips.into_iter().for_each(|skip| sink.skip(skip));
-        for result in &found.results {
-            let verbose = sink.look().verbose > 0;
-            sink.result(result.status(), || result.json(&costs), || result.text(&costs, verbose));
+        let results = &found.results;
+        let shown = Shown { costs: &costs, diff: arguments.diff, verbose: sink.look().verbose > 0 };
+        for result in results {
+            sink.result(result.status(), || result.json(&shown), || result.text(&shown));
+        }
+        if arguments.write {
+            write(input, results, &costs, sink);
         }
     });
     uses.tell(sink.terminal);
@@ -115,10 +137,58 @@ struct OfModels {
     test: String,
     file: String,
     models: Vec<String>,
-    answer: Answer,
-    size: usize,
-    /// Whether there is anything that could be wrong.
-    claims: bool,
+    found: Found,
+    /// The file in its normal form, which changes are shown against.
+    normal: String,
+}
+
+/// What was looked for.
+enum Found {
+    /// Repairs of up to so many changes.
+    Repairs {
+        answer: Answer,
+        size: usize,
+        /// Whether there is anything that could be wrong.
+        claims: bool,
+    },
+    /// What may go.
+    Weakened(Weakened),
+}
+
+impl OfModels {
+    /// The best change of the file, with its words and the program after it.
+    fn best(&self, costs: &Costs) -> Option<(&[String], &str)> {
+        match &self.found {
+            Found::Repairs { answer, .. } => {
+                let best = show::sorted(answer, costs).into_iter().next();
+                best.map(|(_, repair)| (&repair.changes[..], &repair.text[..]))
+            }
+            Found::Weakened(weakened) => {
+                let best = show::by_gain(weakened, costs).into_iter().next();
+                best.map(|(_, set)| (&set.removed[..], &set.text[..]))
+            }
+        }
+    }
+}
+
+/// Makes the best change in the file, if there is one way to change it.
+fn write(input: &Input, found: &[OfModels], costs: &Costs, sink: &mut Sink<'_>) {
+    let changes: Vec<_> = found.iter().filter_map(|result| result.best(costs)).collect();
+    let Some((words, text)) = changes.first() else { return };
+    if input.is_stdin() {
+        return;
+    }
+    let name = input.name();
+    if changes.iter().any(|(_, other)| other != text) {
+        let why = "the models of its header call for different changes";
+        let problem = Problem::of_file(&name, Code::SeveralRepairs, why);
+        return sink.problem(problem.help("choose with --model"));
+    }
+    let written = output::write(&input.path, text, sink.terminal);
+    sink.exit.raise(written);
+    if written == Exit::Fine {
+        sink.terminal.note(&format!("changed {name}: {}", words.join("; ")));
+    }
 }
 
 fn repair_one(
@@ -135,7 +205,7 @@ fn repair_one(
     of_file.problems = diagnostics;
     let Some((test, source)) = loaded else { return of_file };
     uses.take(&test);
-    if let Some(reason) = why_not(&test, &source) {
+    if let Some(reason) = why_not(&test, &source, arguments.weaken) {
         let (test, file, reason) = (test.name.clone(), input.name(), reason.to_owned());
         of_file.skips.push(Skip { test, file, model: "any".to_owned(), reason });
         of_file.exit.raise(Exit::Unknown);
@@ -158,13 +228,12 @@ fn repair_one(
     };
     for group in groups(asked, !models.chosen.is_empty()) {
         match repair(arguments, (&test, &source), &group, request) {
-            Ok(answer) => of_file.results.push(OfModels {
+            Ok((found, normal)) => of_file.results.push(OfModels {
                 test: test.name.clone(),
                 file: input.name(),
                 models: group.iter().map(|model| model.name().to_owned()).collect(),
-                answer,
-                size: usize::from(arguments.size),
-                claims: arguments.forbid.is_some() || !test.expectations.is_empty(),
+                found,
+                normal,
             }),
             Err(wrong) => of_file.problems.extend(problems(&source, wrong)),
         }
@@ -173,12 +242,12 @@ fn repair_one(
 }
 
 /// Why a program cannot be repaired yet.
-fn why_not(test: &Test, source: &Source) -> Option<&'static str> {
+fn why_not(test: &Test, source: &Source, weaken: bool) -> Option<&'static str> {
     if test.dialect == Dialect::CoreRma || herd::architecture(&source.text).is_some() {
         return Some("coreRMA programs and files of herd7 cannot be repaired yet");
     }
     // Candidates are polls and fences of queue pair 0, so "every candidate was refuted" would mislead.
-    let has_others = test.program.other_queue_pair().is_some();
+    let has_others = !weaken && test.program.other_queue_pair().is_some();
     has_others.then_some("programs with several queue pairs to a node cannot be repaired yet")
 }
 
@@ -204,7 +273,7 @@ fn repair(
     (test, source): (&Test, &Arc<Source>),
     models: &[Arc<LoadedModel>],
     request: &Request,
-) -> Result<Answer, Vec<lang::diagnostic::Diagnostic>> {
+) -> Result<(Found, String), Vec<lang::diagnostic::Diagnostic>> {
     let libraries = request.libraries();
     for model in models {
         let undefined = model::allowed::undefined_calls(test, model.model(), libraries);
@@ -226,81 +295,11 @@ fn repair(
         size: usize::from(arguments.size),
         options: request.options(),
     };
-    repair.find()
-}
-
-impl OfModels {
-    fn status(&self) -> Status {
-        let Answer { repairs, is_right, hopeless, open, .. } = &self.answer;
-        match () {
-            () if !hopeless.is_empty() => Status::Bad,
-            () if *is_right || !repairs.is_empty() => Status::Good,
-            () if !open.is_empty() => Status::Open,
-            () => Status::Bad,
-        }
-    }
-
-    /// The repairs with their costs, the cheapest first.
-    fn sorted(&self, costs: &Costs) -> Vec<(u64, &Repaired)> {
-        let repairs = self.answer.repairs.iter();
-        let mut sorted: Vec<(u64, &Repaired)> =
-            repairs.map(|repair| (costs.of(repair), repair)).collect();
-        sorted.sort_by_key(|(cost, repair)| (*cost, repair.kinds.len()));
-        sorted
-    }
-
-    fn json(&self, costs: &Costs) -> Json {
-        let Answer { is_right, hopeless, open, asked, candidates, .. } = &self.answer;
-        let repairs = self.sorted(costs).into_iter().map(|(cost, repair)| {
-            let Repaired { changes, text, why, .. } = repair;
-            json!({ "cost": cost, "changes": changes, "program": text, "why": why })
-        });
-        json!({
-            "test": self.test, "file": self.file, "models": self.models, "right": is_right,
-            "repairs": repairs.collect::<Vec<_>>(), "complete": open.is_empty(),
-            "size": self.size, "candidates": candidates, "asked": asked,
-            "undecided": open, "not_allowed": hopeless,
-        })
-    }
-
-    fn text(&self, costs: &Costs, verbose: bool) -> String {
-        let Answer { repairs, is_right, hopeless, open, candidates, asked } = &self.answer;
-        let mut text = format!("{}  {}: ", self.test, self.models.join(", "));
-        let bound = format!("of up to {}", count(self.size, "change"));
-        text.push_str(&match (*is_right, repairs.is_empty()) {
-            (true, _) if !self.claims => {
-                "nothing to repair: the file claims nothing; say what to forbid with --forbid"
-                    .to_owned()
-            }
-            (true, _) => "nothing to repair: no outcome that must not be is allowed".to_owned(),
-            (_, true) if !open.is_empty() => "not decided".to_owned(),
-            (_, true) if !hopeless.is_empty() => "no repair".to_owned(),
-            (_, true) => format!("no repair {bound}: every candidate was refuted"),
-            (_, false) => format!("{} {bound}", count(repairs.len(), "minimal repair")),
-        });
-        text.push('\n');
-        for what in hopeless {
-            text.push_str(&format!(
-                "  `{what}` is claimed to be allowed and is forbidden: no synchronization helps\n"
-            ));
-        }
-        open.iter().for_each(|why| text.push_str(&format!("  not decided: {why}\n")));
-        for (index, (cost, repair)) in self.sorted(costs).into_iter().enumerate() {
-            text.push_str(&format!("\n  {}. cost {cost}\n", index + 1));
-            repair.changes.iter().for_each(|change| text.push_str(&format!("     {change}\n")));
-            if index == 0 || verbose {
-                text.push('\n');
-                let told = [&repair.text, &repair.why];
-                let lines = told.into_iter().flat_map(|part| part.lines().chain([""]));
-                for line in lines {
-                    text.push_str(format!("     {line}").trim_end());
-                    text.push('\n');
-                }
-            }
-        }
-        if verbose {
-            text.push_str(&format!("  {candidates} candidates, {asked} programs asked about\n"));
-        }
-        text
-    }
+    let found = if arguments.weaken {
+        Found::Weakened(repair.weaken()?)
+    } else {
+        let claims = arguments.forbid.is_some() || !test.expectations.is_empty();
+        Found::Repairs { answer: repair.find()?, size: repair.size, claims }
+    };
+    Ok((found, lang::litmus::print(&file)))
 }

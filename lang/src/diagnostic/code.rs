@@ -128,6 +128,7 @@ codes! {
     ReturnNotLast "return-not-last",
     SecondRule "second-rule",
     SetWithoutEffect "set-without-effect",
+    SeveralRepairs "several-repairs",
     Syntax "syntax",
     TableShape "table-shape",
     ThreadNumber "thread-number",

@@ -159,6 +159,23 @@ impl<'a> Asking<'a> {
         told().unwrap_or_default()
     }
 
+    /// The first claim that does not hold after changes, with its model.
+    pub fn broken_by(&self, edits: &[Edit], set: &BTreeSet<usize>) -> Option<(String, String)> {
+        let test = self.changed(edits, set)?;
+        (0..self.wanted.len()).find_map(|index| {
+            let (test, claims) = self.claims(&test, index).ok()?;
+            let mut never = self.wanted[index].never.iter().map(|at| &claims[*at].0);
+            let shown = |asked: &&Asked| self.shows(&test, index, &asked.condition) == Ok(true);
+            let model = self.repair.models[index].0.name.clone();
+            never.find(shown).map(|asked| (asked.text.clone(), model))
+        })
+    }
+
+    /// Whether anything is to be forbidden.
+    pub fn forbids_something(&self) -> bool {
+        self.wanted.iter().any(|wanted| !wanted.never.is_empty())
+    }
+
     fn changed(&self, edits: &[Edit], set: &BTreeSet<usize>) -> Option<Test> {
         let edits: Vec<&Edit> = set.iter().map(|index| &edits[*index]).collect();
         let file = apply(self.repair.file, &edits)?;

@@ -1,5 +1,7 @@
 //! The changes that a repair may consist of, and how they are made in the syntax tree.
 
+mod removals;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use lang::Test;
@@ -13,6 +15,7 @@ use lang::source::{Source, Span};
 
 use super::Repair;
 use super::kind::{Kind, REWRITES};
+pub use removals::removals;
 
 /// A block of a thread: the statements and the blocks in them that lead there.
 type Path = Vec<(usize, usize)>;
@@ -44,6 +47,7 @@ enum What {
     Flush { node: u64, from: String, to: String, id: Option<String>, polls: usize },
     Rcas { before: u64 },
     Exchange,
+    Remove(Kind),
 }
 
 impl Edit {
@@ -58,6 +62,7 @@ impl Edit {
             What::Flush { .. } => Kind::Flush,
             What::Rcas { .. } => Kind::Rcas,
             What::Exchange => Kind::Exchange,
+            What::Remove(kind) => kind,
         }
     }
 
@@ -79,6 +84,10 @@ impl Edit {
             None => "at the beginning of its block".to_owned(),
         };
         let added = match &self.what {
+            What::Remove(_) => {
+                let what = self.after.map(place).unwrap_or_default();
+                return format!("thread {thread}: {what}");
+            }
             What::Exchange => {
                 let first = self.after.map(place).unwrap_or_default();
                 return format!("thread {thread}: exchange {first} and the statement after it");
@@ -129,7 +138,7 @@ impl Edit {
                 let polls = (0..*polls).map(|_| of_node(Method::Poll, *node));
                 std::iter::once(get).chain(polls).chain(id.iter().map(|id| wait(id))).collect()
             }
-            What::Rcas { .. } | What::Exchange => Vec::new(),
+            What::Rcas { .. } | What::Exchange | What::Remove(_) => Vec::new(),
         }
     }
 }
@@ -169,6 +178,9 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
         let place = Place { span, ..near };
         at(index, path).for_each(|edit| statements.extend(edit.added(place)));
         let Some(from) = order.get(index) else { continue };
+        if at(*from, path).any(|edit| matches!(edit.what, What::Remove(_))) {
+            continue;
+        }
         let mut one = block.statements.get(*from)?.clone();
         for edit in edits {
             match &edit.what {
@@ -373,6 +385,10 @@ impl Lister<'_> {
     }
 
     fn rewritings(&mut self, site: &Site, one: &Statement, next: Option<&Statement>) {
+        let is_kept = |one: &Statement| self.repair.is_kept(one.place);
+        if is_kept(one) {
+            return;
+        }
         let span = Some(one.place.span);
         if let StatementKind::Assign { target: Target::Access(target), via, value } = &one.kind
             && !matches!(via, Via::Library(_))
@@ -393,6 +409,7 @@ impl Lister<'_> {
             && self.repair.kinds.contains(&Kind::Exchange)
             && is_plain(one)
             && is_plain(next)
+            && !is_kept(next)
             && one != next
         {
             self.push(site, span, What::Exchange);

@@ -19,8 +19,10 @@ pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> Vec<Set>
     let bases = rewritings.into_iter().map(|one| Set::from([one]));
     let mut found: Vec<Set> = Vec::new();
     for base in std::iter::once(Set::new()).chain(bases).filter(|base| base.len() <= size) {
-        let helping = Helping { edits, base: &base, additions: &additions, asking: &mut *asking };
-        let sets = helping.all(size - base.len());
+        let additions = &additions;
+        let helping =
+            Helping { edits, base: &base, additions, asking: &mut *asking, is_weaker: false };
+        let (sets, _) = helping.all(size - base.len());
         found.extend(sets.into_iter().filter(|set| asking.keeps_the_rest(edits, set)));
     }
     let all = found.clone();
@@ -28,16 +30,31 @@ pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> Vec<Set>
     found
 }
 
+/// The largest sets of removals after which all that is to be forbidden still is, and the smallest sets
+/// after which it is not. What is removed only adds outcomes, so what has a harmful set in it is harmful.
+pub fn maximal(edits: &[Edit], asking: &mut Asking<'_>) -> (Vec<Set>, Vec<Set>) {
+    let all: Vec<usize> = (0..edits.len()).collect();
+    let base = Set::new();
+    let harming = Helping { edits, base: &base, additions: &all, asking, is_weaker: true };
+    let (harmful, clauses) = harming.all(edits.len());
+    let rest =
+        |clause: &Vec<usize>| all.iter().copied().filter(|one| !clause.contains(one)).collect();
+    (clauses.iter().map(rest).collect(), harmful)
+}
+
 struct Helping<'s, 'a> {
     edits: &'s [Edit],
     base: &'s Set,
     additions: &'s [usize],
     asking: &'s mut Asking<'a>,
+    /// The changes remove; to help is to do harm.
+    is_weaker: bool,
 }
 
 impl Helping<'_, '_> {
-    /// The minimal sets of up to so many additions that forbid what is to be forbidden, with the base.
-    fn all(mut self, most: usize) -> Vec<Set> {
+    /// The minimal sets of up to so many additions that forbid what is to be forbidden, with the base. For
+    /// each largest set that does not, also what is not in it.
+    fn all(mut self, most: usize) -> (Vec<Set>, Vec<Vec<usize>>) {
         let (mut clauses, mut known, mut helping) = (Vec::new(), Vec::new(), Vec::new());
         let mut size = 0;
         while size <= most {
@@ -55,12 +72,16 @@ impl Helping<'_, '_> {
                 Helps::Open => known.push(set),
             }
         }
-        helping
+        (helping, clauses)
     }
 
     fn helps(&mut self, set: &Set) -> Helps {
         let all: Set = set.union(self.base).copied().collect();
-        self.asking.forbids(self.edits, &all)
+        match self.asking.forbids(self.edits, &all) {
+            Helps::Yes if self.is_weaker => Helps::No,
+            Helps::No if self.is_weaker => Helps::Yes,
+            answer => answer,
+        }
     }
 
     /// The additions that are not in a largest set that does not help.

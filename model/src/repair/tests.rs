@@ -103,11 +103,69 @@ fn known_repairs_are_found() {
 #[test]
 fn costs_are_read() {
     let costs = Costs::read("poll 7 # mine\n\n").unwrap();
-    let of =
-        |kinds| Repaired { changes: Vec::new(), kinds, text: String::new(), why: String::new() };
-    assert_eq!(costs.of(&of(vec![Kind::Poll, Kind::Poll, Kind::Mfence])), 15);
+    assert_eq!(costs.of(&[Kind::Poll, Kind::Poll, Kind::Mfence]), 15);
     assert_eq!(Costs::read("poll\n").unwrap_err().0, 1);
     assert_eq!(Costs::read("\nspin 3\n").unwrap_err().0, 2);
     assert!(Costs::read("poll 3 4\n").is_err());
     assert!(Kind::ALL.iter().all(|(kind, _)| costs.0.contains_key(kind)));
+}
+
+const TIGHT: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0 || v = 1\n---\nx := v^2 ||\nPoll(2) ||\na := x ||\n\na = 0 ✗\na = 1 ✓\n";
+const LOOSE: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 || v = 1, w = 1\n---\nx := v^2 ||\nMfence ||\nPoll(2) ||\nRfence(2) ||\ny := w^2 ||\nPoll(2) ||\na := x ||\n\na = 0 ✗\n";
+const KEPT: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0 || v = 1\n---\nx := v^2 ||\nPoll(2) ||\nMfence || // keep\na := x ||\n\na = 0 ✗\n";
+
+fn weakened(text: &str, model: &str) -> Weakened {
+    with(text, model, None, |repair| repair.weaken().unwrap())
+}
+
+/// The texts after the largest sets of removals that keep the verdicts, found by trying all sets.
+fn brute_weaken(repair: &Repair<'_>) -> BTreeSet<String> {
+    let test = repair.test(repair.file).unwrap();
+    let mut asking = ask::Asking::new(repair, &test).unwrap();
+    let edits = edits::removals(repair);
+    let sets = (0..1_u32 << edits.len()).map(|bits| -> BTreeSet<usize> {
+        (0..edits.len()).filter(|index| bits >> index & 1 == 1).collect()
+    });
+    let good: Vec<BTreeSet<usize>> =
+        sets.filter(|set| asking.forbids(&edits, set) == ask::Helps::Yes).collect();
+    let is_largest = |set: &&BTreeSet<usize>| {
+        !set.is_empty() && !good.iter().any(|other| other != *set && set.is_subset(other))
+    };
+    let text = |set: &BTreeSet<usize>| {
+        let edits: Vec<_> = set.iter().map(|one| &edits[*one]).collect();
+        print(&edits::apply(repair.file, &edits).unwrap())
+    };
+    good.iter().filter(is_largest).map(text).collect()
+}
+
+#[test]
+fn what_may_go_is_what_trying_all_sets_says() {
+    for text in [TIGHT, LOOSE, KEPT, GETS] {
+        with(text, "rdma-tso-rmw", None, |repair| {
+            let found = repair.weaken().unwrap();
+            if !found.is_right {
+                return assert_eq!(text, GETS);
+            }
+            let texts: BTreeSet<String> = found.sets.iter().map(|set| set.text.clone()).collect();
+            assert_eq!(texts, brute_weaken(&repair), "{text}");
+            assert!(found.open.is_empty(), "{:?}", found.open);
+        });
+    }
+}
+
+#[test]
+fn what_must_stay_is_told_with_what_it_forbids() {
+    let tight = weakened(TIGHT, "rdma-tso-rmw");
+    assert_eq!((tight.sets.len(), tight.needed.len()), (0, 1));
+    assert_eq!(tight.needed[0].outcome, "a = 0");
+    assert!(tight.needed[0].statements[0].contains("`Poll(2)` (line 7)"), "{tight:?}");
+    // Either poll may go, and not both: the other then answers for the first get.
+    let loose = weakened(LOOSE, "rdma-tso-rmw");
+    assert_eq!(loose.sets.len(), 2, "{loose:?}");
+    assert!(loose.sets.iter().all(|set| set.kinds.contains(&Kind::Mfence)), "{loose:?}");
+    assert_eq!(loose.needed.len(), 1);
+    assert_eq!(loose.needed[0].statements.len(), 2);
+    assert!(weakened(KEPT, "rdma-tso-rmw").sets.is_empty());
+    let nothing = weakened(&TIGHT.replace("a = 0 ✗\n", ""), "rdma-tso-rmw");
+    assert!(nothing.is_right && !nothing.forbids);
 }

@@ -1,0 +1,205 @@
+//! Shows repairs, and what may go.
+
+use model::repair::{Answer, Costs, Removable, Repaired, Weakened};
+use serde_json::{Value as Json, json};
+use similar::TextDiff;
+
+use super::{Found, OfModels};
+use crate::sink::Status;
+use crate::table::count;
+
+/// How to show.
+pub struct Shown<'a> {
+    /// What changes cost.
+    pub costs: &'a Costs,
+    /// Diffs, not programs.
+    pub diff: bool,
+    /// All programs, not only the first.
+    pub verbose: bool,
+}
+
+/// The repairs with their costs, the cheapest first.
+pub fn sorted<'a>(answer: &'a Answer, costs: &Costs) -> Vec<(u64, &'a Repaired)> {
+    let repairs = answer.repairs.iter();
+    let mut sorted: Vec<_> = repairs.map(|repair| (costs.of(&repair.kinds), repair)).collect();
+    sorted.sort_by_key(|(cost, repair)| (*cost, repair.kinds.len()));
+    sorted
+}
+
+/// What may go with its cost, the dearest first.
+pub fn by_gain<'a>(weakened: &'a Weakened, costs: &Costs) -> Vec<(u64, &'a Removable)> {
+    let sets = weakened.sets.iter();
+    let mut sorted: Vec<_> = sets.map(|set| (costs.of(&set.kinds), set)).collect();
+    sorted.sort_by_key(|(gain, set)| std::cmp::Reverse((*gain, set.kinds.len())));
+    sorted
+}
+
+impl OfModels {
+    pub(super) fn status(&self) -> Status {
+        match &self.found {
+            Found::Repairs { answer, .. } => match () {
+                () if !answer.hopeless.is_empty() => Status::Bad,
+                () if answer.is_right || !answer.repairs.is_empty() => Status::Good,
+                () if !answer.open.is_empty() => Status::Open,
+                () => Status::Bad,
+            },
+            Found::Weakened(weakened) if !weakened.open.is_empty() => Status::Open,
+            Found::Weakened(weakened) if weakened.is_right => Status::Good,
+            Found::Weakened(_) => Status::Bad,
+        }
+    }
+
+    fn diff(&self, text: &str) -> String {
+        let diff = TextDiff::from_lines(&self.normal[..], text);
+        diff.unified_diff().context_radius(3).header(&self.file, &self.file).to_string()
+    }
+
+    pub(super) fn json(&self, shown: &Shown<'_>) -> Json {
+        let mut json = match &self.found {
+            Found::Repairs { answer, size, .. } => self.repairs_json(answer, *size, shown.costs),
+            Found::Weakened(weakened) => self.weakened_json(weakened, shown.costs),
+        };
+        json["test"] = json!(self.test);
+        json["file"] = json!(self.file);
+        json["models"] = json!(self.models);
+        json
+    }
+
+    fn repairs_json(&self, answer: &Answer, size: usize, costs: &Costs) -> Json {
+        let Answer { is_right, hopeless, open, asked, candidates, .. } = answer;
+        let repairs = sorted(answer, costs).into_iter().map(|(cost, repair)| {
+            let Repaired { changes, text, why, .. } = repair;
+            let diff = self.diff(text);
+            json!({ "cost": cost, "changes": changes, "program": text, "diff": diff, "why": why })
+        });
+        json!({
+            "right": is_right, "repairs": repairs.collect::<Vec<_>>(), "complete": open.is_empty(),
+            "size": size, "candidates": candidates, "asked": asked,
+            "undecided": open, "not_allowed": hopeless,
+        })
+    }
+
+    fn weakened_json(&self, weakened: &Weakened, costs: &Costs) -> Json {
+        let Weakened { is_right, forbids, needed, open, candidates, asked, .. } = weakened;
+        let sets = by_gain(weakened, costs).into_iter().map(|(gain, set)| {
+            let diff = self.diff(&set.text);
+            json!({ "saves": gain, "removed": set.removed, "program": set.text, "diff": diff })
+        });
+        let needed = needed.iter().map(|needed| {
+            let model::repair::Needed { statements, outcome, model } = needed;
+            json!({ "one_of": statements, "else_allowed": outcome, "model": model })
+        });
+        json!({
+            "right": is_right, "forbids_something": forbids,
+            "may_go": sets.collect::<Vec<_>>(), "needed": needed.collect::<Vec<_>>(),
+            "complete": open.is_empty(), "candidates": candidates, "asked": asked,
+            "undecided": open,
+        })
+    }
+
+    pub(super) fn text(&self, shown: &Shown<'_>) -> String {
+        let mut text = format!("{}  {}: ", self.test, self.models.join(", "));
+        match &self.found {
+            Found::Repairs { answer, size, claims } => {
+                self.repairs_text(answer, *size, *claims, shown, &mut text);
+            }
+            Found::Weakened(weakened) => self.weakened_text(weakened, shown, &mut text),
+        }
+        text
+    }
+
+    fn repairs_text(
+        &self,
+        answer: &Answer,
+        size: usize,
+        claims: bool,
+        shown: &Shown<'_>,
+        text: &mut String,
+    ) {
+        let Answer { repairs, is_right, hopeless, open, candidates, asked } = answer;
+        let bound = format!("of up to {}", count(size, "change"));
+        text.push_str(&match (*is_right, repairs.is_empty()) {
+            (true, _) if !claims => {
+                "nothing to repair: the file claims nothing; say what to forbid with --forbid"
+                    .to_owned()
+            }
+            (true, _) => "nothing to repair: no outcome that must not be is allowed".to_owned(),
+            (_, true) if !open.is_empty() => "not decided".to_owned(),
+            (_, true) if !hopeless.is_empty() => "no repair".to_owned(),
+            (_, true) => format!("no repair {bound}: every candidate was refuted"),
+            (_, false) => format!("{} {bound}", count(repairs.len(), "minimal repair")),
+        });
+        text.push('\n');
+        for what in hopeless {
+            text.push_str(&format!(
+                "  `{what}` is claimed to be allowed and is forbidden: no synchronization helps\n"
+            ));
+        }
+        open.iter().for_each(|why| text.push_str(&format!("  not decided: {why}\n")));
+        for (index, (cost, repair)) in sorted(answer, shown.costs).into_iter().enumerate() {
+            text.push_str(&format!("\n  {}. cost {cost}\n", index + 1));
+            repair.changes.iter().for_each(|change| text.push_str(&format!("     {change}\n")));
+            if index == 0 || shown.verbose {
+                self.program(&repair.text, &repair.why, shown, text);
+            }
+        }
+        if shown.verbose {
+            text.push_str(&format!("  {candidates} candidates, {asked} programs asked about\n"));
+        }
+    }
+
+    fn weakened_text(&self, weakened: &Weakened, shown: &Shown<'_>, text: &mut String) {
+        let Weakened { is_right, forbids, sets, needed, open, candidates, asked } = weakened;
+        let most = sets.iter().map(|set| set.removed.len()).max().unwrap_or_default();
+        text.push_str(&match () {
+            () if !is_right && !open.is_empty() => "not decided".to_owned(),
+            () if !is_right => "its verdicts do not hold, so nothing is said of what they need; \
+                 `litmus repair` without --weaken says what is missing"
+                .to_owned(),
+            () if !forbids => {
+                "the file forbids nothing, so nothing is needed; say what must not be with --forbid"
+                    .to_owned()
+            }
+            () if *candidates == 0 => "it has no wait or fence that could go".to_owned(),
+            () if sets.is_empty() && open.is_empty() => {
+                format!("nothing may go of {}", count(*candidates, "statement"))
+            }
+            () if sets.is_empty() => "not decided".to_owned(),
+            () => format!("{most} of {} may go", count(*candidates, "statement")),
+        });
+        text.push('\n');
+        open.iter().for_each(|why| text.push_str(&format!("  not decided: {why}\n")));
+        for (index, (gain, set)) in by_gain(weakened, shown.costs).into_iter().enumerate() {
+            text.push_str(&format!("\n  {}. may go, which saves {gain}\n", index + 1));
+            set.removed.iter().for_each(|one| text.push_str(&format!("     {one}\n")));
+            if index == 0 || shown.verbose {
+                self.program(&set.text, "", shown, text);
+            }
+        }
+        if !sets.is_empty() && !needed.is_empty() {
+            text.push('\n');
+        }
+        for needed in needed {
+            let (needs, without) = match &needed.statements[..] {
+                [one] => (format!("{one} is needed"), "without it"),
+                several => (format!("one of {} is needed", several.join(", ")), "without them"),
+            };
+            let model::repair::Needed { outcome, model, .. } = needed;
+            text.push_str(&format!("  {needs}: {without}, {model} allows `{outcome}`\n"));
+        }
+        if shown.verbose {
+            text.push_str(&format!("  {candidates} candidates, {asked} programs asked about\n"));
+        }
+    }
+
+    /// A changed program or its diff, and what else is to be said of it.
+    fn program(&self, program: &str, why: &str, shown: &Shown<'_>, text: &mut String) {
+        let program = if shown.diff { &self.diff(program) } else { program };
+        text.push('\n');
+        let parts = [program, why].into_iter().filter(|part| !part.is_empty());
+        for line in parts.flat_map(|part| part.lines().chain([""])) {
+            text.push_str(format!("     {line}").trim_end());
+            text.push('\n');
+        }
+    }
+}
