@@ -132,6 +132,10 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
         let explained = explain_one(&mut told, subject, &request, &test, sink);
         explained.unwrap_or_else(|refused| refuse(&source, refused.diagnostics(), sink));
     }
+    let wrong = subjects.iter().find(|subject| subject.is_wrongly_allowed());
+    if let Some(wrong) = wrong.filter(|_| !arguments.inline.inline) {
+        told.suggest((&test, &source), wrong, &request, sink.terminal);
+    }
     told.end(sink.terminal);
     Some(())
 }
@@ -225,6 +229,26 @@ impl Told<'_> {
             }
         };
         terminal.out(&text);
+    }
+
+    /// Says what would make the program right.
+    fn suggest(
+        &self,
+        (test, source): (&Test, &Source),
+        wrong: &Subject,
+        request: &Request,
+        terminal: &mut Terminal,
+    ) {
+        if self.arguments.drawn_to_stdout() > 0 || self.arguments.format.format != Format::Table {
+            return;
+        }
+        let changes = super::repair::suggestion((test, source), &wrong.model, request);
+        if let Some(changes) = changes {
+            let changes = changes.join("; ");
+            let (model, path) = (wrong.model.name(), self.arguments.path.display());
+            let text = format!("A repair under {model}: {changes}");
+            terminal.out(&format!("\n{text}\n`litmus repair {path}` lists all.\n"));
+        }
     }
 
     /// Says what of the explanations is not in the picture.

@@ -4,6 +4,7 @@ mod show;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use lang::diagnostic::Code;
@@ -112,6 +113,38 @@ fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     });
     uses.tell(sink.terminal);
     Some(())
+}
+
+/// The cheapest repair of the verdicts of a file that fail, in words, if a short search finds one.
+pub fn suggestion(
+    (test, source): (&Test, &Source),
+    model: &LoadedModel,
+    request: &Request,
+) -> Option<Vec<String>> {
+    /// The most changes, and how long to look for them.
+    const SHORT: (usize, Duration) = (2, Duration::from_secs(2));
+    if why_not(test, source, false).is_some() {
+        return None;
+    }
+    let libraries = request.libraries();
+    let file = lang::litmus::parse(source, libraries.words()).0?;
+    let mut options = request.options();
+    let soon = Instant::now() + SHORT.1;
+    let deadline = &mut options.limits.deadline;
+    *deadline = Some(deadline.map_or(soon, |deadline| deadline.min(soon)));
+    let repair = Repair {
+        file: &file,
+        source,
+        libraries,
+        models: vec![(model.model(), model.is_own)],
+        forbid: None,
+        kinds: Kind::ALL.iter().map(|(kind, _)| *kind).collect(),
+        size: SHORT.0,
+        options,
+    };
+    let answer = repair.find().ok()?;
+    let (_, cheapest) = show::sorted(&answer, &Costs::default()).into_iter().next()?;
+    Some(cheapest.changes.clone())
 }
 
 /// The costs of the table in a file.

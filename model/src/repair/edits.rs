@@ -266,6 +266,8 @@ struct Sent {
     /// What is accessed there.
     location: String,
     id: Option<String>,
+    /// It may not change, so it gets no id.
+    is_kept: bool,
     span: Span,
 }
 
@@ -354,7 +356,9 @@ impl Lister<'_> {
             }
         }
         if self.may(Kind::Wait, "Wait") {
-            for sent in self.sent.clone() {
+            let may_have_id = |sent: &&Sent| sent.id.is_some() || !sent.is_kept;
+            let waited: Vec<Sent> = self.sent.iter().filter(may_have_id).cloned().collect();
+            for sent in waited {
                 let id = sent.id.clone().unwrap_or_else(|| self.fresh("d", &sent.site));
                 let what = What::Wait { operation: sent.site.clone(), id, at: sent.span };
                 self.push(site, after, what);
@@ -452,7 +456,8 @@ impl Lister<'_> {
         if let Some((node, access)) = remote {
             let location = access.name.text.clone();
             let (site, id) = (site.clone(), id.map(|id| id.text.clone()));
-            self.sent.push(Sent { site, node, location, id, span: one.place.span });
+            let (is_kept, span) = (self.repair.is_kept(one.place), one.place.span);
+            self.sent.push(Sent { site, node, location, id, is_kept, span });
         }
     }
 

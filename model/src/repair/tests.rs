@@ -166,6 +166,10 @@ fn what_must_stay_is_told_with_what_it_forbids() {
     assert_eq!(loose.needed.len(), 1);
     assert_eq!(loose.needed[0].statements.len(), 2);
     assert!(weakened(KEPT, "rdma-tso-rmw").sets.is_empty());
+    // A wait needs a name of what it waits for.
+    let kept = PUT.replace("u^2 := x ||", "u^2 := x || // keep");
+    assert!(changes(PUT, "rdma-wait-rmw").contains(&vec![Kind::Wait]));
+    assert!(!changes(&kept, "rdma-wait-rmw").contains(&vec![Kind::Wait]));
     let nothing = weakened(&TIGHT.replace("a = 0 ✗\n", ""), "rdma-tso-rmw");
     assert!(nothing.is_right && !nothing.forbids);
 }

@@ -55,6 +55,11 @@ impl Subject {
         self.verdict.as_ref().is_some_and(|verdict| verdict.holds == Some(false))
     }
 
+    /// Whether it comes from a verdict that forbids what is allowed.
+    pub fn is_wrongly_allowed(&self) -> bool {
+        self.is_wrong() && self.verdict.as_ref().is_some_and(|verdict| !verdict.is_allowed)
+    }
+
     /// The line above its explanation.
     pub fn head(&self) -> Option<String> {
         let OfVerdict { line, text, holds, is_question, is_vacuous, .. } = self.verdict.as_ref()?;
