@@ -1,0 +1,155 @@
+//! A test of the suite and its twin differ by one ordering. Where that is a wait or a fence, repair finds it
+//! for the twin, or something cheaper; and what a test does without is known.
+
+mod files;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use expect_test::expect_file;
+use lang::Test;
+use lang::cat::model::Model;
+use lang::outcome::Claim;
+use lang::program::{Stmt, StmtKind};
+use lang::source::Source;
+use model::allowed::Options;
+
+use model::repair::{Costs, Kind, Repair};
+use model::verdict;
+
+struct File {
+    source: Source,
+    test: Test,
+    twin: Option<String>,
+}
+
+fn suite() -> BTreeMap<String, File> {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
+    let mut all = BTreeMap::new();
+    for path in files::below(&suite) {
+        let text = std::fs::read_to_string(&path).expect("the suite is readable");
+        let mut twins = text.lines().filter_map(|line| line.strip_prefix("// twin: "));
+        let twin = twins.next().map(str::to_owned);
+        let source = Source::new(path.display().to_string(), text);
+        let words = model::library::shipped().words();
+        let Some(test) = lang::litmus::load_with(&source, words).0 else { continue };
+        all.insert(test.name.clone(), File { source, test, twin });
+    }
+    all
+}
+
+/// The waits and fences of a program, and the texts of its other statements without work ids.
+fn parts(file: &File) -> (Vec<Kind>, Vec<Vec<String>>) {
+    let mut kinds = Vec::new();
+    let threads = file.test.program.threads.iter();
+    let others = threads.map(|thread| {
+        let mut others = Vec::new();
+        thread.body.iter().for_each(|stmt| match kind(stmt) {
+            Some(kind) => kinds.push(kind),
+            None => others.push(without_ids(&file.source.text[stmt.span.range()])),
+        });
+        others
+    });
+    let others = others.collect();
+    (kinds, others)
+}
+
+fn kind(stmt: &Stmt) -> Option<Kind> {
+    match &stmt.kind {
+        StmtKind::Poll(_) => Some(Kind::Poll),
+        StmtKind::Wait(_) => Some(Kind::Wait),
+        StmtKind::RemoteFence(_) => Some(Kind::Rfence),
+        StmtKind::GlobalFence(_) => Some(Kind::Gfence),
+        StmtKind::Fence => Some(Kind::Mfence),
+        _ => None,
+    }
+}
+
+/// `x^2 :=^d y` is `x^2:=y`.
+fn without_ids(text: &str) -> String {
+    let words = text.split_whitespace();
+    words.map(|word| if word.starts_with(":=^") { ":=" } else { word }).collect()
+}
+
+/// Puts a file to the search for repairs, or for what may go, under one model.
+fn with<R>(file: &File, model: &Model, forbid: Option<&str>, ask: impl Fn(Repair<'_>) -> R) -> R {
+    let libraries = model::library::shipped();
+    let syntax = lang::litmus::parse(&file.source, libraries.words()).0.expect("it was loaded");
+    ask(Repair {
+        file: &syntax,
+        source: &file.source,
+        libraries,
+        models: vec![(model, false)],
+        forbid,
+        kinds: Kind::ALL.iter().map(|(kind, _)| *kind).collect(),
+        size: 3,
+        options: Options::default(),
+    })
+}
+
+/// The models that two tests name, loaded.
+fn models(test: &Test, other: &Test) -> Vec<Model> {
+    let names = test.models.iter().filter(|name| other.models.contains(name));
+    let loaded = names.filter_map(|name| model::models::load_shipped(name)?.ok());
+    loaded.map(|loaded| loaded.model).collect()
+}
+
+fn is_plain(test: &Test) -> bool {
+    test.dialect != lang::Dialect::CoreRma && test.program.other_queue_pair().is_none()
+}
+
+#[test]
+fn repairs_are_no_dearer_than_what_the_suite_adds() {
+    let (suite, costs) = (suite(), Costs::default());
+    let (mut asked, mut others) = (0, 0);
+    for (name, file) in suite.iter().filter(|(_, file)| is_plain(&file.test)) {
+        let Some(twin) = file.twin.as_ref().and_then(|twin| suite.get(twin)) else { continue };
+        let ((kinds, same), (before, statements)) = (parts(file), parts(twin));
+        // The other twins differ in what they access, or in which order.
+        if same != statements || kinds.len() <= before.len() || !is_plain(&twin.test) {
+            others += 1;
+            continue;
+        }
+        let most = costs.of(&kinds) - costs.of(&before).min(costs.of(&kinds));
+        for model in models(&file.test, &twin.test) {
+            let claims = file.test.expectations.iter();
+            let claims =
+                claims.filter(|claim| verdict::applies(&file.test, claim, &model.name, false));
+            let mut forbidden = claims.filter(|claim| matches!(claim.claim, Claim::Forbidden(_)));
+            let Some(claim) = forbidden.next() else { continue };
+            let forbid = &verdict::asked(claim, &file.test.observables)[0].0.text;
+            let found = with(twin, &model, Some(forbid), |repair| repair.find().unwrap());
+            if found.is_right {
+                continue;
+            }
+            asked += 1;
+            let cheapest = found.repairs.iter().map(|repair| costs.of(&repair.kinds)).min();
+            assert!(
+                cheapest.is_some_and(|cost| cost <= most),
+                "{name} under {}: expected a repair of its twin for at most {most}, found {cheapest:?}",
+                model.name,
+            );
+        }
+    }
+    println!("{asked} repairs of twins, {others} pairs that differ in other statements");
+    assert!(asked > 50 && others > 10, "too few to say anything");
+}
+
+/// The tests of the suite with waits and fences that none of their verdicts needs. Most show that these do
+/// not help, or that they are not needed.
+#[test]
+fn what_the_suite_does_without_is_known() {
+    let mut text = String::new();
+    for (name, file) in
+        suite().iter().filter(|(_, file)| file.test.dialect != lang::Dialect::CoreRma)
+    {
+        for model in models(&file.test, &file.test) {
+            let found = with(file, &model, None, |repair| repair.weaken().unwrap());
+            assert!(found.open.is_empty(), "{name} under {}: {:?}", model.name, found.open);
+            for set in found.sets {
+                text += &format!("{name}  {}: {}\n", model.name, set.removed.join("; "));
+            }
+        }
+    }
+    expect_file!["twins/may-go.txt"].assert_eq(&text);
+}
