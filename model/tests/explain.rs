@@ -20,7 +20,7 @@ use model::check::{self, Evaluator, Pairs, broken_axioms, well_formed};
 use model::explain::{Broken, Reason, Step, explain};
 use model::smt::Found;
 use programs::{
-    Program, generate, inline_puts, load, looping, models, number, queue_pairs, shrink,
+    Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
 };
 use skeleton::EventId;
 
@@ -95,12 +95,13 @@ fn explain_programs(models: &[Model]) -> (u64, Counts) {
             1 => inline_puts(seed),
             _ => generate(seed),
         };
-        let Err(error) = every_model(&program, models, &mut counts) else { continue };
+        let models = in_turn(models, seed);
+        let Err(error) = every_model(&program, &models, &mut counts) else { continue };
         let smallest = shrink(program, |program| {
             load(&program.to_string()).is_ok()
-                && every_model(program, models, &mut Counts::default()).is_err()
+                && every_model(program, &models, &mut Counts::default()).is_err()
         });
-        let again = every_model(&smallest, models, &mut Counts::default());
+        let again = every_model(&smallest, &models, &mut Counts::default());
         panic!(
             "LITMUS_SEED={seed}: {error}\n\n{smallest}\n{}",
             again.expect_err("it has just failed")
@@ -109,9 +110,9 @@ fn explain_programs(models: &[Model]) -> (u64, Counts) {
     (count, counts)
 }
 
-fn every_model(program: &Program, models: &[Model], counts: &mut Counts) -> Result<(), String> {
+fn every_model(program: &Program, models: &[&Model], counts: &mut Counts) -> Result<(), String> {
     let test = load(&program.to_string())?;
-    for model in models
+    for &model in models
         .iter()
         .filter(|model| undefined_calls(&test, model, model::library::shipped()).is_empty())
     {

@@ -23,7 +23,7 @@ use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
 use programs::{
-    Program, generate, inline_puts, load, looping, models, number, queue_pairs, shrink,
+    Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
 };
 
 const PROGRAMS: u64 = 200;
@@ -109,6 +109,7 @@ fn agree(generate: fn(u64) -> Program, count: u64, states: u64) -> String {
         let program = generate(seed);
         let test = load(&program.to_string()).unwrap_or_else(|error| panic!("{program}\n{error}"));
         let z3 = seed % Z3_ONE_IN == 0;
+        let models = in_turn(&models, seed);
         let Err(error) = compare(&test, &models, z3, &mut counts) else { continue };
         let fresh = || Counts { states, ..Counts::default() };
         let again = |program: &Program| {
@@ -127,10 +128,10 @@ fn agree(generate: fn(u64) -> Program, count: u64, states: u64) -> String {
 }
 
 /// Puts a test to every model that defines its statements.
-fn compare(test: &Test, models: &[Model], z3: bool, counts: &mut Counts) -> Result<(), String> {
+fn compare(test: &Test, models: &[&Model], z3: bool, counts: &mut Counts) -> Result<(), String> {
     let mut machines: Vec<(Variant, Answer)> = Vec::new();
     let mut answers: BTreeMap<&str, Answer> = BTreeMap::new();
-    for model in models
+    for &model in models
         .iter()
         .filter(|model| undefined_calls(test, model, model::library::shipped()).is_empty())
     {
@@ -273,6 +274,7 @@ fn what_comes_after_a_cut_is_not_forbidden() {
         ),
     ];
     let models = models();
+    let models: Vec<&Model> = models.iter().collect();
     let model = models.iter().find(|model| model.name == "rdma-tso-rmw").expect("it is shipped");
     for (body, complete) in rows {
         let test = load(&format!("{head}{body}")).unwrap_or_else(|error| panic!("{body}\n{error}"));

@@ -31,6 +31,20 @@ pub fn load(text: &str) -> Result<Test, String> {
     test.ok_or_else(|| diagnostics.iter().map(|found| found.render(&source, false)).collect())
 }
 
+/// Models of networks have no machine, take most of the time, and differ in few definitions: a program is put
+/// to one in so many of them.
+const NETWORKS_ONE_IN: u64 = 5;
+
+/// The models that a program is put to: those with a machine, and some of the others, in turn.
+pub fn in_turn(models: &[Model], seed: u64) -> Vec<&Model> {
+    let (with, without): (Vec<_>, Vec<_>) =
+        models.iter().partition(|model| model.machine.is_some());
+    let its_turn = |(at, _): &(u64, &Model)| (at + seed).is_multiple_of(NETWORKS_ONE_IN);
+    let few = (without.len() as u64) < NETWORKS_ONE_IN;
+    let without = (0..).zip(without).filter(|at| few || its_turn(at)).map(|(_, model)| model);
+    with.into_iter().chain(without).collect()
+}
+
 /// Every shipped model.
 pub fn models() -> Vec<Model> {
     let load = |name: &str| model::models::load_shipped(name).and_then(Result::ok);
