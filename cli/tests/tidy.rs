@@ -247,6 +247,25 @@ fn every_model_file_is_shipped() {
     }
 }
 
+/// Where tests are modules of few binaries, cargo does not look for others: a file that no module names would
+/// never run.
+#[test]
+fn every_file_of_tests_is_a_module() {
+    let mut wrong = Vec::new();
+    for (folder, binaries) in [("cli/tests", ["main", "cli"]), ("model/tests", ["main", "cases"])] {
+        let text = |name| std::fs::read_to_string(root().join(folder).join(format!("{name}.rs")));
+        let roots = binaries.map(|name| text(name).expect("it is there")).concat();
+        for (path, _) in files(folder, "rs") {
+            let inside = path.strip_prefix(folder).unwrap_or(&path).trim_start_matches('/');
+            let module = inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs");
+            if !binaries.contains(&module) && !roots.contains(&format!("\nmod {module};\n")) {
+                wrong.push(format!("{path}: no binary of {folder} has the module {module}"));
+            }
+        }
+    }
+    report(&wrong);
+}
+
 #[test]
 fn tests_of_the_suite_are_named_as_their_files() {
     let mut paths: BTreeMap<String, String> = BTreeMap::new();

@@ -6,12 +6,13 @@
 //! programs.
 
 mod conditions;
-mod files;
-mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::programs::{
+    Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
+};
 use lang::Test;
 use lang::cat::model::{AxiomKind, Base, DefinitionId, DefinitionKind, Expr, Model};
 use lang::outcome::{Asked, Outcome};
@@ -19,9 +20,6 @@ use model::allowed::{Options, Question, undefined_calls};
 use model::check::{self, Evaluator, Pairs, broken_axioms, well_formed};
 use model::explain::{Broken, Reason, Step, explain};
 use model::smt::Found;
-use programs::{
-    Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
-};
 use skeleton::EventId;
 
 /// How many outcomes of a test are explained under each model.
@@ -47,7 +45,7 @@ struct Counts {
 #[test]
 fn suite_is_explained() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
-    let files = files::below(&suite);
+    let files = crate::files::below(&suite);
     let models = models();
     let mut counts = Counts::default();
     for file in files {

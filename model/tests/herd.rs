@@ -2,11 +2,8 @@
 //! outcomes of the original, and its question is answered as the test claims. One named test per file of the
 //! suite: the others must be refused.
 
-mod files;
-
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use lang::Test;
@@ -14,7 +11,7 @@ use lang::herd::{self, Written};
 use lang::limits::Limits;
 use lang::outcome::Value;
 use lang::source::Source;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use model::allowed::{Allowed, Options, Question};
 use model::{models, verdict};
 
@@ -26,22 +23,22 @@ const WITHOUT: &[(&str, &str)] = &[
     ("cpu-classics/FAA+faas.litmus", "a fetch-and-add whose result is used"),
 ];
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+/// One for each file of the suite.
+pub fn trials() -> Vec<Trial> {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
-    let files = files::below(&suite);
+    let files = crate::files::below(&suite);
     assert!(!files.is_empty(), "no litmus files below {}", suite.display());
     let mut names = BTreeSet::new();
     let mut trials = Vec::new();
     for file in files {
         let name = file.strip_prefix(&suite).unwrap_or(&file).display().to_string();
         names.insert(name.clone());
-        trials.push(Trial::test(name.clone(), move || run(&name, &file)));
+        trials.push(Trial::test(format!("herd::{name}"), move || run(&name, &file)));
     }
     for (name, _) in WITHOUT {
         assert!(names.contains(*name), "no test {name}, which has no form");
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 fn run(name: &str, file: &Path) -> Result<(), Failed> {

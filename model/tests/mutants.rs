@@ -7,12 +7,11 @@
 mod mutate;
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 
 use lang::library::Library;
 use lang::source::Source;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use model::allowed::Options;
 use model::refine::{Answer, Bounds, Client, Refinement, by_default, clients};
 use model::{library, models};
@@ -29,8 +28,8 @@ const WITHOUT_PLAIN: usize = 200;
 /// Of a listed mutant, so many: most are sound. As many show that a method never does what it may.
 const OF_LISTED: usize = 300;
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+/// One for each mutant of each shipped implementation.
+pub fn trials() -> Vec<Trial> {
     let mut listed = survivors();
     let mut trials = Vec::new();
     let mut without = Vec::new();
@@ -47,7 +46,7 @@ fn main() -> ExitCode {
         let mutants = mutants(&shipped);
         without.extend(mutants.is_empty().then_some(*name));
         for mutant in mutants {
-            let title = format!("{name}::{}", mutant.name);
+            let title = format!("mutants::{name}::{}", mutant.name);
             let is_listed = listed.remove(&(name.to_string(), mutant.name.clone())).is_some();
             let (shipped, clients) = (Arc::clone(&shipped), Arc::clone(&clients));
             trials.push(Trial::test(title, move || judge(&shipped, &clients, &mutant, is_listed)));
@@ -55,11 +54,12 @@ fn main() -> ExitCode {
     }
     for (library, mutant) in listed.into_keys() {
         let message = format!("mutants.md lists `{mutant}` of `{library}`, which is no mutant");
-        trials
-            .push(Trial::test(format!("{library}::{mutant}"), move || Err(Failed::from(message))));
+        trials.push(Trial::test(format!("mutants::{library}::{mutant}"), move || {
+            Err(Failed::from(message))
+        }));
     }
     assert!(!trials.is_empty() && without.is_empty(), "no mutants of {without:?}");
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 /// The clients that are tried, those first that tell most at least cost.

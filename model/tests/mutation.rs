@@ -3,22 +3,19 @@
 //! the rest of the model implies it, is listed with the reason in `litmus-suite/implied.md`; an entry there
 //! that some test does notice is stale, and fails.
 
-mod files;
-
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use lang::Test;
 use lang::cat::Loaded;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use model::changes::{self, Change};
 use model::coverage::{IMPLIED, Suite, implied};
 use model::models;
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+/// One for each change of each shipped model.
+pub fn trials() -> Vec<Trial> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
     let tests = Arc::new(load_suite(&folder));
     assert!(!tests.is_empty(), "no litmus files below {}", folder.display());
@@ -34,7 +31,7 @@ fn main() -> ExitCode {
             }
             let change = &suite.changes[index].name;
             let listed = implied.remove(&(name.to_string(), change.clone())).is_some();
-            let title = format!("{name}::{change}");
+            let title = format!("mutation::{name}::{change}");
             let suite = Arc::clone(&suite);
             trials.push(Trial::test(title, move || match (suite.noticed(index), listed) {
                 (Ok(Some(_)), false) | (Ok(None), true) => Ok(()),
@@ -48,9 +45,11 @@ fn main() -> ExitCode {
     }
     for (model, change) in implied.into_keys() {
         let message = format!("implied.md lists `{change}` of `{model}`, which is no change");
-        trials.push(Trial::test(format!("{model}::{change}"), move || Err(Failed::from(message))));
+        trials.push(Trial::test(format!("mutation::{model}::{change}"), move || {
+            Err(Failed::from(message))
+        }));
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 /// The changes of a network's model that are changes of a model that it includes.
@@ -74,7 +73,7 @@ fn described(change: &Change) -> String {
 
 /// Every litmus file of the suite, checked.
 fn load_suite(folder: &Path) -> Vec<Test> {
-    let paths = files::below(folder);
+    let paths = crate::files::below(folder);
     let tests = paths.iter().map(|path| {
         let text = std::fs::read_to_string(path).expect("the suite is readable");
         let source = lang::source::Source::new(path.display().to_string(), text);

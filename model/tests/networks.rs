@@ -2,8 +2,6 @@
 //! not on the other. It is what the folder `networks` of the suite says; `UPDATE_EXPECT=1` writes it. If a
 //! cell is empty, no program of that folder has an outcome more on the other network.
 
-mod files;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +41,7 @@ fn tests() -> Vec<Test> {
         lang::litmus::load_with(&source, library::shipped().words()).0.expect("it loads")
     };
     let mut tests: Vec<Test> =
-        files::below(&root().join("litmus-suite/networks")).iter().map(load).collect();
+        crate::files::below(&root().join("litmus-suite/networks")).iter().map(load).collect();
     tests.sort_by_key(|test| (test.program.size(), test.name.len(), test.name.clone()));
     tests
 }
@@ -103,7 +101,7 @@ fn the_table_of_networks_is_what_the_suite_says() {
     }
     assert!(
         page == wanted || std::env::var_os("UPDATE_EXPECT").is_some(),
-        "docs/networks.md: the table is stale; run `UPDATE_EXPECT=1 cargo test -p model --test networks`"
+        "docs/networks.md: the table is stale; run `UPDATE_EXPECT=1 cargo test -p model networks`"
     );
 }
 

@@ -2,7 +2,6 @@
 //! kept in order is there.
 
 mod drawn;
-mod files;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +28,7 @@ const LARGE: usize = 66;
 #[test]
 fn pictures_of_the_suite_fit() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
-    let files = files::below(&suite);
+    let files = crate::files::below(&suite);
     let (mut drawn, mut wrong) = (0, Vec::new());
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the suite is readable");

@@ -8,11 +8,12 @@
 //! counted.
 //! `LITMUS_MODELS=a,b` asks these models alone, which is many times faster than asking all.
 
-mod programs;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::programs::{
+    Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
+};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::limits::Limits;
@@ -22,9 +23,6 @@ use model::check::{broken_axioms, well_formed};
 use model::explain::{Reason, explain};
 use model::machine::{self, Variant};
 use model::smt::solver::SolverKind;
-use programs::{
-    Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
-};
 
 const PROGRAMS: u64 = 200;
 const LOOPS: u64 = 200;

@@ -3,10 +3,7 @@
 //! The expected verdicts stand in the files. Beside them, each run checks that the witnesses pass the plain
 //! evaluator, and that no condition is forbidden only because no execution could ever give its values.
 
-mod files;
-
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +12,7 @@ use lang::Test;
 use lang::limits::Limits;
 use lang::outcome::{Claim, Condition, Expectation};
 use lang::program::{Stmt, StmtKind};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use model::allowed::{Allowed, Options, Question};
 use model::machine;
 use model::smt::Found;
@@ -25,13 +22,13 @@ use model::{check, models, verdict};
 /// More than enough for any file of the suite; a hang becomes a failure that names the test.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+/// One for each file, model that it names, and engine.
+pub fn trials() -> Vec<Trial> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
     // The suite, and the papers' figures as they are printed.
     for folder in ["litmus-suite", "lang/test_data/printed"].map(|folder| root.join(folder)) {
-        let below = files::below(&folder);
+        let below = crate::files::below(&folder);
         assert!(!below.is_empty(), "no litmus files below {}", folder.display());
         files.extend(below);
     }
@@ -46,7 +43,9 @@ fn main() -> ExitCode {
         let report: String =
             diagnostics.iter().map(|diagnostic| diagnostic.render(&source, false)).collect();
         let Some(test) = test else {
-            trials.push(Trial::test(format!("{name}::load"), move || Err(Failed::from(report))));
+            trials.push(Trial::test(format!("suite::{name}::load"), move || {
+                Err(Failed::from(report))
+            }));
             continue;
         };
         let test = Arc::new(test);
@@ -58,13 +57,13 @@ fn main() -> ExitCode {
                 let is_ignored =
                     matches!(engine, Engine::Explore) && !(is_atomic && has_machine(&model));
                 let (test, model) = (Arc::clone(&test), model.clone());
-                let title = format!("{name}::{model}::{}", engine.name());
+                let title = format!("suite::{name}::{model}::{}", engine.name());
                 let trial = Trial::test(title, move || run(&test, &model, *engine));
                 trials.push(trial.with_ignored_flag(is_ignored));
             }
         }
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 /// Whether a shipped model names a machine; of other names, the trial says that there is no such model.

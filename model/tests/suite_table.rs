@@ -1,7 +1,5 @@
 //! The table of tests in `litmus-suite/README.md` is what the files say. `UPDATE_EXPECT=1` writes it.
 
-mod files;
-
 use std::fmt::Write;
 use std::path::Path;
 
@@ -25,14 +23,14 @@ fn table_lists_the_suite() {
         let differs = readme.lines().zip(wanted.lines()).find(|(is, should)| is != should);
         assert!(
             readme == wanted,
-            "litmus-suite/README.md: the table is stale; run `UPDATE_EXPECT=1 cargo test -p model --test suite_table`\n{differs:#?}"
+            "litmus-suite/README.md: the table is stale; run `UPDATE_EXPECT=1 cargo test -p model suite_table`\n{differs:#?}"
         );
     }
 }
 
 /// One table, in the order of folders and names.
 fn table(suite: &Path) -> String {
-    let files = files::below(suite);
+    let files = crate::files::below(suite);
     let mut table = "| test | shows | models | verdicts |\n|---|---|---|---|\n".to_owned();
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the suite is readable");

@@ -1,8 +1,6 @@
 //! A test of the suite and its twin differ by one ordering. Where that is a wait or a fence, repair finds it
 //! for the twin, or something cheaper; and what a test does without is known.
 
-mod files;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -26,7 +24,7 @@ struct File {
 fn suite() -> BTreeMap<String, File> {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
     let mut all = BTreeMap::new();
-    for path in files::below(&suite) {
+    for path in crate::files::below(&suite) {
         let text = std::fs::read_to_string(&path).expect("the suite is readable");
         let mut twins = text.lines().filter_map(|line| line.strip_prefix("// twin: "));
         let twin = twins.next().map(str::to_owned);

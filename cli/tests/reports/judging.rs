@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::common::*;
+use super::common::*;
 
 /// Test, model and judgement.
 type Judged = BTreeSet<(String, String, String)>;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::common::*;
+use super::common::*;
 
 #[test]
 fn odd_records_are_read_and_it_is_said() {

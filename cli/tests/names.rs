@@ -30,7 +30,7 @@ fn the_glossary_has_what_models_say_of_their_relations() {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &wanted).expect("the glossary can be written");
     } else {
-        let help = "run `UPDATE_EXPECT=1 cargo test -p cli --test names`";
+        let help = "run `UPDATE_EXPECT=1 cargo test -p cli names`";
         assert!(glossary == wanted, "docs/glossary.md is stale: {help}");
     }
 }

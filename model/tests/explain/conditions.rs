@@ -1,6 +1,6 @@
 //! Conditions that somebody asks about are explained as the outcomes say that are allowed.
 
-use super::programs::{generate, load, models, number};
+use crate::programs::{generate, load, models, number};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::outcome::Asked;
