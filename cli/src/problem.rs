@@ -111,6 +111,7 @@ impl Problem {
 
 /// A problem as JSON has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Told {
     /// The file; empty if it is of none.
     pub file: String,

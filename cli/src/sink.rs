@@ -40,6 +40,7 @@ const STATUSES: usize = Status::Bad as usize + 1;
 
 /// A test that was not asked or not run, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Skip {
     /// The test's name.
     pub test: String,

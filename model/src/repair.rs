@@ -16,9 +16,10 @@ use lang::diagnostic::Diagnostic;
 use lang::library::Words;
 use lang::litmus::ast::{File, Place};
 use lang::litmus::print;
-use lang::source::Source;
+use lang::source::{Source, Span};
 
 use compiler::library::Libraries;
+use serde_json::Value as Json;
 
 use crate::allowed::Options;
 
@@ -51,10 +52,14 @@ pub struct Repaired {
     pub changes: Vec<String>,
     /// The kinds of the changes.
     pub kinds: Vec<Kind>,
+    /// Where in the file they are: statements that change, and gaps, which are empty.
+    pub places: Vec<Span>,
     /// The repaired program, in normal form.
     pub text: String,
     /// Why it forbids the first outcome that was wrong.
     pub why: String,
+    /// The same as JSON, as `litmus explain` has it; null if it is not known.
+    pub explanation: Json,
 }
 
 /// What the search came to.
@@ -100,6 +105,8 @@ pub struct Removable {
     pub removed: Vec<String>,
     /// Their kinds.
     pub kinds: Vec<Kind>,
+    /// Where they are in the file.
+    pub places: Vec<Span>,
     /// The program without them, in normal form.
     pub text: String,
 }
@@ -138,8 +145,11 @@ impl Repair<'_> {
             let text = print(&file);
             let changes = edits.iter().map(|edit| edit.words(self.source)).collect();
             let kinds = edits.iter().map(|edit| edit.kind()).collect();
-            let make = || Repaired { changes, kinds, why: asking.why(&text), text: text.clone() };
-            repairs.entry(text.clone()).or_insert_with(make);
+            let places = edits.iter().map(|edit| edit.at()).collect();
+            repairs.entry(text.clone()).or_insert_with(|| {
+                let (why, explanation) = asking.why(&text);
+                Repaired { changes, kinds, places, text, why, explanation }
+            });
         }
         let (open, asked) = (asking.open, asking.count);
         let repairs = repairs.into_values().collect();
@@ -172,7 +182,8 @@ impl Repair<'_> {
             let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
             let Some(file) = edits::apply(self.file, &edits) else { continue };
             let kinds = edits.iter().map(|edit| edit.kind()).collect();
-            answer.sets.push(Removable { removed: words(set), kinds, text: print(&file) });
+            let places = edits.iter().map(|edit| edit.at()).collect();
+            answer.sets.push(Removable { removed: words(set), kinds, places, text: print(&file) });
         }
         for set in &harmful {
             if let Some((outcome, model)) = asking.broken_by(&candidates, set) {

@@ -1,5 +1,6 @@
 //! `litmus repair`.
 
+mod json;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -105,7 +106,8 @@ fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
         let results = &found.results;
         let shown = Shown { costs: &costs, diff: arguments.diff, verbose: sink.look().verbose > 0 };
         for result in results {
-            sink.result(result.status(), || result.json(&shown), || result.text(&shown));
+            let json = || json!(result.json(&costs));
+            sink.result(result.status(), json, || result.text(&shown));
         }
         if arguments.write {
             write(input, results, &costs, sink);
@@ -173,6 +175,7 @@ struct OfModels {
     found: Found,
     /// The file in its normal form, which changes are shown against.
     normal: String,
+    source: Arc<Source>,
 }
 
 /// What was looked for.
@@ -267,6 +270,7 @@ fn repair_one(
                 models: group.iter().map(|model| model.name().to_owned()).collect(),
                 found,
                 normal,
+                source: source.clone(),
             }),
             Err(wrong) => of_file.problems.extend(problems(&source, wrong)),
         }

@@ -6,6 +6,7 @@ use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::{Asked, Condition};
 use lang::source::Source;
+use serde_json::Value as Json;
 
 use crate::allowed::Question;
 use crate::explain::{Search, explain, search};
@@ -144,7 +145,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Why a repaired text forbids what was wrong; empty if that is not known.
-    pub fn why(&self, text: &str) -> String {
+    pub fn why(&self, text: &str) -> (String, Json) {
         let Repair { libraries, options, models, .. } = self.repair;
         let source = Source::new(self.repair.source.name.as_str(), text);
         let told = || {
@@ -154,7 +155,7 @@ impl<'a> Asking<'a> {
             let question = Question::of(&test, models[index].0).libraries(libraries);
             let question = question.options(options).question().ok()?;
             let explanation = explain(&question, options, &claims.get(at)?.0).ok()?;
-            Some(explanation.text(&source))
+            Some((explanation.text(&source), explanation.json(&source)))
         };
         told().unwrap_or_default()
     }

@@ -35,6 +35,8 @@ pub struct Edit {
     what: What,
     /// The statement before the gap, or the statement that changes.
     after: Option<Span>,
+    /// The gap, or the statement that changes.
+    at: Span,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +66,11 @@ impl Edit {
             What::Exchange => Kind::Exchange,
             What::Remove(kind) => kind,
         }
+    }
+
+    /// The gap or the statement in the file that it changes.
+    pub fn at(&self) -> Span {
+        self.at
     }
 
     /// Whether it changes what is there.
@@ -278,6 +285,8 @@ struct Lister<'r> {
     edits: Vec<Edit>,
     sent: Vec<Sent>,
     polled: BTreeMap<u64, usize>,
+    /// The gap, or the statement, that is looked at.
+    at: Span,
 }
 
 /// All changes that a repair may consist of.
@@ -288,7 +297,8 @@ pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
     let names = names.chain(program.work_ids.iter().cloned());
     let names = names.chain(program.objects.iter().map(|one| one.name.clone())).collect();
     let (sent, polled) = (Vec::new(), BTreeMap::new());
-    let mut lister = Lister { repair, test, names, edits: Vec::new(), sent, polled };
+    let at = Span::new(0, 0);
+    let mut lister = Lister { repair, test, names, edits: Vec::new(), sent, polled, at };
     for (thread, of) in repair.file.threads.iter().enumerate() {
         lister.sent.clear();
         lister.polled.clear();
@@ -302,12 +312,16 @@ impl Lister<'_> {
         let mut after = None;
         for index in 0..=block.statements.len() {
             let site = Site { thread, path: path.clone(), index };
+            let next = block.statements.get(index).map_or(block.end, |one| one.place);
+            let gap = after.map_or(next.span.start, |after: Span| after.end);
+            self.at = Span::new(gap, gap);
             // After the last statement, what is added comes before nothing but the end of the thread.
             if index < block.statements.len() || !path.is_empty() {
                 self.gap(&site, after);
             }
             let Some(one) = block.statements.get(index) else { break };
             after = Some(one.place.span);
+            self.at = one.place.span;
             self.rewritings(&site, one, block.statements.get(index + 1));
             self.note(&site, one);
             let mut copy = one.clone();
@@ -329,7 +343,7 @@ impl Lister<'_> {
     }
 
     fn push(&mut self, site: &Site, after: Option<Span>, what: What) {
-        self.edits.push(Edit { site: site.clone(), what, after });
+        self.edits.push(Edit { site: site.clone(), what, after, at: self.at });
     }
 
     fn gap(&mut self, site: &Site, after: Option<Span>) {

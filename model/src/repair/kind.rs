@@ -42,6 +42,11 @@ impl Kind {
         Self::ALL.iter().find(|(_, known)| *known == word).map(|(kind, _)| *kind)
     }
 
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+    }
+
     /// What to say of another word.
     pub fn unknown(word: &str) -> String {
         let all: Vec<&str> = Self::ALL.iter().map(|(_, word)| *word).collect();

@@ -1,7 +1,6 @@
 //! Shows repairs, and what may go.
 
 use model::repair::{Answer, Costs, Removable, Repaired, Weakened};
-use serde_json::{Value as Json, json};
 use similar::TextDiff;
 
 use super::{Found, OfModels};
@@ -49,52 +48,9 @@ impl OfModels {
         }
     }
 
-    fn diff(&self, text: &str) -> String {
+    pub(super) fn diff(&self, text: &str) -> String {
         let diff = TextDiff::from_lines(&self.normal[..], text);
         diff.unified_diff().context_radius(3).header(&self.file, &self.file).to_string()
-    }
-
-    pub(super) fn json(&self, shown: &Shown<'_>) -> Json {
-        let mut json = match &self.found {
-            Found::Repairs { answer, size, .. } => self.repairs_json(answer, *size, shown.costs),
-            Found::Weakened(weakened) => self.weakened_json(weakened, shown.costs),
-        };
-        json["test"] = json!(self.test);
-        json["file"] = json!(self.file);
-        json["models"] = json!(self.models);
-        json
-    }
-
-    fn repairs_json(&self, answer: &Answer, size: usize, costs: &Costs) -> Json {
-        let Answer { is_right, hopeless, open, asked, candidates, .. } = answer;
-        let repairs = sorted(answer, costs).into_iter().map(|(cost, repair)| {
-            let Repaired { changes, text, why, .. } = repair;
-            let diff = self.diff(text);
-            json!({ "cost": cost, "changes": changes, "program": text, "diff": diff, "why": why })
-        });
-        json!({
-            "right": is_right, "repairs": repairs.collect::<Vec<_>>(), "complete": open.is_empty(),
-            "size": size, "candidates": candidates, "asked": asked,
-            "undecided": open, "not_allowed": hopeless,
-        })
-    }
-
-    fn weakened_json(&self, weakened: &Weakened, costs: &Costs) -> Json {
-        let Weakened { is_right, forbids, needed, open, candidates, asked, .. } = weakened;
-        let sets = by_gain(weakened, costs).into_iter().map(|(gain, set)| {
-            let diff = self.diff(&set.text);
-            json!({ "saves": gain, "removed": set.removed, "program": set.text, "diff": diff })
-        });
-        let needed = needed.iter().map(|needed| {
-            let model::repair::Needed { statements, outcome, model } = needed;
-            json!({ "one_of": statements, "else_allowed": outcome, "model": model })
-        });
-        json!({
-            "right": is_right, "forbids_something": forbids,
-            "may_go": sets.collect::<Vec<_>>(), "needed": needed.collect::<Vec<_>>(),
-            "complete": open.is_empty(), "candidates": candidates, "asked": asked,
-            "undecided": open,
-        })
     }
 
     pub(super) fn text(&self, shown: &Shown<'_>) -> String {

@@ -31,7 +31,8 @@ fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Ed
         let kind = kind.filter(|kind| repair.kinds.contains(kind) && !repair.is_kept(one.place));
         if let Some(kind) = kind {
             let site = Site { index, ..at.clone() };
-            found.push(Edit { site, what: What::Remove(kind), after: Some(one.place.span) });
+            let span = one.place.span;
+            found.push(Edit { site, what: What::Remove(kind), after: Some(span), at: span });
         }
         let mut copy = one.clone();
         for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
