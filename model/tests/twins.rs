@@ -93,7 +93,7 @@ fn models(test: &Test, other: &Test) -> Vec<Model> {
 }
 
 fn is_plain(test: &Test) -> bool {
-    test.dialect != lang::Dialect::CoreRma && test.program.other_queue_pair().is_none()
+    test.dialect != lang::Dialect::CoreRma
 }
 
 #[test]

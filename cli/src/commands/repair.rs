@@ -32,8 +32,8 @@ use show::Shown;
 /// What is repaired are the verdicts of the file that fail: outcomes that it forbids and the model allows. A
 /// repair is a set of changes after which these outcomes are forbidden; no part of it alone does that. All
 /// outcomes that the file claims to be allowed stay, and a program that always ends still does. Of changes
-/// that rewrite statements (rcas, exchange), a repair has at most one. A repair is right under all models
-/// given with --model; without, under those of the header that have the same way to wait. A line with
+/// that rewrite statements (rcas, exchange, queue-pair), a repair has at most one. A repair is right under all
+/// models given with --model; without, under those of the header that have the same way to wait. A line with
 /// the comment `// keep` stays as it is.
 #[derive(Args)]
 pub struct Arguments {
@@ -47,7 +47,8 @@ pub struct Arguments {
     models: ModelOption,
     #[command(flatten)]
     libraries: LibraryOption,
-    /// Which changes may be made: poll, wait, rfence, gfence, mfence, flush, rcas, exchange [default: all]
+    /// Which changes may be made: poll, wait, rfence, gfence, mfence, flush, rcas, exchange,
+    /// queue-pair [default: all]
     #[arg(long, value_name = "CHANGE,…", value_delimiter = ',', value_parser = kind)]
     only: Vec<Kind>,
     /// Say instead what may go: all largest sets of waits and fences without which all verdicts still hold
@@ -125,7 +126,7 @@ pub fn suggestion(
 ) -> Option<Vec<String>> {
     /// The most changes, and how long to look for them.
     const SHORT: (usize, Duration) = (2, Duration::from_secs(2));
-    if why_not(test, source, false).is_some() {
+    if why_not(test, source).is_some() {
         return None;
     }
     let libraries = request.libraries();
@@ -241,7 +242,7 @@ fn repair_one(
     of_file.problems = diagnostics;
     let Some((test, source)) = loaded else { return of_file };
     uses.take(&test);
-    if let Some(reason) = why_not(&test, &source, arguments.weaken) {
+    if let Some(reason) = why_not(&test, &source) {
         let (test, file, reason) = (test.name.clone(), input.name(), reason.to_owned());
         of_file.skips.push(Skip { test, file, model: "any".to_owned(), reason });
         of_file.exit.raise(Exit::Unknown);
@@ -279,13 +280,9 @@ fn repair_one(
 }
 
 /// Why a program cannot be repaired yet.
-fn why_not(test: &Test, source: &Source, weaken: bool) -> Option<&'static str> {
-    if test.dialect == Dialect::CoreRma || herd::architecture(&source.text).is_some() {
-        return Some("coreRMA programs and files of herd7 cannot be repaired yet");
-    }
-    // Candidates are polls and fences of queue pair 0, so "every candidate was refuted" would mislead.
-    let has_others = !weaken && test.program.other_queue_pair().is_some();
-    has_others.then_some("programs with several queue pairs to a node cannot be repaired yet")
+fn why_not(test: &Test, source: &Source) -> Option<&'static str> {
+    let is_other = test.dialect == Dialect::CoreRma || herd::architecture(&source.text).is_some();
+    is_other.then_some("coreRMA programs and files of herd7 cannot be repaired yet")
 }
 
 /// Models that are asked together: those of the command line; of the header, those that wait in the same way.

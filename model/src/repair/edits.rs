@@ -1,11 +1,13 @@
 //! The changes that a repair may consist of, and how they are made in the syntax tree.
 
+mod candidates;
 mod removals;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use lang::Test;
-use lang::litmus::ast::build::{access, assign, call, name, number, statement};
+use lang::litmus::ast::build::{
+    access, assign, call, name, number, on_queue_pair, statement, towards,
+};
 use lang::litmus::ast::{
     Access, Argument, Block, Call, Expr, ExprKind, File, Home, Name, Place, Statement,
     StatementKind, Target, Value, Via,
@@ -13,8 +15,8 @@ use lang::litmus::ast::{
 use lang::litmus::methods::Method;
 use lang::source::{Source, Span};
 
-use super::Repair;
 use super::kind::{Kind, REWRITES};
+pub use candidates::candidates;
 pub use removals::removals;
 
 /// A block of a thread: the statements and the blocks in them that lead there.
@@ -39,15 +41,46 @@ pub struct Edit {
     at: Span,
 }
 
+/// A node, and a queue pair to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Towards {
+    node: u64,
+    queue_pair: u64,
+}
+
+impl fmt::Display for Towards {
+    /// As in `Poll(2/1)` and `x^2/1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.queue_pair {
+            0 => write!(f, "{}", self.node),
+            number => write!(f, "{}/{number}", self.node),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum What {
-    Poll(u64),
-    Wait { operation: Site, id: String, at: Span },
-    Rfence(u64),
+    Poll(Towards),
+    Wait {
+        operation: Site,
+        id: String,
+        at: Span,
+    },
+    Rfence(Towards),
     Gfence(u64),
     Mfence,
-    Flush { node: u64, from: String, to: String, id: Option<String>, polls: usize },
-    Rcas { before: u64 },
+    Flush {
+        on: Towards,
+        from: String,
+        to: String,
+        id: Option<String>,
+        polls: usize,
+    },
+    Rcas {
+        before: u64,
+    },
+    /// To another queue pair of the same node.
+    Move(Towards),
     Exchange,
     Remove(Kind),
 }
@@ -64,6 +97,7 @@ impl Edit {
             What::Flush { .. } => Kind::Flush,
             What::Rcas { .. } => Kind::Rcas,
             What::Exchange => Kind::Exchange,
+            What::Move(_) => Kind::QueuePair,
             What::Remove(kind) => kind,
         }
     }
@@ -103,18 +137,22 @@ impl Edit {
                 let put = self.after.map(place).unwrap_or_default();
                 return format!("thread {thread}: an RCAS in place of {put}");
             }
+            What::Move(Towards { queue_pair, .. }) => {
+                let what = self.after.map(place).unwrap_or_default();
+                return format!("thread {thread}: {what} on queue pair {queue_pair}");
+            }
             What::Wait { id, at, .. } => {
                 return format!("thread {thread}: {gap}, add Wait({id}), for {}", place(*at));
             }
-            What::Poll(node) => format!("Poll({node})"),
-            What::Rfence(node) => format!("Rfence({node})"),
+            What::Poll(on) => format!("Poll({on})"),
+            What::Rfence(on) => format!("Rfence({on})"),
             What::Gfence(node) => format!("GFence({{{node}}})"),
             What::Mfence => "Mfence".to_owned(),
-            What::Flush { node, from, to, id: Some(id), .. } => {
-                format!("{to} :=^{id} {from}^{node}; Wait({id})")
+            What::Flush { on, from, to, id: Some(id), .. } => {
+                format!("{to} :=^{id} {from}^{on}; Wait({id})")
             }
-            What::Flush { node, from, to, polls, .. } => {
-                format!("{to} := {from}^{node}{}", format!("; Poll({node})").repeat(*polls))
+            What::Flush { on, from, to, polls, .. } => {
+                format!("{to} := {from}^{on}{}", format!("; Poll({on})").repeat(*polls))
             }
         };
         format!("thread {thread}: {gap}, add {added}")
@@ -122,15 +160,16 @@ impl Edit {
 
     /// The statements that stand in the gap.
     fn added(&self, place: Place) -> Vec<Statement> {
-        let of_node = |method, node| statement(call(method, [number(node, place)], place));
+        let on_it =
+            |method, on: &Towards| statement(towards(method, on.node, on.queue_pair, place));
         let wait = |id: &str| {
             let id = Expr::from(access(id, None, place));
             statement(call(Method::Wait, [id], place))
         };
         match &self.what {
-            What::Poll(node) => vec![of_node(Method::Poll, *node)],
+            What::Poll(on) => vec![on_it(Method::Poll, on)],
             What::Wait { id, .. } => vec![wait(id)],
-            What::Rfence(node) => vec![of_node(Method::Rfence, *node)],
+            What::Rfence(on) => vec![on_it(Method::Rfence, on)],
             What::Gfence(node) => {
                 let number = lang::litmus::ast::Number { value: *node, place };
                 let arguments = vec![Argument::Nodes(vec![number], place)];
@@ -138,14 +177,14 @@ impl Edit {
                 vec![statement(call)]
             }
             What::Mfence => vec![statement(call(Method::Mfence, [], place))],
-            What::Flush { node, from, to, id, polls } => {
+            What::Flush { on, from, to, id, polls } => {
                 let via = id.as_ref().map_or(Via::Plain, |id| Via::Id(Some(name(id, place))));
-                let value = Value::Expr(access(from, Some(*node), place).into());
-                let get = assign(access(to, None, place), via, value);
-                let polls = (0..*polls).map(|_| of_node(Method::Poll, *node));
+                let from = on_queue_pair(access(from, Some(on.node), place), on.queue_pair);
+                let get = assign(access(to, None, place), via, Value::Expr(from.into()));
+                let polls = (0..*polls).map(|_| on_it(Method::Poll, on));
                 std::iter::once(get).chain(polls).chain(id.iter().map(|id| wait(id))).collect()
             }
-            What::Rcas { .. } | What::Exchange | What::Remove(_) => Vec::new(),
+            What::Rcas { .. } | What::Exchange | What::Move(_) | What::Remove(_) => Vec::new(),
         }
     }
 }
@@ -193,6 +232,11 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
             match &edit.what {
                 What::Rcas { before } if edit.site.path == *path && edit.site.index == *from => {
                     one = rcas(&one, *before)?;
+                }
+                What::Move(to) if edit.site.path == *path && edit.site.index == *from => {
+                    for access in remote_accesses(&mut one) {
+                        *access = on_queue_pair(access.clone(), to.queue_pair);
+                    }
                 }
                 What::Wait { operation, id, .. }
                     if operation.path == *path && operation.index == *from =>
@@ -265,232 +309,29 @@ fn id_of_call(call: &Call) -> Option<&Name> {
     }
 }
 
-/// An operation that a thread has sent.
-#[derive(Clone)]
-struct Sent {
-    site: Site,
-    node: u64,
-    /// What is accessed there.
-    location: String,
-    id: Option<String>,
-    /// It may not change, so it gets no id.
-    is_kept: bool,
-    span: Span,
-}
-
-struct Lister<'r> {
-    repair: &'r Repair<'r>,
-    test: &'r Test,
-    names: BTreeSet<String>,
-    edits: Vec<Edit>,
-    sent: Vec<Sent>,
-    polled: BTreeMap<u64, usize>,
-    /// The gap, or the statement, that is looked at.
-    at: Span,
-}
-
-/// All changes that a repair may consist of.
-pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
-    let program = &test.program;
-    let names = program.locations.iter().map(|one| one.name.clone());
-    let names = names.chain(program.registers.iter().filter_map(|one| one.name.clone()));
-    let names = names.chain(program.work_ids.iter().cloned());
-    let names = names.chain(program.objects.iter().map(|one| one.name.clone())).collect();
-    let (sent, polled) = (Vec::new(), BTreeMap::new());
-    let at = Span::new(0, 0);
-    let mut lister = Lister { repair, test, names, edits: Vec::new(), sent, polled, at };
-    for (thread, of) in repair.file.threads.iter().enumerate() {
-        lister.sent.clear();
-        lister.polled.clear();
-        lister.block(thread, &of.body, &Path::new());
+/// The accesses of a statement through a NIC.
+fn remote_accesses(one: &mut Statement) -> Vec<&mut Access> {
+    fn of_call(call: &mut Call) -> impl Iterator<Item = &mut Access> {
+        call.arguments.iter_mut().filter_map(|argument| match argument {
+            Argument::Expr(Expr { kind: ExprKind::Access(access), .. }) => Some(access),
+            _ => None,
+        })
     }
-    lister.edits
-}
-
-impl Lister<'_> {
-    fn block(&mut self, thread: usize, block: &Block, path: &Path) {
-        let mut after = None;
-        for index in 0..=block.statements.len() {
-            let site = Site { thread, path: path.clone(), index };
-            let next = block.statements.get(index).map_or(block.end, |one| one.place);
-            let gap = after.map_or(next.span.start, |after: Span| after.end);
-            self.at = Span::new(gap, gap);
-            // After the last statement, what is added comes before nothing but the end of the thread.
-            if index < block.statements.len() || !path.is_empty() {
-                self.gap(&site, after);
+    let mut all: Vec<&mut Access> = Vec::new();
+    match &mut one.kind {
+        StatementKind::Assign { target, value, .. } => {
+            if let Target::Access(access) = target {
+                all.push(access);
             }
-            let Some(one) = block.statements.get(index) else { break };
-            after = Some(one.place.span);
-            self.at = one.place.span;
-            self.rewritings(&site, one, block.statements.get(index + 1));
-            self.note(&site, one);
-            let mut copy = one.clone();
-            for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
-                let mut path = path.clone();
-                path.push((index, number));
-                self.block(thread, inner, &path);
+            match value {
+                Value::Expr(Expr { kind: ExprKind::Access(access), .. }) => all.push(access),
+                Value::Call(call) => all.extend(of_call(call)),
+                Value::Expr(_) | Value::Inline(_) => {}
             }
         }
+        StatementKind::Call(call) => all.extend(of_call(call)),
+        _ => {}
     }
-
-    fn may(&self, kind: Kind, word: &str) -> bool {
-        self.repair.kinds.contains(&kind) && self.defines(word)
-    }
-
-    /// Whether all models define a statement.
-    fn defines(&self, word: &str) -> bool {
-        self.repair.models.iter().all(|(model, _)| model.calls.contains(&word))
-    }
-
-    fn push(&mut self, site: &Site, after: Option<Span>, what: What) {
-        self.edits.push(Edit { site: site.clone(), what, after, at: self.at });
-    }
-
-    fn gap(&mut self, site: &Site, after: Option<Span>) {
-        if self.may(Kind::Mfence, "Mfence") && site.index > 0 {
-            self.push(site, after, What::Mfence);
-        }
-        let nodes: BTreeSet<u64> = self.sent.iter().map(|sent| sent.node).collect();
-        for node in nodes {
-            let to_node = self.sent.iter().filter(|sent| sent.node == node).count();
-            let open = to_node.saturating_sub(self.polled.get(&node).copied().unwrap_or(0));
-            if self.may(Kind::Poll, "Poll") {
-                for _ in 0..open.min(self.repair.size) {
-                    self.push(site, after, What::Poll(node));
-                }
-            }
-            if self.may(Kind::Rfence, "Rfence") {
-                self.push(site, after, What::Rfence(node));
-            }
-            if self.may(Kind::Gfence, "GFence") {
-                self.push(site, after, What::Gfence(node));
-            }
-            if self.may(Kind::Flush, "Get") {
-                self.flush(site, after, node, open);
-            }
-        }
-        if self.may(Kind::Wait, "Wait") {
-            let may_have_id = |sent: &&Sent| sent.id.is_some() || !sent.is_kept;
-            let waited: Vec<Sent> = self.sent.iter().filter(may_have_id).cloned().collect();
-            for sent in waited {
-                let id = sent.id.clone().unwrap_or_else(|| self.fresh("d", &sent.site));
-                let what = What::Wait { operation: sent.site.clone(), id, at: sent.span };
-                self.push(site, after, what);
-            }
-        }
-    }
-
-    fn flush(&mut self, site: &Site, after: Option<Span>, node: u64, open: usize) {
-        let last = self.sent.iter().rev().find(|sent| sent.node == node);
-        let Some(from) = last.map(|sent| sent.location.clone()) else { return };
-        let to = self.fresh("f", site);
-        let (id, polls) = match (self.defines("Wait"), self.defines("Poll")) {
-            (true, _) => (Some(self.fresh("g", site)), 0),
-            (false, true) => (None, open + 1),
-            (false, false) => return,
-        };
-        self.push(site, after, What::Flush { node, from, to, id, polls });
-    }
-
-    /// A name that the program does not use, the same for the same site.
-    fn fresh(&self, word: &str, site: &Site) -> String {
-        let path: String = site.path.iter().map(|(one, block)| format!("{one}_{block}_")).collect();
-        let mut name = format!("{word}{}_{path}{}", site.thread + 1, site.index + 1);
-        while self.names.contains(&name) {
-            name.push('_');
-        }
-        name
-    }
-
-    fn rewritings(&mut self, site: &Site, one: &Statement, next: Option<&Statement>) {
-        let is_kept = |one: &Statement| self.repair.is_kept(one.place);
-        if is_kept(one) {
-            return;
-        }
-        let span = Some(one.place.span);
-        if let StatementKind::Assign { target: Target::Access(target), via, value } = &one.kind
-            && !matches!(via, Via::Library(_))
-            && matches!(target.home, Home::Node(_))
-            && matches!(value, Value::Expr(Expr { kind: ExprKind::Number(_), .. }))
-            && self.may(Kind::Rcas, "RCAS")
-        {
-            let locations = &self.test.program.locations;
-            let at = locations.iter().find(|location| location.name == target.name.text);
-            if let Some(location) = at {
-                self.push(site, span, What::Rcas { before: location.initial });
-            }
-        }
-        let is_plain = |one: &Statement| {
-            matches!(one.kind, StatementKind::Assign { .. } | StatementKind::Call(_))
-        };
-        if let Some(next) = next
-            && self.repair.kinds.contains(&Kind::Exchange)
-            && is_plain(one)
-            && is_plain(next)
-            && !is_kept(next)
-            && one != next
-        {
-            self.push(site, span, What::Exchange);
-        }
-    }
-
-    /// Remembers what a statement sends, or polls.
-    fn note(&mut self, site: &Site, one: &Statement) {
-        let (mut accesses, mut id): (Vec<&Access>, Option<&Name>) = (Vec::new(), None);
-        match &one.kind {
-            StatementKind::Assign { target, via, value } if !matches!(via, Via::Library(_)) => {
-                if let Target::Access(access) = target {
-                    accesses.push(access);
-                }
-                match value {
-                    Value::Expr(Expr { kind: ExprKind::Access(access), .. }) => {
-                        accesses.push(access);
-                    }
-                    Value::Call(call) => accesses.extend(of_arguments(call)),
-                    Value::Expr(_) | Value::Inline(_) => {}
-                }
-                if let Via::Id(name) = via {
-                    id = name.as_ref();
-                }
-            }
-            StatementKind::Call(call) if matches!(call.method, Method::Rcas | Method::Rfaa) => {
-                accesses.extend(of_arguments(call));
-                id = id_of_call(call);
-            }
-            StatementKind::Call(call) if call.method == Method::Poll => {
-                if let Some(Argument::Expr(Expr { kind: ExprKind::Number(node), .. })) =
-                    call.arguments.first()
-                {
-                    *self.polled.entry(*node).or_insert(0) += 1;
-                }
-            }
-            _ => {}
-        }
-        let remote = accesses.iter().find_map(|access| Some((self.node_of(access)?, access)));
-        if let Some((node, access)) = remote {
-            let location = access.name.text.clone();
-            let (site, id) = (site.clone(), id.map(|id| id.text.clone()));
-            let (is_kept, span) = (self.repair.is_kept(one.place), one.place.span);
-            self.sent.push(Sent { site, node, location, id, is_kept, span });
-        }
-    }
-
-    fn node_of(&self, access: &Access) -> Option<u64> {
-        match access.home {
-            Home::Own => None,
-            Home::Node(node) => Some(node.value),
-            Home::Inferred => {
-                let mut locations = self.test.program.locations.iter();
-                let found = locations.find(|location| location.name == access.name.text);
-                found.map(|location| u64::from(location.node.0))
-            }
-        }
-    }
-}
-
-fn of_arguments(call: &Call) -> impl Iterator<Item = &Access> {
-    call.arguments.iter().filter_map(|argument| match argument {
-        Argument::Expr(Expr { kind: ExprKind::Access(access), .. }) => Some(access),
-        _ => None,
-    })
+    all.retain(|access| access.home != Home::Own);
+    all
 }

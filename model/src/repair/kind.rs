@@ -19,14 +19,16 @@ pub enum Kind {
     Exchange,
     /// `GFence({n})`.
     Gfence,
+    /// An operation on another queue pair to its node.
+    QueuePair,
 }
 
 /// Kinds that change what is there, and do not only add.
-pub const REWRITES: [Kind; 2] = [Kind::Rcas, Kind::Exchange];
+pub const REWRITES: [Kind; 3] = [Kind::Rcas, Kind::Exchange, Kind::QueuePair];
 
 impl Kind {
     /// All kinds, with their words.
-    pub const ALL: [(Self, &'static str); 8] = [
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Poll, "poll"),
         (Self::Wait, "wait"),
         (Self::Rfence, "rfence"),
@@ -35,6 +37,7 @@ impl Kind {
         (Self::Flush, "flush"),
         (Self::Rcas, "rcas"),
         (Self::Exchange, "exchange"),
+        (Self::QueuePair, "queue-pair"),
     ];
 
     /// The kind of a word.

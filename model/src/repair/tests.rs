@@ -29,20 +29,23 @@ fn brute(repair: &Repair<'_>) -> BTreeSet<String> {
     let test = repair.test(repair.file).unwrap();
     let mut asking = ask::Asking::new(repair, &test).unwrap();
     let edits = edits::candidates(repair, &test);
-    let mut sets: Vec<BTreeSet<usize>> =
-        (0..edits.len()).map(|one| BTreeSet::from([one])).collect();
-    for one in 0..edits.len() {
-        sets.extend((one + 1..edits.len()).map(|other| BTreeSet::from([one, other])));
-    }
+    let mut sets: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     let mut good: Vec<BTreeSet<usize>> = Vec::new();
-    for set in sets {
-        let rewritings = set.iter().filter(|one| edits[**one].is_rewriting()).count();
-        if rewritings < 2
-            && !good.iter().any(|known| known.is_subset(&set))
-            && asking.forbids(&edits, &set) == ask::Helps::Yes
-            && asking.keeps_the_rest(&edits, &set)
-        {
-            good.push(set);
+    for _ in 0..repair.size {
+        let larger = |set: &BTreeSet<usize>| {
+            let (set, next) = (set.clone(), set.last().map_or(0, |last| last + 1));
+            (next..edits.len()).map(move |one| set.iter().copied().chain([one]).collect())
+        };
+        sets = sets.iter().flat_map(larger).collect();
+        for set in &sets {
+            let rewritings = set.iter().filter(|one| edits[**one].is_rewriting()).count();
+            if rewritings < 2
+                && !good.iter().any(|known| known.is_subset(set))
+                && asking.forbids(&edits, set) == ask::Helps::Yes
+                && asking.keeps_the_rest(&edits, set)
+            {
+                good.push(set.clone());
+            }
         }
     }
     let text = |set: &BTreeSet<usize>| {
@@ -98,6 +101,34 @@ fn known_repairs_are_found() {
     });
     assert_eq!(polls.len(), 1, "{polls:?}");
     assert!(polls[0].changes[0].contains("after `x := v^2`"), "{polls:?}");
+}
+
+const QUEUE_PAIRS: &str = "litmus t\nmodel rdma-tso-rmw\n\n || x = 0, y = 0\n---\nx^2 := 1 || a := y\ny^2/1 := 1 || b := x\n\n(a, b) = (1, 0) ✗\n";
+const OTHER_POLL: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 || v = 1, w = 1\n---\nx := v^2/1 ||\ny := w^2 ||\na := x ||\n\na = 0 ✗\n";
+
+#[test]
+fn changes_are_of_the_right_queue_pair() {
+    with(QUEUE_PAIRS, "rdma-tso-rmw", None, |repair| {
+        let found = repair.find().unwrap();
+        let texts: BTreeSet<String> = found.repairs.iter().map(|one| one.text.clone()).collect();
+        assert_eq!(texts, brute(&repair));
+        let words: Vec<&str> =
+            found.repairs.iter().flat_map(|one| &one.changes).map(String::as_str).collect();
+        for expected in [
+            "thread 1: `x^2 := 1` (line 6) on queue pair 1",
+            "thread 1: `y^2/1 := 1` (line 7) on queue pair 0",
+            "thread 1: after `x^2 := 1` (line 6), add f1_2 := x^2; Poll(2); Poll(2)",
+        ] {
+            assert!(words.contains(&expected), "{words:#?}");
+        }
+    });
+    let polls = with(OTHER_POLL, "rdma-tso-rmw", None, |repair| {
+        let repairs = repair.find().unwrap().repairs.into_iter();
+        repairs.filter(|repair| repair.kinds == [Kind::Poll]).collect::<Vec<_>>()
+    });
+    // A poll of queue pair 0 does not help.
+    assert_eq!(polls.len(), 2, "{polls:?}");
+    assert!(polls.iter().all(|one| one.text.contains("Poll(2/1)")), "{polls:?}");
 }
 
 #[test]

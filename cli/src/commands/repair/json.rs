@@ -74,8 +74,8 @@ struct Repair {
     /// Why the outcome that was wrong is forbidden then, with the cycle that it would close. It is empty if
     /// that was not found out.
     why: String,
-    /// The same as `litmus explain --format json` has it, with the places in `program`. It is null if that was
-    /// not found out.
+    /// The same as `litmus explain --format json` has it, with the places in `program`. It is null if that
+    /// was not found out.
     explanation: serde_json::Value,
 }
 

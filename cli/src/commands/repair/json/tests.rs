@@ -27,7 +27,7 @@ struct Document {
     skipped: Vec<Skip>,
 }
 
-// Not in normal form: the columns are narrow, a character has several bytes, and the file has no last line break.
+// Not in normal form: the columns are narrow, a character has several bytes, and no line break ends it.
 const GETS: &str = "litmus t\nmodel rdma-tso-rmw\nx = 0, y = 0 || v = 1, w = 1\n---\nx := v^2 || // d’abord\ny := w^2 ||\na := y ||\n\na = 0 ✗";
 
 fn of(text: &str, weaken: bool) -> OfModels {
