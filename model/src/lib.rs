@@ -1,5 +1,9 @@
 //! Memory models: which outcomes a program may have, by axioms and by an operational machine.
 
+// The random programs of the tests say `model`.
+#[cfg(test)]
+extern crate self as model;
+
 pub mod allowed;
 pub mod asked;
 pub mod asking;

@@ -1,5 +1,7 @@
 //! The search against trying all sets, on programs of each kind.
 
+mod random;
+
 use std::collections::BTreeSet;
 
 use lang::source::Source;

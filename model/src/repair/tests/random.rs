@@ -1,0 +1,178 @@
+//! Random programs: the search against trying all sets of up to three changes, and what it finds against the
+//! other engine.
+//!
+//! `LITMUS_RANDOM=N` sets how many programs, `LITMUS_SEED=S` the seed of the first; the others follow it. A
+//! failure prints its seed and the program.
+
+use std::time::Duration;
+
+use lang::limits::Limits;
+use lang::outcome::Asked;
+
+use super::*;
+use crate::allowed::{Question, undefined_calls};
+use crate::machine::{self, Random, Variant};
+use crate::verdict;
+use programs::{generate, load, number, queue_pairs};
+
+#[allow(dead_code, unused_imports, reason = "other tests use what this one does not")]
+#[path = "../../../tests/programs/mod.rs"]
+mod programs;
+
+const PROGRAMS: u64 = 12;
+/// The most changes of which all sets are tried.
+const MOST: usize = 14;
+/// How many outcomes of a program are looked at for one to forbid.
+const ATTEMPTS: usize = 16;
+const STATES: u64 = 20_000;
+
+/// What happened, so that nothing is left out in silence.
+#[derive(Debug, Default)]
+struct Counts {
+    compared: u64,
+    repairs: u64,
+    without: u64,
+    largest: usize,
+    explored: u64,
+    not_explored: u64,
+    too_large: u64,
+    open: u64,
+    one_outcome: u64,
+    no_model: u64,
+}
+
+#[test]
+fn random_programs_are_repaired_as_trying_all_sets_repairs_them() {
+    let (first, count) = (number("LITMUS_SEED", 1), number("LITMUS_RANDOM", PROGRAMS));
+    let mut counts = Counts::default();
+    for seed in first..first + count {
+        if let Err((program, why)) = compare(seed, &mut counts) {
+            panic!("LITMUS_SEED={seed}: {why}\n\n{program}");
+        }
+    }
+    println!("{count} programs: {counts:#?}");
+    assert!(count < PROGRAMS || counts.compared > 0, "{counts:?}");
+}
+
+/// A program of a seed, with one of its outcomes forbidden and another to be kept.
+fn asked(seed: u64, kinds: &[Kind], counts: &mut Counts) -> Option<(String, &'static str)> {
+    let program = match seed % 2 {
+        0 => queue_pairs(seed).to_string(),
+        _ => generate(seed).to_string(),
+    };
+    let test = load(&program).unwrap_or_else(|error| panic!("{program}\n{error}"));
+    let defines = |name: &&str| {
+        let model = crate::models::load_shipped(name).unwrap().unwrap().model;
+        undefined_calls(&test, &model, crate::library::shipped()).is_empty()
+    };
+    let Some(name) = ["rdma-tso-rmw", "rdma-wait-rmw"].into_iter().find(defines) else {
+        counts.no_model += 1;
+        return None;
+    };
+    let model = crate::models::load_shipped(name).unwrap().unwrap().model;
+    let options = Options { limits: Limits::of_time(Duration::from_secs(2)), ..Options::default() };
+    let question = Question::of(&test, &model).options(&options).question().ok()?;
+    let allowed = question.allowed(&options).ok()?;
+    let outcomes: Vec<_> = allowed.outcomes.iter().collect();
+    if outcomes.len() < 2 {
+        counts.one_outcome += 1;
+        return None;
+    }
+    let mut random = Random::new(seed);
+    let mut one = |all: usize| random.below(all as u32) as usize;
+    let observables = &question.test.observables;
+    let mut found = None;
+    for attempt in 0..ATTEMPTS {
+        let bad = outcomes[one(outcomes.len())];
+        let parts: BTreeSet<usize> = match attempt % 2 {
+            0 => (0..observables.len()).collect(),
+            _ => [one(observables.len()), one(observables.len())].into_iter().collect(),
+        };
+        let bad = Asked::values(observables, parts.into_iter().map(|at| (at, bad.0[at])));
+        let kept: Vec<_> = outcomes.iter().filter(|one| !bad.condition.holds(one)).collect();
+        if kept.is_empty() {
+            continue;
+        }
+        let kept = Asked::outcome(observables, kept[one(kept.len())]);
+        let [kept, bad] = [kept, bad].map(|asked| asked.text.replace(", ", " ∧ "));
+        // Verdicts are of the models of the header.
+        let program = program.replacen("\nbound", &format!("\nmodel {name}\nbound"), 1);
+        let text = format!("{program}\n{kept} ✓\n{bad} ✗\n");
+        // Most outcomes have nothing to do with order: one that all additions forbid is better.
+        let is_of_order = with(&text, name, None, |mut repair| {
+            repair.kinds = kinds.to_vec();
+            let test = repair.test(repair.file).unwrap();
+            let edits = edits::candidates(&repair, &test);
+            let all = (0..edits.len()).filter(|one| !edits[*one].is_rewriting()).collect();
+            let mut asking = ask::Asking::new(&repair, &test).unwrap();
+            asking.forbids(&edits, &all) == ask::Helps::Yes
+        });
+        found = Some((text, name));
+        if is_of_order {
+            break;
+        }
+    }
+    found
+}
+
+fn compare(seed: u64, counts: &mut Counts) -> Result<(), (String, String)> {
+    let kinds: &[Kind] = match seed / 2 % 4 {
+        0 => &[Kind::Poll, Kind::Wait, Kind::Mfence],
+        1 => &[Kind::Rfence, Kind::Poll, Kind::Wait],
+        2 => &[Kind::Rcas, Kind::Exchange, Kind::QueuePair, Kind::Poll],
+        _ => &[Kind::Flush, Kind::Exchange, Kind::Wait],
+    };
+    let Some((text, model)) = asked(seed, kinds, counts) else { return Ok(()) };
+    with(&text, model, None, |mut repair| {
+        (repair.kinds, repair.size) = (kinds.to_vec(), 3);
+        let test = repair.test(repair.file).unwrap();
+        if edits::candidates(&repair, &test).len() > MOST {
+            counts.too_large += 1;
+            return Ok(());
+        }
+        let found = repair.find().map_err(|why| format!("{why:?}"))?;
+        if !found.open.is_empty() {
+            counts.open += 1;
+            return Ok(());
+        }
+        if found.is_right || !found.hopeless.is_empty() {
+            return Err(format!("its outcomes are no longer allowed: {found:?}"));
+        }
+        let texts: BTreeSet<String> = found.repairs.iter().map(|one| one.text.clone()).collect();
+        let all = brute(&repair);
+        if texts != all {
+            let (less, more) = (all.difference(&texts), texts.difference(&all));
+            let (less, more): (Vec<_>, Vec<_>) = (less.collect(), more.collect());
+            return Err(format!("missing: {less:#?}\ntoo many: {more:#?}\nof {}", all.len()));
+        }
+        counts.compared += 1;
+        counts.repairs += texts.len() as u64;
+        counts.without += u64::from(texts.is_empty());
+        let sizes = found.repairs.iter().map(|one| one.kinds.len());
+        counts.largest = sizes.max().unwrap_or_default().max(counts.largest);
+        texts.iter().try_for_each(|text| explored(text, &repair, counts))
+    })
+    .map_err(|why| (text, why))
+}
+
+/// The machine says of a repaired program what its verdicts say.
+fn explored(text: &str, repair: &Repair<'_>, counts: &mut Counts) -> Result<(), String> {
+    let test = load(text)?;
+    let name = repair.models[0].0.machine.as_deref();
+    let variant = name.and_then(Variant::from_name).ok_or("it names no machine")?;
+    let limits = machine::Limits { states: STATES, ..machine::Limits::default() };
+    let found = machine::explore(&test, variant, limits).map_err(|error| format!("{error:?}"))?;
+    if !found.complete {
+        counts.not_explored += 1;
+        return Ok(());
+    }
+    counts.explored += 1;
+    let claims = test.expectations.iter();
+    for (asked, is_allowed) in claims.flat_map(|claim| verdict::asked(claim, &test.observables)) {
+        let shown = found.outcomes.iter().any(|outcome| asked.condition.holds(outcome));
+        if shown != is_allowed {
+            return Err(format!("the machine shows {}: {shown}, of\n{text}", asked.text));
+        }
+    }
+    Ok(())
+}
