@@ -35,9 +35,11 @@ pub fn calls(program: &Program) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
     for thread in &program.threads {
         each(&thread.body, &mut |stmt| {
-            let Some(name) = call_name(&stmt.kind) else { return };
-            if !found.iter().any(|(known, _)| known == name) {
-                found.push((name.to_owned(), stmt.span));
+            let unsignaled = stmt.unsignaled.then_some("Unsignaled");
+            for name in call_name(&stmt.kind).into_iter().chain(unsignaled) {
+                if !found.iter().any(|(known, _)| known == name) {
+                    found.push((name.to_owned(), stmt.span));
+                }
             }
         });
     }

@@ -86,7 +86,13 @@ pub enum Instruction {
     /// `Mfence`.
     Fence,
     /// Issues an RDMA operation or remote fence.
-    Issue { queue_pair: QueuePairId, operation: Operation, id: Option<WorkId> },
+    Issue {
+        queue_pair: QueuePairId,
+        operation: Operation,
+        id: Option<WorkId>,
+        /// Whether it has no completion of its own.
+        unsignaled: bool,
+    },
     /// Waits for the oldest operation of the queue pair that is not polled yet.
     Poll(QueuePairId),
     /// Waits for all earlier operations with this id, on every queue pair of the thread.

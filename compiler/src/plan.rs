@@ -92,6 +92,8 @@ pub struct Request {
     pub inline: bool,
     /// The work id, if any.
     pub id: Option<WorkId>,
+    /// Whether it has no completion of its own (no `IBV_SEND_SIGNALED`).
+    pub unsignaled: bool,
     /// The statement that posts the request.
     pub span: Span,
 }
@@ -210,12 +212,14 @@ impl Plan {
         let mut request_of = vec![None; instructions.len()];
         for (at, instruction) in instructions.into_iter().enumerate() {
             lang::limits::look();
-            let Instruction::Issue { queue_pair, operation, id } = instruction else { continue };
+            let Instruction::Issue { queue_pair, operation, id, unsignaled } = instruction else {
+                continue;
+            };
             let index = self.requests.len();
             let copies = if looping[at] { LOOP_COPIES } else { 1 };
             if let Some(request) = self.request(index, node, queue_pair, operation, copies) {
                 request_of[at] = Some(index);
-                self.requests.push(Request { id, span: spans[at], ..request });
+                self.requests.push(Request { id, unsignaled, span: spans[at], ..request });
             }
         }
         self.request_of.push(request_of);
@@ -263,7 +267,19 @@ impl Plan {
         };
         let copies = if store.is_some() { copies } else { 1 };
         let span = Span::default();
-        Some(Request { queue_pair, kind, local, remote, store, copies, inline, id: None, span })
+        let unsignaled = false;
+        Some(Request {
+            queue_pair,
+            kind,
+            local,
+            remote,
+            store,
+            copies,
+            inline,
+            id: None,
+            unsignaled,
+            span,
+        })
     }
 
     fn place(&self, observed: Observed) -> Result<Place, CompileError> {

@@ -161,6 +161,9 @@ pub struct Request {
     pub fence: bool,
     /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`). For writes only.
     pub inline: bool,
+    /// Whether it has a completion of its own (`IBV_SEND_SIGNALED`). The completion of a later request stands
+    /// for one that has none.
+    pub signaled: bool,
 }
 
 impl Request {

@@ -147,6 +147,8 @@ pub const LARGEST_WORD: u64 = 10_000;
 pub struct Stmt {
     /// What it does.
     pub kind: StmtKind,
+    /// A put, get or remote RMW that has no completion of its own (`unsignaled x^n := y`).
+    pub unsignaled: bool,
     /// Its place in the text.
     pub span: Span,
 }
@@ -287,6 +289,24 @@ pub enum StmtKind {
     Break,
     /// `assume(c)`: executions in which c is 0 do not count.
     Assume(Expr),
+}
+
+impl StmtKind {
+    /// Whether it posts a request that completes: a put, a get or a remote RMW.
+    pub fn is_request(&self) -> bool {
+        matches!(self, Self::Put { .. } | Self::Get { .. } | Self::Rcas { .. } | Self::Rfaa { .. })
+    }
+
+    /// The work id of a request, if it has one.
+    pub fn work_id(&self) -> Option<WorkId> {
+        match self {
+            Self::Put { id, .. }
+            | Self::Get { id, .. }
+            | Self::Rcas { id, .. }
+            | Self::Rfaa { id, .. } => *id,
+            _ => None,
+        }
+    }
 }
 
 /// Where the NIC takes a put's value from.

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::programs::{
     Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
+    unsignaled,
 };
 use lang::Test;
 use lang::cat::model::Model;
@@ -82,6 +83,12 @@ fn engines_agree_on_queue_pairs() {
 #[test]
 fn engines_agree_on_inline_puts() {
     println!("{}", agree(inline_puts, PROGRAMS, STATES));
+}
+
+/// Requests without a completion: the poll of a later one answers for them.
+#[test]
+fn engines_agree_on_unsignaled_requests() {
+    println!("{}", agree(unsignaled, PROGRAMS, STATES));
 }
 
 /// Loops that exceed the bound while other threads wait for what comes after them.

@@ -451,7 +451,9 @@ impl<'a> Builder<'a> {
             }
             _ => return,
         };
-        let operation = Operation { thread: self.thread, towards, completion, guard: live };
+        let unsignaled = stmt.unsignaled;
+        let operation =
+            Operation { thread: self.thread, towards, completion, unsignaled, guard: live };
         self.skeleton.operations.push(operation);
     }
 }

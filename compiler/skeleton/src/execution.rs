@@ -10,7 +10,8 @@ pub struct Execution {
     pub events: Vec<Happening>,
     /// rf: pairs of a write and a read that takes its value.
     pub reads_from: Vec<(EventId, EventId)>,
-    /// pf: pairs of the last event of an operation and the poll that answers for it.
+    /// pf: pairs of the last event of an operation and the poll that answers for it. For an unsignaled
+    /// operation, these are all polls that answer for later ones of its queue pair.
     pub polls_from: Vec<(EventId, EventId)>,
     /// The orders that the model declares with `exists`: name and pairs.
     pub orders: Vec<(String, Vec<(EventId, EventId)>)>,

@@ -286,6 +286,8 @@ pub struct Operation {
     pub towards: Towards,
     /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put.
     pub completion: EventId,
+    /// Whether it has no completion of its own: the poll of a later one on its queue pair answers for it too.
+    pub unsignaled: bool,
     /// The condition under which it happens.
     pub guard: Guard,
 }
@@ -350,16 +352,27 @@ impl Skeleton {
         &self.events[id.0]
     }
 
-    /// The operations that a poll may answer for, by index: earlier operations of its queue pair. `None` if
-    /// the event is not a poll of a queue pair.
+    /// The operations whose completion a poll may take, by index: earlier signaled operations of its queue
+    /// pair. `None` if the event is not a poll of a queue pair.
     pub fn polled_by(&self, poll: EventId) -> Option<impl Iterator<Item = usize>> {
         let event = self.event(poll);
         let (Stamp::Wait, Some(on)) = (event.stamp, event.on()) else { return None };
         let operations = self.operations.iter().enumerate();
         let earlier = operations.filter(move |(_, operation)| {
-            (operation.thread, operation.towards) == on && operation.completion < poll
+            let is_earlier = operation.completion < poll && !operation.unsignaled;
+            is_earlier && (operation.thread, operation.towards) == on
         });
         Some(earlier.map(|(index, _)| index))
+    }
+
+    /// The unsignaled operations that the completion of an operation answers for too: those before it on its
+    /// queue pair, all of them, whether or not an earlier completion did so already.
+    pub fn completed_with(&self, operation: usize) -> impl Iterator<Item = &Operation> {
+        let last = self.operations[operation];
+        let earlier = self.operations[..operation].iter();
+        earlier.filter(move |earlier| {
+            earlier.unsignaled && (earlier.thread, earlier.towards) == (last.thread, last.towards)
+        })
     }
 
     /// The values that a condition depends on.

@@ -44,7 +44,7 @@ static void run_instance(struct thread *t)
 	/* What earlier instances have not polled is not this one's. */
 	for (int link = 0; link < QUEUE_PAIRS; link++)
 		if (thread_of_link(link) == t->number) {
-			t->node->ends[link].polled = t->node->ends[link].posted;
+			t->node->ends[link].polled = t->node->ends[link].counted;
 			t->node->ends[link].fence = 0;
 		}
 	status = threads[t->number].run(t);

@@ -50,7 +50,10 @@ struct end {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	uint64_t posted, completed;	/* requests since the beginning */
-	uint64_t polled;		/* those that no Poll of this instance may take any more */
+	uint64_t signaled;		/* how many were posted up to the last signaled one */
+	uint64_t counted, polled;	/* how many Polls may take, and how many they took or no longer may */
+	uint64_t recent[DEPTH];		/* how many were posted up to each of the last of those */
+	enum { SIGNALED, UNSIGNALED, UNSIGNALED_BUT_AWAITED } kind;	/* of the next request */
 	int fence;			/* the next request carries IBV_SEND_FENCE */
 } __attribute__((aligned(LINE)));
 
@@ -234,7 +237,7 @@ UNUSED static void cpu_fence(struct thread *t)
 #endif
 }
 
-/* -- the NIC: every request is signaled, and the NIC itself reads its words unless the put is inline -- */
+/* -- the NIC: it reads the words of a put itself, unless the put is inline -- */
 
 /* Takes completions from the queue, if there are any. */
 static void reap(struct thread *t, int link)
@@ -250,7 +253,9 @@ static void reap(struct thread *t, int link)
 			fail("request %" PRIu64 " of thread %d to node %d failed: %s (vendor error %#x)", done[i].wr_id,
 			     t->number + 1, node_of_link(link) + 1, ibv_wc_status_str(done[i].status),
 			     done[i].vendor_err);
-	end->completed += (unsigned)count;
+	/* The completion of a request also stands for the unsignaled ones before it. */
+	if (count > 0)
+		end->completed = done[count - 1].wr_id + 1;
 }
 
 /* Waits until that many requests have completed. */
@@ -275,9 +280,11 @@ static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)t->node->memory + local, .length = 8, .lkey = t->node->region->lkey,
 	};
+	/* Requests without a completion fill the queue, and nothing would say that there is space again. */
+	int signaled = end->kind != UNSIGNALED || end->posted + 1 - end->signaled >= DEPTH / 2;
 	struct ibv_send_wr *bad, request = {
 		.wr_id = end->posted, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
-		.send_flags = IBV_SEND_SIGNALED | flags | (end->fence ? IBV_SEND_FENCE : 0),
+		.send_flags = (signaled ? IBV_SEND_SIGNALED : 0) | flags | (end->fence ? IBV_SEND_FENCE : 0),
 	};
 
 	if (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ) {
@@ -295,7 +302,18 @@ static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t
 	if (errno)
 		fail("ibv_post_send by thread %d to node %d: %m", t->number + 1, node_of_link(link) + 1);
 	end->posted++;
+	if (signaled)
+		end->signaled = end->posted;
+	if (end->kind == SIGNALED)
+		end->recent[end->counted++ % DEPTH] = end->posted;
+	end->kind = SIGNALED;
 	end->fence = 0;
+}
+
+/* The next request has no completion of its own. Where its word is used again, its completion is awaited. */
+UNUSED static void unsignaled(struct thread *t, int link, int is_awaited)
+{
+	t->node->ends[link].kind = is_awaited ? UNSIGNALED_BUT_AWAITED : UNSIGNALED;
 }
 
 UNUSED static void rdma_write(struct thread *t, int link, int local, int remote)
@@ -359,15 +377,18 @@ UNUSED static void remote_fence(struct thread *t, int link)
 	t->node->ends[link].fence = 1;
 }
 
-/* Poll: waits for the oldest request of this instance that is not polled. Without any, it would wait forever. */
+/* Poll: waits for the oldest signaled request of this instance that is not polled. Without any, it would wait
+ * forever. Of the last DEPTH, those before have completed: no more are under way at once. */
 UNUSED static int poll_one(struct thread *t, int link)
 {
 	struct end *end = &t->node->ends[link];
 
 	delay(t);
-	if (end->polled == end->posted)
+	if (end->polled == end->counted)
 		return 0;
-	await(t, link, ++end->polled);
+	if (end->counted - end->polled <= DEPTH)
+		await(t, link, end->recent[end->polled % DEPTH]);
+	end->polled++;
 	return 1;
 }
 

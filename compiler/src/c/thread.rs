@@ -203,6 +203,10 @@ impl Body<'_> {
             }
             self.line(&format!("set_source(t, {local}, {});", value.text()));
         }
+        if request.unsignaled {
+            let is_awaited = i32::from(request.copies > 1);
+            self.line(&format!("unsignaled(t, {pair}, {is_awaited});"));
+        }
         let operands = format!("t, {pair}, {local}, {remote}");
         let call = match (&request.kind, kind) {
             (RequestKind::Write, _) if request.inline => format!("rdma_write_inline({operands});"),

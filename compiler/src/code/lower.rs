@@ -109,16 +109,17 @@ impl Lowering<'_> {
                     .push(jump);
                 Ok(())
             }
-            kind => {
-                let instruction = self.simple(span, kind)?;
+            _ => {
+                let instruction = self.simple(statement)?;
                 self.emit(span, instruction);
                 Ok(())
             }
         }
     }
 
-    fn simple(&self, span: Span, kind: &StmtKind) -> Result<Instruction, CompileError> {
-        Ok(match kind {
+    fn simple(&self, stmt: &Stmt) -> Result<Instruction, CompileError> {
+        let span = stmt.span;
+        Ok(match &stmt.kind {
             StmtKind::Assign { register, value } => Instruction::Assign {
                 register: self.register(span, *register)?,
                 value: self.operand(span, value)?,
@@ -151,11 +152,12 @@ impl Lowering<'_> {
             StmtKind::Poll(towards) => Instruction::Poll(self.queue_pair(span, *towards)?),
             StmtKind::Wait(id) => Instruction::Wait(self.work_id(span, *id)?),
             StmtKind::Assume(condition) => Instruction::Assume(self.operand(span, condition)?),
-            kind => return self.issue(span, kind),
+            _ => return self.issue(stmt),
         })
     }
 
-    fn issue(&self, span: Span, kind: &StmtKind) -> Result<Instruction, CompileError> {
+    fn issue(&self, stmt: &Stmt) -> Result<Instruction, CompileError> {
+        let (span, kind) = (stmt.span, &stmt.kind);
         let (operation, id) = match kind {
             StmtKind::Put { target, source: PutSource::Location(source), id, .. } => {
                 (Operation::Put { target: *target, source: *source }, id)
@@ -184,6 +186,7 @@ impl Lowering<'_> {
                     queue_pair,
                     operation: Operation::Fence,
                     id: None,
+                    unsignaled: false,
                 });
             }
             kind => {
@@ -198,7 +201,7 @@ impl Lowering<'_> {
         let towards = towards.ok_or(CompileError::Malformed { span, what: "location" })?;
         let queue_pair = self.queue_pair(span, towards)?;
         let id = id.map(|id| self.work_id(span, id)).transpose()?;
-        Ok(Instruction::Issue { queue_pair, operation, id })
+        Ok(Instruction::Issue { queue_pair, operation, id, unsignaled: stmt.unsignaled })
     }
 
     fn branch(

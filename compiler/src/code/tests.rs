@@ -7,7 +7,7 @@ use lang::source::Span;
 use super::{CompileError, Instruction, Operand, Operation, QueuePairId, compile};
 
 fn statement(kind: StmtKind) -> Stmt {
-    Stmt { kind, span: Span::new(3, 7) }
+    Stmt { kind, unsignaled: false, span: Span::new(3, 7) }
 }
 
 fn program(body: Vec<StmtKind>) -> Program {
@@ -72,11 +72,17 @@ fn operations_name_their_queue_pair() {
         },
     ];
     let expected = vec![
-        Instruction::Issue { queue_pair: QueuePairId(0), operation: Operation::Fence, id: None },
+        Instruction::Issue {
+            queue_pair: QueuePairId(0),
+            operation: Operation::Fence,
+            id: None,
+            unsignaled: false,
+        },
         Instruction::Issue {
             queue_pair: QueuePairId(1),
             operation: Operation::Put { target: LocationId(1), source: LocationId(0) },
             id: None,
+            unsignaled: false,
         },
     ];
     assert_eq!(code(body), expected);

@@ -256,29 +256,34 @@ impl<'l> Inliner<'l> {
                     let then = self.block(thread, then);
                     let otherwise = self.block(thread, otherwise);
                     let kind = StmtKind::If { condition, then, otherwise };
-                    out.push(Stmt { kind, span: stmt.span });
+                    out.push(Stmt { kind, unsignaled: false, span: stmt.span });
                 }
                 StmtKind::Loop(body) => {
                     let known = self.test.program.registers.len();
                     let mut body = self.block(thread, body);
                     self.forget(known, thread, stmt.span, &mut body);
                     let kind = StmtKind::Loop(body);
-                    out.push(Stmt { kind, span: stmt.span });
+                    out.push(Stmt { kind, unsignaled: false, span: stmt.span });
                 }
-                kind => self.replace(thread, kind, stmt.span, &mut out),
+                kind => self.replace(thread, Stmt { kind, ..stmt }, &mut out),
             }
         }
         out
     }
 
-    fn replace(&mut self, thread: ThreadId, kind: StmtKind, span: Span, out: &mut Vec<Stmt>) {
+    fn replace(&mut self, thread: ThreadId, stmt: Stmt, out: &mut Vec<Stmt>) {
+        let Stmt { kind, unsignaled, span } = stmt;
         let done = match as_call(&kind) {
             Some(call) => self.call(thread, &call, span),
             None => self.base_call(thread, &kind, span),
         };
+        let done = match done {
+            Ok(Some(_)) if unsignaled => Err("a library has no unsignaled requests".to_owned()),
+            done => done,
+        };
         match done {
             Ok(Some(statements)) => out.extend(statements),
-            Ok(None) => out.push(Stmt { kind, span }),
+            Ok(None) => out.push(Stmt { kind, unsignaled, span }),
             Err(reason) => {
                 let mut error = Diagnostic::error(Code::CannotInline, span, reason);
                 let broken = self.broken.take();
@@ -409,7 +414,7 @@ impl<'l> Inliner<'l> {
         let new = new.filter(|register| self.locals.values().all(|kept| kept != register));
         let reset = new.map(|register| {
             let kind = StmtKind::Assign { register, value: Expr::Constant(0) };
-            Stmt { kind, span }
+            Stmt { kind, unsignaled: false, span }
         });
         body.splice(0..0, reset.collect::<Vec<_>>());
     }

@@ -47,7 +47,7 @@ struct Expansion<'a> {
 impl Expansion<'_> {
     fn block(&mut self, body: Vec<Stmt>, depth: usize) -> Result<Vec<Stmt>, CompileError> {
         let mut all = Vec::with_capacity(body.len());
-        for Stmt { kind, span } in body {
+        for Stmt { kind, unsignaled, span } in body {
             if depth > MAX_NESTING {
                 return Err(CompileError::TooDeep(span));
             }
@@ -60,7 +60,11 @@ impl Expansion<'_> {
                     let kinds = self
                         .rma(statement)
                         .ok_or(CompileError::Malformed { span, what: "location" })?;
-                    all.extend(kinds.into_iter().map(|kind| Stmt { kind, span }));
+                    all.extend(kinds.into_iter().map(|kind| Stmt {
+                        kind,
+                        unsignaled: false,
+                        span,
+                    }));
                     continue;
                 }
                 StmtKind::If { condition, then, otherwise } => {
@@ -71,7 +75,7 @@ impl Expansion<'_> {
                 StmtKind::Loop(body) => StmtKind::Loop(self.block(body, depth + 1)?),
                 kind => kind,
             };
-            all.push(Stmt { kind, span });
+            all.push(Stmt { kind, unsignaled, span });
         }
         Ok(all)
     }
@@ -83,10 +87,11 @@ impl Expansion<'_> {
             let source = self.location("target", node, span);
             all.push(Stmt {
                 kind: StmtKind::Get { target, source, id: Some(id), queue_pair: 0 },
+                unsignaled: false,
                 span,
             });
         }
-        all.push(Stmt { kind: StmtKind::Wait(id), span });
+        all.push(Stmt { kind: StmtKind::Wait(id), unsignaled: false, span });
     }
 
     /// Expands a coreRMA statement. `None` if a location or process is missing, which the checker excludes.

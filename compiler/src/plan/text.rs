@@ -126,12 +126,13 @@ impl Description<'_> {
         };
         let store = if request.store.is_some() { "store the value, " } else { "" };
         let inline = if request.inline { "inline " } else { "" };
+        let unsignaled = if request.unsignaled { ", unsignaled" } else { "" };
         let id = request
             .id
             .map_or(String::new(), |id| format!(", work id {}", self.plan.program.work_ids[id.0]));
         let pair = request.queue_pair.0;
         format!(
-            "{store}post {inline}{verb} {words} {arrow} node {to} word {remote} on queue pair {pair}{id}"
+            "{store}post {inline}{verb} {words} {arrow} node {to} word {remote} on queue pair {pair}{id}{unsignaled}"
         )
     }
 

@@ -180,6 +180,7 @@ impl Signal {
             remote: (self.remote.address + 8 * own as u64, self.remote.key),
             fence: false,
             inline: false,
+            signaled: true,
         };
         self.endpoint.post(&request)?;
         self.posted += 1;

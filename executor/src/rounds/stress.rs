@@ -73,6 +73,7 @@ impl Stream {
             remote: (self.remote.address + 8 * half as u64, self.remote.key),
             fence: false,
             inline: false,
+            signaled: true,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod instance;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -124,8 +125,10 @@ pub struct Connection {
     posted: u64,
     completed: u64,
     fence_next: bool,
-    /// The number of the oldest request of this instance that is not polled.
-    unpolled: u64,
+    /// How many requests were posted up to the last that is signaled.
+    signaled: u64,
+    /// For each signaled request of this instance that is not polled, how many were posted up to it.
+    unpolled: VecDeque<u64>,
 }
 
 impl Connection {
@@ -140,7 +143,8 @@ impl Connection {
             posted: 0,
             completed: 0,
             fence_next: false,
-            unpolled: 0,
+            signaled: 0,
+            unpolled: VecDeque::new(),
         }
     }
 
@@ -171,8 +175,14 @@ impl Connection {
         if self.posted - self.completed >= self.depth {
             self.wait(self.posted + 1 - self.depth, stop)?;
         }
-        self.endpoint.post(request)?;
+        // Requests without a completion fill the queue, and nothing would say that there is space again.
+        let is_long = self.posted - self.signaled + 1 >= self.depth.div_ceil(2);
+        let signaled = request.signaled || is_long;
+        self.endpoint.post(&Request { signaled, ..*request })?;
         self.posted += 1;
+        if signaled {
+            self.signaled = self.posted;
+        }
         Ok(())
     }
 }
@@ -188,6 +198,7 @@ fn drain(connection: &mut Connection, scratch: usize, stop: &Stop<'_>) -> Result
         remote: (remote, connection.remote.key),
         fence: false,
         inline: false,
+        signaled: true,
     };
     connection.post(&request, stop)?;
     connection.wait(connection.posted, stop)

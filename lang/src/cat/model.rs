@@ -43,10 +43,24 @@ pub enum Hardware {
     None,
 }
 
-/// Names for the `calls` of a model: one per statement of the language that has events.
-pub const CALLS: [&str; 14] = [
-    "Write", "Read", "CAS", "FAA", "Mfence", "Put", "Get", "RCAS", "RFAA", "Rfence", "Poll",
-    "Wait", "GFence", "Rma",
+/// Names for the `calls` of a model: one per statement of the language that has events, and `Unsignaled` for
+/// requests without a completion of their own.
+pub const CALLS: [&str; 15] = [
+    "Write",
+    "Read",
+    "CAS",
+    "FAA",
+    "Mfence",
+    "Put",
+    "Get",
+    "RCAS",
+    "RFAA",
+    "Rfence",
+    "Poll",
+    "Wait",
+    "GFence",
+    "Unsignaled",
+    "Rma",
 ];
 
 /// The set of reads that give ⊤, any value at all, if a model defines one of this name.

@@ -171,6 +171,8 @@ codes! {
     Unreachable "unreachable",
     UnreadableFile "unreadable-file",
     UnreadableInclude "unreadable-include",
+    UnsignaledNotRequest "unsignaled-not-request",
+    UnsignaledWithId "unsignaled-with-id",
     UnsignedComparison "unsigned-comparison",
     UnsupportedStatement "unsupported-statement",
     UnterminatedComment "unterminated-comment",

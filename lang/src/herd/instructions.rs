@@ -65,7 +65,7 @@ impl Lowerer<'_> {
             return None;
         }
         if IDLE.contains(&word) {
-            out.push(Statement { kind: StatementKind::Skip, place });
+            out.push(Statement { kind: StatementKind::Skip, unsignaled: false, place });
             return Some(None);
         }
         if word == "mfence" {

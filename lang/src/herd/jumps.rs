@@ -122,7 +122,7 @@ impl Structured<'_, '_> {
         };
         self.depth -= 1;
         let kind = StatementKind::If { branches: vec![(condition, block(then))], otherwise };
-        out.push(Statement { kind, place });
+        out.push(Statement { kind, unsignaled: false, place });
         Some(next)
     }
 

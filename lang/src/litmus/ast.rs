@@ -248,6 +248,8 @@ pub struct Block {
 pub struct Statement {
     /// What it says.
     pub kind: StatementKind,
+    /// Whether `unsignaled` stands before it.
+    pub unsignaled: bool,
     /// Its place.
     pub place: Place,
 }

@@ -71,7 +71,19 @@ fn changes_cells_axioms_and_calls() {
     assert_eq!(loaded.axiom_sources, [1, 1, 0]);
     assert_eq!(
         model.calls,
-        ["Write", "Read", "CAS", "FAA", "Mfence", "Put", "Get", "Rfence", "Poll", "GFence"]
+        [
+            "Write",
+            "Read",
+            "CAS",
+            "FAA",
+            "Mfence",
+            "Put",
+            "Get",
+            "Rfence",
+            "Poll",
+            "Unsignaled",
+            "GFence"
+        ]
     );
     assert_eq!(model.machine.as_deref(), Some("other"));
 }

@@ -169,7 +169,10 @@ fn statement() -> impl Strategy<Value = Statement> {
         Just(StatementKind::Skip),
         expr().prop_map(StatementKind::Assume),
     ];
-    let statement = leaf.prop_map(|kind| Statement { kind, place: place() });
+    let statement = (leaf, prop::bool::weighted(0.1)).prop_map(|(kind, unsignaled)| {
+        let may_be = matches!(kind, StatementKind::Assign { .. } | StatementKind::Call(_));
+        Statement { kind, unsignaled: unsignaled && may_be, place: place() }
+    });
     statement.prop_recursive(3, 12, 3, |inner| {
         let block = prop::collection::vec(inner, 0..3)
             .prop_map(|statements| Block { statements, end: place() });
@@ -179,7 +182,7 @@ fn statement() -> impl Strategy<Value = Statement> {
             (expr(), block.clone()).prop_map(|(e, block)| StatementKind::While(e, block)),
             block.prop_map(StatementKind::Loop),
         ];
-        kind.prop_map(|kind| Statement { kind, place: place() })
+        kind.prop_map(|kind| Statement { kind, unsignaled: false, place: place() })
     })
 }
 

@@ -219,12 +219,22 @@ impl<'a> View<'a> {
         reads
     }
 
-    /// Checks that each poll of a queue pair answers for one earlier operation of that queue pair, and that
-    /// no two polls answer for the same operation.
+    /// Checks that each poll of a queue pair answers for one earlier operation of that queue pair, and for
+    /// the unsignaled ones before that; and that no two polls answer for the same signaled operation.
     fn polls(&self) -> Result<(), String> {
         let mut answered = BTreeSet::new();
         let mut polled = BTreeSet::new();
-        for (completion, poll) in &self.execution.polls_from {
+        let operations = &self.skeleton.operations;
+        let of = |completion: &EventId| operations.iter().position(|o| o.completion == *completion);
+        let is_unsignaled =
+            |completion: &EventId| of(completion).is_some_and(|at| operations[at].unsignaled);
+        let (others, signaled): (BTreeSet<_>, BTreeSet<_>) = self
+            .execution
+            .polls_from
+            .iter()
+            .copied()
+            .partition(|(completion, _)| is_unsignaled(completion));
+        for (completion, poll) in &signaled {
             let event = self.happening(*poll).filter(|event| event.stamp == Stamp::Wait);
             let Some(polled_pair) = event.and_then(Event::on) else {
                 return Err(format!("{} is in pf and no poll of a queue pair", poll.0));
@@ -239,6 +249,17 @@ impl<'a> View<'a> {
             if !answered.insert(*completion) || !polled.insert(*poll) {
                 return Err(format!("pf has two pairs for the poll {}", poll.0));
             }
+        }
+        let covered = signaled.iter().flat_map(|(completion, poll)| {
+            let earlier =
+                of(completion).into_iter().flat_map(|at| self.skeleton.completed_with(at));
+            earlier.map(|operation| (operation.completion, *poll))
+        });
+        let happening = covered.filter(|(completion, _)| self.happening(*completion).is_some());
+        if happening.collect::<BTreeSet<_>>() != others {
+            return Err(
+                "pf of unsignaled operations is not that of the next signaled one".to_owned()
+            );
         }
         let is_poll = |event: &Event| event.stamp == Stamp::Wait && event.node.is_some();
         let mut polls = self.happenings.keys().filter(|id| is_poll(self.event(**id)));

@@ -7,6 +7,13 @@ use super::fault::Fault;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Variant};
 use super::state::{Entry, Item, LocalEntry, Source, State};
 
+/// What [`Instruction::Issue`] hands to a queue pair.
+struct Request<'a> {
+    operation: &'a Operation,
+    id: Option<WorkId>,
+    unsignaled: bool,
+}
+
 impl Machine {
     /// The next instruction of a thread, `None` when it is done.
     pub(super) fn next_instruction(&self, state: &State, thread: usize) -> Option<&Instruction> {
@@ -103,8 +110,9 @@ impl Machine {
                 atomic_update(state, *register, *location, Some(written));
             }
             Instruction::Fence => {}
-            Instruction::Issue { queue_pair, operation, id } => {
-                let effect = self.issue(state, thread, *queue_pair, operation, *id);
+            Instruction::Issue { queue_pair, operation, id, unsignaled } => {
+                let request = Request { operation, id: *id, unsignaled: *unsignaled };
+                let effect = self.issue(state, thread, *queue_pair, &request);
                 if effect == Effect::QueueFull {
                     return effect;
                 }
@@ -149,7 +157,8 @@ impl Machine {
         if buffer.len() >= QUEUE_LIMIT {
             return Effect::QueueFull;
         }
-        buffer.push(Entry { pair: 0, wait: None, item: Item::Write { target, value } });
+        let item = Item::Write { target, value };
+        buffer.push(Entry { pair: 0, wait: None, unsignaled: false, item });
         Effect::Continue
     }
 
@@ -158,12 +167,13 @@ impl Machine {
         state: &mut State,
         thread: usize,
         pair: QueuePairId,
-        operation: &Operation,
-        id: Option<WorkId>,
+        request: &Request<'_>,
     ) -> Effect {
+        let Request { operation, id, unsignaled } = *request;
         let item = self.item(state, operation);
-        let wait = self.count_operation(state, thread, pair.0, &item, id);
-        let entry = Entry { pair: pair.0, wait, item };
+        let is_counted = !unsignaled && item != Item::Fence;
+        let wait = is_counted.then(|| self.count_operation(state, thread, pair.0, id)).flatten();
+        let entry = Entry { pair: pair.0, wait, unsignaled, item };
         if self.variant == Variant::Sc {
             if item != Item::Fence {
                 state.pairs[pair.0].pipe.push(entry);
@@ -184,12 +194,8 @@ impl Machine {
         state: &mut State,
         thread: usize,
         pair: usize,
-        item: &Item,
         id: Option<WorkId>,
     ) -> Option<usize> {
-        if *item == Item::Fence {
-            return None;
-        }
         let position = pair - self.code.threads[thread].queue_pairs.start;
         let mut waits = self.waits[thread].iter();
         let slot = waits.find(|(known, _)| Some(*known) == id).map(|(_, slot)| slot + position);

@@ -175,10 +175,13 @@ fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
     let kept = |entry: &&Entry| polled || entry.item != Item::Ack;
     number(out, entries.iter().filter(kept).count() as u64);
     for entry in entries.iter().filter(kept) {
-        // One number encodes the kind, the queue pair, and whether a wait slot follows.
+        // One number encodes the kind, the queue pair, whether a wait slot follows, and whether the
+        // completion counts.
         let wait = entry.wait.filter(|_| polled);
         let waits = u64::from(wait.is_some());
-        let mut head = |kind: u64| number(out, (entry.pair as u64) << 5 | waits << 4 | kind);
+        let quiet = u64::from(entry.unsignaled && polled);
+        let mut head =
+            |kind: u64| number(out, (entry.pair as u64) << 6 | quiet << 5 | waits << 4 | kind);
         let fields = match entry.item {
             Item::Write { target, value } => (head(0), [target.0 as u64, value, 0, 0], 2),
             Item::Put { target, source: Source::Location(source) } => {
@@ -245,7 +248,8 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
         };
         let item = item();
         let wait = (head & 16 != 0).then(|| take(input) as usize);
-        entries.push(Entry { pair: (head >> 5) as usize, wait, item });
+        let unsignaled = head & 32 != 0;
+        entries.push(Entry { pair: (head >> 6) as usize, wait, unsignaled, item });
     }
 }
 

@@ -39,7 +39,7 @@ impl Machine {
                 }
                 pipe.push(entry);
                 if self.completes_at_issue(&item) {
-                    self.notify(state, entry.pair);
+                    self.notify(state, entry.pair, entry.unsignaled);
                     self.complete(state, entry.wait);
                 }
             }
@@ -51,10 +51,11 @@ impl Machine {
         matches!(item, Item::Put { .. }) && self.faults.has(Fault::CompletionAtIssue)
     }
 
-    /// Puts a completion notice into wbL, if polls exist in this variant.
-    fn notify(&self, state: &mut State, pair: usize) {
+    /// Puts a completion notice into wbL, if polls exist in this variant. Unsignaled operations move as
+    /// others do, but leave no notice.
+    fn notify(&self, state: &mut State, pair: usize, unsignaled: bool) {
         let queues = &mut state.pairs[pair];
-        match (self.has_notices(), queues.local.is_empty()) {
+        match (self.has_notices() && !unsignaled, queues.local.is_empty()) {
             (false, _) => {}
             (true, true) => queues.notices += 1,
             (true, false) => queues.local.push(LocalEntry::Notice),
@@ -102,7 +103,8 @@ impl Machine {
 
     pub(super) fn pipe_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
         let queues = &mut state.pairs[pair];
-        let Entry { item, wait: awaited, .. } = &mut queues.pipe[slot];
+        let Entry { item, wait: awaited, unsignaled, .. } = &mut queues.pipe[slot];
+        let unsignaled = *unsignaled;
         let wait = *awaited;
         match *item {
             Item::Put { target, source } => {
@@ -124,7 +126,7 @@ impl Machine {
                 };
                 state.memory[target.0] = value;
                 queues.pipe.remove(slot);
-                self.notify(state, pair);
+                self.notify(state, pair, unsignaled);
             }
             Item::RemoteWrite { target, value } => {
                 if self.faults.has(Fault::CompletionAtIssue) {
@@ -146,14 +148,14 @@ impl Machine {
                 }
                 queues.pipe.remove(slot);
                 queues.local.push(LocalEntry::Write { target, value, wait });
-                self.notify(state, pair);
+                self.notify(state, pair, unsignaled);
                 if self.faults.has(Fault::PollEarly) {
                     self.complete(state, wait);
                 }
             }
             Item::Ack => {
                 queues.pipe.remove(slot);
-                self.notify(state, pair);
+                self.notify(state, pair, unsignaled);
             }
             Item::Fence | Item::Write { .. } => {
                 queues.pipe.remove(slot);
@@ -180,7 +182,7 @@ impl Machine {
                 state.memory[target.0] = value;
             } else {
                 let item = Item::AtomicWrite { target, value };
-                let write = Entry { pair, wait: None, item };
+                let write = Entry { pair, wait: None, unsignaled: false, item };
                 state.pairs[pair].pipe.insert(slot, write);
                 state.locks[self.lock[pair]] = true;
             }

@@ -55,6 +55,8 @@ pub struct Entry {
     pub pair: usize,
     /// The slot of [`State::awaited`] that counts this operation until it is complete, if some Wait needs it.
     pub wait: Option<usize>,
+    /// Whether the operation leaves no completion notice.
+    pub unsignaled: bool,
     /// What the entry still has to do.
     pub item: Item,
 }

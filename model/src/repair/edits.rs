@@ -281,7 +281,7 @@ fn rcas(put: &Statement, before: u64) -> Option<Statement> {
     if let Via::Id(Some(id)) = via {
         made.arguments.push(Argument::Expr(access(&id.text, None, place).into()));
     }
-    Some(Statement { kind: StatementKind::Call(made), place })
+    Some(Statement { kind: StatementKind::Call(made), unsignaled: false, place })
 }
 
 fn give_id(operation: &mut Statement, id: &str) {

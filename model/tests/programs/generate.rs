@@ -19,23 +19,42 @@ enum Kind {
 /// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than eight
 /// statements that stand outside of blocks.
 pub fn generate(seed: u64) -> Program {
-    program(seed, 1, false)
+    program(seed, Features { queue_pairs: 1, ..Features::default() })
 }
 
 /// The same with up to three queue pairs from a thread to a node.
 pub fn queue_pairs(seed: u64) -> Program {
-    program(seed, 2 + (seed % 2) as u32, false)
+    program(seed, Features { queue_pairs: 2 + (seed % 2) as u32, ..Features::default() })
 }
 
 /// The same with inline puts, and sometimes two queue pairs.
 pub fn inline_puts(seed: u64) -> Program {
-    program(seed, 1 + (seed % 2) as u32, true)
+    let queue_pairs = 1 + (seed % 2) as u32;
+    program(seed, Features { queue_pairs, inline: true, unsignaled: false })
 }
 
-fn program(seed: u64, queue_pairs: u32, inline: bool) -> Program {
+/// The same with requests that have no completion of their own, and sometimes two queue pairs.
+pub fn unsignaled(seed: u64) -> Program {
+    let queue_pairs = 1 + (seed % 2) as u32;
+    program(seed, Features { queue_pairs, inline: seed.is_multiple_of(3), unsignaled: true })
+}
+
+/// What programs have that the papers' do not.
+#[derive(Clone, Copy, Default)]
+struct Features {
+    /// How many queue pairs a thread has to a node.
+    queue_pairs: u32,
+    /// Whether there are inline puts.
+    inline: bool,
+    /// Whether there are unsignaled requests.
+    unsignaled: bool,
+}
+
+fn program(seed: u64, features: Features) -> Program {
     let mut random = Random::new(seed);
+    let is_plain = features.queue_pairs == 1 && !features.inline && !features.unsignaled;
     let kind = match random.below(8) {
-        0 if queue_pairs == 1 && !inline => Kind::Cpu,
+        0 if is_plain => Kind::Cpu,
         0..=4 => Kind::Polls,
         _ => Kind::Waits,
     };
@@ -61,7 +80,7 @@ fn program(seed: u64, queue_pairs: u32, inline: bool) -> Program {
         };
         let count = (2 + random.below(3)).min(budget);
         budget -= count;
-        let scope = Scope { kind, rmws, nodes, names, node, thread, queue_pairs, inline };
+        let scope = Scope { kind, rmws, nodes, names, node, thread, features };
         let mut writer =
             Writer { random: &mut random, scope, registers: 0, fresh: 0, issued: Vec::new() };
         bodies.push((node as usize, (0..count).map(|_| writer.statement(0)).collect()));
@@ -84,10 +103,7 @@ struct Scope {
     names: u32,
     node: u32,
     thread: u32,
-    /// How many queue pairs a thread has to a node.
-    queue_pairs: u32,
-    /// Whether there are inline puts.
-    inline: bool,
+    features: Features,
 }
 
 struct Writer<'a> {
@@ -241,7 +257,7 @@ impl Writer<'_> {
 
     /// A queue pair to a node: `2` or `2/1`.
     fn towards(&mut self, node: u32) -> String {
-        match self.scope.queue_pairs {
+        match self.scope.features.queue_pairs {
             1 => node.to_string(),
             count => match self.below(count) {
                 0 => node.to_string(),
@@ -251,6 +267,16 @@ impl Writer<'_> {
     }
 
     fn operation(&mut self) -> String {
+        let (operation, towards, has_id) = self.request();
+        if self.scope.features.unsignaled && !has_id && self.below(2) == 0 {
+            return format!("unsignaled {operation}");
+        }
+        self.issued.push(towards);
+        operation
+    }
+
+    /// A put, get or remote RMW; its queue pair; and whether it has an id.
+    fn request(&mut self) -> (String, String, bool) {
         let own = self.scope.node;
         let node = if self.below(6) == 0 { own } else { own % self.scope.nodes + 1 };
         let node = if self.scope.nodes == 3 && node != own && self.below(3) == 0 {
@@ -260,10 +286,10 @@ impl Writer<'_> {
         };
         let towards = self.towards(node);
         let remote = format!("{}^{towards}", self.declared(node));
-        self.issued.push(towards);
         let (assign, last) = self.work_id();
-        match self.below(if self.scope.rmws { 16 } else { 10 }) {
-            0..=2 if self.scope.inline && self.below(3) > 0 => {
+        let has_id = assign != ":=";
+        let request = match self.below(if self.scope.rmws { 16 } else { 10 }) {
+            0..=2 if self.scope.features.inline && self.below(3) > 0 => {
                 format!("{remote} {assign} inline {}", self.local())
             }
             0..=2 => format!("{remote} {assign} {}", self.local()),
@@ -281,7 +307,8 @@ impl Writer<'_> {
             ),
             13 => format!("RFAA(_, {remote}, {}{last})", self.value()),
             _ => format!("RFAA({}, {remote}, {}{last})", self.result(), self.value()),
-        }
+        };
+        (request, towards, has_id)
     }
 
     /// A fence or a wait for an operation that there is; now and then for one that there is not.
@@ -301,7 +328,7 @@ impl Writer<'_> {
             return format!("Poll({})", self.towards(node));
         }
         // On several queue pairs, in any order.
-        let most = if self.scope.queue_pairs == 1 { 1 } else { self.issued.len() as u32 };
+        let most = if self.scope.features.queue_pairs == 1 { 1 } else { self.issued.len() as u32 };
         let at = if most == 1 { 0 } else { self.below(most) };
         format!("Poll({})", self.issued.remove(at as usize))
     }

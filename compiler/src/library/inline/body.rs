@@ -42,7 +42,7 @@ impl Inliner<'_> {
         out: &mut Vec<Stmt>,
     ) -> Result<(), Refused> {
         let span = site.span;
-        let mut push = |kind: StmtKind| out.push(Stmt { kind, span });
+        let mut push = |kind: StmtKind| out.push(Stmt { kind, unsignaled: false, span });
         match kind {
             StatementKind::Assign { target, id, value } => {
                 return self.assign(site, target, id.as_ref(), value, out);
@@ -60,7 +60,7 @@ impl Inliner<'_> {
                 self.statements(site, then, &mut yes)?;
                 self.statements(site, otherwise, &mut no)?;
                 let kind = StmtKind::If { condition, then: yes, otherwise: no };
-                out.push(Stmt { kind, span });
+                out.push(Stmt { kind, unsignaled: false, span });
             }
             StatementKind::Loop(body) => {
                 let mut inner = Vec::new();
@@ -73,10 +73,10 @@ impl Inliner<'_> {
                 let mut inner = Vec::new();
                 let known = self.test.program.registers.len();
                 let condition = self.value(site, condition, &mut inner)?;
-                let leave = vec![Stmt { kind: StmtKind::Break, span }];
+                let leave = vec![Stmt { kind: StmtKind::Break, unsignaled: false, span }];
                 let condition = fold_not(condition);
                 let kind = StmtKind::If { condition, then: leave, otherwise: Vec::new() };
-                inner.push(Stmt { kind, span });
+                inner.push(Stmt { kind, unsignaled: false, span });
                 self.statements(site, body, &mut inner)?;
                 self.forget(known, site.thread, span, &mut inner);
                 push(StmtKind::Loop(inner));
@@ -105,7 +105,11 @@ impl Inliner<'_> {
             StatementKind::Return(None) => {}
             StatementKind::Return(Some(value)) => {
                 let value = self.value(site, value, out)?;
-                out.push(Stmt { kind: StmtKind::Assign { register: site.result, value }, span });
+                out.push(Stmt {
+                    kind: StmtKind::Assign { register: site.result, value },
+                    unsignaled: false,
+                    span,
+                });
             }
         }
         Ok(())
@@ -198,7 +202,7 @@ impl Inliner<'_> {
                 None => StmtKind::Assign { register, value: self.value(site, value, out)? },
             };
             self.reaches(site, &kind)?;
-            out.push(Stmt { kind, span });
+            out.push(Stmt { kind, unsignaled: false, span });
             return Ok(());
         }
         let id = self.id(site, id)?;
@@ -222,7 +226,7 @@ impl Inliner<'_> {
             }
         };
         self.reaches(site, &kind)?;
-        out.push(Stmt { kind, span });
+        out.push(Stmt { kind, unsignaled: false, span });
         Ok(())
     }
 
@@ -284,7 +288,7 @@ impl Inliner<'_> {
             let register = self.register(site.thread);
             let kind = StmtKind::Read { register, location };
             self.reaches(site, &kind)?;
-            out.push(Stmt { kind, span: site.span });
+            out.push(Stmt { kind, unsignaled: false, span: site.span });
             return Ok(Expr::Register(register));
         }
         Ok(match expr {
@@ -418,7 +422,7 @@ impl Inliner<'_> {
             return Err(format!("no library defines `{name}`, which the implementation calls"));
         }
         self.reaches(site, &kind)?;
-        out.push(Stmt { kind, span });
+        out.push(Stmt { kind, unsignaled: false, span });
         Ok(())
     }
 

@@ -233,7 +233,9 @@ impl Endpoint for VerbsEndpoint {
         }
         let polled = self.queue.poll();
         let polled = polled.map_err(|error| call_failed(error, &self.device, &self.name()))?;
-        self.completed += polled.good as u64;
+        let before = self.completed;
+        self.completed = polled.last.map_or(before, |id| id + 1);
+        let good = (self.completed - before) as usize;
         if let Some(failure) = polled.failure {
             let slot = (failure.id % u64::from(self.settings.depth)) as usize;
             let number = self.queue.number();
@@ -241,11 +243,11 @@ impl Endpoint for VerbsEndpoint {
             self.failure = Some(error.clone());
             // Requests that completed before the failure are reported first. The next call reports the
             // failure.
-            if polled.good == 0 {
+            if good == 0 {
                 return Err(error);
             }
         }
-        Ok(polled.good)
+        Ok(good)
     }
 }
 

@@ -167,7 +167,15 @@ mod tests {
     fn a_request_that_failed() {
         let kind = RequestKind::FetchAndAdd { addend: 1 };
         let remote = (0x1000, 0x12);
-        let request = Request { kind, local: 5, words: 1, remote, fence: true, inline: false };
+        let request = Request {
+            kind,
+            local: 5,
+            words: 1,
+            remote,
+            fence: true,
+            signaled: true,
+            inline: false,
+        };
         let failure = Failure { id: 7, status: 12, vendor: 0x81 };
         let message = request_failed(failure, Some(&request), "mlx5_0", 40).message;
         let start = "request 7 (fetch-and-add to 0x1000 by key 0x12, result to word 5, fence) of queue pair 40 of \

@@ -83,7 +83,7 @@ impl ThreadRun {
     ) -> Result<Ending, End> {
         scratch.clear();
         for connection in &mut self.connections {
-            connection.unpolled = connection.posted;
+            connection.unpolled.clear();
             connection.fence_next = false;
         }
         let plan = std::sync::Arc::clone(&self.plan);
@@ -148,11 +148,9 @@ impl ThreadRun {
                 }
                 Instruction::Poll(queue_pair) => {
                     let connection = &mut self.connections[queue_pair.0 - first];
-                    if connection.unpolled >= connection.posted {
+                    let Some(count) = connection.unpolled.pop_front() else {
                         return Ok(Ending::Blocked);
-                    }
-                    connection.unpolled += 1;
-                    let count = connection.unpolled;
+                    };
                     connection.wait(count, stop)?;
                 }
                 Instruction::Wait(id) => {
@@ -230,8 +228,13 @@ impl ThreadRun {
             remote: (connection.remote.address + 8 * remote as u64, connection.remote.key),
             fence: std::mem::take(&mut connection.fence_next),
             inline: (self.parameters.inline || request.inline) && kind == RequestKind::Write,
+            // Words that are used in turn are waited for, which takes a completion.
+            signaled: !request.unsignaled || request.copies > 1,
         };
         connection.post(&posted, stop)?;
+        if !request.unsignaled {
+            connection.unpolled.push_back(connection.posted);
+        }
         let uses = &mut scratch.uses[index];
         uses.0 += 1;
         uses.1[copy] = connection.posted;

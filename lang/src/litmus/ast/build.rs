@@ -80,13 +80,13 @@ pub fn call(method: Method, arguments: impl IntoIterator<Item = Expr>, place: Pl
 pub fn assign(target: Access, via: Via, value: impl Into<Value>) -> Statement {
     let place = target.place;
     let (target, value) = (Target::Access(target), value.into());
-    Statement { kind: StatementKind::Assign { target, via, value }, place }
+    Statement { kind: StatementKind::Assign { target, via, value }, unsignaled: false, place }
 }
 
 /// A call on its own.
 pub fn statement(call: Call) -> Statement {
     let place = call.place;
-    Statement { kind: StatementKind::Call(call), place }
+    Statement { kind: StatementKind::Call(call), unsignaled: false, place }
 }
 
 /// `x = 0`

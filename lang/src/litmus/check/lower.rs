@@ -41,7 +41,7 @@ pub fn thread(checker: &mut Checker<'_>, thread: ThreadId) -> program::Thread {
 impl Lowerer<'_, '_> {
     /// Adds a statement.
     pub fn push(&mut self, kind: StmtKind) {
-        self.out.push(Stmt { kind, span: self.span });
+        self.out.push(Stmt { kind, unsignaled: false, span: self.span });
     }
 
     /// Reports an error; always `None`, so that the statement is dropped.
@@ -61,10 +61,33 @@ impl Lowerer<'_, '_> {
         for statement in &block.statements {
             limits::look();
             self.span = statement.place.span;
+            let before = self.out.len();
             // Errors have been reported; the statements after them are still checked.
-            let _ = self.statement(statement);
+            let lowered = self.statement(statement);
+            if statement.unsignaled && lowered.is_some() {
+                let _ = self.unsignaled(before, statement.place);
+            }
         }
         std::mem::replace(&mut self.out, outer)
+    }
+
+    /// Marks the request among the statements since an index as unsignaled.
+    fn unsignaled(&mut self, since: usize, place: Place) -> Option<()> {
+        let mut requests = self.out.iter_mut().skip(since).filter(|stmt| stmt.kind.is_request());
+        let (Some(request), None) = (requests.next(), requests.next()) else {
+            let message = "expected a put, a get or a remote RMW, found another statement";
+            let help = "only a request that the thread posts itself is unsignaled: \
+                        `unsignaled x^2 := y`, `unsignaled RFAA(_, x^2, 1)`";
+            return self.fail(Code::UnsignaledNotRequest, place, message, help);
+        };
+        if request.kind.work_id().is_some() {
+            let message = "expected a request without an id, found an unsignaled one with an id";
+            let help = "an unsignaled request has no completion that a Wait could wait for; \
+                        give the id to a later request";
+            return self.fail(Code::UnsignaledWithId, place, message, help);
+        }
+        request.unsignaled = true;
+        Some(())
     }
 
     fn statement(&mut self, statement: &Statement) -> Option<()> {
@@ -145,10 +168,10 @@ impl Lowerer<'_, '_> {
         let rest = self.block(block);
         self.loops -= 1;
         self.span = span;
-        let leave = Stmt { kind: StmtKind::Break, span };
+        let leave = Stmt { kind: StmtKind::Break, unsignaled: false, span };
         let condition = Expr::Not(Box::new(condition?));
         let kind = StmtKind::If { condition, then: vec![leave], otherwise: Vec::new() };
-        body.push(Stmt { kind, span });
+        body.push(Stmt { kind, unsignaled: false, span });
         body.extend(rest);
         self.push(StmtKind::Loop(body));
         Some(())
@@ -371,7 +394,7 @@ impl Lowerer<'_, '_> {
                     Dialect::Rdma => StmtKind::Read { register, location },
                     Dialect::CoreRma => corerma::local_read(register, location, access.atomic),
                 };
-                self.out.push(Stmt { kind, span: access.place.span });
+                self.out.push(Stmt { kind, unsignaled: false, span: access.place.span });
                 Some(register)
             }
             Meaning::Object(object) => {

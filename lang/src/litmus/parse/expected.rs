@@ -129,7 +129,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::otherwise | Rule::kw_else => "`else`",
         Rule::close_paren => "`)`",
         Rule::value | Rule::expression | Rule::conjunction | Rule::negation => "a value",
-        Rule::inlined | Rule::kw_inline => "",
+        Rule::inlined | Rule::kw_inline | Rule::unsignaled | Rule::kw_unsignaled => "",
         Rule::comparison | Rule::sum | Rule::product | Rule::factor | Rule::group => "a value",
         Rule::pair_number => "the number of a queue pair",
         Rule::argument | Rule::towards | Rule::truth | Rule::bottom | Rule::undefined => "a value",

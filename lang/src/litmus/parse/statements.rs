@@ -157,7 +157,11 @@ fn statement(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> 
     limits::look();
     context.operators = 0;
     let place = context.place(piece, &pair);
-    let inner = pair.into_inner().next()?;
+    let mut inner = pair.into_inner().next()?;
+    let unsignaled = inner.as_rule() == Rule::unsignaled;
+    if unsignaled {
+        inner = inner.into_inner().find(|part| part.as_rule() != Rule::kw_unsignaled)?;
+    }
     let kind = match inner.as_rule() {
         Rule::conditional => conditional(context, piece, inner)?,
         Rule::while_loop => {
@@ -172,7 +176,7 @@ fn statement(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> 
         Rule::call_statement => call_statement(context, piece, inner)?,
         _ => return None,
     };
-    Some(Statement { kind, place })
+    Some(Statement { kind, unsignaled, place })
 }
 
 /// The condition and the block of a statement that has them.

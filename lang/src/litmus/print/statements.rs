@@ -42,9 +42,11 @@ impl Column {
         match &statement.kind {
             StatementKind::Assign { target, via, value } => {
                 let text = self.assignment(target, via, value);
-                self.push(line, depth, &text);
+                self.push(line, depth, &signaled(statement, text));
             }
-            StatementKind::Call(call) => self.push(line, depth, &self::call(call)),
+            StatementKind::Call(call) => {
+                self.push(line, depth, &signaled(statement, self::call(call)));
+            }
             StatementKind::If { branches, otherwise } => {
                 let mut opening = line;
                 let mut word = "if".to_owned();
@@ -99,6 +101,10 @@ impl Column {
         };
         format!("{target} {sign} {value}")
     }
+}
+
+fn signaled(statement: &Statement, text: String) -> String {
+    if statement.unsignaled { format!("unsignaled {text}") } else { text }
 }
 
 fn call(call: &Call) -> String {

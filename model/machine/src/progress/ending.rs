@@ -88,6 +88,8 @@ fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
                 }
                 continue;
             }
+            // A poll never takes the completion of an unsignaled one, which has none.
+            _ if stmt.unsignaled => None,
             kind => program.towards(kind),
         };
         if let Some(towards) = target {

@@ -44,7 +44,7 @@ struct Lowering {
 
 impl Lowering {
     fn block(&mut self, body: &[Stmt], depth: usize) -> Result<(), CompileError> {
-        for Stmt { kind, span } in body {
+        for Stmt { kind, span, .. } in body {
             if depth > MAX_NESTING {
                 return Err(CompileError::TooDeep(*span));
             }

@@ -1,6 +1,9 @@
 //! Encodes which operation each poll answers for.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
+use skeleton::Guard;
 
 use super::super::cnf::Lit;
 use super::Encoder;
@@ -33,9 +36,35 @@ impl Encoder<'_> {
                 self.unanswered.push(poll);
             }
         }
-        for polls in of_operation {
-            self.cnf.at_most_one(&polls);
+        for polls in &of_operation {
+            self.cnf.at_most_one(polls);
         }
+        self.unsignaled(&mut polls_from);
         polls_from
+    }
+
+    /// A poll that answers for an operation also answers for the unsignaled ones before it.
+    fn unsignaled(&mut self, polls_from: &mut FxHashMap<(usize, usize), Lit>) {
+        let mut covering: BTreeMap<(usize, usize), (Guard, Vec<Lit>)> = BTreeMap::new();
+        for (index, operation) in self.skeleton.operations.iter().enumerate() {
+            for earlier in self.skeleton.completed_with(index) {
+                let polls =
+                    polls_from.iter().filter(|((from, _), _)| *from == operation.completion.0);
+                for ((_, poll), literal) in polls {
+                    let pair = (earlier.completion.0, *poll);
+                    covering.entry(pair).or_insert((earlier.guard, Vec::new())).1.push(*literal);
+                }
+            }
+        }
+        for (pair, (guard, covering)) in covering {
+            let literal = self.cnf.variable();
+            let completes = self.values.guard(guard);
+            self.cnf.implies(&[literal], &[completes]);
+            self.cnf.implies(&[literal], &covering);
+            for later in covering {
+                self.cnf.implies(&[later, completes], &[literal]);
+            }
+            polls_from.insert(pair, literal);
+        }
     }
 }

@@ -82,8 +82,9 @@ pub enum PostError {
 /// The result of a poll of the completion queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Polled {
-    /// How many requests completed successfully, before the first failure.
-    pub good: usize,
+    /// The id of the last request that completed successfully, before the first failure. The unsignaled ones
+    /// before it have completed too.
+    pub last: Option<u64>,
     /// The first failure.
     pub failure: Option<Failure>,
 }
@@ -203,7 +204,7 @@ impl QueuePair {
         Some(unsafe { query(self.raw.as_ptr(), sys::ibv_wr_opcode::IBV_WR_RDMA_WRITE, 0) } == 1)
     }
 
-    /// Posts a signaled request.
+    /// Posts a request. One that is not signaled has no completion unless it fails.
     pub fn post(&mut self, id: u64, request: &Request) -> Result<(), PostError> {
         let words = if request.is_atomic() { 1 } else { request.words as usize };
         // A request without words would have length 0, which some devices treat as 2 GB.
@@ -255,7 +256,7 @@ impl QueuePair {
                 });
                 break;
             }
-            polled.good += 1;
+            polled.last = Some(completion.wr_id);
         }
         Ok(polled)
     }
@@ -311,7 +312,8 @@ fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> sys::ib
     work.num_sge = 1;
     let fence = if request.fence { flags::IBV_SEND_FENCE.0 } else { 0 };
     let inline = if request.inline { flags::IBV_SEND_INLINE.0 } else { 0 };
-    work.send_flags = flags::IBV_SEND_SIGNALED.0 | fence | inline;
+    let signaled = if request.signaled { flags::IBV_SEND_SIGNALED.0 } else { 0 };
+    work.send_flags = signaled | fence | inline;
     let (remote_addr, rkey) = request.remote;
     let (compare_add, swap);
     (work.opcode, compare_add, swap) = match request.kind {
