@@ -51,6 +51,7 @@ struct end {
 	struct ibv_cq *cq;
 	uint64_t posted, completed;	/* requests since the beginning */
 	uint64_t signaled;		/* how many were posted up to the last signaled one */
+	uint64_t stands_for[DEPTH];	/* for how many the completion of each of the last stands */
 	uint64_t counted, polled;	/* how many Polls may take, and how many they took or no longer may */
 	uint64_t recent[DEPTH];		/* how many were posted up to each of the last of those */
 	enum { SIGNALED, UNSIGNALED, UNSIGNALED_BUT_AWAITED } kind;	/* of the next request */
@@ -253,9 +254,10 @@ static void reap(struct thread *t, int link)
 			fail("request %" PRIu64 " of thread %d to node %d failed: %s (vendor error %#x)", done[i].wr_id,
 			     t->number + 1, node_of_link(link) + 1, ibv_wc_status_str(done[i].status),
 			     done[i].vendor_err);
-	/* The completion of a request also stands for the unsignaled ones before it. */
-	if (count > 0)
-		end->completed = done[count - 1].wr_id + 1;
+	/* Counted, since some devices complete requests out of order. A completion also stands for the unsignaled
+	 * requests before its own. */
+	for (int i = 0; i < count; i++)
+		end->completed += end->stands_for[done[i].wr_id % DEPTH];
 }
 
 /* Waits until that many requests have completed. */
@@ -298,12 +300,14 @@ static void post(struct thread *t, int link, enum ibv_wr_opcode opcode, uint64_t
 	}
 	if (end->posted >= DEPTH)
 		await(t, link, end->posted - DEPTH + 1);
+	if (signaled) {
+		end->stands_for[end->posted % DEPTH] = end->posted + 1 - end->signaled;
+		end->signaled = end->posted + 1;
+	}
 	errno = ibv_post_send(end->qp, &request, &bad);
 	if (errno)
 		fail("ibv_post_send by thread %d to node %d: %m", t->number + 1, node_of_link(link) + 1);
 	end->posted++;
-	if (signaled)
-		end->signaled = end->posted;
 	if (end->kind == SIGNALED)
 		end->recent[end->counted++ % DEPTH] = end->posted;
 	end->kind = SIGNALED;

@@ -70,7 +70,8 @@ impl Shape {
                 Step::Faa { at: place(location)? }
             }
             StmtKind::Fence => Step::Fence,
-            // Shapes have no inline puts.
+            // Shapes have neither unsignaled requests nor inline puts.
+            _ if stmt.unsignaled => return None,
             StmtKind::Put { inline: true, .. } => return None,
             StmtKind::Put { target, source, id: work, queue_pair, inline: false } => {
                 id = work.map(|work| work.0);

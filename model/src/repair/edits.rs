@@ -281,10 +281,12 @@ fn rcas(put: &Statement, before: u64) -> Option<Statement> {
     if let Via::Id(Some(id)) = via {
         made.arguments.push(Argument::Expr(access(&id.text, None, place).into()));
     }
-    Some(Statement { kind: StatementKind::Call(made), unsignaled: false, place })
+    Some(Statement { kind: StatementKind::Call(made), unsignaled: put.unsignaled, place })
 }
 
+/// What has an id has a completion to wait for.
 fn give_id(operation: &mut Statement, id: &str) {
+    operation.unsignaled = false;
     let place = operation.place;
     match &mut operation.kind {
         StatementKind::Assign { via: via @ (Via::Plain | Via::Id(None)), .. } => {

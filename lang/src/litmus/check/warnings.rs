@@ -38,7 +38,7 @@ fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
     for stmt in &thread.body {
         // An operation anywhere in a loop comes before a poll anywhere in it.
         each(std::slice::from_ref(stmt), &mut |stmt| {
-            if let Some(towards) = program.towards(&stmt.kind) {
+            if let Some(towards) = program.towards(&stmt.kind).filter(|_| !stmt.unsignaled) {
                 *sent.entry(towards).or_default() += 1;
             }
         });

@@ -21,6 +21,8 @@ struct Sent {
     /// What is accessed there.
     location: String,
     id: Option<String>,
+    /// No Poll takes its completion.
+    is_unsignaled: bool,
     /// It may not change, so it gets no id.
     is_kept: bool,
     span: Span,
@@ -101,7 +103,8 @@ impl Lister<'_> {
         }
         let queue_pairs: BTreeSet<Towards> = self.sent.iter().map(|sent| sent.on).collect();
         for on in queue_pairs {
-            let sent = self.sent.iter().filter(|sent| sent.on == on).count();
+            let is_polled = |sent: &&Sent| sent.on == on && !sent.is_unsignaled;
+            let sent = self.sent.iter().filter(is_polled).count();
             let open = sent.saturating_sub(self.polled.get(&on).copied().unwrap_or(0));
             if self.may(Kind::Poll, "Poll") {
                 for _ in 0..open.min(self.repair.size) {
@@ -245,7 +248,8 @@ impl Lister<'_> {
             let on = Towards { node, queue_pair };
             let (site, id) = (site.clone(), id.map(|id| id.text.clone()));
             let (is_kept, span) = (self.repair.is_kept(one.place), one.place.span);
-            self.sent.push(Sent { site, on, location, id, is_kept, span });
+            let is_unsignaled = one.unsignaled;
+            self.sent.push(Sent { site, on, location, id, is_unsignaled, is_kept, span });
         }
     }
 

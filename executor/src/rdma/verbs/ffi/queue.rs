@@ -82,9 +82,10 @@ pub enum PostError {
 /// The result of a poll of the completion queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Polled {
-    /// The id of the last request that completed successfully, before the first failure. The unsignaled ones
-    /// before it have completed too.
-    pub last: Option<u64>,
+    /// The ids of requests that completed successfully, before the first failure.
+    pub ids: [u64; BATCH],
+    /// How many those are.
+    pub good: usize,
     /// The first failure.
     pub failure: Option<Failure>,
 }
@@ -256,7 +257,8 @@ impl QueuePair {
                 });
                 break;
             }
-            polled.last = Some(completion.wr_id);
+            polled.ids[polled.good] = completion.wr_id;
+            polled.good += 1;
         }
         Ok(polled)
     }
