@@ -312,7 +312,7 @@ impl Lowerer<'_> {
         let mut observed: Vec<Observed> = Vec::new();
         let mut add = |one: Option<Observed>| {
             if let Some(one) = one
-                && !observed.contains(&one)
+                && observed.iter().all(|known| known.name.text != one.name.text)
             {
                 observed.push(one);
             }

@@ -11,8 +11,7 @@ mod results;
 
 pub use results::*;
 
-/// Where something stands. Two trees are equal if they say the same, wherever it stands, so places
-/// are all equal.
+/// Where something stands. Nodes of a tree have places, so they have no `==`: [`without_places`] compares.
 #[derive(Clone, Copy, Default)]
 pub struct Place {
     /// The bytes of the text.
@@ -23,20 +22,20 @@ pub struct Place {
 
 impl std::fmt::Debug for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}..{}", self.span.start, self.span.end)
+        write!(f, "«{}..{}»", self.span.start, self.span.end)
     }
 }
 
-impl PartialEq for Place {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
+/// A tree as text, without its places: equal for trees that say the same.
+pub fn without_places(tree: &impl std::fmt::Debug) -> String {
+    let text = format!("{tree:?}");
+    let mut parts = text.split('«');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('»').map_or(part, |(_, rest)| rest))
 }
-
-impl Eq for Place {}
 
 /// A whole file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct File {
     /// The name after `litmus`.
     pub name: Name,
@@ -78,7 +77,7 @@ pub enum Form {
 }
 
 /// A word and its place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Name {
     /// The word.
     pub text: String,
@@ -87,7 +86,7 @@ pub struct Name {
 }
 
 /// A number and its place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Number {
     /// The number.
     pub value: u64,
@@ -96,7 +95,7 @@ pub struct Number {
 }
 
 /// A comment, its signs included.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Comment {
     /// The text from `//` or `#` to the end of the line, or from `(*` to `*)`, or from `/*` to `*/`.
     pub text: String,
@@ -107,7 +106,7 @@ pub struct Comment {
 }
 
 /// A header line below the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct HeaderLine {
     /// What it says.
     pub kind: HeaderKind,
@@ -116,7 +115,7 @@ pub struct HeaderLine {
 }
 
 /// The kinds of header lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum HeaderKind {
     /// `"…"`
     Title(String),
@@ -133,7 +132,7 @@ pub enum HeaderKind {
 }
 
 /// A row above the rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DeclarationRow {
     /// What it declares.
     pub cells: Cells,
@@ -142,7 +141,7 @@ pub struct DeclarationRow {
 }
 
 /// The cells of a declaration row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Cells {
     /// The row stands above all columns.
     Shared(Vec<Declaration>),
@@ -171,7 +170,7 @@ impl Cells {
 }
 
 /// One declared name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Declaration {
     /// The name.
     pub name: Name,
@@ -182,7 +181,7 @@ pub struct Declaration {
 }
 
 /// What a declaration declares.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum DeclarationKind {
     /// `x = 0`
     Location(Number),
@@ -224,7 +223,7 @@ impl DeclarationKind {
 }
 
 /// A thread.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Thread {
     /// The node it runs on.
     pub node: u32,
@@ -235,7 +234,7 @@ pub struct Thread {
 }
 
 /// Statements, and where they end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The statements.
     pub statements: Vec<Statement>,
@@ -244,7 +243,7 @@ pub struct Block {
 }
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Statement {
     /// What it says.
     pub kind: StatementKind,
@@ -255,7 +254,7 @@ pub struct Statement {
 }
 
 /// The kinds of statements.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum StatementKind {
     /// `x := 1`, `a :=^d x^2`, `a :=SV x`, `a := CAS(x, 0, 1)`
     Assign {
@@ -288,7 +287,7 @@ pub enum StatementKind {
 }
 
 /// The left side of an assignment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Target {
     /// A name.
     Access(Access),
@@ -297,7 +296,7 @@ pub enum Target {
 }
 
 /// What stands after `:=`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Via {
     /// Nothing.
     Plain,
@@ -308,7 +307,7 @@ pub enum Via {
 }
 
 /// The right side of an assignment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Value {
     /// An expression.
     Expr(Expr),
@@ -319,7 +318,7 @@ pub enum Value {
 }
 
 /// A call with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Call {
     /// What is called.
     pub method: Method,
@@ -332,7 +331,7 @@ pub struct Call {
 }
 
 /// An argument of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Argument {
     /// A value or a name.
     Expr(Expr),
@@ -358,7 +357,7 @@ impl Argument {
 }
 
 /// A name in a statement, and how it is accessed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Access {
     /// The name.
     pub name: Name,
@@ -376,14 +375,14 @@ impl Access {
     /// The same access, through the NIC if it names no node.
     #[must_use]
     pub fn through_nic(self) -> Self {
-        let home = if self.home == Home::Own { Home::Inferred } else { self.home };
+        let home = if self.home.is_own() { Home::Inferred } else { self.home };
         let queue_pair = self.queue_pair.filter(|number| number.value != 0);
         Self { home, queue_pair, ..self }
     }
 }
 
 /// By the CPU or through the NIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Home {
     /// `x`
     Own,
@@ -393,8 +392,15 @@ pub enum Home {
     Node(Number),
 }
 
+impl Home {
+    /// Whether the access is the CPU's.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Own)
+    }
+}
+
 /// An expression.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
@@ -403,7 +409,7 @@ pub struct Expr {
 }
 
 /// The kinds of expressions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum ExprKind {
     /// A number.
     Number(u64),

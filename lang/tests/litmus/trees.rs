@@ -34,7 +34,7 @@ fn access() -> impl Strategy<Value = Access> {
     let queue_pair = prop_oneof![3 => Just(None), 1 => number().prop_map(Some)];
     (name(), home, queue_pair).prop_map(|(name, home, queue_pair)| {
         // `x^2/0` is `x^2`.
-        let queue_pair = queue_pair.filter(|number| home == Home::Own || number.value != 0);
+        let queue_pair = queue_pair.filter(|number| home.is_own() || number.value != 0);
         Access { name, home, queue_pair, atomic: None, place: place() }
     })
 }

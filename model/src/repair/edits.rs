@@ -9,8 +9,8 @@ use lang::litmus::ast::build::{
     access, assign, call, name, number, on_queue_pair, statement, towards,
 };
 use lang::litmus::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Name, Place, Statement,
-    StatementKind, Target, Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, File, Name, Place, Statement, StatementKind,
+    Target, Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::source::{Source, Span};
@@ -334,6 +334,6 @@ fn remote_accesses(one: &mut Statement) -> Vec<&mut Access> {
         StatementKind::Call(call) => all.extend(of_call(call)),
         _ => {}
     }
-    all.retain(|access| access.home != Home::Own);
+    all.retain(|access| !access.home.is_own());
     all
 }

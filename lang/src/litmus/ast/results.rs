@@ -4,7 +4,7 @@ use super::{Name, Number, Place};
 use crate::program::BinaryOp;
 
 /// A line below the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ResultLine {
     /// What it says.
     pub kind: ResultKind,
@@ -15,7 +15,7 @@ pub struct ResultLine {
 }
 
 /// The kinds of lines below the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum ResultKind {
     /// `observe a, x@2`
     Observe(Vec<Observed>),
@@ -24,7 +24,7 @@ pub enum ResultKind {
 }
 
 /// A name whose value an outcome shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Observed {
     /// The name.
     pub name: Name,
@@ -33,7 +33,7 @@ pub struct Observed {
 }
 
 /// A verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Verdict {
     /// What it claims.
     pub kind: VerdictKind,
@@ -44,7 +44,7 @@ pub struct Verdict {
 }
 
 /// What a verdict claims.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum VerdictKind {
     /// `… ✓`, `exists …`
     Allowed(Claim),
@@ -62,7 +62,7 @@ pub enum VerdictKind {
 }
 
 /// A condition on an outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Claim {
     /// `true`, `false`
     Truth(bool),
@@ -115,7 +115,7 @@ impl Atom {
 }
 
 /// One side of a comparison, or a part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Atom {
     /// A value.
     Constant(Constant),
@@ -126,7 +126,7 @@ pub enum Atom {
 }
 
 /// A value in a condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Constant {
     /// A number.
     Number(u64),

@@ -21,7 +21,7 @@ impl Lowerer<'_, '_> {
         match self.checker.meaning(&access.name)? {
             Meaning::Location(location) => {
                 let home = self.checker.location(location).node;
-                if access.home == Home::Own && home == self.node {
+                if access.home.is_own() && home == self.node {
                     return Some(location);
                 }
                 let message = format!(

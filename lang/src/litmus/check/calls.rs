@@ -3,7 +3,7 @@
 use crate::diagnostic::Code;
 use crate::program::{Expr, LocationId, NodeId, RegisterId, StmtKind, Towards, WorkId};
 
-use super::super::ast::{Access, Argument, Call, ExprKind, Home, Name, Number, Place, Target};
+use super::super::ast::{Access, Argument, Call, ExprKind, Name, Number, Place, Target};
 use super::super::methods::Method;
 use super::lower::Lowerer;
 use super::{Meaning, libraries};
@@ -88,7 +88,7 @@ pub fn result_register(
         Target::Nobody(_) => return Some((lowerer.hidden(), None)),
         Target::Access(access) => access,
     };
-    if access.home != Home::Own {
+    if !access.home.is_own() {
         let message = "expected a register or a local location, found a remote one";
         let help = "assign the result to a register first, then put it";
         return lowerer.fail(Code::ResultRemote, access.place, message, help);
@@ -109,7 +109,7 @@ pub fn result_register(
 fn cpu_rmw(lowerer: &mut Lowerer<'_, '_>, call: &Call, register: Option<RegisterId>) -> Option<()> {
     let (first, rest) = call.arguments.split_first()?;
     let access = access(lowerer, first)?;
-    if access.home != Home::Own {
+    if !access.home.is_own() {
         let help = "the CPU's RMWs reach its own node only; the NIC's are RCAS and RFAA";
         let message = "expected a local location, found a remote one";
         return lowerer.fail(Code::RemoteCpuAccess, access.place, message, help);
@@ -208,7 +208,7 @@ pub fn work_id(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Opt
     }
     let access = match argument {
         Argument::Expr(expr) => match &expr.kind {
-            ExprKind::Access(access) if access.home == Home::Own => Some(access),
+            ExprKind::Access(access) if access.home.is_own() => Some(access),
             _ => None,
         },
         _ => None,

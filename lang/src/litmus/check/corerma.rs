@@ -3,7 +3,7 @@
 use crate::diagnostic::Code;
 use crate::program::{LocationId, RegisterId, RmaKind, RmaStmt, StmtKind};
 
-use super::super::ast::{Access, Argument, Call, Expr, ExprKind, Home, Target, Value};
+use super::super::ast::{Access, Argument, Call, Expr, ExprKind, Target, Value};
 use super::super::methods::Method;
 use super::Meaning;
 use super::calls::{access, node};
@@ -21,7 +21,7 @@ pub fn local_read(register: RegisterId, location: LocationId, atomic: Option<boo
 
 /// A location of the thread's own node.
 fn own(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<(LocationId, bool)> {
-    if access.home != Home::Own {
+    if !access.home.is_own() {
         let message = "expected a local location, found a remote one";
         let help = "only the first argument of get, put, rga and cas is remote";
         return lowerer.fail(Code::RemoteCpuAccess, access.place, message, help);
@@ -57,7 +57,7 @@ pub fn assign(lowerer: &mut Lowerer<'_, '_>, target: &Target, value: &Value) -> 
         return remote(lowerer, access, call);
     }
     let Value::Expr(expr) = value else { return None };
-    if access.home != Home::Own {
+    if !access.home.is_own() {
         let help = format!("write `put({}^n, X)`", access.name.text);
         return lowerer.fail(
             Code::RemoteCpuAccess,
@@ -90,7 +90,7 @@ fn target_place(target: &Target) -> super::super::ast::Place {
 
 fn compute(lowerer: &mut Lowerer<'_, '_>, register: RegisterId, expr: &Expr) -> Option<()> {
     if let ExprKind::Access(access) = &expr.kind
-        && access.home == Home::Own
+        && access.home.is_own()
         && let Meaning::Location(_) = lowerer.checker.meaning(&access.name)?
     {
         let (location, atomic) = own(lowerer, access)?;

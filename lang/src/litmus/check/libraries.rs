@@ -100,7 +100,7 @@ fn names_object(lowerer: &Lowerer<'_, '_>, argument: &Argument) -> bool {
     let Argument::Expr(ast::Expr { kind: ExprKind::Access(access), .. }) = argument else {
         return false;
     };
-    access.home != Home::Own || lowerer.checker.meanings.contains_key(&access.name.text)
+    !access.home.is_own() || lowerer.checker.meanings.contains_key(&access.name.text)
 }
 
 /// An argument behind the object: nodes, a second object, a work id, or a value. Where no library says which
@@ -124,7 +124,7 @@ fn argument(
     let takes_nodes = takes(|kind| *kind == ParameterKind::Nodes);
     let own = match argument {
         Argument::Expr(ast::Expr { kind: ExprKind::Access(access), .. })
-            if access.home == Home::Own =>
+            if access.home.is_own() =>
         {
             Some(access.name.text.as_str())
         }
@@ -198,7 +198,7 @@ pub fn assign(
         return lowerer.fail(Code::UnexpectedCall, place, message, "assign it to a register first");
     };
     let written = match target {
-        Target::Access(access) if access.home == Home::Own => {
+        Target::Access(access) if access.home.is_own() => {
             match lowerer.checker.meanings.get(&access.name.text) {
                 Some(Meaning::Object(_)) => Some(access),
                 _ => None,

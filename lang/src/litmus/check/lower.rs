@@ -8,7 +8,7 @@ use crate::program::{self, Expr, NodeId, PutSource, RegisterId, Stmt, StmtKind, 
 use crate::source::Span;
 
 use super::super::ast::{
-    self, Access, Block, ExprKind, Home, Name, Place, Statement, StatementKind, Target, Value, Via,
+    self, Access, Block, ExprKind, Name, Place, Statement, StatementKind, Target, Value, Via,
 };
 use super::{Checker, Meaning, calls, corerma, libraries, mixed, unsigned};
 
@@ -190,15 +190,15 @@ impl Lowerer<'_, '_> {
         };
         match (target, value) {
             (_, Value::Call(call)) => calls::assign(self, target, id, call),
-            (Target::Access(access), Value::Expr(expr)) if access.home != Home::Own => {
+            (Target::Access(access), Value::Expr(expr)) if !access.home.is_own() => {
                 self.put(access, id, expr, false)
             }
-            (Target::Access(access), Value::Inline(expr)) if access.home != Home::Own => {
+            (Target::Access(access), Value::Inline(expr)) if !access.home.is_own() => {
                 self.put(access, id, expr, true)
             }
             (_, Value::Inline(_)) => not_put(self, place),
             (_, Value::Expr(ast::Expr { kind: ExprKind::Access(source), .. }))
-                if source.home != Home::Own =>
+                if !source.home.is_own() =>
             {
                 self.get(target, id, source)
             }
@@ -296,7 +296,7 @@ impl Lowerer<'_, '_> {
         let ExprKind::Access(access) = &expr.kind else {
             return Some(PutSource::Value(self.expression(expr)?));
         };
-        if access.home != Home::Own {
+        if !access.home.is_own() {
             let message =
                 "expected a local location or a value, found a remote access on both sides";
             let help = format!(
@@ -380,7 +380,7 @@ impl Lowerer<'_, '_> {
     /// The register that holds what a name in an expression stands for.
     fn read(&mut self, access: &Access) -> Option<RegisterId> {
         let name = &access.name.text;
-        if access.home != Home::Own {
+        if !access.home.is_own() {
             let message = format!("expected a value, found the remote access `{name}^n`");
             let help = "a get stands alone: `a := x^2`";
             return self.fail(Code::RemoteInExpression, access.place, message, help);

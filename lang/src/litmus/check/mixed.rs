@@ -178,7 +178,7 @@ fn own_mixed(lowerer: &mut Lowerer<'_, '_>, access: &Access, code: Code) -> Opti
         let help = format!("declare it above the rule as `{}[2] = 0`", access.name.text);
         return lowerer.fail(Code::WrongObjectClass, access.place, message, help);
     }
-    if access.home == Home::Own && home == Some(lowerer.node) {
+    if access.home.is_own() && home == Some(lowerer.node) {
         return Some(index);
     }
     let name = &access.name.text;

@@ -7,8 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::program::{Location, NodeId, Origin, ThreadId};
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Name, StatementKind, Target, Value,
-    Via,
+    Access, Argument, Block, Call, Expr, ExprKind, File, Name, StatementKind, Target, Value, Via,
 };
 use super::super::methods::Method;
 use super::{Checker, Meaning};
@@ -121,7 +120,7 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn add(&mut self, access: &'a Access, role: Role) {
-        if access.home == Home::Own {
+        if access.home.is_own() {
             self.out.push(Candidate { name: &access.name, role, thread: self.thread });
         }
     }
@@ -145,7 +144,7 @@ impl<'a> Collector<'a, '_> {
                 _ => Role::Register,
             },
             Value::Expr(Expr { kind: ExprKind::Access(source), .. })
-                if source.home != Home::Own && self.dialect == Dialect::Rdma =>
+                if !source.home.is_own() && self.dialect == Dialect::Rdma =>
             {
                 Role::Fresh
             }

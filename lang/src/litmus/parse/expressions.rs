@@ -46,7 +46,7 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
         context.sink.push(error.help("only coreRMA programs have non-atomic accesses"));
     }
     let access = Access { name, home, queue_pair, atomic, place };
-    let is_remote = inferred || home != Home::Own;
+    let is_remote = inferred || !home.is_own();
     Some(if is_remote { access.through_nic() } else { access })
 }
 
@@ -187,7 +187,7 @@ fn negation(
         }
         match &mut inner.kind {
             ExprKind::Access(access)
-                if access_position && sign.as_str() == "~" && access.home == Home::Own =>
+                if access_position && sign.as_str() == "~" && access.home.is_own() =>
             {
                 let access = Access { place, ..access.clone() }.through_nic();
                 inner = Expr { kind: ExprKind::Access(access), place };

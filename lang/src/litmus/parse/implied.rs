@@ -72,7 +72,8 @@ fn declared<'f>(file: &'f File, name: &str) -> Option<&'f Declaration> {
 pub fn said(context: &mut Context<'_>, file: &File) -> Vec<Declaration> {
     let mut new: Vec<Declaration> = Vec::new();
     for (name, class) in std::mem::take(&mut context.said) {
-        let known = declared(file, &name.text).or_else(|| new.iter().find(|one| one.name == name));
+        let known = declared(file, &name.text)
+            .or_else(|| new.iter().find(|one| one.name.text == name.text));
         match known.map(|known| (known.kind.class(), known.name.place)) {
             None => {
                 let library = context.words.library(&class);
@@ -95,7 +96,7 @@ pub fn said(context: &mut Context<'_>, file: &File) -> Vec<Declaration> {
 
 /// The node that some call names: `Acq(l^2)`.
 fn node_of_calls(file: &File, name: &Name) -> Option<Number> {
-    uses(file).iter().filter(|one| one.name == name).find_map(|one| match one.home {
+    uses(file).iter().filter(|one| one.name.text == name.text).find_map(|one| match one.home {
         Home::Node(number) => Some(number),
         _ => None,
     })
@@ -109,7 +110,7 @@ fn objects(file: &File, words: Words<'_>, found: &[Use<'_>], new: &mut Vec<Decla
         let mut all = file.declarations.iter().flat_map(|row| row.cells.all());
         let has_class = all.any(|one| one.kind.class() == Some(class));
         let is_known = declared(file, &one.name.text).is_some()
-            || new.iter().any(|known| known.name == *one.name);
+            || new.iter().any(|known| known.name.text == one.name.text);
         if !has_class && !is_known {
             let kind = DeclarationKind::object(class, None);
             new.push(Declaration { name: one.name.clone(), kind, home: None });

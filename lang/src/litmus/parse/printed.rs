@@ -111,7 +111,7 @@ pub fn value(
     let arguments = arguments(context, piece, call)?;
     match (kind, arguments.as_slice()) {
         (Kind::Read, [Argument::Expr(read)]) => {
-            let via = Some(via(mark)).filter(|via| *via != Via::Plain);
+            let via = Some(via(mark)).filter(|via| !matches!(via, Via::Plain));
             Some((read.clone(), via))
         }
         (Kind::Read, _) => {

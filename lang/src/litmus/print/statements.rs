@@ -196,7 +196,7 @@ fn operand(expr: &Expr, least: u8) -> String {
         ExprKind::Truth(value) => value.to_string(),
         ExprKind::Bottom => "⊥".to_owned(),
         // Inside an expression `~` would be a negation.
-        ExprKind::Access(access) if access.home == Home::Inferred => {
+        ExprKind::Access(access) if matches!(access.home, Home::Inferred) => {
             format!("{}\u{304}{}", access.name.text, queue_pair(access))
         }
         ExprKind::Access(access) => self::access(access),

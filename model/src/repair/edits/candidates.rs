@@ -190,6 +190,7 @@ impl Lister<'_> {
                 self.push(site, span, What::Rcas { before: location.initial });
             }
         }
+        let text = |one: &Statement| self.repair.source.text.get(one.place.span.range());
         let is_plain = |one: &Statement| {
             matches!(one.kind, StatementKind::Assign { .. } | StatementKind::Call(_))
         };
@@ -198,7 +199,7 @@ impl Lister<'_> {
             && is_plain(one)
             && is_plain(next)
             && !is_kept(next)
-            && one != next
+            && text(one) != text(next)
         {
             self.push(site, span, What::Exchange);
         }
