@@ -344,11 +344,11 @@ mod tests {
             for id in RULES[rule].options {
                 let long = &longs[&(path.clone(), (*id).to_owned())];
                 let option = format!(" --{long}{}", values(&path, id));
-                let told = refused(&format!("{wrong}{option}"));
+                let refusal = refused(&format!("{wrong}{option}"));
                 let begin = format!("--{long} is for ");
                 assert!(
-                    told.as_ref().is_some_and(|told| told.starts_with(&begin)),
-                    "{wrong}{option}: {told:?}"
+                    refusal.as_ref().is_some_and(|refusal| refusal.starts_with(&begin)),
+                    "{wrong}{option}: {refusal:?}"
                 );
                 let is_there = right.contains(&format!(" --{long} "));
                 if !is_there {

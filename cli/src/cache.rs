@@ -1,6 +1,6 @@
 //! `--cache DIR`: what engines found before, a file per question.
 //!
-//! A file says the whole question, so that nothing hangs on hashes being different, and is written beside its
+//! A file says the whole question, so that nothing depends on hashes being different, and is written beside its
 //! place and renamed, so that others see all of it or nothing. What cannot be read, or answers another
 //! question, is as if it were not there. Only complete and undisputed answers are kept.
 
@@ -83,7 +83,7 @@ impl Cache {
         self.folder.join(&name[..2]).join(format!("{}.json", &name[2..]))
     }
 
-    /// What was found of a test with so many observables, if this was asked before.
+    /// What was found of a test with this many observables, if this was asked before.
     pub fn get(&self, asked: &Asked<'_>, observables: usize) -> Option<Found> {
         let question = self.question(asked);
         let text = fs::read(self.path(&question)).ok()?;

@@ -37,7 +37,7 @@ pub enum Engine {
     Both,
 }
 
-/// How many states the engine auto explores at most, if not told otherwise: a few seconds.
+/// How many states the engine auto explores at most, unless the user says otherwise: a few seconds.
 const STATES_OF_AUTO: u64 = 1_000_000;
 /// How many states it explores at most to know whether all executions end, where the outcomes are known: some
 /// 10 ms.

@@ -77,7 +77,7 @@ impl Input {
     /// The text of a litmus program or a model.
     ///
     /// # Errors
-    /// What hinders reading it, or that it is no text.
+    /// Why it cannot be read, or that it is not text.
     pub fn read(&self) -> Result<Arc<Source>, Box<Problem>> {
         let bytes = self.bytes(MAX_BYTES)?;
         match litmus::decode(&self.name(), &bytes) {
@@ -90,7 +90,7 @@ impl Input {
     }
 }
 
-/// The bytes of a file that may not be more than so many.
+/// The bytes of a file that may not be more than a limit.
 ///
 /// # Errors
 /// Why it cannot be read, or that it is larger: a device may have no end.
@@ -114,16 +114,16 @@ const LARGEST: u64 = 16 << 30;
 /// The bytes of what a command wrote, which may be many: a record, a part, a journal.
 ///
 /// # Errors
-/// Why it cannot be read, or that it is no such thing: it has no lines, or no end.
+/// Why it cannot be read, or that it has no lines, or no end.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let told = |error: io::Error| format!("cannot be read: {error}");
-    let mut file = File::open(path).map_err(told)?;
-    file.by_ref().take(LONGEST_LINE).read_to_end(&mut bytes).map_err(told)?;
+    let to_text = |error: io::Error| format!("cannot be read: {error}");
+    let mut file = File::open(path).map_err(to_text)?;
+    file.by_ref().take(LONGEST_LINE).read_to_end(&mut bytes).map_err(to_text)?;
     if bytes.len() as u64 == LONGEST_LINE && !bytes.contains(&b'\n') {
         return Err(format!("expected lines, found {LONGEST_LINE} bytes without an end of line"));
     }
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(told)?;
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(to_text)?;
     if bytes.len() as u64 >= LARGEST {
         return Err(format!("expected fewer than {LARGEST} bytes, found more"));
     }

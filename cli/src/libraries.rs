@@ -88,7 +88,7 @@ impl LibraryOption {
         self.load().unwrap_or_else(|_| shipped())
     }
 
-    /// The same. If that fails, the sink has been told why, and the command ends.
+    /// The same. If that fails, the sink has the reason, and the command ends.
     pub fn choose(&self, sink: &mut Sink<'_>) -> Option<&'static Libraries> {
         self.load().map_err(|wrong| sink.problems(wrong)).ok()
     }
@@ -235,7 +235,7 @@ fn inlined_now(
     }
 }
 
-/// How a test misuses libraries, before its calls are replaced: errors, or warnings where it hangs on values.
+/// How a test misuses libraries, before its calls are replaced: errors, or warnings where it depends on values.
 ///
 /// Whether the test fits the model, those say who ask about it.
 fn misuses(

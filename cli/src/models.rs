@@ -22,7 +22,7 @@ use crate::problem::Problem;
 pub struct LoadedModel {
     /// The model and its files.
     pub loaded: Loaded,
-    /// Whether it came from a file of the user's: then verdicts that name no model speak of it too.
+    /// Whether it came from a file of the user's: then verdicts that name no model are about it too.
     pub is_own: bool,
     /// Its name and the hash of its files.
     pub identity: ModelIdentity,
@@ -138,7 +138,7 @@ impl Models {
     /// are looked for from the test's folder.
     ///
     /// # Errors
-    /// A diagnostic for each name in the header that no model has, and each file that is no model.
+    /// A diagnostic for each name in the header that no model has, and each file that is not a model.
     pub fn of_test(
         &self,
         test: &Test,

@@ -155,7 +155,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
 }
 
-/// The models of these names and files. If that fails, the sink has been told why, and the command ends.
+/// The models of these names and files. If that fails, the sink has the reason, and the command ends.
 pub fn choose_models(names: &[String], sink: &mut Sink<'_>) -> Option<Models> {
     match Models::choose(names) {
         Ok((models, warnings)) => {

@@ -187,7 +187,7 @@ fn difference(change: &str) -> &str {
 fn write_escaped(out: &mut Output<'_>, state: &mut State, value: &Value) -> Result<(), Error> {
     let text = match value.kind() {
         ValueKind::Undefined => {
-            let message = "a template speaks of something that there is not";
+            let message = "a template names something that does not exist";
             return Err(Error::new(ErrorKind::UndefinedError, message));
         }
         ValueKind::None => return Ok(()),

@@ -20,8 +20,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Whether it is told with `--quiet` too: errors, and warnings without which "ok" would mislead.
-    pub fn is_told(&self, quiet: bool) -> bool {
+    /// Whether it is reported with `--quiet` too: errors, and warnings without which "ok" would mislead.
+    pub fn is_printed(&self, quiet: bool) -> bool {
         !quiet || self.diagnostic.is_error() || self.diagnostic.code == Code::NoOutcome
     }
 
@@ -91,13 +91,13 @@ impl Problem {
     }
 
     /// As JSON output has it.
-    pub fn told(&self) -> Told {
+    pub fn reported(&self) -> Reported {
         let (line, column) = match &self.source {
             Some(source) => source.line_column(self.diagnostic.span.start),
             None => (0, 0),
         };
         let severity = if self.diagnostic.is_error() { "error" } else { "warning" };
-        Told {
+        Reported {
             file: self.file.clone(),
             line,
             column,
@@ -112,7 +112,7 @@ impl Problem {
 /// A problem as JSON has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Told {
+pub struct Reported {
     /// The file; empty if it is of none.
     pub file: String,
     /// Counted from 1; 0 if it is of no place. So is the column.
@@ -130,7 +130,7 @@ pub struct Told {
     pub help: Option<String>,
 }
 
-impl Told {
+impl Reported {
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == "error"

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::Format;
 use crate::ordered::Broken;
-use crate::problem::{Problem, Told};
+use crate::problem::{Problem, Reported};
 use crate::table::count;
 use crate::terminal::{Look, Terminal, Tint};
 
@@ -52,12 +52,12 @@ pub struct Skip {
     pub reason: String,
 }
 
-/// What failed, to be told at the end: the smallest programs first.
+/// What failed, to be reported at the end: the smallest programs first.
 #[derive(Default)]
 pub struct Failures(Vec<(usize, String)>);
 
 impl Failures {
-    /// One more, of a program of so many statements.
+    /// One more, of a program with this many statements.
     pub fn add(&mut self, size: usize, text: String) {
         self.0.push((size, text));
     }
@@ -78,9 +78,9 @@ pub struct Sink<'t> {
     /// What the work comes to so far.
     pub exit: Exit,
     /// Errors so far.
-    pub errors: Vec<Told>,
+    pub errors: Vec<Reported>,
     /// Warnings so far.
-    pub warnings: Vec<Told>,
+    pub warnings: Vec<Reported>,
     /// Whether warnings are what is asked for, so that `--quiet` shows them too.
     pub shows_warnings: bool,
     /// Whether nothing more is to be done.
@@ -189,12 +189,12 @@ impl<'t> Sink<'t> {
     }
 
     fn tell_problem(&mut self, problem: &Problem) {
-        let is_told = self.shows_warnings || problem.is_told(self.look().quiet);
-        if self.format == Format::Table && is_told {
+        let is_printed = self.shows_warnings || problem.is_printed(self.look().quiet);
+        if self.format == Format::Table && is_printed {
             let text = problem.render(self.look().error_color);
             self.terminal.err(&text);
         }
-        self.keep(problem.told());
+        self.keep(problem.reported());
     }
 
     /// Several errors and warnings.
@@ -203,9 +203,9 @@ impl<'t> Sink<'t> {
     }
 
     /// Keeps a problem for the end.
-    fn keep(&mut self, told: Told) {
-        let list = if told.is_error() { &mut self.errors } else { &mut self.warnings };
-        list.push(told);
+    fn keep(&mut self, reported: Reported) {
+        let list = if reported.is_error() { &mut self.errors } else { &mut self.warnings };
+        list.push(reported);
     }
 
     /// A test that broke for no fault of its own: something stays unknown.
@@ -224,7 +224,7 @@ impl<'t> Sink<'t> {
         self.exit.raise(Exit::Usage);
         match self.format {
             Format::Table => self.terminal.err(&format!("error: {message}\n")),
-            Format::Json => self.keep(Problem::of_file("", code, message).told()),
+            Format::Json => self.keep(Problem::of_file("", code, message).reported()),
         }
     }
 
@@ -255,11 +255,11 @@ impl<'t> Sink<'t> {
     }
 
     /// A problem of another output, which has raised the exit code already.
-    pub fn told(&mut self, told: Told) {
+    pub fn reported(&mut self, reported: Reported) {
         if self.format == Format::Json {
-            return self.keep(told);
+            return self.keep(reported);
         }
-        let Told { file, line, severity, code, message, .. } = told;
+        let Reported { file, line, severity, code, message, .. } = reported;
         self.terminal.err(&format!("{file}:{line}: {severity}[{code}]: {message}\n"));
     }
 
@@ -359,7 +359,7 @@ impl<'t> Sink<'t> {
         if let Some([good, bad, open]) = words {
             let number = |status: Status| self.counts[status as usize];
             let asks = number(Status::Yes) + number(Status::No) > 0;
-            let told = [
+            let reported = [
                 (Status::Good, Tint::Good, good),
                 (Status::Yes, Tint::Good, "answered Ok"),
                 (Status::No, Tint::Strong, "answered No"),
@@ -367,9 +367,9 @@ impl<'t> Sink<'t> {
                 (Status::Open, Tint::Open, open),
                 (Status::Unchecked, Tint::Open, "with verdicts not checked"),
             ];
-            let is_told = |status| number(status) > 0 || status == Status::Good && !asks;
-            let told = told.into_iter().filter(|(status, ..)| is_told(*status));
-            let parts: Vec<String> = told
+            let is_printed = |status| number(status) > 0 || status == Status::Good && !asks;
+            let reported = reported.into_iter().filter(|(status, ..)| is_printed(*status));
+            let parts: Vec<String> = reported
                 .map(|(status, tint, word)| look.paint(tint, &format!("{} {word}", number(status))))
                 .collect();
             text = format!("{}: {}", count(results, "result"), parts.join(", "));

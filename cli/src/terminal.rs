@@ -158,7 +158,7 @@ fn color_code(text: &str) -> Option<usize> {
     rest[length..].starts_with('m').then_some(2 + length + 1)
 }
 
-/// Standard output and standard error. A reader that has gone away is no error: what follows is dropped.
+/// Standard output and standard error. A reader that has gone away is not an error: what follows is dropped.
 pub struct Terminal {
     /// How to write.
     pub look: Look,
@@ -169,7 +169,7 @@ pub struct Terminal {
     began: Instant,
 }
 
-/// From which time on a person is told how long it took.
+/// From this time on, the end says how long it took.
 const LONG: Duration = Duration::from_secs(1);
 
 impl Terminal {

@@ -35,7 +35,7 @@ older
 below
 "#;
 
-/// The page without what hangs on the commit.
+/// The page without what depends on the commit.
 fn text(page: &Path) -> String {
     let text = std::fs::read_to_string(page).expect("it is there");
     let lines = text.lines().map(|line| line.split(", at ").next().unwrap_or(line));

@@ -202,7 +202,7 @@ fn compared_programs_are_tests() {
     }
 }
 
-/// What is about statements that the model lacks is no hole.
+/// What is about statements that the model lacks is not a hole.
 #[test]
 fn coverage_counts_what_programs_can_have() {
     let root = folder("coverage");

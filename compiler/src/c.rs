@@ -16,7 +16,7 @@ use lang::Test;
 use lang::outcome::Outcome;
 use lang::source::Source;
 
-use crate::plan::{Place, Plan, Role};
+use crate::plan::{FinalPlace, Plan, Role};
 
 use names::{Names, comment, quote, string};
 
@@ -180,8 +180,8 @@ impl Generator<'_> {
         out.push_str("static const struct { const char *name; int node, word; } observed[OBSERVED + 1] = {\n");
         for (observable, place) in self.test.observables.iter().zip(&self.plan.observed) {
             let place = match place {
-                Place::Register(..) => "-1, 0".to_owned(),
-                Place::Word(node, word) => {
+                FinalPlace::Register(..) => "-1, 0".to_owned(),
+                FinalPlace::Word(node, word) => {
                     let node = node.0 as usize - 1;
                     format!("{node}, {}", self.names.words[node][*word])
                 }

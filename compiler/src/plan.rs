@@ -40,7 +40,7 @@ pub struct Plan {
     /// For each location, the index of its word in its node's memory.
     pub word_of: Vec<usize>,
     /// For each observable of the test, where its value is found.
-    pub observed: Vec<Place>,
+    pub observed: Vec<FinalPlace>,
 }
 
 /// A node's memory.
@@ -114,7 +114,7 @@ pub enum RequestKind {
 
 /// Where an observable's final value is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FinalPlace {
     /// In a register of a thread.
     Register(ThreadId, RegisterId),
     /// In a word of a node, after all threads and operations are done.
@@ -282,16 +282,16 @@ impl Plan {
         })
     }
 
-    fn place(&self, observed: Observed) -> Result<Place, CompileError> {
+    fn place(&self, observed: Observed) -> Result<FinalPlace, CompileError> {
         let malformed = |what| CompileError::Malformed { span: Span::default(), what };
         match observed {
             Observed::Register(id) => {
                 let register = self.program.registers.get(id.0).ok_or(malformed("register"))?;
-                Ok(Place::Register(register.thread, id))
+                Ok(FinalPlace::Register(register.thread, id))
             }
             Observed::Location(id) => {
                 let location = self.program.locations.get(id.0).ok_or(malformed("location"))?;
-                Ok(Place::Word(location.node, self.word_of[id.0]))
+                Ok(FinalPlace::Word(location.node, self.word_of[id.0]))
             }
             Observed::Copy(object, _) => {
                 let object = self.program.objects.get(object).ok_or(malformed("object"))?;

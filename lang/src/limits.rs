@@ -206,7 +206,7 @@ pub fn need(bytes: usize) {
 }
 
 impl Memory {
-    /// Whether the process takes too much, or would with so many bytes more, and this thread's work is what
+    /// Whether the process takes too much, or would with that many more bytes, and this thread's work is what
     /// is to be given up.
     fn is_exceeded(&self, now: Instant, more: u64) -> bool {
         let known = MEASURED.get().filter(|(at, _)| more == 0 && now.duration_since(*at) < OFTEN);

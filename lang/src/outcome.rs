@@ -42,7 +42,7 @@ impl Value {
                     rest /= LARGEST_WORD;
                 }
                 parts.reverse();
-                // What is no such value is shown as it is.
+                // Any other value is shown as it is.
                 if rest == 0 { format!("({})", parts.join(", ")) } else { self.to_string() }
             }
             value => value.to_string(),
@@ -267,7 +267,7 @@ impl Asked {
 /// What a verdict line of a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
-    /// The only model the line speaks of; `None` for all the models of the file's header.
+    /// The only model that the line is about; `None` for all the models of the file's header.
     pub model: Option<String>,
     /// The claim.
     pub claim: Claim,

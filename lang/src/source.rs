@@ -28,7 +28,7 @@ impl Span {
     }
 }
 
-/// A text and the name under which messages speak of it (mostly a path).
+/// A text and the name under which messages name it (mostly a path).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The path or other name shown in messages.

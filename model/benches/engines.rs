@@ -23,7 +23,7 @@ use model::smt::solver::SolverKind;
 
 /// The model that tests are asked about.
 const MODEL: &str = "rdma-tso-rmw";
-/// Short runs are repeated so many times at most, and for so long in all.
+/// Short runs are repeated at most this often, and for this long in all.
 const REPEATS: usize = 15;
 const REPEATING: Duration = Duration::from_millis(15);
 

@@ -150,7 +150,7 @@ pub fn compose(
     })
 }
 
-/// The definitions that axioms use, and all orders; the axioms then speak of the new numbers.
+/// The definitions that axioms use, and all orders; the axioms then use the new numbers.
 fn reachable(definitions: Vec<Definition>, axioms: &mut [Axiom]) -> Vec<Definition> {
     let mut is_used = vec![false; definitions.len()];
     let mut waiting: Vec<usize> = Vec::new();
@@ -173,7 +173,7 @@ fn reachable(definitions: Vec<Definition>, axioms: &mut [Axiom]) -> Vec<Definiti
     kept.map(|(definition, _)| restrict::renumbered_definition(&definition, &numbers)).collect()
 }
 
-/// Whether a model's text speaks of one of these sets or relations.
+/// Whether a model's text uses one of these sets or relations.
 pub fn mentions(model: &Model, bases: &[Base]) -> bool {
     let found = Cell::new(false);
     let look = |expr: &Expr| {

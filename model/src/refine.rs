@@ -2,7 +2,7 @@
 //! replaced by the implementation among those that the specification allows?
 //!
 //! Soundness of implementations [LOCO, Definition 3.12], checked up to a bound and not proved. The lower
-//! libraries keep their specifications, as in the definition. It speaks of executions that end, so one more
+//! libraries keep their specifications, as in the definition. It is about executions that end, so one more
 //! thing is asked: can each execution of the implementation end (`stuck`)?
 
 mod answer;

@@ -64,7 +64,7 @@ pub struct Repaired {
 
 /// What the search came to.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct Repairs {
     /// All minimal repairs up to the size.
     pub repairs: Vec<Repaired>,
     /// Nothing is wrong: no outcome that is to be forbidden is allowed.
@@ -127,13 +127,13 @@ impl Repair<'_> {
     ///
     /// # Errors
     /// What is wrong with the program or the condition.
-    pub fn find(&self) -> Result<Answer, Vec<Diagnostic>> {
+    pub fn find(&self) -> Result<Repairs, Vec<Diagnostic>> {
         let test = self.test(self.file)?;
         let mut asking = ask::Asking::new(self, &test)?;
         let hopeless = asking.hopeless.clone();
         if let Some(is_right) = asking.is_right_already() {
             let open = asking.open.clone();
-            return Ok(Answer { is_right, hopeless, open, ..Answer::default() });
+            return Ok(Repairs { is_right, hopeless, open, ..Repairs::default() });
         }
         let candidates = edits::candidates(self, &test);
         let count = candidates.len();
@@ -153,7 +153,7 @@ impl Repair<'_> {
         }
         let (open, asked) = (asking.open, asking.count);
         let repairs = repairs.into_values().collect();
-        Ok(Answer { repairs, is_right: false, hopeless, open, asked, candidates: count })
+        Ok(Repairs { repairs, is_right: false, hopeless, open, asked, candidates: count })
     }
 
     /// What may go while all verdicts hold.

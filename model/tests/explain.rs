@@ -191,7 +191,7 @@ fn holds(question: &Question<'_>, broken: &Broken) -> Result<(), String> {
         return Err("no steps".to_owned());
     };
     if broken.steps.windows(2).any(|pair| pair[0].to != pair[1].from) {
-        return Err("the steps are no chain".to_owned());
+        return Err("the steps are not a chain".to_owned());
     }
     let evaluator = Evaluator::new(skeleton, model, &broken.execution);
     if let Some(set) = model.defined(&broken.axiom) {

@@ -101,7 +101,7 @@ fn misuse_has_a_place() {
     assert_eq!(wrong(lock, "  Acq(l) || skip\n"), [("never-released", (7, 3))]);
     let barrier = "Barrier z {1, 2}";
     assert_eq!(wrong(barrier, "  Bar(z) || skip\n"), [("unequal-calls", (7, 3))]);
-    // Where it hangs on a value, those executions are left out, and it is said.
+    // Where it depends on a value, those executions are left out, and it is said.
     let sometimes = "  a := x || x^1 := 1\n  if a = 1 { Acq(l) } ||\n  Rel(l) ||\n";
     assert_eq!(wrong(lock, sometimes), [("not-held", (9, 3))]);
     let never = "  a := x || x^1 := 1\n  if a = 1 { Acq(l) } ||\n  if a = 1 { Rel(l) } ||\n";

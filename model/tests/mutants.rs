@@ -20,12 +20,12 @@ use mutate::{Mutant, mutants};
 /// What survives, and why: rows `| library | mutant | reason |`.
 const SURVIVORS: &str = include_str!("mutants.md");
 
-/// Of the clients at the default bounds, so many are tried: on all, the test would take as long as
+/// Of the clients at the default bounds, this many are tried: on all, the test would take as long as
 /// `litmus refine` of every library for each mutant.
 const MOST: usize = 1500;
-/// First so many of those without plain accesses, which tell most mutants.
+/// First this many of those without plain accesses, which tell most mutants.
 const WITHOUT_PLAIN: usize = 200;
-/// Of a listed mutant, so many: most are sound. As many show that a method never does what it may.
+/// Of a listed mutant, this many: most are sound. As many show that a method never does what it may.
 const OF_LISTED: usize = 300;
 
 /// One for each mutant of each shipped implementation.
@@ -53,7 +53,7 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     for (library, mutant) in listed.into_keys() {
-        let message = format!("mutants.md lists `{mutant}` of `{library}`, which is no mutant");
+        let message = format!("mutants.md lists `{mutant}` of `{library}`, which is not a mutant");
         trials.push(Trial::test(format!("mutants::{library}::{mutant}"), move || {
             Err(Failed::from(message))
         }));
@@ -84,7 +84,7 @@ fn judge(
 ) -> Result<(), Failed> {
     let Ok(changed) = library::load(&Source::new(format!("{}.lib", shipped.name), &*mutant.text))
     else {
-        return if is_listed { Err("it is no library, and is listed".into()) } else { Ok(()) };
+        return if is_listed { Err("it is not a library, and is listed".into()) } else { Ok(()) };
     };
     let (first, rest) = clients.split_at(clients.len().min(OF_LISTED));
     let rest = if is_listed { &[] } else { rest };

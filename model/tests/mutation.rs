@@ -44,7 +44,7 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     for (model, change) in implied.into_keys() {
-        let message = format!("implied.md lists `{change}` of `{model}`, which is no change");
+        let message = format!("implied.md lists `{change}` of `{model}`, which is not a change");
         trials.push(Trial::test(format!("mutation::{model}::{change}"), move || {
             Err(Failed::from(message))
         }));

@@ -108,7 +108,7 @@ fn one(explanation: &Explanation<'_>, source: &Source) -> Result<(), String> {
     }
 }
 
-/// How many pixels of a picture have each color, drawn by a program that is no browser.
+/// How many pixels of a picture have each color, drawn by a program other than a browser.
 fn colors(svg: &str) -> BTreeMap<[u8; 3], usize> {
     let tree = Tree::from_str(svg, &resvg::usvg::Options::default()).expect("well-formed SVG");
     // Large enough that lines are wider than their borders.

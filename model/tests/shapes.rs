@@ -245,7 +245,7 @@ fn pivots_are_found_for_cells_of_any_shape() {
     }
 }
 
-/// Tables that say the same in another order are no difference; any other is.
+/// Tables that say the same in another order do not differ; any other is.
 #[test]
 fn tables_are_compared_by_what_they_mean() {
     let texts = |one: &Model, two: &Model| -> Vec<String> {

@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     let head = [("schema", json!("litmus-allowed/1"))];
     let mut sink = Sink::new(terminal, arguments.format.format, &head);
-    // What hinders it has been told.
+    // What prevents it has been reported.
     let _ = ask_about_all(arguments, &mut sink);
     sink.finish(&[], Some(["ok", "FAIL", "unknown"]))
 }
@@ -150,19 +150,19 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let cache = cache.transpose().ok()?;
     let work =
         |input: &Input| ask_about(input, models, &request, cache.as_ref(), (arguments, &uses));
-    let mut told = Told::default();
+    let mut summary = Summary::default();
     let workers = Workers {
         jobs: arguments.jobs.count(),
         fail_fast: Some(&arguments.stop),
         ..Workers::default()
     };
     workers.work(&inputs, sink, work, |_, answer, sink| {
-        told.answer(answer, &arguments.only, &layout, sink);
+        summary.answer(answer, &arguments.only, &layout, sink);
     });
-    sink.tell(&told.failures.into_text());
+    sink.tell(&summary.failures.into_text());
     if !look.quiet {
         let columns = ["ok", "Ok", "No", "not checked", "unknown", "FAIL"];
-        sink.tell(&told.groups.draw(look, &columns));
+        sink.tell(&summary.groups.draw(look, &columns));
     }
     // Another part may make use of it.
     if sink.shard.is_none() {
@@ -171,14 +171,14 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     Some(())
 }
 
-/// What is told at the end.
+/// What is printed at the end.
 #[derive(Default)]
-struct Told {
+struct Summary {
     failures: Failures,
     groups: Groups,
 }
 
-impl Told {
+impl Summary {
     /// Prints what came of a file, or keeps it for the end.
     fn answer(
         &mut self,
@@ -277,7 +277,7 @@ fn ask_about(
                 answer.add((&test, &written), &source, &model, request, *found);
             }
             Ok(Asked::Verdicts(verdicts)) if verdicts.answered.checked.is_empty() => {
-                answer.skips.push(skip("no verdict of the test speaks of the model".to_owned()));
+                answer.skips.push(skip("no verdict of the test is about the model".to_owned()));
                 continue;
             }
             Ok(Asked::Verdicts(verdicts)) => {
@@ -296,7 +296,7 @@ fn ask_about(
                 answer.add((&test, &written), &source, &model, request, found);
                 continue;
             }
-            // Of all tests below a folder, those are meant that the model speaks of.
+            // Of all tests below a folder, those are meant that the model is about.
             Err(Refusal::Undefined(undefined)) if !models.chosen.is_empty() && !input.is_named => {
                 answer.skips.push(skip(undefined[0].message.clone()));
                 continue;

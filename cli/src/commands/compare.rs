@@ -45,7 +45,7 @@ pub struct Arguments {
     /// How many programs to show in each direction
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     count: u16,
-    /// Also try every program of up to so many statements, whatever it looks like; 3 takes minutes
+    /// Also try every program of up to N statements, whatever it looks like; 3 takes minutes
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=8))]
     exhaustive: u8,
     /// Write the programs that are found into this folder, a file each
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
 }
 
-/// A model that the command line names; if there is none, it has been said why.
+/// A model that the command line names; if there is none, the reason has been printed.
 pub fn load(argument: &str, terminal: &mut Terminal) -> Result<Arc<LoadedModel>, Exit> {
     let mut sink = Sink::plain(terminal);
     let models = choose_models(&[argument.to_owned()], &mut sink);

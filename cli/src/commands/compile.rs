@@ -114,7 +114,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         );
     }
     let mut sink = Sink::plain(terminal);
-    // What hinders it has been told.
+    // What prevents it has been reported.
     let _ = compile_all(arguments, &mut sink);
     sink.exit
 }

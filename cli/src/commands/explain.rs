@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             .usage_error("only one of --svg, --tikz and --dot can be written to standard output");
     }
     let mut sink = Sink::plain(terminal);
-    // What hinders it has been told.
+    // What prevents it has been reported.
     let _ = explain_all(arguments, &mut sink);
     sink.exit
 }
@@ -118,7 +118,7 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let subjects = subjects.map_err(|errors| refuse(&source, errors, sink)).ok()?;
     if subjects.is_empty() {
         let message =
-            "no verdict of the file speaks of the model: say what to explain with --outcome";
+            "no verdict of the file is about the model: say what to explain with --outcome";
         sink.exit.raise(sink.terminal.usage_error(message));
         return None;
     }
@@ -127,16 +127,16 @@ fn explain_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
         let (name, others) = (first.name(), others.join(", "));
         sink.terminal.note(&format!("explained under {name}; the test also names {others}"));
     }
-    let mut told = Told { arguments, source: &source, count: 0, is_drawn: false };
+    let mut shown = Shown { arguments, source: &source, count: 0, is_drawn: false };
     for subject in &subjects {
-        let explained = explain_one(&mut told, subject, &request, &test, sink);
+        let explained = explain_one(&mut shown, subject, &request, &test, sink);
         explained.unwrap_or_else(|refused| refuse(&source, refused.diagnostics(), sink));
     }
     let wrong = subjects.iter().find(|subject| subject.is_wrongly_allowed());
     if let Some(wrong) = wrong.filter(|_| !arguments.inline.inline) {
-        told.suggest((&test, &source), wrong, &request, sink.terminal);
+        shown.suggest((&test, &source), wrong, &request, sink.terminal);
     }
-    told.end(sink.terminal);
+    shown.end(sink.terminal);
     Some(())
 }
 
@@ -154,7 +154,7 @@ fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, sink: &mut Sink<'_>) {
 /// # Errors
 /// Why the model cannot be asked.
 fn explain_one(
-    told: &mut Told<'_>,
+    shown: &mut Shown<'_>,
     subject: &Subject,
     request: &Request,
     test: &Test,
@@ -171,20 +171,20 @@ fn explain_one(
     if matches!(explanation.reason, Reason::Unknown(_)) {
         sink.exit.raise(Exit::Unknown);
     }
-    sink.exit.raise(told.draw(&explanation, sink.terminal));
-    told.tell(subject, &explanation, sink.terminal);
+    sink.exit.raise(shown.draw(&explanation, sink.terminal));
+    shown.tell(subject, &explanation, sink.terminal);
     Ok(())
 }
 
 /// What is shown of explanations, one after the other.
-struct Told<'a> {
+struct Shown<'a> {
     arguments: &'a Arguments,
     source: &'a Arc<Source>,
     count: usize,
     is_drawn: bool,
 }
 
-impl Told<'_> {
+impl Shown<'_> {
     /// Draws the first that can be drawn.
     fn draw(&mut self, explanation: &Explanation<'_>, terminal: &mut Terminal) -> Exit {
         let mut exit = Exit::Fine;

@@ -164,7 +164,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(traced) => traced,
         Err(failure) => return failure.tell(terminal),
     };
-    // Ctrl-C is for the command; what it did is told all the same.
+    // Ctrl-C is for the command; what it did is printed all the same.
     let _stop = interrupt::stop_on_signal();
     let seed = arguments.seed.unwrap_or_else(random_seed);
     let mut command = Command::new(program);

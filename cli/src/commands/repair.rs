@@ -11,7 +11,7 @@ use clap::Args;
 use lang::diagnostic::Code;
 use lang::source::Source;
 use lang::{Dialect, Test, herd};
-use model::repair::{Answer, Costs, Kind, Repair, Weakened};
+use model::repair::{Costs, Kind, Repair, Repairs, Weakened};
 use serde_json::json;
 
 use crate::engine::Request;
@@ -82,7 +82,7 @@ fn kind(word: &str) -> Result<Kind, String> {
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let head = [("schema", json!("litmus-repair/1"))];
     let mut sink = Sink::new(terminal, arguments.format.format, &head);
-    // What hinders it has been told.
+    // What prevents it has been reported.
     let _ = repair_all(arguments, &mut sink);
     let words = match arguments.weaken {
         true => ["answered", "not right as they are", "unknown"],
@@ -181,9 +181,9 @@ struct OfModels {
 
 /// What was looked for.
 enum Found {
-    /// Repairs of up to so many changes.
+    /// Repairs of up to this many changes.
     Repairs {
-        answer: Answer,
+        answer: Repairs,
         size: usize,
         /// Whether there is anything that could be wrong.
         claims: bool,

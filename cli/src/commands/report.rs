@@ -162,7 +162,7 @@ const ERRORS: usize = 20;
 fn tell_errors(made: &data::Report, report: &mut Sink<'_>) {
     for error in made.errors.iter().take(ERRORS) {
         let data::Broken { test, file, message, .. } = error;
-        report.failure(Problem::of_file(file, error.told(), format!("{test}: {message}")));
+        report.failure(Problem::of_file(file, error.shown_code(), format!("{test}: {message}")));
     }
     let more = made.errors.len().saturating_sub(ERRORS);
     if more > 0 {

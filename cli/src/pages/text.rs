@@ -64,7 +64,7 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// Lines of code for HTML, each behind an element that shows its number, which is no part of the text.
+/// Lines of code for HTML, each behind an element that shows its number, which is not a part of the text.
 pub fn numbered(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("<s></s>{}\n", xml(line))).collect()
 }

@@ -33,7 +33,7 @@ impl Scratch {
         std::fs::write(self.0.join(name), text).unwrap();
     }
 
-    /// Writes so many tests, `T0.litmus` and so on.
+    /// Writes this many tests, `T0.litmus` and so on.
     pub fn tests(&self, count: usize) {
         for index in 0..count {
             let text = MP.replace("litmus MP", &format!("litmus T{index}"));

@@ -20,7 +20,7 @@ fn polynomials() -> String {
     format!("litmus polynomials\nmodel tso\n\n  x = 0, a = 0\n  ---\n{rows}\n  a = 1 ✗\n")
 }
 
-/// A broadcast from each of so many nodes.
+/// A broadcast from each of this many nodes.
 fn broadcasts(nodes: usize) -> String {
     let row = |cell: &str| vec![cell; nodes].join(" || ");
     let (heads, calls) = (row(" "), row("Bcast(x)"));
@@ -204,7 +204,7 @@ fn the_limit_of_memory_is_kept() {
     }
 }
 
-/// A rule of which a limit keeps a test from telling is no hole.
+/// A rule of which a limit keeps a test from telling is not a hole.
 #[test]
 fn coverage_that_is_cut_off_is_unknown() {
     let scratch = large("coverage");

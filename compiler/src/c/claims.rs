@@ -59,7 +59,7 @@ fn judgement(verdicts: Option<&Verdicts>) -> String {
         }
         Some(verdicts) => match verdicts.allowed.iter().map(row).collect::<Option<Vec<String>>>() {
             Some(rows) => (Some(rows), String::new()),
-            None => (None, format!("{model} allows values that are no numbers")),
+            None => (None, format!("{model} allows values that are not numbers")),
         },
     };
     let mut out = format!("#define MODEL {}\n", string(model));

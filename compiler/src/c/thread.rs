@@ -11,7 +11,7 @@ use lang::source::Span;
 use super::Generator;
 use super::expression::Term;
 use super::names::quote;
-use crate::plan::{Place, RequestKind};
+use crate::plan::{FinalPlace, RequestKind};
 
 impl Generator<'_> {
     /// The function of one thread.
@@ -260,7 +260,7 @@ impl Body<'_> {
     fn finish(&mut self) -> String {
         let mut out = String::new();
         for (index, place) in self.generator.plan.observed.iter().enumerate() {
-            if let Place::Register(thread, register) = place
+            if let FinalPlace::Register(thread, register) = place
                 && thread.0 == self.thread
             {
                 self.read.insert(*register);

@@ -6,7 +6,7 @@ use lang::Test;
 use lang::program::{RegisterId, ThreadId};
 use lang::source::{Source, Span};
 
-use super::{Place, Plan, Request, RequestKind, Role};
+use super::{FinalPlace, Plan, Request, RequestKind, Role};
 use crate::code::{Instruction, Operation, QueuePairId};
 
 pub(super) struct Description<'a> {
@@ -27,8 +27,10 @@ impl fmt::Display for Description<'_> {
         writeln!(out, "\nrecorded at the end of an instance")?;
         for (observable, place) in self.test.observables.iter().zip(&self.plan.observed) {
             let from = match place {
-                Place::Register(thread, _) => format!("register of thread {}", thread.number()),
-                Place::Word(node, word) => format!("node {}, word {word}", node.0),
+                FinalPlace::Register(thread, _) => {
+                    format!("register of thread {}", thread.number())
+                }
+                FinalPlace::Word(node, word) => format!("node {}, word {word}", node.0),
             };
             writeln!(out, "  {:<8} {from}", observable.name)?;
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::handshake;
-use super::protocol::{Answer, Ask, Selection, receive, send};
+use super::protocol::{Ask, Reply, Selection, receive, send};
 use super::records::{Incoming, Outgoing};
 use super::secret::Secret;
 use super::session::{Limits, Prepared, Trouble};
@@ -143,7 +143,7 @@ impl Agent {
             };
             if busy.swap(true, Ordering::AcqRel) {
                 let reason = "this agent works for another coordinator";
-                drop(send(&mut outgoing, &Answer::Failed(None, reason.to_owned())));
+                drop(send(&mut outgoing, &Reply::Failed(None, reason.to_owned())));
                 log(AgentEvent::Refused(peer, reason.to_owned()));
                 return;
             }
@@ -233,7 +233,7 @@ fn work(
         }
     };
     std::thread::Builder::new().name("litmus-listener".to_owned()).spawn(listen)?;
-    let say = |answer: &Answer| {
+    let say = |answer: &Reply| {
         send(&mut *outgoing.lock().unwrap_or_else(PoisonError::into_inner), answer)
     };
     let mut worker = Worker { device: None, prepared: None, open, limits };
@@ -250,7 +250,7 @@ fn work(
         let answer =
             alive(&say, || worker.answer(ask, &stop)).unwrap_or_else(|Trouble(kind, message)| {
                 log(AgentEvent::Failed(message.clone()));
-                Answer::Failed(kind, message)
+                Reply::Failed(kind, message)
             });
         say(&answer)?;
     }
@@ -259,12 +259,12 @@ fn work(
 /// Says now and then that the agent is there, as long as some work takes: a batch, a slow device that is
 /// opened, or a thousand queue pairs that are made and connected take longer than a coordinator waits in
 /// silence.
-fn alive<R>(say: &(dyn Fn(&Answer) -> io::Result<()> + Sync), work: impl FnOnce() -> R) -> R {
+fn alive<R>(say: &(dyn Fn(&Reply) -> io::Result<()> + Sync), work: impl FnOnce() -> R) -> R {
     let (over, is_over) = mpsc::channel::<()>();
     let tell = move || {
         while is_over.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
             // If the coordinator is gone, the listener thread stops the batch.
-            if say(&Answer::Alive).is_err() {
+            if say(&Reply::Alive).is_err() {
                 return;
             }
         }
@@ -296,7 +296,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn answer(&mut self, ask: Ask, stop: &AtomicBool) -> Result<Answer, Trouble> {
+    fn answer(&mut self, ask: Ask, stop: &AtomicBool) -> Result<Reply, Trouble> {
         let missing = || Trouble(None, "asked in the wrong order".to_owned());
         match ask {
             Ask::Describe(selection) => {
@@ -304,7 +304,7 @@ impl Worker<'_> {
                 let device = (self.open)(&selection)?;
                 let info = Box::new(device.info().clone());
                 self.device = Some((selection, device));
-                Ok(Answer::Described(info, Host::here()))
+                Ok(Reply::Described(info, Host::here()))
             }
             Ask::Prepare(program) => {
                 self.prepared = None;
@@ -312,20 +312,20 @@ impl Worker<'_> {
                 let prepared = Prepared::new(*program, &**device, self.limits)?;
                 let wiring = prepared.wiring();
                 self.prepared = Some(prepared);
-                Ok(Answer::Prepared(Box::new(wiring)))
+                Ok(Reply::Prepared(Box::new(wiring)))
             }
             Ask::Connect(wiring) => {
                 self.prepared.as_mut().ok_or_else(missing)?.connect(&wiring)?;
-                Ok(Answer::Done)
+                Ok(Reply::Done)
             }
             Ask::Run { batch, seed } => {
                 let prepared = self.prepared.as_mut().ok_or_else(missing)?;
-                prepared.run(batch, seed, stop).map(Answer::Seen)
+                prepared.run(batch, seed, stop).map(Reply::Seen)
             }
-            Ask::Stop => Ok(Answer::Done),
+            Ask::Stop => Ok(Reply::Done),
             Ask::Release => {
                 self.prepared = None;
-                Ok(Answer::Done)
+                Ok(Reply::Done)
             }
         }
     }

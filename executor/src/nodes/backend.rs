@@ -12,7 +12,7 @@ use evidence::record::{Header, NodeInfo};
 
 use super::cluster::{Cluster, Trouble};
 use super::collect;
-use super::protocol::{Answer, Ask, Program, Seen, Wiring, plan_hash};
+use super::protocol::{Ask, Program, Reply, Seen, Wiring, plan_hash};
 use crate::backend::{Backend, Control, Job, Refusal};
 use crate::rdma::{AtomicCapability, RdmaErrorKind};
 use crate::rounds::{Parameters, round_sizes};
@@ -165,7 +165,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn ask(&mut self, ask: impl Fn(u16) -> Ask) -> Result<Vec<Answer>, Trouble> {
+    fn ask(&mut self, ask: impl Fn(u16) -> Ask) -> Result<Vec<Reply>, Trouble> {
         let machines = self.placement.machines.iter().enumerate();
         let asks = machines.map(|(own, machine)| (*machine, ask(own as u16))).collect();
         self.cluster.ask(asks)
@@ -185,7 +185,7 @@ impl Run<'_> {
         let prepare = |own| Ask::Prepare(Box::new(Program { own, ..program.clone() }));
         let mut wiring = Wiring::default();
         for answer in self.ask(prepare)? {
-            if let Answer::Prepared(part) = answer {
+            if let Reply::Prepared(part) = answer {
                 wiring.add(*part);
             }
         }
@@ -202,7 +202,7 @@ impl Run<'_> {
                 break;
             }
             let part = |answer| match answer {
-                Answer::Seen(part) => Some(part),
+                Reply::Seen(part) => Some(part),
                 _ => None,
             };
             let answers = self.ask(|_| Ask::Run { batch, seed })?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::launch::{Launch, Launched};
 use super::link::{Event, LISTEN, Link, SILENCE, Silence};
-use super::protocol::{Answer, Ask, Selection};
+use super::protocol::{Ask, Reply, Selection};
 use super::secret::Secret;
 use crate::rdma::RdmaErrorKind;
 use evidence::record::NodeInfo;
@@ -137,7 +137,7 @@ impl Cluster {
         let answer = self.ask(vec![(index, ask)]);
         match answer {
             Ok(mut answers) => match answers.pop() {
-                Some(Answer::Described(device, host)) => {
+                Some(Reply::Described(device, host)) => {
                     let machine = &mut self.machines[index];
                     machine.info =
                         Some(NodeInfo { name: machine.name.clone(), host, device: *device });
@@ -198,9 +198,9 @@ impl Cluster {
 
     /// Asks several machines at once, and waits for all answers, in the order of the questions. If one
     /// machine fails, tells the others to stop, and waits for them too.
-    pub(super) fn ask(&mut self, asks: Vec<(usize, Ask)>) -> Result<Vec<Answer>, Trouble> {
+    pub(super) fn ask(&mut self, asks: Vec<(usize, Ask)>) -> Result<Vec<Reply>, Trouble> {
         let order: Vec<usize> = asks.iter().map(|(index, _)| *index).collect();
-        let mut answers: Vec<Option<Answer>> = vec![None; order.len()];
+        let mut answers: Vec<Option<Reply>> = vec![None; order.len()];
         let mut silence: Vec<Silence> = vec![Silence::default(); order.len()];
         let mut trouble: Option<Trouble> = None;
         for (index, ask) in asks {
@@ -212,7 +212,7 @@ impl Cluster {
                 trouble = trouble.or(Some(self.lose(index, &error)));
             }
         }
-        let mut told = false;
+        let mut is_reported = false;
         loop {
             let waiting =
                 |at: &usize| answers[*at].is_none() && self.machines[order[*at]].link.is_some();
@@ -220,8 +220,8 @@ impl Cluster {
             if open.is_empty() {
                 break;
             }
-            if trouble.is_some() && !told {
-                told = true;
+            if trouble.is_some() && !is_reported {
+                is_reported = true;
                 for at in &open {
                     if let Some(link) = &mut self.machines[order[*at]].link {
                         // If the other agent is gone too, an event will report it.
@@ -243,10 +243,10 @@ impl Cluster {
                     }
                     silence[at] = Silence::default();
                     match said {
-                        Ok(Answer::Alive) => {}
-                        Ok(Answer::Failed(kind, message)) => {
+                        Ok(Reply::Alive) => {}
+                        Ok(Reply::Failed(kind, message)) => {
                             let node = self.machines[machine].name.clone();
-                            answers[at] = Some(Answer::Done);
+                            answers[at] = Some(Reply::Done);
                             trouble.get_or_insert(Trouble { node, kind, message });
                         }
                         Ok(answer) => answers[at] = Some(answer),

@@ -6,13 +6,13 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::handshake::{self, PATIENCE};
-use super::protocol::{Answer, Ask, DEFAULT_PORT, receive, send};
+use super::protocol::{Ask, DEFAULT_PORT, Reply, receive, send};
 use super::records::Outgoing;
 use super::secret::Secret;
 
 /// An event of a connection: the machine, the number of the connection, and the answer or the error that
 /// ended it.
-pub(super) type Event = (usize, u32, io::Result<Answer>);
+pub(super) type Event = (usize, u32, io::Result<Reply>);
 
 /// A connection to an agent.
 pub(super) struct Link {
@@ -34,7 +34,7 @@ impl Link {
         let (mut incoming, outgoing) = handshake::greet(&mut stream, secret)?;
         let listen = move || {
             loop {
-                let said = receive::<Answer>(&mut incoming);
+                let said = receive::<Reply>(&mut incoming);
                 let is_over = said.is_err();
                 if events.send((machine, epoch, said)).is_err() || is_over {
                     return;

@@ -43,7 +43,7 @@ pub enum Ask {
 
 /// An agent's answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Answer {
+pub enum Reply {
     /// The answer to [`Ask::Describe`].
     Described(Box<DeviceInfo>, Host),
     /// The answer to [`Ask::Prepare`]: how to reach this machine's ends.

@@ -186,7 +186,7 @@ fn an_agent_that_dies_fails_one_test_and_the_rest_go_on() {
         let _: protocol::Ask = protocol::receive(&mut incoming).unwrap();
         let host = evidence::record::Host::here();
         let info = Box::new(crate::rdma::Device::info(&MemoryDevice::default()).clone());
-        protocol::send(&mut outgoing, &protocol::Answer::Described(info, host)).unwrap();
+        protocol::send(&mut outgoing, &protocol::Reply::Described(info, host)).unwrap();
         let _: protocol::Ask = protocol::receive(&mut incoming).unwrap();
     });
     let verbs = Verbs::new(cluster(&[good, bad], secret()).unwrap(), Parameters::default());

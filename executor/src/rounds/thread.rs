@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use compiler::code::Instruction;
-use compiler::plan::{Place, Plan};
+use compiler::plan::{FinalPlace, Plan};
 use lang::program::{NodeId, ThreadId};
 use model::machine::Random;
 
@@ -260,7 +260,7 @@ impl ThreadRun {
             .observed
             .iter()
             .filter_map(|place| match place {
-                Place::Register(thread, register) if *thread == self.id => Some(register.0),
+                FinalPlace::Register(thread, register) if *thread == self.id => Some(register.0),
                 _ => None,
             })
             .collect();

@@ -215,7 +215,7 @@ fn a_variant_is_of_all_violations_of_its_model() {
     let mut models = report.diagnoses.iter().flat_map(|diagnosis| &diagnosis.models);
     let variant = models.find(|without| without.model == "rdma-tso-rmw").expect("it forbids both");
     let dropped: Vec<&str> = variant.dropped.iter().map(|lost| lost.name.as_str()).collect();
-    // Only the second violation is of this model alone; the sentence speaks of both.
+    // Only the second violation is of this model alone; the sentence is about both.
     assert_eq!((variant.explains, variant.of), (2, 2));
     assert!(dropped.iter().any(|name| !name.contains(", lW]")), "{dropped:?}");
     assert!(dropped.iter().any(|name| name.contains(", lW]")), "{dropped:?}");

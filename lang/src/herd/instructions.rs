@@ -15,7 +15,7 @@ pub struct Flags {
     pub is_zero: Expr,
 }
 
-/// Instructions without an effect on what x86-TSO speaks of.
+/// Instructions without an effect on what x86-TSO models.
 const IDLE: [&str; 8] = ["nop", "nopl", "nopw", "endbr64", "pause", "sfence", "lfence", "cld"];
 /// Arithmetic of two operands.
 const ARITHMETIC: [&str; 3] = ["add", "sub", "xor"];
@@ -45,7 +45,7 @@ enum Side {
 }
 
 impl Lowerer<'_> {
-    /// The statements of an instruction that is no jump, and the flags that it sets; `None` if it was
+    /// The statements of an instruction that is not a jump, and the flags that it sets; `None` if it was
     /// refused.
     pub fn instruction(
         &mut self,

@@ -7,7 +7,7 @@ use super::check::ATTRIBUTES;
 use super::syntax::{Expr, Item, Memory, Place, Shape, Statement, StatementKind};
 
 impl Library {
-    /// The attributes of objects that the text speaks of: `home`, `threads`, `writer`, `size`, `initial`.
+    /// The attributes of objects that the text uses: `home`, `threads`, `writer`, `size`, `initial`.
     pub fn attributes(&self) -> BTreeSet<&'static str> {
         let mut found = self.specified();
         let Some(implementation) = &self.implementation else { return found };

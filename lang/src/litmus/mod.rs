@@ -84,7 +84,7 @@ pub fn print(file: &ast::File) -> String {
 /// The text of a file's bytes.
 ///
 /// # Errors
-/// Bytes that are no UTF-8 (`not-utf8`), or nothing but blanks (`empty-file`); with the error comes a
+/// Bytes that are not UTF-8 (`not-utf8`), or nothing but blanks (`empty-file`); with the error comes a
 /// source to draw it into.
 pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Box<(Diagnostic, Source)>> {
     match std::str::from_utf8(bytes) {

@@ -19,7 +19,7 @@ use crate::programs::{self, Program};
 /// The first argument of such a process.
 pub const WORD: &str = "cell";
 
-/// Short runs are repeated so many times at most, and for so long in all.
+/// Short runs are repeated at most this often, and for this long in all.
 const REPEATS: usize = 25;
 const REPEATING: Duration = Duration::from_millis(250);
 

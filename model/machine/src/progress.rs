@@ -81,7 +81,7 @@ pub fn progress(
     }
     let stuck = stuck_states(&reduced);
     let all = explorer(Effort::Eager);
-    let mut ways = Ways { test, reduced, all, roots: Vec::new(), told: BTreeSet::new() };
+    let mut ways = Ways { test, reduced, all, roots: Vec::new(), reported: BTreeSet::new() };
     // One stuck state is enough to refute. The others are followed only if `tell` continues.
     let (one, others) = stuck.split_at(stuck.len().min(1));
     for roots in [one, others] {
@@ -109,7 +109,7 @@ struct Ways<'a> {
     roots: Vec<(usize, usize)>,
     /// The ways that were already reported: where threads are, and the values of registers that the program
     /// names.
-    told: BTreeSet<(Vec<Option<Span>>, Vec<u64>)>,
+    reported: BTreeSet<(Vec<Option<Span>>, Vec<u64>)>,
 }
 
 impl Ways<'_> {
@@ -136,7 +136,7 @@ impl Ways<'_> {
                 threads.map(|(code, thread)| code.spans.get(thread.pc).copied()).collect();
             let values = self.test.program.registers.iter().zip(&last.registers);
             let named = values.filter(|(register, _)| register.name.is_some());
-            if !self.told.insert((at.clone(), named.map(|(_, value)| *value).collect())) {
+            if !self.reported.insert((at.clone(), named.map(|(_, value)| *value).collect())) {
                 continue;
             }
             let steps = self.steps(number);

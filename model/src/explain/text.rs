@@ -33,7 +33,7 @@ impl Explanation<'_> {
                 let why = self.why_nothing();
                 writeln!(
                     out,
-                    "forbidden under {model}, as every outcome is: {asked}\n\nThis is no evidence against {asked}: {why}."
+                    "forbidden under {model}, as every outcome is: {asked}\n\nThis is not evidence against {asked}: {why}."
                 )
             }
             Reason::Misused(misuse) => {

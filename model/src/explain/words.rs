@@ -15,7 +15,7 @@ use super::{NotKept, Step, weak};
 use crate::allowed::Question;
 use crate::execution::Execution;
 
-/// What is needed to speak of events.
+/// What is needed to name events.
 pub struct Words<'a> {
     pub question: &'a Question<'a>,
     pub source: &'a Source,

@@ -91,7 +91,7 @@ pub fn draft(segments: &[&Segment], most_nodes: usize) -> Option<Draft> {
             (true, false, true) if !is_copy(next, entry) => {
                 let place =
                     step(next, entry).accesses().find(|access| access.side == entry.side)?;
-                claim.push((Shown::Place(place.place), value(next, entry)));
+                claim.push((Shown::Location(place.place), value(next, entry)));
             }
             _ => return None,
         }
@@ -106,9 +106,9 @@ pub fn draft(segments: &[&Segment], most_nodes: usize) -> Option<Draft> {
 fn shown(step: Step, thread: usize, port: Port) -> Option<Shown> {
     Some(match step {
         Step::Read { .. } | Step::Cas { .. } | Step::Faa { .. } => Shown::Step(thread, port.step),
-        Step::Put { to, .. } => Shown::Place(to),
+        Step::Put { to, .. } => Shown::Location(to),
         Step::Get { into, .. } | Step::Rcas { into, .. } | Step::Rfaa { into, .. } => {
-            Shown::Place(into)
+            Shown::Location(into)
         }
         _ => return None,
     })

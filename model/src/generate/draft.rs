@@ -9,7 +9,7 @@ use lang::outcome::{Outcome, Value};
 
 use super::distinguish::{Condition, Undecided, outcomes};
 use super::program::{Naming, checked, observed, tree};
-use super::shape::{Completion, Place, Shape, Step};
+use super::shape::{Completion, Location, Shape, Step};
 use super::text::{self, Content};
 
 /// The most outcomes that a file lists.
@@ -21,7 +21,7 @@ pub enum Shown {
     /// The value that a step reads: the thread and the step.
     Step(usize, usize),
     /// The final value of a location.
-    Place(Place),
+    Location(Location),
 }
 
 /// A condition that does not depend on names: a conjunction of values.
@@ -107,7 +107,7 @@ impl Draft {
     /// Removes a step that no other thread can see.
     fn without(&self, thread: usize, at: usize, completion: Completion) -> Option<Self> {
         let step = self.shape.threads[thread].body[at];
-        let is_shared = |place: Place| {
+        let is_shared = |place: Location| {
             self.shape.accesses().filter(|(.., access)| access.place == place).count() > 1
         };
         if step.accesses().any(|access| access.writes && is_shared(access.place)) {
@@ -191,11 +191,11 @@ impl Draft {
 
     /// Removes locations that nothing accesses. Claims about their values are dropped.
     fn compressed(&self) -> Option<Self> {
-        let used: BTreeSet<Place> =
+        let used: BTreeSet<Location> =
             self.shape.accesses().map(|(.., access)| access.place).collect();
-        let used: Vec<Place> = used.into_iter().collect();
-        let index = |place: Place| used.iter().position(|known| *known == place);
-        let place = |place: Place| index(place).unwrap_or_default() as Place;
+        let used: Vec<Location> = used.into_iter().collect();
+        let index = |place: Location| used.iter().position(|known| *known == place);
+        let place = |place: Location| index(place).unwrap_or_default() as Location;
         let mut shape = self.shape.clone();
         for step in shape.threads.iter_mut().flat_map(|thread| &mut thread.body) {
             *step = step.renamed(&place, &|node| node);
@@ -212,7 +212,7 @@ impl Draft {
             return None;
         }
         let claim = self.claim.iter().filter_map(|(shown, value)| match *shown {
-            Shown::Place(place) => Some((Shown::Place(index(place)? as Place), *value)),
+            Shown::Location(place) => Some((Shown::Location(index(place)? as Location), *value)),
             shown => Some((shown, *value)),
         });
         Some(Self { shape, claim: claim.collect() })
@@ -223,11 +223,11 @@ impl Draft {
     pub fn canonical(&self) -> Self {
         let arranged = self.shape.arrangements().into_iter().map(|arrangement| {
             let thread = |old: usize| arrangement.threads.iter().position(|known| *known == old);
-            let place = |old: Place| arrangement.places.iter().position(|known| *known == old);
+            let place = |old: Location| arrangement.places.iter().position(|known| *known == old);
             let claim = self.claim.iter().filter_map(|(shown, value)| {
                 let shown = match *shown {
                     Shown::Step(old, step) => Shown::Step(thread(old)?, step),
-                    Shown::Place(old) => Shown::Place(place(old)? as Place),
+                    Shown::Location(old) => Shown::Location(place(old)? as Location),
                 };
                 Some((shown, *value))
             });
@@ -256,7 +256,7 @@ impl Draft {
         for (shown, value) in &self.claim {
             key += &match shown {
                 Shown::Step(thread, step) => format!(";{thread}.{step}={value}"),
-                Shown::Place(place) => format!(";{place}={value}"),
+                Shown::Location(place) => format!(";{place}={value}"),
             };
         }
         key

@@ -3,7 +3,7 @@
 use lang::limits;
 
 use super::search::{Bounds, Vocabulary};
-use super::shape::{Completion, Place, Shape, Step, Thread};
+use super::shape::{Completion, Location, Shape, Step, Thread};
 
 /// Calls `each` with every canonical shape of a size, until it returns false. The order has no
 /// meaning, but is always the same. There are at most `places` locations. Programs in which some thread
@@ -160,7 +160,7 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
         found
     }
 
-    fn remote(&self, own: u8, to: Place, homes: &[u8], found: &mut Vec<(Step, Vec<u8>)>) {
+    fn remote(&self, own: u8, to: Location, homes: &[u8], found: &mut Vec<(Step, Vec<u8>)>) {
         let knows = |call: &str| self.vocabulary.calls.contains(&call);
         let all: Vec<u8> = self.shape.homes.iter().chain(homes).copied().collect();
         if knows("Put") {
@@ -181,11 +181,12 @@ impl<F: FnMut(Shape) -> bool> Writer<'_, F> {
     }
 
     /// The locations of a node, and a new one if more are permitted.
-    fn local(&self, node: u8, homes: &[u8]) -> Vec<(Place, Vec<u8>)> {
+    fn local(&self, node: u8, homes: &[u8]) -> Vec<(Location, Vec<u8>)> {
         let known = (0..homes.len()).filter(|at| homes[*at] == node);
-        let mut found: Vec<(Place, Vec<u8>)> = known.map(|at| (at as Place, Vec::new())).collect();
+        let mut found: Vec<(Location, Vec<u8>)> =
+            known.map(|at| (at as Location, Vec::new())).collect();
         if homes.len() < self.places {
-            found.push((homes.len() as Place, vec![node]));
+            found.push((homes.len() as Location, vec![node]));
         }
         found
     }

@@ -90,7 +90,7 @@ impl Naming {
     pub fn name(&self, shown: Shown) -> Option<&str> {
         let name = match shown {
             Shown::Step(thread, step) => self.registers.get(thread)?.get(step)?.as_ref(),
-            Shown::Place(place) => self.places.get(usize::from(place)),
+            Shown::Location(place) => self.places.get(usize::from(place)),
         };
         name.map(String::as_str)
     }
@@ -103,7 +103,7 @@ impl Naming {
             Some(Shown::Step(thread, registers.iter().position(is_it)?))
         });
         let place = || self.places.iter().position(|known| known == name);
-        step.or_else(|| Some(Shown::Place(place()? as u8)))
+        step.or_else(|| Some(Shown::Location(place()? as u8)))
     }
 
     fn thread(

@@ -1,7 +1,7 @@
 //! Makes random shapes. The same seed gives the same shapes on every machine.
 
 use super::search::{Bounds, Vocabulary};
-use super::shape::{Completion, Place, Shape, Step, Thread};
+use super::shape::{Completion, Location, Shape, Step, Thread};
 use crate::machine::Random;
 
 /// The relative frequency of each kind of statement.
@@ -174,7 +174,7 @@ fn step(
         _ => ((usize::from(own) + 1 + below(nodes - 1)) % nodes) as u8,
     };
     let mut of = |shape: &Shape, node: u8| {
-        let places: Vec<Place> = (0..shape.homes.len() as u8)
+        let places: Vec<Location> = (0..shape.homes.len() as u8)
             .filter(|at| shape.homes[usize::from(*at)] == node)
             .collect();
         places.get(below(places.len())).copied()
@@ -185,7 +185,7 @@ fn step(
             return at;
         }
         shape.homes.push(own);
-        (shape.homes.len() - 1) as Place
+        (shape.homes.len() - 1) as Location
     };
     Some(match kind {
         "w" => Step::Write { at },

@@ -2,7 +2,7 @@
 
 use lang::program::{Expr, Program, PutSource, Stmt, StmtKind, Towards};
 
-use super::shape::{Place, Shape, Step, Thread};
+use super::shape::{Location, Shape, Step, Thread};
 
 impl Shape {
     /// The canonical shape of a program. `None` if it has branches or loops, if a location does not begin
@@ -17,7 +17,7 @@ impl Shape {
             program.locations.iter().map(|location| node(location.node)).collect();
         let mut shape = Self { threads: Vec::new(), homes: homes? };
         u8::try_from(shape.homes.len()).ok()?;
-        let mut written: Vec<(Place, u64)> = Vec::new();
+        let mut written: Vec<(Location, u64)> = Vec::new();
         for thread in &program.threads {
             let own = Thread::new(node(thread.node)?);
             shape.threads.push(own);
@@ -34,14 +34,14 @@ impl Shape {
         &mut self,
         stmt: &Stmt,
         ids: &mut Vec<Option<usize>>,
-        written: &mut Vec<(Place, u64)>,
+        written: &mut Vec<(Location, u64)>,
     ) -> Option<()> {
         let place = |location: &lang::program::LocationId| u8::try_from(location.0).ok();
         let constant = |expr: &Expr| match expr {
             Expr::Constant(value) => Some(*value),
             _ => None,
         };
-        let mut writes = |at: Place, value: u64| {
+        let mut writes = |at: Location, value: u64| {
             let is_new = value != 0 && !written.contains(&(at, value));
             written.push((at, value));
             is_new.then_some(())

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 /// The number of a location in its shape, from 0.
-pub type Place = u8;
+pub type Location = u8;
 
 /// How a program waits for remote operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,25 +29,25 @@ pub enum Completion {
 )]
 pub enum Step {
     /// `x := v`
-    Write { at: Place },
+    Write { at: Location },
     /// `a := x`
-    Read { at: Place },
+    Read { at: Location },
     /// `a := CAS(x, …)`. With `hits` it expects the initial value, else a value that never occurs.
-    Cas { at: Place, hits: bool },
+    Cas { at: Location, hits: bool },
     /// `a := FAA(x, v)`
-    Faa { at: Place },
+    Faa { at: Location },
     /// `Mfence`
     Fence,
     /// `x^n := v`
-    PutValue { to: Place },
+    PutValue { to: Location },
     /// `x^n := y`
-    Put { to: Place, from: Place },
+    Put { to: Location, from: Location },
     /// `y := x^n`
-    Get { from: Place, into: Place },
+    Get { from: Location, into: Location },
     /// `RCAS(y, x^n, …)`, with `hits` as in [`Step::Cas`].
-    Rcas { at: Place, into: Place, hits: bool },
+    Rcas { at: Location, into: Location, hits: bool },
     /// `RFAA(y, x^n, v)`
-    Rfaa { at: Place, into: Place },
+    Rfaa { at: Location, into: Location },
     /// Waits for the operation of an earlier step of the same thread.
     Await { step: u8 },
     /// `Rfence(n)`
@@ -67,7 +67,7 @@ pub enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Access {
     /// The location.
-    pub place: Place,
+    pub place: Location,
     /// The side of the statement that the access is on.
     pub side: Side,
     /// Whether the access reads.
@@ -105,12 +105,12 @@ impl Step {
     }
 
     /// The remote location, for remote operations.
-    pub fn target(self) -> Option<Place> {
+    pub fn target(self) -> Option<Location> {
         self.accesses().find(|access| access.side == Side::Remote).map(|access| access.place)
     }
 
     /// The step with every location and node renamed.
-    pub fn renamed(self, place: &impl Fn(Place) -> Place, node: &impl Fn(u8) -> u8) -> Self {
+    pub fn renamed(self, place: &impl Fn(Location) -> Location, node: &impl Fn(u8) -> u8) -> Self {
         match self {
             Self::Write { at } => Self::Write { at: place(at) },
             Self::Read { at } => Self::Read { at: place(at) },

@@ -4,7 +4,7 @@ use lang::cat::model::{
     Base, Cell, Definition, DefinitionId, DefinitionKind, Expr, RecBody, Table, Type,
 };
 
-/// Restricts what a model speaks of to the events of a library.
+/// Restricts a model to the events of a library.
 pub struct Restriction {
     /// The library's bit.
     pub library: u8,

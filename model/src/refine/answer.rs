@@ -27,7 +27,7 @@ pub enum Answer {
     },
     /// By its specification no execution ends, and no execution of the implementation does.
     Nothing,
-    /// The program is no well-formed client.
+    /// The program is not a well-formed client.
     IllFormed,
     /// A limit was reached.
     Unknown(String),

@@ -5,7 +5,7 @@ use lang::library::{Library, Method, ParameterKind, RuleKind};
 /// Each statement that writes has a value of its own, so that what is read tells which.
 pub const OWN: u64 = 0;
 
-/// A family of clients: all that are no larger.
+/// A family of clients: all up to its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Threads.
@@ -29,7 +29,7 @@ pub struct Bounds {
     /// Plain accesses are of one location, and only where the thread has called the first method of a pair
     /// such as `Acq` and `Rel` and not yet the second.
     pub guarded: bool,
-    /// Two plain accesses, which also reach the thread's own node through the NIC, in clients of so many
+    /// Two plain accesses, which also reach the thread's own node through the NIC, in clients of this many
     /// statements; none if 0.
     pub near: usize,
     /// Objects have initial values other than 0.

@@ -93,7 +93,7 @@ pub enum Op {
     Get(usize),
 }
 
-/// All clients of some families, the smallest first, if they are at most so many.
+/// All clients of some families, the smallest first, if they are at most a given number.
 ///
 /// # Errors
 /// [`TooMany`]

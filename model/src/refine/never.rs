@@ -12,7 +12,7 @@ use crate::allowed::Options;
 use crate::asking::Refused;
 use crate::machine::{self, Limits, Variant};
 
-/// The clients that are looked at: of up to so many statements, and so many of these.
+/// The clients that are looked at: of up to this many statements, and this many of these.
 pub const STATEMENTS: usize = 4;
 const CLIENTS: usize = 2000;
 /// How many states of each.

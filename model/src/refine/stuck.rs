@@ -1,4 +1,4 @@
-//! Can each execution of an implementation end? The definition of soundness speaks of executions that end, so
+//! Can each execution of an implementation end? The definition of soundness is about executions that end, so
 //! an implementation that is stuck would show nothing and be sound.
 //!
 //! Asked on the machine, with the implementations of all libraries: from each state that it reaches, some
@@ -191,7 +191,7 @@ impl Refinement {
         Ok(if is_known { Said::Stuck } else { Said::Unknown })
     }
 
-    /// Whether the specification allows the client cut off after so many statements of each thread, and what
+    /// Whether the specification allows the client cut off after a number of statements of each thread, and what
     /// is held then released, with what has been returned. `None` if that misuses the library.
     fn allows(
         &self,

@@ -148,7 +148,7 @@ impl<'a> Asking<'a> {
     pub fn why(&self, text: &str) -> (String, Json) {
         let Repair { libraries, options, models, .. } = self.repair;
         let source = Source::new(self.repair.source.name.as_str(), text);
-        let told = || {
+        let explained = || {
             let (index, at) = self.wrong?;
             let test = lang::litmus::load_with(&source, libraries.words()).0?;
             let (test, claims) = self.claims(&test, index).ok()?;
@@ -157,7 +157,7 @@ impl<'a> Asking<'a> {
             let explanation = explain(&question, options, &claims.get(at)?.0).ok()?;
             Some((explanation.text(&source), explanation.json(&source)))
         };
-        told().unwrap_or_default()
+        explained().unwrap_or_default()
     }
 
     /// The first claim that does not hold after changes, with its model.

@@ -52,7 +52,7 @@ struct Helping<'s, 'a> {
 }
 
 impl Helping<'_, '_> {
-    /// The minimal sets of up to so many additions that forbid what is to be forbidden, with the base. For
+    /// The minimal sets of up to a number of additions that forbid what is to be forbidden, with the base. For
     /// each largest set that does not, also what is not in it.
     fn all(mut self, most: usize) -> (Vec<Set>, Vec<Vec<usize>>) {
         let (mut clauses, mut known, mut helping) = (Vec::new(), Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ impl Helping<'_, '_> {
     }
 }
 
-/// A set of at most so many that has one of each clause, and has none of the known sets in it.
+/// A set of at most this many that has one of each clause, and has none of the known sets in it.
 fn hitting(clauses: &[Vec<usize>], known: &[Set], chosen: &Set, most: usize) -> Option<Set> {
     if known.iter().any(|known| known.is_subset(chosen)) {
         return None;

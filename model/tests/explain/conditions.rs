@@ -27,10 +27,10 @@ fn explained(test: &Test, model: &Model, asked: &Asked) -> Result<Option<bool>, 
     let explanation = explain(&question, &options, asked).map_err(first)?;
     let found = match &explanation.reason {
         Reason::Witness(execution) if !asked.condition.holds(&execution.outcome) => {
-            return Err(format!("{:?} is no example", execution.outcome));
+            return Err(format!("{:?} is not an example", execution.outcome));
         }
         Reason::Broken(broken) if !asked.condition.holds(&broken.execution.outcome) => {
-            return Err(format!("{:?} is no example", broken.execution.outcome));
+            return Err(format!("{:?} is not an example", broken.execution.outcome));
         }
         Reason::Witness(_) => true,
         Reason::Unknown(_) if !allowed.complete && !expected => return Ok(None),

@@ -32,7 +32,7 @@ pub fn load(text: &str) -> Result<Test, String> {
 }
 
 /// Models of networks have no machine, take most of the time, and differ in few definitions: a program is put
-/// to one in so many of them.
+/// to one in this many of them.
 const NETWORKS_ONE_IN: u64 = 5;
 
 /// The models that a program is put to: those with a machine, and some of the others, in turn.

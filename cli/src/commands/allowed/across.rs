@@ -29,7 +29,7 @@ const NOTHING: &str = "the file says of no outcome that it must not be (✗)";
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let head = [("schema", json!("litmus-across/1"))];
     let mut sink = Sink::new(terminal, arguments.format.format, &head);
-    // What hinders it has been told.
+    // What prevents it has been reported.
     let _ = judge_all(arguments, &mut sink);
     sink.finish(&[], Some(["safe on all", "not safe on all", "unknown"]))
 }

@@ -36,7 +36,7 @@ pub struct Witness {
 pub struct Claims {
     /// All of them.
     pub all: usize,
-    /// Those that speak of the model.
+    /// Those about the model.
     pub here: usize,
 }
 
@@ -63,7 +63,7 @@ pub struct TestResult {
     reason: Option<String>,
     unsupported: Option<String>,
     checked: Vec<Checked>,
-    /// How many verdicts the file has, and how many of them speak of the model.
+    /// How many verdicts the file has, and how many of them are about the model.
     claims: Claims,
     /// Where no execution ends, statements that wait for ever.
     pub(super) blocked: Vec<Waits>,

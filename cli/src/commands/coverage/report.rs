@@ -88,7 +88,7 @@ impl Report<'_> {
     fn print(&self, terminal: &mut Terminal) {
         let look = terminal.look;
         let model = &self.suite.model.name;
-        let mut text = format!("{model}: {} speak of it\n", count(self.suite.size(), "test"));
+        let mut text = format!("{model}: {} about it\n", count(self.suite.size(), "test"));
         for matrix in self.matrices() {
             text += &matrix.text();
         }

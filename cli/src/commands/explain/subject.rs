@@ -1,4 +1,4 @@
-//! What is explained: the outcome of the command line, or what verdicts of the file speak of.
+//! What is explained: the outcome of the command line, or what verdicts of the file are about.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Subject {
     pub model: Arc<LoadedModel>,
     /// The outcomes.
     pub asked: Asked,
-    /// The verdict that speaks of them, if one does.
+    /// The verdict about them, if one does.
     pub verdict: Option<OfVerdict>,
 }
 
@@ -80,8 +80,8 @@ impl Subject {
     }
 }
 
-/// What verdicts speak of: those that do not hold under one of the models; or else those that nobody knows to
-/// hold; or else all that speak of the first model.
+/// What verdicts are about: those that do not hold under one of the models; or else those that nobody knows to
+/// hold; or else all about the first model.
 ///
 /// # Errors
 /// What is wrong with asking a model about the test.

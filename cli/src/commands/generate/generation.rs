@@ -59,7 +59,7 @@ impl Output {
         }
     }
 
-    /// The units that are to be there at the end, of so many.
+    /// The units that are to be there at the end, of this many.
     fn items(&self, units: usize) -> Vec<usize> {
         match self {
             Self::Suite(_) => (0..units).collect(),
@@ -69,7 +69,7 @@ impl Output {
 }
 
 impl<'m> Generation<'m> {
-    /// Opens the suite of a command, which has so many units: `way` is the command as far as every test
+    /// Opens the suite of a command, which has this many units: `way` is the command as far as every test
     /// repeats it, and `choices` what else its tests depend on.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl<'m> Generation<'m> {
         })
     }
 
-    /// Adds those of so many units that are not there yet, in order, and says what there is then.
+    /// Adds those of the units that are not there yet, in order, and says what there is then.
     pub fn fill(
         mut self,
         units: usize,

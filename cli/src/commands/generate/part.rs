@@ -132,7 +132,7 @@ fn line(index: usize, unit: &Unit) -> Json {
 /// A unit of a part's file, and its number among all.
 ///
 /// # Errors
-/// A line that is no unit.
+/// A line that is not a unit.
 pub fn read_line(line: &str) -> Result<(usize, Unit), String> {
     let wrong = || "a line cannot be read".to_owned();
     let mut json: Json = serde_json::from_str(line).map_err(|_| wrong())?;

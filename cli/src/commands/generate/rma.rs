@@ -23,7 +23,7 @@ use crate::terminal::Terminal;
 /// The default bound on actions: what takes seconds.
 const SIZE: u8 = 8;
 
-/// Whether a model speaks of coreRMA's programs.
+/// Whether a model is about coreRMA's programs.
 pub fn is_rma(model: &LoadedModel) -> bool {
     model.model().calls.contains(&"Rma")
 }
@@ -38,11 +38,11 @@ pub fn speaks_of_rdma(way: &str, model: &LoadedModel) -> Result<(), String> {
     }
     let name = model.name();
     Err(format!(
-        "`gen {way}` makes no programs of coreRMA, which {name} speaks of; `gen pivot` does"
+        "`gen {way}` makes no programs of coreRMA, which {name} is about; `gen pivot` does"
     ))
 }
 
-/// A rule for programs of so many processes.
+/// A rule for programs of this many processes.
 struct Part {
     rule: String,
     id: DefinitionId,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::problem::Told;
+use crate::problem::Reported;
 use crate::sink::{Sink, Skip, Status};
 use crate::terminal::Terminal;
 
@@ -23,7 +23,7 @@ pub struct Printed {
     tail: Map<String, Json>,
     results: Vec<Json>,
     /// Errors and warnings.
-    problems: Vec<Told>,
+    problems: Vec<Reported>,
     skipped: Vec<Skip>,
     exit: u64,
 }
@@ -32,7 +32,7 @@ pub struct Printed {
 #[derive(Clone, PartialEq)]
 pub enum Listed {
     Result(Json),
-    Problem(Told),
+    Problem(Reported),
     Skip(Skip),
 }
 
@@ -67,7 +67,7 @@ impl Output for Printed {
         let results = self.results.drain(..);
         let results = results.map(|json| (number(&Shown::of(&json).file), Listed::Result(json)));
         let problems = self.problems.drain(..);
-        let problems = problems.map(|told| (number(&told.file), Listed::Problem(told)));
+        let problems = problems.map(|reported| (number(&reported.file), Listed::Problem(reported)));
         let skipped = self.skipped.drain(..);
         let skipped = skipped.map(|skip| (number(&skip.file), Listed::Skip(skip)));
         results.chain(problems).chain(skipped).collect()
@@ -156,7 +156,7 @@ pub fn print(whole: Whole<Printed>, format: Format, terminal: &mut Terminal) -> 
                 let shown = Shown::of(&json);
                 report.result(shown.status(), || json, || shown.line());
             }
-            Listed::Problem(told) => report.told(told),
+            Listed::Problem(reported) => report.reported(reported),
             Listed::Skip(skip) => report.known_skip(skip),
         }
     }

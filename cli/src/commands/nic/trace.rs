@@ -63,15 +63,15 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             );
         }
     };
-    let mut told = Told::default();
+    let mut printed = Printed::default();
     let read = merge(&files, |_, line| {
-        told.line(arguments, line, terminal);
+        printed.line(arguments, line, terminal);
         Ok(())
     });
     if let Err(unreadable) = read {
         return refuse(&unreadable, terminal);
     }
-    terminal.note(&format!("{} of {} steps", told.shown, told.steps));
+    terminal.note(&format!("{} of {} steps", printed.shown, printed.steps));
     Exit::Fine
 }
 
@@ -85,7 +85,7 @@ fn refuse(unreadable: &Unreadable, terminal: &mut Terminal) -> Exit {
 
 /// What is known of the requests so far.
 #[derive(Default)]
-struct Told {
+struct Printed {
     start: Option<u64>,
     /// What was asked for, by the requests that are under way.
     issued: HashMap<Name, Issued>,
@@ -93,7 +93,7 @@ struct Told {
     shown: usize,
 }
 
-impl Told {
+impl Printed {
     fn line(&mut self, arguments: &Arguments, line: Line, terminal: &mut Terminal) {
         self.steps += 1;
         let start = *self.start.get_or_insert(line.time);

@@ -95,7 +95,7 @@ impl Ended<'_> {
         out
     }
 
-    /// What the answer does not speak of.
+    /// What the answer is not about.
     fn left_open(&self) -> String {
         let tally = self.tally;
         let mut out = String::new();

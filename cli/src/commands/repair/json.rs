@@ -1,7 +1,7 @@
 //! Repairs as JSON, for editors: `litmus-repair/1`.
 
 use lang::source::{Source, Span};
-use model::repair::{Answer, Costs, Kind, Needed, Removable, Repaired, Weakened};
+use model::repair::{Costs, Kind, Needed, Removable, Repaired, Repairs, Weakened};
 use serde::Serialize;
 use similar::{DiffTag, TextDiff};
 
@@ -146,7 +146,7 @@ impl OfModels {
         let (test, file, models) = (self.test.clone(), self.file.clone(), self.models.clone());
         match &self.found {
             Found::Repairs { answer, size, .. } => {
-                let Answer { is_right, hopeless, open, asked, candidates, .. } = answer;
+                let Repairs { is_right, hopeless, open, asked, candidates, .. } = answer;
                 let repairs = sorted(answer, costs).into_iter();
                 let repairs = repairs.map(|(cost, one)| self.repair(cost, one)).collect();
                 let (right, complete) = (*is_right, open.is_empty());

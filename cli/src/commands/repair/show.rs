@@ -1,6 +1,6 @@
 //! Shows repairs, and what may go.
 
-use model::repair::{Answer, Costs, Removable, Repaired, Weakened};
+use model::repair::{Costs, Removable, Repaired, Repairs, Weakened};
 use similar::TextDiff;
 
 use super::{Found, OfModels};
@@ -18,7 +18,7 @@ pub struct Shown<'a> {
 }
 
 /// The repairs with their costs, the cheapest first.
-pub fn sorted<'a>(answer: &'a Answer, costs: &Costs) -> Vec<(u64, &'a Repaired)> {
+pub fn sorted<'a>(answer: &'a Repairs, costs: &Costs) -> Vec<(u64, &'a Repaired)> {
     let repairs = answer.repairs.iter();
     let mut sorted: Vec<_> = repairs.map(|repair| (costs.of(&repair.kinds), repair)).collect();
     sorted.sort_by_key(|(cost, repair)| (*cost, repair.kinds.len()));
@@ -66,13 +66,13 @@ impl OfModels {
 
     fn repairs_text(
         &self,
-        answer: &Answer,
+        answer: &Repairs,
         size: usize,
         claims: bool,
         shown: &Shown<'_>,
         text: &mut String,
     ) {
-        let Answer { repairs, is_right, hopeless, open, candidates, asked } = answer;
+        let Repairs { repairs, is_right, hopeless, open, candidates, asked } = answer;
         let bound = format!("of up to {}", count(size, "change"));
         text.push_str(&match (*is_right, repairs.is_empty()) {
             (true, _) if !claims => {

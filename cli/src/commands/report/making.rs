@@ -59,7 +59,7 @@ impl Making<'_> {
     }
 }
 
-/// Writes a report's files into a folder; whether that worked. If not, it has been said why.
+/// Writes a report's files into a folder; whether that worked. If not, the reason has been printed.
 pub fn written(folder: &Path, made: &data::Report, report: &mut Sink<'_>) -> bool {
     match write(folder, made) {
         Ok(()) => return true,

@@ -80,7 +80,7 @@ fn tell_problems(line: &JudgedLine<'_>, report: &mut Sink<'_>) {
     for error in
         line.errors.iter().filter(|error| error.is_of_backend() || line.diagnostics.is_none())
     {
-        report.failure(Problem::of_file(file, error.told(), error.message.clone()));
+        report.failure(Problem::of_file(file, error.shown_code(), error.message.clone()));
     }
     for skipped in &line.skipped {
         let names = match &skipped.model {

@@ -126,7 +126,7 @@ impl Broken {
     }
 
     /// The code that terminals show, of the whole test: places in a text are not shown with it.
-    pub fn told(&self) -> Code {
+    pub fn shown_code(&self) -> Code {
         if self.is_of_backend() { self.code } else { Code::UnusableRecord }
     }
 }

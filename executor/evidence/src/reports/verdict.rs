@@ -40,7 +40,7 @@ pub struct Parts<'a> {
     pub is_partial: bool,
 }
 
-/// The verdict on some tests, in which a violation that a baseline has too is none.
+/// The verdict on some tests, in which a violation that a baseline has too does not count.
 pub fn verdict(parts: &Parts<'_>) -> Verdict {
     let Parts { tests, tested, findings, .. } = parts;
     let count = |holds: &dyn Fn(&JudgedRecord) -> bool| {

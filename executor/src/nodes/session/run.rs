@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use compiler::plan::Place;
+use compiler::plan::FinalPlace;
 
 use super::super::protocol::Seen;
 use super::{Prepared, Trouble};
@@ -107,7 +107,7 @@ impl Prepared {
     fn collect(&self, batch: &Batch, results: Vec<ThreadResult>) -> Seen {
         let mut seen = Seen::default();
         for (index, place) in self.plan.observed.iter().enumerate() {
-            if let Place::Word(node, word) = place
+            if let FinalPlace::Word(node, word) = place
                 && let Ok((region, layout)) = self.memory(*node)
             {
                 let value =
@@ -116,7 +116,7 @@ impl Prepared {
             }
         }
         for (thread, result) in self.threads.iter().zip(results) {
-            let own = |place: &Place| matches!(place, Place::Register(id, _) if *id == thread.id);
+            let own = |place: &FinalPlace| matches!(place, FinalPlace::Register(id, _) if *id == thread.id);
             let places = self.plan.observed.iter().enumerate().filter(|(_, place)| own(place));
             let columns: Vec<usize> = places.map(|(index, _)| index).collect();
             for (column, index) in columns.iter().enumerate() {

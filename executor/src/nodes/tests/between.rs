@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::nodes::protocol::{Answer, Ask, PROTOCOL, Program, Wiring, receive, send};
+use crate::nodes::protocol::{Ask, PROTOCOL, Program, Reply, Wiring, receive, send};
 use crate::nodes::records::{Incoming, Outgoing};
 use crate::rdma::Device;
 use evidence::observation::Observations;
@@ -351,12 +351,12 @@ fn the_protocol_has_a_number_of_its_own() {
     ];
     let seen = protocol::Seen { ends: vec![(1, vec![2])], values: vec![(3, vec![4])] };
     let answers = [
-        Answer::Described(device, Host::default()),
-        Answer::Prepared(Box::new(wiring)),
-        Answer::Done,
-        Answer::Alive,
-        Answer::Seen(seen),
-        Answer::Failed(None, "message".to_owned()),
+        Reply::Described(device, Host::default()),
+        Reply::Prepared(Box::new(wiring)),
+        Reply::Done,
+        Reply::Alive,
+        Reply::Seen(seen),
+        Reply::Failed(None, "message".to_owned()),
     ];
     let mut bytes = Vec::new();
     asks.iter().for_each(|ask| send(&mut bytes, ask).unwrap());

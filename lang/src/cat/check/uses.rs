@@ -71,7 +71,7 @@ impl Checker<'_> {
         Some(value)
     }
 
-    /// The value of a name of the recursion at hand; the outer none if it is no such name.
+    /// The value of a name of the recursion at hand; the outer none if it is not such a name.
     fn of_group(&mut self, name: &str, span: Span, scope: &Scope<'_>) -> Option<Option<Value>> {
         let group = scope.group?;
         let &(entry, body) = self.parts.names.get(name)?;
@@ -145,7 +145,7 @@ impl Checker<'_> {
         else {
             // Also says so if the name means nothing at all.
             self.name(&name.text, name.span, scope)?;
-            let message = format!("`{}` is no function", name.text);
+            let message = format!("`{}` is not a function", name.text);
             let error = Diagnostic::error(Code::NotAFunction, name.span, message)
                 .help("an operator may be missing before `(`: `|`, `&`, `;`, `\\` or `*`");
             self.error(scope, error);

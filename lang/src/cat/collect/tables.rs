@@ -85,7 +85,7 @@ impl Collector<'_> {
         if self.sink.is_deaf() {
             return false;
         }
-        let message = format!("`{letter}` is no letter of the table `{}`", table.text);
+        let message = format!("`{letter}` is not a letter of the table `{}`", table.text);
         let help = match (letter.as_str(), nearest(letter, letters.iter().map(String::as_str))) {
             ("x" | "X", _) => {
                 "a cell that orders is written `✓` or `+`, one that does not `·` or `-`".to_owned()

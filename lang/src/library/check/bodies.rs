@@ -84,7 +84,7 @@ fn own_calls<'l>(
     }
 }
 
-/// Whether the first argument is no object of another library.
+/// Whether the first argument is not an object of another library.
 fn is_own(library: &Library, body: &Body, arguments: &[Expr]) -> bool {
     let is_class = |class: &String| library.classes.contains(class);
     match arguments.first() {

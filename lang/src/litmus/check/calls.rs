@@ -201,7 +201,7 @@ pub fn values(lowerer: &mut Lowerer<'_, '_>, arguments: &[Argument]) -> Option<V
     Some(values)
 }
 
-/// A work id; `_` is none.
+/// A work id; `_` stands for no id.
 pub fn work_id(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Option<WorkId>> {
     if let Argument::Nobody(_) = argument {
         return Some(None);

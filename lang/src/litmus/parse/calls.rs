@@ -11,7 +11,7 @@ use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
 use super::expressions::{expression, queue_pair};
 use super::{Context, Piece, Rule, printed};
 
-/// Reports a word that is no statement, once.
+/// Reports a word that is not a statement, once.
 pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &str) {
     if !context.unknown.insert(word.to_owned()) {
         return;

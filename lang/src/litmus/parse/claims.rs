@@ -206,7 +206,7 @@ fn observed(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
     let name = name?;
     if let Some(owner) = owner {
         let place = context.place(piece, &owner);
-        // A number too large for any thread is none of the file's.
+        // A number too large for any thread is not a thread's.
         let value = owner.as_str().trim_start_matches('P').parse().unwrap_or(u64::MAX);
         context.owned.push((Number { value, place }, name.clone()));
     }

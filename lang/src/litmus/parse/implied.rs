@@ -13,7 +13,7 @@ use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Library, Words};
 
-/// A model of coreRMA speaks of programs of its dialect only.
+/// A model of coreRMA is about programs of its dialect only.
 pub fn header(file: &mut File) {
     let has_dialect = file.header.iter().any(|line| matches!(line.kind, HeaderKind::Dialect(_)));
     let of_corerma = file.header.iter().position(|line| match &line.kind {

@@ -9,7 +9,7 @@ pub fn find(text: &Text, lines: &[Span]) -> Vec<(Span, u64)> {
     lines.iter().filter_map(|line| Some((*line, first(text, *line)?))).collect()
 }
 
-/// What a row of labels counts from; `None` if the row is none.
+/// What a row of labels counts from; `None` if the row is not one of labels.
 fn first(text: &Text, row: Span) -> Option<u64> {
     let (cells, _) = cells::split(text, row);
     let mut first = None;

@@ -72,7 +72,7 @@ struct Context<'a> {
     said: Vec<(Name, String)>,
     /// Names of declared locations and objects.
     declared: HashSet<String>,
-    /// Words that are no statements, and have been reported.
+    /// Words that are not statements, and have been reported.
     unknown: HashSet<String>,
     /// What the first of the labels above columns counts from, `P0` or `P1`.
     first_label: Option<u64>,
@@ -222,7 +222,7 @@ impl Context<'_> {
         let place = self.place(piece, pair);
         let digits =
             pair.as_str().trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_');
-        // One too large for any place is none of the file's.
+        // One too large for any place is not in the file.
         Number { value: digits.parse().unwrap_or(u64::MAX), place }
     }
 

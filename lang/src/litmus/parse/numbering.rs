@@ -8,7 +8,7 @@ use super::super::ast::{
 use super::super::methods::Method;
 
 /// Counts from 1 what is counted from 0: by the labels above the columns, or because a 0 is named. A file in
-/// which some number fits neither way of counting stays as it is, so that errors speak of its own numbers.
+/// which some number fits neither way of counting stays as it is, so that errors use its own numbers.
 pub fn from_1(file: &mut File, first_label: Option<u64>) {
     for kind in [Kind::Node, Kind::Thread] {
         let (mut has_zero, mut largest) = (false, 0);

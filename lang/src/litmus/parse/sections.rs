@@ -102,7 +102,7 @@ fn found(context: &Context<'_>, span: Span) -> String {
     }
 }
 
-/// The first word, or the first character if that is none.
+/// The first word, or the first character if there is no word.
 fn first_word(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
     let end = if end == 0 { text.chars().next().map_or(0, char::len_utf8) } else { end };
@@ -122,7 +122,7 @@ fn is_block(line: &str) -> bool {
     rest.starts_with(' ') && rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// A line above the rule that is no declaration: it has a header's keyword, or nothing that declarations
+/// A line above the rule that is not a declaration: it has a header's keyword, or nothing that declarations
 /// have.
 fn is_header(line: &str, words: Words<'_>) -> bool {
     let word = first_word(line);

@@ -106,7 +106,7 @@ impl<'f> Finder<'f, '_> {
             let Argument::Expr(expr) = argument else { continue };
             match &expr.kind {
                 ExprKind::Access(access) if index == 0 => {
-                    // The result of a remote RMW comes first, and work ids are no locations.
+                    // The result of a remote RMW comes first, and work ids are not locations.
                     let is_own = matches!(call.method, Method::Rcas | Method::Rfaa)
                         || matches!(call.method, Method::Cas | Method::Faa | Method::Xchg);
                     let word = call.word.as_deref().unwrap_or(call.method.spelling());

@@ -2,7 +2,7 @@
 
 use lang::limits;
 
-use super::program::{Place, Program, Statement};
+use super::program::{Location, Program, Statement};
 
 /// The maximum size of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +113,14 @@ impl<F: FnMut(Program)> Growing<'_, F> {
     }
 
     /// Calls `then` with each location of this process, known or new, if a statement of this size may fit.
-    fn local(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Place)) {
+    fn local(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Location)) {
         if !self.fits(actions, writes) {
             return;
         }
         let process = self.process();
         for at in 0..self.program.homes.len() {
             if self.program.homes[at] == process {
-                then(self, at as Place);
+                then(self, at as Location);
             }
         }
         if self.fits(actions + 1, writes) {
@@ -129,12 +129,12 @@ impl<F: FnMut(Program)> Growing<'_, F> {
     }
 
     /// Like [`Self::local`], with the locations of any process.
-    fn any(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Place)) {
+    fn any(&mut self, actions: usize, writes: usize, then: &mut dyn FnMut(&mut Self, Location)) {
         if !self.fits(actions, writes) {
             return;
         }
         for at in 0..self.program.homes.len() {
-            then(self, at as Place);
+            then(self, at as Location);
         }
         for home in 0..self.bounds.processes as u8 {
             if self.fits(actions + 1, writes) {
@@ -143,11 +143,11 @@ impl<F: FnMut(Program)> Growing<'_, F> {
         }
     }
 
-    fn new_place(&mut self, home: u8, then: &mut dyn FnMut(&mut Self, Place)) {
+    fn new_place(&mut self, home: u8, then: &mut dyn FnMut(&mut Self, Location)) {
         self.used += 1;
         self.program.homes.push(home);
         self.unseen.push(0);
-        then(self, self.program.homes.len() as Place - 1);
+        then(self, self.program.homes.len() as Location - 1);
         self.unseen.pop();
         self.program.homes.pop();
         self.used -= 1;
@@ -187,7 +187,7 @@ impl<F: FnMut(Program)> Growing<'_, F> {
 /// flush without an access to its process since the last flush. The first flush may instead have an access
 /// before the next flush.
 fn has_idle(program: &Program) -> bool {
-    let is_written = |place: Place| {
+    let is_written = |place: Location| {
         let actions = program.statements().flat_map(|(_, statement)| statement.actions());
         actions.filter(|action| action.writes).any(|action| action.at == place)
     };

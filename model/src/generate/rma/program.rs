@@ -13,7 +13,7 @@ use skeleton::Stamp;
 use crate::generate::program::{checked, pick};
 
 /// The number of a location in its program, from 0.
-pub type Place = u8;
+pub type Location = u8;
 
 /// A statement. The target process of a remote access is the home of the location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,26 +23,26 @@ pub type Place = u8;
 )]
 pub enum Statement {
     /// `a = X`
-    Read { at: Place },
+    Read { at: Location },
     /// `X = v`
-    Write { at: Place },
+    Write { at: Location },
     /// `flush(p)`; processes count from 0
     Flush { process: u8 },
     /// `put(Z^p, X)`
-    Put { to: Place, from: Place },
+    Put { to: Location, from: Location },
     /// `X = get(Z^p)`
-    Get { into: Place, from: Place },
+    Get { into: Location, from: Location },
     /// `X = rga(Z^p, Y)`
-    Rga { into: Place, at: Place, addend: Place },
+    Rga { into: Location, at: Location, addend: Location },
     /// `X = cas(Z^p, Y, W)`
-    Cas { into: Place, at: Place, expected: Place, desired: Place },
+    Cas { into: Location, at: Location, expected: Location, desired: Location },
 }
 
 /// The access of an action to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     /// The location.
-    pub at: Place,
+    pub at: Location,
     /// Whether it reads.
     pub reads: bool,
     /// Whether it writes.
@@ -89,7 +89,7 @@ impl Statement {
     }
 
     /// The location of the remote access, for remote statements.
-    pub fn target(self) -> Option<Place> {
+    pub fn target(self) -> Option<Location> {
         match self {
             Self::Read { .. } | Self::Write { .. } | Self::Flush { .. } => None,
             Self::Put { to, .. } => Some(to),
@@ -111,7 +111,11 @@ impl Statement {
         }
     }
 
-    fn renamed(self, mut place: impl FnMut(Place) -> Place, process: impl Fn(u8) -> u8) -> Self {
+    fn renamed(
+        self,
+        mut place: impl FnMut(Location) -> Location,
+        process: impl Fn(u8) -> u8,
+    ) -> Self {
         match self {
             Self::Read { at } => Self::Read { at: place(at) },
             Self::Write { at } => Self::Write { at: place(at) },
@@ -142,7 +146,7 @@ pub struct Program {
 
 const PLACES: [&str; 12] = ["X", "Y", "Z", "W", "U", "V", "S", "T", "P", "Q", "R", "O"];
 
-fn place_name(place: Place) -> String {
+fn place_name(place: Location) -> String {
     pick(&PLACES, usize::from(place))
 }
 
@@ -167,7 +171,7 @@ impl Program {
     }
 
     /// The initial value of a location.
-    pub fn initial(&self, place: Place) -> u64 {
+    pub fn initial(&self, place: Location) -> u64 {
         u64::from(place)
     }
 
@@ -192,12 +196,12 @@ impl Program {
             order.reverse();
         }
         let process = |old: u8| if swapped { 1 - old } else { old };
-        let mut names: Vec<Option<Place>> = vec![None; self.homes.len()];
+        let mut names: Vec<Option<Location>> = vec![None; self.homes.len()];
         let mut homes = Vec::new();
-        let mut place = |old: Place| {
+        let mut place = |old: Location| {
             *names[usize::from(old)].get_or_insert_with(|| {
                 homes.push(process(self.homes[usize::from(old)]));
-                homes.len() as Place - 1
+                homes.len() as Location - 1
             })
         };
         let bodies = order.iter().map(|index| {
@@ -216,8 +220,9 @@ impl Program {
     /// The program as the language's tree.
     pub fn tree(&self) -> File {
         let place = ast::Place::default();
-        let declare =
-            |at: usize| build::location(&place_name(at as Place), self.initial(at as Place), place);
+        let declare = |at: usize| {
+            build::location(&place_name(at as Location), self.initial(at as Location), place)
+        };
         let (mut registers, mut writes) = (0, 0);
         let mut line =
             |statement: &Statement| self.statement(*statement, &mut registers, &mut writes);
@@ -253,8 +258,8 @@ impl Program {
         writes: &mut usize,
     ) -> ast::Statement {
         let place = ast::Place::default();
-        let own = |at: Place| access(&place_name(at), None, place);
-        let far = |at: Place| {
+        let own = |at: Location| access(&place_name(at), None, place);
+        let far = |at: Location| {
             let home = u64::from(self.homes[usize::from(at)]) + 1;
             Expr::from(access(&place_name(at), Some(home), place))
         };

@@ -5,7 +5,7 @@ use lang::library::Library;
 use super::super::bounds::{Bounds, has_sizes, has_words};
 use super::ObjectText;
 
-/// The sets of objects: so many of each class, each with every node, writer and size that the library's text
+/// The sets of objects: a number of each class, each with every node, writer and size that the library's text
 /// speaks of.
 pub fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
     let attributes = library.attributes();

@@ -10,7 +10,7 @@ use model::repair::Repair as Asked;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::problem::Told;
+use crate::problem::Reported;
 use crate::sink::Skip;
 
 /// What `litmus repair --format json` prints.
@@ -21,8 +21,8 @@ struct Document {
     schema: String,
     /// By file and group of models.
     results: Vec<OfFile>,
-    errors: Vec<Told>,
-    warnings: Vec<Told>,
+    errors: Vec<Reported>,
+    warnings: Vec<Reported>,
     /// Tests that were not looked at, and why.
     skipped: Vec<Skip>,
 }
