@@ -1,7 +1,7 @@
 //! A test of the suite and its twin differ by one ordering. Where that is a wait or a fence, repair finds it
 //! for the twin, or something cheaper; and what a test does without is known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use expect_test::expect_file;
@@ -133,8 +133,7 @@ fn repairs_are_no_dearer_than_what_the_suite_adds() {
     assert!(asked > 50 && others > 10, "too few to say anything");
 }
 
-/// The tests of the suite with waits and fences that none of their verdicts needs. Most show that these do
-/// not help, or that they are not needed.
+/// The tests of the suite with waits and fences that none of their verdicts needs, and why each is so.
 #[test]
 fn what_the_suite_does_without_is_known() {
     let mut text = String::new();
@@ -150,4 +149,12 @@ fn what_the_suite_does_without_is_known() {
         }
     }
     expect_file!["twins/may-go.txt"].assert_eq(&text);
+    let tests: BTreeSet<&str> =
+        text.lines().filter_map(|line| line.split_once(' ')).map(|(name, _)| name).collect();
+    let reasons: BTreeSet<&str> = include_str!("twins/why.txt")
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(tests, reasons, "each of these tests has a reason in twins/why.txt, and no other");
 }
