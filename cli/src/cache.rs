@@ -1,6 +1,6 @@
 //! `--cache DIR`: what engines found before, a file per question.
 //!
-//! A file says the whole question, so that nothing depends on hashes being different, and is written beside its
+//! A file says the whole question, so nothing depends on hashes that differ, and is written beside its
 //! place and renamed, so that others see all of it or nothing. What cannot be read, or answers another
 //! question, is as if it were not there. Only complete and undisputed answers are kept.
 

@@ -235,7 +235,7 @@ fn inlined_now(
     }
 }
 
-/// How a test misuses libraries, before its calls are replaced: errors, or warnings where it depends on values.
+/// How a test misuses libraries, before its calls are replaced: errors, or warnings if values decide.
 ///
 /// Whether the test fits the model, those say who ask about it.
 fn misuses(

@@ -248,7 +248,7 @@ fn make_report(
     making::written(folder, &made, report).then(|| (made, folder.clone()))
 }
 
-/// The inputs that are asked for, of this part if there are some; if there are none, the reason has been printed.
+/// The inputs that are asked for, of this part if there are some; if not, the reason has been printed.
 fn choose(
     arguments: &Arguments,
     models: &Models,

@@ -289,7 +289,7 @@ impl TestRecord {
     /// The observations, for a test loaded from [`TestRecord::program`].
     ///
     /// # Errors
-    /// The name of an observable of the test without a value in some state, or with something that is not a value.
+    /// The name of an observable of the test without a value in some state, or with no value at all.
     pub fn observations(&self, test: &Test) -> Result<Observations, String> {
         let mut seen = Observations {
             blocked: self.blocked,

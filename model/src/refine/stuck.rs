@@ -191,7 +191,7 @@ impl Refinement {
         Ok(if is_known { Said::Stuck } else { Said::Unknown })
     }
 
-    /// Whether the specification allows the client cut off after a number of statements of each thread, and what
+    /// Whether the specification allows the client cut off after some statements of each thread, and what
     /// is held then released, with what has been returned. `None` if that misuses the library.
     fn allows(
         &self,

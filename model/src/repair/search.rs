@@ -52,7 +52,7 @@ struct Helping<'s, 'a> {
 }
 
 impl Helping<'_, '_> {
-    /// The minimal sets of up to a number of additions that forbid what is to be forbidden, with the base. For
+    /// The minimal sets of up to `most` additions that forbid what is to be forbidden, with the base. For
     /// each largest set that does not, also what is not in it.
     fn all(mut self, most: usize) -> (Vec<Set>, Vec<Vec<usize>>) {
         let (mut clauses, mut known, mut helping) = (Vec::new(), Vec::new(), Vec::new());

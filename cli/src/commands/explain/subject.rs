@@ -80,7 +80,7 @@ impl Subject {
     }
 }
 
-/// What verdicts are about: those that do not hold under one of the models; or else those that nobody knows to
+/// What verdicts are about: those that fail under a model; or else those that nobody knows to
 /// hold; or else all about the first model.
 ///
 /// # Errors
