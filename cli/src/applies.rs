@@ -224,7 +224,8 @@ mod tests {
         ("compare", "output"),
         (
             "refine",
-            "implementation threads calls nodes values plain objects size loops record resume",
+            "implementation threads calls nodes values plain objects size loops record resume repair weaken \
+             additions",
         ),
         ("repair", "forbid only size weaken diff write cost solver loops"),
         ("merge", "output"),

@@ -7,6 +7,7 @@
 
 mod answer;
 mod bounds;
+mod change;
 mod clients;
 mod never;
 mod steps;
@@ -33,6 +34,7 @@ use crate::smt::Found;
 
 pub use answer::{Answer, Counterexample, Wrong};
 pub use bounds::{Bounds, OWN};
+pub use change::{Changed, Changes, Changing, Needed};
 pub use clients::{Client, MOST, TooMany, by_default, clients};
 pub use never::{Never, STATEMENTS};
 pub use text::text;

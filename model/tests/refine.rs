@@ -1,6 +1,8 @@
 //! Shipped implementations hold for small clients, and broken ones are refuted; counterexamples are
 //! confirmed.
 
+mod changes;
+
 use std::path::Path;
 
 use lang::library::Library;
@@ -192,11 +194,14 @@ fn libraries_of_ones_own() {
 /// The bounds that `litmus refine` has by default find these.
 #[test]
 fn the_default_bounds_are_large_enough() {
+    let check_one = |library: &Library, name: &str, other: &Library| {
+        let (families, _) = by_default(Bounds::default(), library).expect("there are few");
+        let (found, _) = check(library, Some(other), &families);
+        confirm_with(&found.unwrap_or_else(|| panic!("{name} is not refuted")), library);
+    };
     let refuted = |name: &str, other: &str| {
         let library = if name.is_empty() { file(other) } else { shipped(name) };
-        let (families, _) = by_default(Bounds::default(), &library).expect("there are few");
-        let (found, _) = check(&library, Some(&file(other)), &families);
-        confirm_with(&found.unwrap_or_else(|| panic!("{other} is not refuted")), &library);
+        check_one(&library, other, &file(other));
     };
     refuted("wlock", "broken/wlock-no-lock.lib");
     refuted("slock", "broken/slock-no-lock.lib");
@@ -204,6 +209,8 @@ fn the_default_bounds_are_large_enough() {
     refuted("", "broken/tas-no-wait.lib");
     refuted("wait", "broken/wait-polls-once.lib");
     refuted("rbl", "broken/rbl-one-slot.lib");
+    let waits_for_nothing = changed("sv", "{ Wait(d) }", "{ skip }");
+    check_one(&shipped("sv"), "a WaitSV that waits for nothing", &waits_for_nothing);
 }
 
 /// One plain access alone shows nothing, so none is tried, and none is claimed.

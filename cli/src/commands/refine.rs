@@ -1,5 +1,6 @@
 //! `litmus refine`: is a library's implementation one, for all small clients?
 
+mod change;
 pub mod record;
 mod show;
 mod tally;
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use campaign::journal::Journal;
 use clap::Args;
+use compiler::library::Libraries;
+use lang::cat::model::Model;
 use lang::library::Library;
 use lang::limits::Limits;
 use model::allowed::Options;
@@ -82,6 +85,15 @@ pub struct Arguments {
     /// Go on where the check of a record ended; what was undecided or refuted is checked again
     #[arg(long, value_name = "RECORD", conflicts_with = "record")]
     resume: Option<PathBuf>,
+    /// Find the least additions of waits and fences that make the implementation sound
+    #[arg(long, conflicts_with_all = ["record", "resume", "shard", "weaken"])]
+    repair: bool,
+    /// Say instead what may go: all largest sets of waits and fences without which it stays sound
+    #[arg(long, conflicts_with_all = ["record", "resume", "shard"])]
+    weaken: bool,
+    /// The most additions of one repair [default: 2]
+    #[arg(long, value_name = "N", requires = "repair", value_parser = clap::value_parser!(u8).range(1..=3))]
+    additions: Option<u8>,
     #[command(flatten)]
     libraries: LibraryOption,
     #[command(flatten)]
@@ -94,10 +106,11 @@ pub struct Arguments {
 
 /// Checks.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    let refinement = match prepare(arguments, terminal) {
-        Ok(refinement) => refinement,
+    let prepared = match prepare(arguments, terminal) {
+        Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
+    let refinement = &prepared.refinement;
     let began = Instant::now();
     let Some((families, all)) = arguments.clients(refinement.library()) else {
         return terminal.usage_error("there are more than 4 million clients; lower the bounds");
@@ -106,6 +119,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return terminal.usage_error(
             "no client is that small; calls that come in pairs, as Acq and Rel, need --calls 2",
         );
+    }
+    if arguments.repair || arguments.weaken {
+        return change::run(arguments, &prepared, &families, &all, terminal);
     }
     if let Some(path) = arguments.record.as_ref().filter(|path| path.exists()) {
         let path = path.display();
@@ -119,13 +135,13 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let names: Vec<String> = (0..all.len()).map(|client| client.to_string()).collect();
     let costs: Vec<u64> = all.iter().map(|client| client.size().pow(3) as u64).collect();
     let shard = arguments.shard.items(&names, &costs, &refinement.texts().concat());
-    let head = record::head(arguments, &refinement, all.len(), shard);
+    let head = record::head(arguments, refinement, all.len(), shard);
     let (mut record, mut tally) = match record::open(arguments, &head) {
         Ok(known) => known,
         Err(failure) => return failure.tell(terminal),
     };
     let stop = stop_on_signal();
-    let check = Check { arguments, refinement: &refinement, clients: &all, stop: &stop };
+    let check = Check { arguments, refinement, clients: &all, stop: &stop };
     let rest: Vec<usize> = head.numbers().filter(|client| tally.is_open(*client)).collect();
     let checked = check.all(&rest, terminal, &mut tally, &mut record);
     let ended = record.as_mut().filter(|_| checked.is_ok()).map_or(Ok(()), Journal::end);
@@ -175,7 +191,21 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
 }
 
-fn prepare(arguments: &Arguments, terminal: &mut Terminal) -> Result<Refinement, Exit> {
+/// What is checked, and what it is made of.
+struct Prepared<'a> {
+    refinement: Refinement,
+    libraries: &'a Libraries,
+    library: Library,
+    other: Option<Library>,
+    base: Model,
+}
+
+/// A shipped model.
+fn load(name: &str) -> Option<Model> {
+    Models::default().shipped(name).map(|model| model.model().clone())
+}
+
+fn prepare<'a>(arguments: &'a Arguments, terminal: &mut Terminal) -> Result<Prepared<'a>, Exit> {
     let mut sink = Sink::plain(terminal);
     let Some(libraries) = arguments.libraries.choose(&mut sink) else { return Err(sink.exit) };
     let mut refuse = |problems: Vec<Problem>| {
@@ -185,11 +215,10 @@ fn prepare(arguments: &Arguments, terminal: &mut Terminal) -> Result<Refinement,
     let library = by_name(&arguments.library).map_err(&mut refuse)?;
     let other = arguments.implementation.as_ref();
     let other = other.map(|path| by_name(path)).transpose().map_err(refuse)?;
-    let models = Models::default();
-    let load = |name: &str| models.shipped(name).map(|model| model.model().clone());
     let Some(base) = load("rdma-wait-rmw") else { return Err(Exit::Internal) };
-    Refinement::new(libraries, &library, other.as_ref(), &base, load)
-        .map_err(|message| terminal.usage_error(&message))
+    let refinement = Refinement::new(libraries, &library, other.as_ref(), &base, load)
+        .map_err(|message| terminal.usage_error(&message))?;
+    Ok(Prepared { refinement, libraries, library, other, base })
 }
 
 impl Arguments {

@@ -70,6 +70,9 @@ const INITIAL: usize = 2;
 /// One call changes an object, and another looks at it, or at another one, perhaps after a third.
 const APART: usize = 3;
 
+/// A call that goes on in the background, a wait for it, a call after it, and a look of another thread.
+const AFTER_WAIT: usize = 4;
+
 /// One access to read and one to write, in the sections of two threads: as many show that sections exclude
 /// each other.
 const GUARDED: usize = 4;
@@ -77,8 +80,9 @@ const GUARDED: usize = 4;
 impl Bounds {
     /// These bounds, and those families beyond them that tell more of a library of this kind: sections with
     /// more accesses, twice as many calls where none passes a value, a thread alone with one more call,
-    /// buffers of several sizes, 0 for every value, accesses through the NIC to the own node, initial values
-    /// other than 0, participants that are not the first threads, and an object more than methods take.
+    /// buffers of several sizes, 0 for every value, a call after a wait, accesses through the NIC to the own
+    /// node, initial values other than 0, participants that are not the first threads, and an object more
+    /// than methods take.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
         let is_base = library.base.is_some();
         // One access alone shows nothing.
@@ -109,6 +113,10 @@ impl Bounds {
         }
         if has_values(library) {
             all.push(Bounds { zero: true, plain: 0, ..main });
+        }
+        if is_of_two && has_values(library) && library.methods.iter().any(Method::is_wait) {
+            let (calls, size) = (main.calls + 1, at_most(AFTER_WAIT));
+            all.push(Bounds { calls, size, plain: 0, ..main });
         }
         if self.near > 0 && !is_base {
             all.push(Bounds { near: self.near, size: at_most(self.near), plain: 2, ..main });
@@ -215,6 +223,11 @@ impl Bounds {
                     format!("{plain} plain accesses of one location between {first} and {second}")
                 }
                 () if *zero => "0 for every value and no plain access".to_owned(),
+                () if *threads > 1 && *size > 0 => format!(
+                    "{} in {} and no plain access",
+                    count(*calls as u64, "call"),
+                    count(*size as u64, "statement")
+                ),
                 () if *threads > 1 && *calls == 2 * families[0].calls => {
                     format!(
                         "{threads} threads of {} and no plain access",
