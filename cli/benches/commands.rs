@@ -1,7 +1,7 @@
 //! What a user waits for: whole commands, with the start of the program.
 //!
-//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `suite`, `simulator` and
-//! `refine` restrict them.
+//! `cargo bench -p cli --bench commands` prints tables in Markdown; the arguments `suite`, `simulator`,
+//! `repair` and `refine` restrict them.
 
 #![allow(clippy::print_stdout, reason = "the tables are the result")]
 
@@ -19,8 +19,8 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a crate of a workspace");
     std::env::set_current_dir(root).expect("the root is there");
     let wanted: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
-    let parts: [(&str, fn()); 3] =
-        [("suite", suite), ("simulator", simulator), ("refine", refinement)];
+    let parts: [(&str, fn()); 4] =
+        [("suite", suite), ("simulator", simulator), ("repair", repairs), ("refine", refinement)];
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {
             part();
@@ -146,6 +146,82 @@ fn simulator() {
         ]);
     }
     markdown::print(&["command", "seconds", "iterations per second", "MiB"], &rows);
+}
+
+/// A test of the suite of which another one is a variant, and an outcome that only the other forbids.
+struct Twin {
+    file: PathBuf,
+    outcome: String,
+    model: String,
+}
+
+fn twins() -> Vec<Twin> {
+    let files = walk(Path::new("litmus-suite"));
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let mut twins = Vec::new();
+    for path in &files {
+        let text = std::fs::read_to_string(path).expect("a file of the suite can be read");
+        let after = |start: &str| text.lines().find_map(|line| line.strip_prefix(start));
+        let claim = text.lines().find_map(|line| line.strip_prefix("  ")?.strip_suffix(" ✗"));
+        let model = after("model ").and_then(|models| models.split(' ').next());
+        let file = after("// twin: ")
+            .and_then(|name| files.iter().find(|file| stem(file).as_deref() == Some(name)));
+        // A claim with a model before it is not about all of the header's.
+        if let (Some(claim), Some(model), Some(file)) = (claim, model, file)
+            && !claim.contains(':')
+        {
+            let (file, outcome, model) = (file.clone(), claim.to_owned(), model.to_owned());
+            twins.push(Twin { file, outcome, model });
+        }
+    }
+    assert!(twins.len() > 50, "too few twins to say anything");
+    twins
+}
+
+/// The files of a folder and of those in it, in order.
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("it can be read").flatten().map(|e| e.path()).collect();
+    entries.sort();
+    let below = |path: PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };
+    entries.into_iter().flat_map(below).collect()
+}
+
+/// Repairs of the suite's weak tests that forbid what their twins forbid.
+fn repairs() {
+    let (mut found, mut none, mut right) = (Vec::new(), Vec::new(), 0);
+    for Twin { file, outcome, model } in twins() {
+        let file = file.display().to_string();
+        let took = litmus(&["repair", &file, "--forbid", &outcome, "--model", &model]);
+        let Some(result) = took.output["results"].get(0) else { continue };
+        match result["repairs"].as_array().is_some_and(|all| !all.is_empty()) {
+            _ if result["right"] == true => right += 1,
+            true => found.push((took.time, file)),
+            false => none.push((took.time, file)),
+        }
+    }
+    let mut rows = Vec::new();
+    for (what, mut times) in [("repaired", found), ("no repair of up to 3 changes", none)] {
+        times.sort();
+        let Some((slowest, name)) = times.last() else { continue };
+        rows.push(vec![
+            what.to_owned(),
+            markdown::count(times.len()),
+            markdown::milliseconds(times[times.len() / 2].0),
+            markdown::milliseconds(times[times.len() * 9 / 10].0),
+            markdown::milliseconds(*slowest),
+            name.clone(),
+        ]);
+    }
+    markdown::print(
+        &["weak tests", "number", "median, ms", "90 %, ms", "slowest, ms", "slowest"],
+        &rows,
+    );
+    println!(
+        "\n`litmus repair TEST --forbid OUTCOME --model MODEL`, with the start of the program: the outcome is the \
+         first that the test's twin forbids, the model the first of its header. {right} more tests forbid it \
+         already."
+    );
 }
 
 /// Every shipped library at its default bounds.

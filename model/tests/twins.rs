@@ -158,3 +158,36 @@ fn what_the_suite_does_without_is_known() {
         .collect();
     assert_eq!(tests, reasons, "each of these tests has a reason in twins/why.txt, and no other");
 }
+
+/// Repairs of the field's bugs, so that what each repaired test forbids does not happen. The repair that the bug's
+/// thread settled on is among them, unless there is none in the language: a put of 0 for an accumulate, one
+/// processor for all atomics.
+#[test]
+fn bugs_of_the_field_are_repaired() {
+    let suite = suite();
+    let mut text = String::new();
+    for (name, file) in suite.iter().filter(|(_, file)| file.source.name.contains("/field/")) {
+        let Some(bug) = file.twin.as_ref().and_then(|twin| suite.get(twin)) else { continue };
+        for model in models(&file.test, &bug.test) {
+            let claims = file.test.expectations.iter();
+            let mut claims =
+                claims.filter(|claim| verdict::applies(&file.test, claim, &model.name, false));
+            let forbidden = claims.find(|claim| matches!(claim.claim, Claim::Forbidden(_)));
+            let Some(claim) = forbidden else { continue };
+            let forbid = &verdict::asked(claim, &file.test.observables)[0].0.text;
+            let found = with(bug, &model, Some(forbid), |repair| repair.find().unwrap());
+            assert!(found.open.is_empty(), "{name} under {}: {:?}", model.name, found.open);
+            if found.is_right {
+                continue;
+            }
+            text += &format!("{} under {}: {forbid}\n", bug.test.name, model.name);
+            for repair in &found.repairs {
+                text += &format!("  {}\n", repair.changes.join("; "));
+            }
+            if found.repairs.is_empty() {
+                text += &format!("  none of {} changes helps\n", found.candidates);
+            }
+        }
+    }
+    expect_file!["twins/field.txt"].assert_eq(&text);
+}
