@@ -227,7 +227,7 @@ mod tests {
             "implementation threads calls nodes values plain objects size loops record resume repair weaken \
              additions",
         ),
-        ("repair", "forbid only size weaken diff write cost solver loops"),
+        ("repair", "forbid only size weaken neighbors diff write cost solver loops"),
         ("merge", "output"),
         ("agent", "listen secret_file memory queue_pairs once"),
         ("compile", "target output inline"),

@@ -54,6 +54,8 @@ pub struct Repaired {
     pub kinds: Vec<Kind>,
     /// Where in the file they are: statements that change, and gaps, which are empty.
     pub places: Vec<Span>,
+    /// The numbers of the changes among all candidates.
+    set: BTreeSet<usize>,
     /// The repaired program, in normal form.
     pub text: String,
     /// Why it forbids the first outcome that was wrong.
@@ -77,6 +79,16 @@ pub struct Repairs {
     pub asked: usize,
     /// How many changes were possible.
     pub candidates: usize,
+}
+
+/// Changes that are not a repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// The changes, in words.
+    pub changes: Vec<String>,
+    /// The outcome that is still allowed, and by which model. If there is none, an
+    /// outcome that is to stay is lost, or the program may no longer end.
+    pub allows: Option<(String, String)>,
 }
 
 /// What may go of a program.
@@ -148,12 +160,39 @@ impl Repair<'_> {
             let places = edits.iter().map(|edit| edit.at()).collect();
             repairs.entry(text.clone()).or_insert_with(|| {
                 let (why, explanation) = asking.why(&text);
-                Repaired { changes, kinds, places, text, why, explanation }
+                Repaired { changes, kinds, places, set, text, why, explanation }
             });
         }
         let (open, asked) = (asking.open, asking.count);
         let repairs = repairs.into_values().collect();
         Ok(Repairs { repairs, is_right: false, hopeless, open, asked, candidates: count })
+    }
+
+    /// What is near the repairs and is none: each change alone, and each repair without one of its changes.
+    ///
+    /// # Errors
+    /// What is wrong with the program or the condition.
+    pub fn neighbors(&self, found: &Repairs) -> Result<Vec<Rejected>, Vec<Diagnostic>> {
+        let test = self.test(self.file)?;
+        let asking = ask::Asking::new(self, &test)?;
+        let candidates = edits::candidates(self, &test);
+        let mut near: BTreeSet<BTreeSet<usize>> =
+            (0..candidates.len()).map(|one| BTreeSet::from([one])).collect();
+        for repair in &found.repairs {
+            let without = |one: &usize| repair.set.iter().copied().filter(|of| of != one).collect();
+            near.extend(repair.set.iter().map(without));
+        }
+        near.remove(&BTreeSet::new());
+        let rejected = near.into_iter().filter_map(|set| {
+            let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
+            let text = print(&edits::apply(self.file, &edits)?);
+            if found.repairs.iter().any(|repair| repair.text == text) {
+                return None;
+            }
+            let changes = edits.iter().map(|edit| edit.words(self.source)).collect();
+            Some(Rejected { changes, allows: asking.broken_by(&candidates, &set) })
+        });
+        Ok(rejected.collect())
     }
 
     /// What may go while all verdicts hold.

@@ -11,7 +11,7 @@ use clap::Args;
 use lang::diagnostic::Code;
 use lang::source::Source;
 use lang::{Dialect, Test, herd};
-use model::repair::{Costs, Kind, Repair, Repairs, Weakened};
+use model::repair::{Costs, Kind, Rejected, Repair, Repairs, Weakened};
 use serde_json::json;
 
 use crate::engine::Request;
@@ -54,6 +54,10 @@ pub struct Arguments {
     /// Say instead what may go: all largest sets of waits and fences without which all verdicts still hold
     #[arg(long, conflicts_with = "size")]
     weaken: bool,
+    /// Show also what is near the repairs and is none: each change alone, and each repair without one of its
+    /// changes, with an outcome that is still allowed
+    #[arg(long, conflicts_with = "weaken")]
+    neighbors: bool,
     /// Show what changes as a diff of the file in its normal form
     #[arg(long)]
     diff: bool,
@@ -187,6 +191,8 @@ enum Found {
         size: usize,
         /// Whether there is anything that could be wrong.
         claims: bool,
+        /// What is near the repairs and is none, if asked for.
+        neighbors: Vec<Rejected>,
     },
     /// What may go.
     Weakened(Weakened),
@@ -333,7 +339,9 @@ fn repair(
         Found::Weakened(repair.weaken()?)
     } else {
         let claims = arguments.forbid.is_some() || !test.expectations.is_empty();
-        Found::Repairs { answer: repair.find()?, size: repair.size, claims }
+        let answer = repair.find()?;
+        let neighbors = if arguments.neighbors { repair.neighbors(&answer)? } else { Vec::new() };
+        Found::Repairs { answer, size: repair.size, claims, neighbors }
     };
     Ok((found, lang::litmus::print(&file)))
 }

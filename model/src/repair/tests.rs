@@ -206,3 +206,20 @@ fn what_must_stay_is_told_with_what_it_forbids() {
     let nothing = weakened(&TIGHT.replace("a = 0 ✗\n", ""), "rdma-tso-rmw");
     assert!(nothing.is_right && !nothing.forbids);
 }
+
+/// A single change that does not help says what is still allowed; a repair is not its own neighbor.
+#[test]
+fn neighbors_are_not_repairs() {
+    let text = "litmus t\nmodel rdma-tso-rmw\n\n  x = 0 || v = 1\n  ---\n  x := v^2 ||\n  a := x ||\n\n  a = 0 ✗\n";
+    with(text, "rdma-tso-rmw", None, |repair| {
+        let found = repair.find().unwrap();
+        let rejected = repair.neighbors(&found).unwrap();
+        assert!(rejected.iter().any(|one| one.changes[0].ends_with("add Rfence(2)")));
+        for one in &rejected {
+            let known = found.repairs.iter().any(|repair| repair.changes == one.changes);
+            assert!(!known, "{one:?}");
+            let allows = one.allows.clone().unzip();
+            assert_eq!(allows, (Some("a = 0".to_owned()), Some("rdma-tso-rmw".to_owned())));
+        }
+    });
+}

@@ -1,7 +1,7 @@
 //! Repairs as JSON, for editors: `litmus-repair/1`.
 
 use lang::source::{Source, Span};
-use model::repair::{Costs, Kind, Needed, Removable, Repaired, Repairs, Weakened};
+use model::repair::{Costs, Kind, Needed, Rejected, Removable, Repaired, Repairs, Weakened};
 use serde::Serialize;
 use similar::{DiffTag, TextDiff};
 
@@ -45,6 +45,10 @@ enum What {
         not_allowed: Vec<String>,
         /// All minimal repairs of this size, the cheapest first.
         repairs: Vec<Repair>,
+        /// What is near them and is not a repair, with `--neighbors`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(test, schemars(default))]
+        neighbors: Vec<Neighbor>,
     },
     /// What may go, with `--weaken`.
     Weakened {
@@ -77,6 +81,19 @@ struct Repair {
     /// The same as `litmus explain --format json` has it, with the places in `program`. It is null if that
     /// was not found out.
     explanation: serde_json::Value,
+}
+
+/// Changes that are not a repair: a change alone, or a repair without one of its changes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Neighbor {
+    /// The changes, in words.
+    changes: Vec<String>,
+    /// The outcome that is still allowed. It is null if something is lost that must stay, such as an outcome
+    /// that is claimed to be allowed, or the end of the program.
+    still_allowed: Option<String>,
+    /// The model that allows it.
+    model: Option<String>,
 }
 
 /// Statements that may go together.
@@ -145,14 +162,15 @@ impl OfModels {
     pub(super) fn json(&self, costs: &Costs) -> OfFile {
         let (test, file, models) = (self.test.clone(), self.file.clone(), self.models.clone());
         match &self.found {
-            Found::Repairs { answer, size, .. } => {
+            Found::Repairs { answer, size, neighbors, .. } => {
                 let Repairs { is_right, hopeless, open, asked, candidates, .. } = answer;
                 let repairs = sorted(answer, costs).into_iter();
                 let repairs = repairs.map(|(cost, one)| self.repair(cost, one)).collect();
                 let (right, complete) = (*is_right, open.is_empty());
                 let (undecided, candidates, asked) = (open.clone(), *candidates, *asked);
                 let not_allowed = hopeless.clone();
-                let found = What::Repairs { size: *size, not_allowed, repairs };
+                let neighbors = neighbors.iter().map(neighbor).collect();
+                let found = What::Repairs { size: *size, not_allowed, repairs, neighbors };
                 OfFile { test, file, models, right, complete, undecided, candidates, asked, found }
             }
             Found::Weakened(weakened) => {
@@ -169,7 +187,7 @@ impl OfModels {
     }
 
     fn repair(&self, cost: u64, repair: &Repaired) -> Repair {
-        let Repaired { changes, kinds, places, text, why, explanation } = repair;
+        let Repaired { changes, kinds, places, text, why, explanation, .. } = repair;
         Repair {
             cost,
             changes: self.changes(changes, kinds, places),
@@ -200,6 +218,11 @@ impl OfModels {
         };
         all.map(change).collect()
     }
+}
+
+fn neighbor(rejected: &Rejected) -> Neighbor {
+    let (still_allowed, model) = rejected.allows.clone().unzip();
+    Neighbor { changes: rejected.changes.clone(), still_allowed, model }
 }
 
 fn must_stay(needed: &Needed) -> MustStay {

@@ -1,6 +1,6 @@
 //! Shows repairs, and what may go.
 
-use model::repair::{Costs, Removable, Repaired, Repairs, Weakened};
+use model::repair::{Costs, Rejected, Removable, Repaired, Repairs, Weakened};
 use similar::TextDiff;
 
 use super::{Found, OfModels};
@@ -56,8 +56,10 @@ impl OfModels {
     pub(super) fn text(&self, shown: &Shown<'_>) -> String {
         let mut text = format!("{}  {}: ", self.test, self.models.join(", "));
         match &self.found {
-            Found::Repairs { answer, size, claims } => {
+            Found::Repairs { answer, size, claims, neighbors } => {
                 self.repairs_text(answer, *size, *claims, shown, &mut text);
+                text.push_str(if neighbors.is_empty() { "" } else { "\n" });
+                neighbors.iter().for_each(|one| text.push_str(&neighbor(one)));
             }
             Found::Weakened(weakened) => self.weakened_text(weakened, shown, &mut text),
         }
@@ -158,4 +160,12 @@ impl OfModels {
             text.push('\n');
         }
     }
+}
+
+fn neighbor(rejected: &Rejected) -> String {
+    let why = match &rejected.allows {
+        Some((outcome, model)) => format!("{model} still allows `{outcome}`"),
+        None => "what must stay is lost: an outcome that is claimed to be allowed, or the end of the program".to_owned(),
+    };
+    format!("  not a repair: {}\n     {why}\n", rejected.changes.join("; "))
 }

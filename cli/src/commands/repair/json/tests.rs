@@ -48,7 +48,11 @@ fn of(text: &str, weaken: bool) -> OfModels {
     };
     let found = match weaken {
         true => Found::Weakened(repair.weaken().unwrap()),
-        false => Found::Repairs { answer: repair.find().unwrap(), size: 2, claims: true },
+        false => {
+            let answer = repair.find().unwrap();
+            let neighbors = repair.neighbors(&answer).unwrap();
+            Found::Repairs { answer, size: 2, claims: true, neighbors }
+        }
     };
     let (test, name) = ("t".to_owned(), "t.litmus".to_owned());
     let normal = lang::litmus::print(&file);
