@@ -15,8 +15,8 @@ use lang::source::{Source, Span};
 use super::{Answer, Client, Counterexample, Refinement};
 use crate::allowed::Options;
 
-/// The statements that only wait or keep an order.
-const SYNCHRONIZATION: [&str; 6] = ["Wait", "WaitSV", "Rfence", "GFence", "Mfence", "Poll"];
+/// The statements that only wait or keep an order; so do methods of libraries that wait for an id.
+const SYNCHRONIZATION: [&str; 5] = ["Wait", "Rfence", "GFence", "Mfence", "Poll"];
 
 /// The most statements of which all sets are looked at.
 const MOST: usize = 12;
@@ -190,13 +190,19 @@ impl Changing<'_> {
         format!("{}: `{text}` (line {})", body.method, source.line_column(span.start).0)
     }
 
+    /// Whether a library has a method of this name that waits.
+    fn is_wait(&self, name: &str) -> bool {
+        let methods = self.libraries.all.iter().flat_map(|library| &library.methods);
+        methods.filter(|method| method.is_wait()).any(|method| method.name == name)
+    }
+
     /// Statements that wait or fence, each left out.
     fn removals(&self) -> Vec<Edit> {
         let mut found = Vec::new();
         for body in self.bodies() {
             each(&body.statements, &mut |one, _| {
                 let StatementKind::Call { result: None, name, .. } = &one.kind else { return };
-                if SYNCHRONIZATION.contains(&name.as_str()) {
+                if SYNCHRONIZATION.contains(&name.as_str()) || self.is_wait(name) {
                     let (span, words) = (one.span, self.place(body, one.span));
                     found.push(Edit { span, text: "skip".to_owned(), words });
                 }
