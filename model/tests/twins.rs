@@ -159,9 +159,9 @@ fn what_the_suite_does_without_is_known() {
     assert_eq!(tests, reasons, "each of these tests has a reason in twins/why.txt, and no other");
 }
 
-/// Repairs of the field's bugs, so that what each repaired test forbids does not happen. The repair that the
-/// thread about the bug settled on is among them, but for bugs that no synchronization mends: an accumulate by
-/// get and put, and atomics of a CPU and of a NIC on one word.
+/// Repairs of the field's bugs, so that what each repaired test forbids does not happen. The repair of the
+/// thread about the bug is among them, but for bugs that no synchronization mends: an accumulate by get and
+/// put, and atomics of a CPU and of a NIC on one word.
 #[test]
 fn bugs_of_the_field_are_repaired() {
     let suite = suite();
