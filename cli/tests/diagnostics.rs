@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 
+use crate::scratch::Scratch;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,24 +27,6 @@ fn page_path() -> PathBuf {
     root().join("docs/diagnostics.md")
 }
 
-/// A folder of its own, gone with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(number: usize) -> Self {
-        let name = format!("litmus-{}-diagnostics-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
 /// The commands of an example.
 fn commands<'p>(entry: &Entry<'_>, page: &'p str) -> Vec<&'p str> {
     let session = entry.session.clone().map_or("", |session| &page[session]);
@@ -51,8 +34,8 @@ fn commands<'p>(entry: &Entry<'_>, page: &'p str) -> Vec<&'p str> {
 }
 
 /// What the example of a code prints of it: the commands, and the diagnostic.
-fn session(number: usize, entry: &Entry<'_>, page: &str) -> Result<String, String> {
-    let folder = Folder::new(number);
+fn session(entry: &Entry<'_>, page: &str) -> Result<String, String> {
+    let folder = Scratch::new();
     for (name, text) in &entry.files {
         std::fs::write(folder.0.join(name), text).unwrap();
     }
@@ -107,14 +90,14 @@ fn examples_show_their_codes() {
     let mut wrong = Vec::new();
     let mut new = old.clone();
     // From the end on, so that the places before stay.
-    for (number, entry) in all.iter().enumerate().rev() {
+    for entry in all.iter().rev() {
         let has_none = WITHOUT_EXAMPLE.contains(&entry.of);
         match &entry.session {
             _ if entry.meaning.is_empty() => wrong.push(format!("`{}` has no meaning", entry.code)),
             None if has_none => {}
             None => wrong.push(format!("`{}` ({}) has no example", entry.code, entry.of)),
             Some(_) if has_none => wrong.push(format!("`{}` has an example", entry.code)),
-            Some(range) => match session(number, entry, &old) {
+            Some(range) => match session(entry, &old) {
                 Ok(session) => new.replace_range(range.clone(), &session),
                 Err(message) => wrong.push(message),
             },

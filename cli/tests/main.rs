@@ -9,6 +9,7 @@ mod own_models;
 mod process;
 mod reports;
 mod robust;
+mod scratch;
 mod shards;
 mod tidy;
 mod verbs_c;

@@ -1,6 +1,7 @@
 //! What cannot be said as a command and its output: files that are written, pipes, signals, equal runs.
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 
+use crate::scratch::Scratch;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -17,41 +18,9 @@ model rdma-tso rdma-tso-rmw
   (a, b) = (1, 0) ✗
 ";
 
-/// A folder of a test's own, removed when it goes.
-struct Scratch(PathBuf);
-
 impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("litmus-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_litmus"));
-        command.current_dir(&self.0).args(arguments.split(' ')).stdin(Stdio::null());
-        // Records have no times then, and can be compared.
-        command.env("SOURCE_DATE_EPOCH", "1");
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
+    fn output(&self, arguments: &str) -> Output {
         self.command(arguments).output().unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -73,17 +42,17 @@ fn suite() -> PathBuf {
 
 #[test]
 fn a_record_is_begun_kept_and_gone_on_with() {
-    let scratch = Scratch::new("record");
+    let scratch = Scratch::new();
     for name in ["A", "B", "C"] {
         scratch
             .write(&format!("{name}.litmus"), &MP.replace("litmus MP", &format!("litmus {name}")));
     }
-    let run = scratch.run("run . -n 1500 --seed 4 --record r.jsonl --format json");
+    let run = scratch.output("run . -n 1500 --seed 4 --record r.jsonl --format json");
     assert_eq!(code(&run), 0, "{}", stderr(&run));
     let whole = scratch.read("r.jsonl");
     assert_eq!(whole.lines().count(), 5, "a header, a line for each test, and an end: {whole}");
 
-    let again = scratch.run("run . -n 1500 --seed 4 --record r.jsonl");
+    let again = scratch.output("run . -n 1500 --seed 4 --record r.jsonl");
     assert_eq!(code(&again), 64);
     assert!(stderr(&again).contains("r.jsonl exists already"));
     assert_eq!(scratch.read("r.jsonl"), whole);
@@ -91,7 +60,7 @@ fn a_record_is_begun_kept_and_gone_on_with() {
     // As if it had been killed while it wrote the third line.
     let (tests, _) = whole.trim_end().rsplit_once('\n').unwrap();
     scratch.write("r.jsonl", &tests[..tests.len() - 20]);
-    let resumed = scratch.run("run . --resume r.jsonl --format json");
+    let resumed = scratch.output("run . --resume r.jsonl --format json");
     assert_eq!(code(&resumed), 0, "{}", stderr(&resumed));
     assert!(scratch.read("r.jsonl").starts_with(tests));
     assert_eq!(stdout(&resumed), stdout(&run));
@@ -99,28 +68,28 @@ fn a_record_is_begun_kept_and_gone_on_with() {
 
 #[test]
 fn what_does_not_fit_a_record_is_refused() {
-    let scratch = Scratch::new("refused");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
-    assert_eq!(code(&scratch.run("run MP.litmus -n 10 --seed 4 --record r.jsonl")), 0);
+    assert_eq!(code(&scratch.output("run MP.litmus -n 10 --seed 4 --record r.jsonl")), 0);
     for (arguments, reason) in [
         ("run MP.litmus --resume r.jsonl --seed 5", "its seed is 4"),
         ("run MP.litmus --resume r.jsonl -n 11", "its number of iterations is 10"),
         ("run MP.litmus --resume r.jsonl --fault poll-early", "its list of faults is none"),
         ("run MP.litmus --resume MP.litmus", "line 1"),
     ] {
-        let output = scratch.run(arguments);
+        let output = scratch.output(arguments);
         assert_eq!(code(&output), 65, "{arguments}");
         assert!(stderr(&output).contains(reason), "{arguments}: {}", stderr(&output));
     }
     scratch.write("MP.litmus", &MP.replace("x^2 := 1", "x^2 := 2"));
-    let changed = scratch.run("run MP.litmus --resume r.jsonl");
+    let changed = scratch.output("run MP.litmus --resume r.jsonl");
     assert_eq!(code(&changed), 65);
     assert!(stderr(&changed).contains("has changed since it was recorded"), "{}", stderr(&changed));
 }
 
 #[test]
 fn output_does_not_depend_on_the_number_of_workers() {
-    let scratch = Scratch::new("workers");
+    let scratch = Scratch::new();
     for index in 0..30 {
         let name = format!("T{index}");
         scratch
@@ -128,7 +97,7 @@ fn output_does_not_depend_on_the_number_of_workers() {
     }
     for command in ["allowed .", "run . -n 2100 --seed 11", "check ."] {
         let output =
-            |jobs: usize| stdout(&scratch.run(&format!("{command} --format json -j {jobs}")));
+            |jobs: usize| stdout(&scratch.output(&format!("{command} --format json -j {jobs}")));
         let one = output(1);
         assert!(one.lines().count() > 0);
         assert_eq!(one, output(2), "{command}");
@@ -138,18 +107,18 @@ fn output_does_not_depend_on_the_number_of_workers() {
 
 #[test]
 fn equal_programs_of_different_names_run_differently() {
-    let scratch = Scratch::new("names");
+    let scratch = Scratch::new();
     scratch.write("A.litmus", &MP.replace("litmus MP", "litmus A"));
     scratch.write("B.litmus", &MP.replace("litmus MP", "litmus B"));
     let json: serde_json::Value =
-        serde_json::from_str(&stdout(&scratch.run("run . --seed 1 --format json"))).unwrap();
+        serde_json::from_str(&stdout(&scratch.output("run . --seed 1 --format json"))).unwrap();
     assert_ne!(json["results"][0]["outcomes"], json["results"][2]["outcomes"]);
     assert_eq!(json["results"][0]["outcomes"], json["results"][1]["outcomes"]);
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let scratch = Scratch::new("pipe");
+    let scratch = Scratch::new();
     for index in 0..300 {
         let name = format!("T{index}");
         scratch
@@ -181,13 +150,13 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn what_cannot_be_read_is_told_where_nothing_matches_too() {
-    let scratch = Scratch::new("matches");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     std::fs::create_dir(scratch.0.join("empty")).unwrap();
     for command in
         ["allowed", "check", "compare sc tso", "compile --target plan", "coverage", "run --seed 1"]
     {
-        let output = scratch.run(&format!("{command} MP.litmus empty -k nothing-of-this"));
+        let output = scratch.output(&format!("{command} MP.litmus empty -k nothing-of-this"));
         let told = stderr(&output);
         assert_eq!(code(&output), 64, "{command}: {told}");
         let places =
@@ -198,7 +167,7 @@ fn what_cannot_be_read_is_told_where_nothing_matches_too() {
 
 #[test]
 fn standard_input_is_read() {
-    let scratch = Scratch::new("stdin");
+    let scratch = Scratch::new();
     for (arguments, expected) in [
         ("allowed - --format json", "\"file\":\"<stdin>\""),
         ("fmt -", "litmus MP"),
@@ -223,20 +192,20 @@ fn standard_input_is_read() {
 
 #[test]
 fn files_are_formatted_in_place_and_then_left_alone() {
-    let scratch = Scratch::new("fmt");
+    let scratch = Scratch::new();
     scratch.write("SB.litmus", "litmus SB\nx=0|y=0\n---\nx:=1|y:=1\n");
-    assert_eq!(code(&scratch.run("fmt --check .")), 1);
-    assert_eq!(code(&scratch.run("fmt --write .")), 0);
-    assert_eq!(code(&scratch.run("fmt --check .")), 0);
+    assert_eq!(code(&scratch.output("fmt --check .")), 1);
+    assert_eq!(code(&scratch.output("fmt --write .")), 0);
+    assert_eq!(code(&scratch.output("fmt --check .")), 0);
     let text = scratch.read("SB.litmus");
     assert!(text.contains("x := 1  |  y := 1"), "{text}");
-    let again = scratch.run("fmt --write .");
+    let again = scratch.output("fmt --write .");
     assert_eq!((scratch.read("SB.litmus"), stderr(&again)), (text, String::new()));
 }
 
 #[test]
 fn odd_inputs_are_refused_with_a_reason() {
-    let scratch = Scratch::new("odd");
+    let scratch = Scratch::new();
     scratch.write("empty.litmus", "");
     scratch.write("large.litmus", &"x".repeat(2 << 20));
     std::fs::write(scratch.0.join("bytes.litmus"), b"litmus x\n\xff\n").unwrap();
@@ -249,25 +218,25 @@ fn odd_inputs_are_refused_with_a_reason() {
         ("nothing.litmus", "unreadable-file"),
     ] {
         for command in ["allowed", "run", "check", "fmt"] {
-            let output = scratch.run(&format!("{command} {input}"));
+            let output = scratch.output(&format!("{command} {input}"));
             assert_eq!(code(&output), 65, "{command} {input}");
             assert!(stderr(&output).contains(reason), "{command} {input}: {}", stderr(&output));
         }
     }
     scratch.write("folder.litmus/MP.litmus", MP);
-    assert_eq!(code(&scratch.run("allowed folder.litmus")), 0);
+    assert_eq!(code(&scratch.output("allowed folder.litmus")), 0);
 }
 
 #[test]
 fn a_model_file_includes_files_beside_it_and_shipped_models() {
-    let scratch = Scratch::new("include");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     scratch.write("part.cat", "include \"rdma-tso.cat\"\n");
     scratch.write("own.cat", "\"own\"\ninclude \"part.cat\"\n");
     // A changed copy may have the name of what it includes.
     scratch.write("rdma-tso.cat", "\"own too\"\ninclude \"rdma-tso.cat\"\n");
     for model in ["own.cat", "rdma-tso.cat"] {
-        let output = scratch.run(&format!("allowed MP.litmus --model {model} --format json"));
+        let output = scratch.output(&format!("allowed MP.litmus --model {model} --format json"));
         assert_eq!(code(&output), 0, "{model}: {}", stdout(&output));
         assert!(stdout(&output).contains("\"holds\":true"), "{model}: {}", stdout(&output));
     }
@@ -276,7 +245,7 @@ fn a_model_file_includes_files_beside_it_and_shipped_models() {
 #[test]
 fn color_is_for_those_who_want_it() {
     let folder = suite();
-    let scratch = Scratch::new("color");
+    let scratch = Scratch::new();
     let run = |color: &str| {
         let mut command = scratch.command(&format!("allowed --color {color}"));
         stdout(&command.arg(&folder).output().unwrap())
@@ -289,7 +258,7 @@ fn color_is_for_those_who_want_it() {
 #[test]
 #[cfg(unix)]
 fn an_interrupted_run_keeps_what_it_has() {
-    let scratch = Scratch::new("interrupt");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     let child = scratch
         .command("run MP.litmus -n 1000000000000 --seed 1 --record r.jsonl")
@@ -315,8 +284,8 @@ fn an_interrupted_run_keeps_what_it_has() {
 /// What there is depends on the machine; that there is an answer does not.
 #[test]
 fn devices_are_listed_or_their_lack_is_explained() {
-    let scratch = Scratch::new("devices");
-    let output = scratch.run("devices --format json");
+    let scratch = Scratch::new();
+    let output = scratch.output("devices --format json");
     let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["schema"], "litmus-devices/1");
     let [devices, errors] =
@@ -328,17 +297,17 @@ fn devices_are_listed_or_their_lack_is_explained() {
 /// What was refuted is refuted again, and what other texts say is not gone on with.
 #[test]
 fn a_refinement_is_gone_on_with_from_what_it_found() {
-    let scratch = Scratch::new("refine");
+    let scratch = Scratch::new();
     let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/broken");
     let text = std::fs::read_to_string(broken.join("flag-no-fence.lib")).unwrap();
     scratch.write("flag.lib", &text);
     let check = "refine flag.lib --calls 1 --format json";
-    let first = scratch.run(&format!("{check} --record r.json"));
+    let first = scratch.output(&format!("{check} --record r.json"));
     assert_eq!(code(&first), 1, "{}", stderr(&first));
-    let again = scratch.run(&format!("{check} --record r.json"));
+    let again = scratch.output(&format!("{check} --record r.json"));
     assert_eq!(code(&again), 64);
     assert!(stderr(&again).contains("exists already"), "{}", stderr(&again));
-    let resumed = scratch.run(&format!("{check} --resume r.json"));
+    let resumed = scratch.output(&format!("{check} --resume r.json"));
     assert_eq!(code(&resumed), 1, "{}", stderr(&resumed));
     let found = |output: &Output| {
         let json: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
@@ -347,7 +316,7 @@ fn a_refinement_is_gone_on_with_from_what_it_found() {
     assert_eq!(found(&first), found(&resumed));
     assert_eq!(found(&first).0, "refuted");
     scratch.write("flag.lib", &text.replace("aCR reads", "aCAS reads"));
-    let other = scratch.run(&format!("{check} --resume r.json"));
+    let other = scratch.output(&format!("{check} --resume r.json"));
     assert_eq!(code(&other), 65);
     assert!(stderr(&other).contains("other libraries"), "{}", stderr(&other));
 }
@@ -360,10 +329,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_cache_changes_nothing_and_damage_is_as_if_it_were_empty() {
-    let scratch = Scratch::new("cache");
+    let scratch = Scratch::new();
     scratch.write("mp.litmus", MP);
-    let plain = stdout(&scratch.run("allowed mp.litmus --format json"));
-    let cached = || stdout(&scratch.run("allowed mp.litmus --format json --cache kept"));
+    let plain = stdout(&scratch.output("allowed mp.litmus --format json"));
+    let cached = || stdout(&scratch.output("allowed mp.litmus --format json --cache kept"));
     assert_eq!(cached(), plain);
     let kept = files(&scratch.0.join("kept"));
     assert_eq!(kept.len(), 2, "one file for each model");
@@ -388,14 +357,14 @@ fn a_cache_changes_nothing_and_damage_is_as_if_it_were_empty() {
     assert_eq!(cached(), plain);
     // Another program of the same name is another question.
     scratch.write("mp.litmus", &MP.replace("✗", "✓"));
-    assert_eq!(code(&scratch.run("allowed mp.litmus --cache kept")), 1);
+    assert_eq!(code(&scratch.output("allowed mp.litmus --cache kept")), 1);
     scratch.write("file", "");
-    assert_eq!(code(&scratch.run("allowed mp.litmus --cache file")), 74);
+    assert_eq!(code(&scratch.output("allowed mp.litmus --cache file")), 74);
 }
 
 #[test]
 fn many_may_use_a_cache_at_once() {
-    let scratch = Scratch::new("cache-many");
+    let scratch = Scratch::new();
     scratch.write("mp.litmus", MP);
     let start = || {
         let mut command = scratch.command("allowed mp.litmus --format json --cache kept");
@@ -412,7 +381,7 @@ fn many_may_use_a_cache_at_once() {
 #[test]
 fn lines_are_as_wide_as_the_terminal() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let scratch = Scratch::new("columns");
+    let scratch = Scratch::new();
     for arguments in [
         "allowed litmus-suite/rmw-paper",
         "allowed litmus-suite/rmw-paper -v",
@@ -439,7 +408,7 @@ fn lines_are_as_wide_as_the_terminal() {
 #[test]
 fn a_command_that_is_wrapped_can_be_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let scratch = Scratch::new("wrapped");
+    let scratch = Scratch::new();
     let arguments =
         "run litmus-suite/rmw-paper -k CoRW+put-poll-w --seed 1 -n 100 --fault completion-at-issue";
     let mut command = scratch.command(arguments);
@@ -466,7 +435,7 @@ fn a_command_that_is_wrapped_can_be_run() {
 /// The suite that is shipped is without a warning.
 #[test]
 fn the_suite_says_nothing_against_itself() {
-    let scratch = Scratch::new("suite");
+    let scratch = Scratch::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut command = scratch.command("check litmus-suite --deny-warnings");
     let output = command.current_dir(root).output().unwrap();

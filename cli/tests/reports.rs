@@ -8,6 +8,7 @@ mod judging;
 mod records;
 mod styles;
 
+use crate::scratch::Scratch;
 use std::path::Path;
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ use common::*;
 
 #[test]
 fn a_violation_is_on_the_first_page_and_nothing_is_run() {
-    let scratch = Scratch::new("violation");
+    let scratch = Scratch::new();
     let evil = "</title><script>alert(1)</script>\"'&`|*";
     let title = "<script>alert(2)</script> `|*";
     let text = program("MP", 1, title);
@@ -50,7 +51,7 @@ fn a_violation_is_on_the_first_page_and_nothing_is_run() {
 
 #[test]
 fn a_baseline_decides_what_is_new() {
-    let scratch = Scratch::new("baseline");
+    let scratch = Scratch::new();
     let other = line("Other", &program("Other", 2, "another"), &[(0, 0, 990), (1, 2, 10)]);
     let header = header("mlx5_0");
     scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN), other.clone()]));
@@ -74,7 +75,7 @@ fn a_baseline_decides_what_is_new() {
 
 #[test]
 fn a_baseline_takes_nothing_for_an_answer() {
-    let scratch = Scratch::new("nothing");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     let with = |status: &str| {
         let mut line = mp(&[]);
@@ -129,7 +130,7 @@ fn a_baseline_takes_nothing_for_an_answer() {
 
 #[test]
 fn small_things_of_the_command_line() {
-    let scratch = Scratch::new("small");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     scratch.write("wrong.jsonl", &record(&header, &[mp(WRONG)]));
     scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN)]));
@@ -170,7 +171,7 @@ fn small_things_of_the_command_line() {
 
 #[test]
 fn what_is_not_decided_is_named_with_its_reason() {
-    let scratch = Scratch::new("undecided");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     let text = "litmus spin\nmodel rdma-tso-rmw\n\n  x = 0  || y = 0\n  -----\n  loop { a := RFAA(x^1, 1); if a = 3 { break } } || b := y\n\n  a = 7 ✗\n";
     let spin = line("spin", text, &[(7, 0, 10)]);
@@ -192,7 +193,7 @@ fn what_is_not_decided_is_named_with_its_reason() {
 
 #[test]
 fn few_runs_bound_nothing() {
-    let scratch = Scratch::new("few");
+    let scratch = Scratch::new();
     scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(&[(0, 0, 3)])]));
     let output = scratch.litmus(&["report", "r.jsonl", "--mutants", "0"]);
     let text = stdout(&output).replace("\n", " ");
@@ -205,7 +206,7 @@ fn few_runs_bound_nothing() {
 /// Names of files can be anything, and JUnit's readers get them back.
 #[test]
 fn names_survive_junit() {
-    let scratch = Scratch::new("hostile");
+    let scratch = Scratch::new();
     let mut hostile = mp(WRONG);
     hostile["file"] = json!("sub dir/new\nline\t\"a<b>&'c☃.litmus");
     scratch.write("r.jsonl", &record(&header("mlx5_0"), &[hostile]));
@@ -219,7 +220,7 @@ fn names_survive_junit() {
 
 #[test]
 fn ten_thousand_different_tests_fit_in_twenty_megabytes_with_violations() {
-    let scratch = Scratch::new("many");
+    let scratch = Scratch::new();
     let lines: Vec<Json> = (0..10_000)
         .map(|number| {
             let name = format!("MP+number-{number}");
@@ -244,7 +245,7 @@ fn ten_thousand_different_tests_fit_in_twenty_megabytes_with_violations() {
 
 #[test]
 fn a_suite_on_a_broken_simulator_names_what_is_broken() {
-    let scratch = Scratch::new("simulated");
+    let scratch = Scratch::new();
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite/put-get");
     let suite = suite.to_str().unwrap();
     let run = scratch.litmus(&[
@@ -306,7 +307,7 @@ fn repository(scratch: &Scratch) {
 
 #[test]
 fn the_example_of_the_docs_is_made_by_its_command() {
-    let scratch = Scratch::new("example");
+    let scratch = Scratch::new();
     repository(&scratch);
     let output = scratch.litmus(&["report", "docs/example/record.jsonl", "-o", "out"]);
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
@@ -315,7 +316,7 @@ fn the_example_of_the_docs_is_made_by_its_command() {
 
 #[test]
 fn the_example_with_a_violation_is_made_by_its_commands() {
-    let scratch = Scratch::new("example-violation");
+    let scratch = Scratch::new();
     repository(&scratch);
     let folder = docs().join("example/violation");
     let run =

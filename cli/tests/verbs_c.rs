@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
+use crate::scratch::Scratch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
@@ -14,24 +15,6 @@ use std::thread;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// A folder of a test's own, removed when it goes.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("litmus-c-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Whether C programs can be built here. If not, that is a failure, unless somebody has said that it is
@@ -99,7 +82,7 @@ fn every_program_of_the_suite_builds_without_warnings() {
     if !can_build() {
         return;
     }
-    let scratch = Scratch::new("suite");
+    let scratch = Scratch::new();
     let count = compile("litmus-suite", &scratch.0);
     assert!(count > 250, "only {count} programs");
     let files: Vec<PathBuf> =
@@ -129,7 +112,7 @@ fn programs_run_and_stay_inside_their_models() {
     if !can_build() {
         return;
     }
-    let scratch = Scratch::new("run");
+    let scratch = Scratch::new();
     let library = scratch.0.join("fake_verbs.o");
     let library = library.to_str().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_verbs.c");
@@ -161,7 +144,7 @@ fn a_state_that_the_model_forbids_is_a_violation() {
     if !can_build() {
         return;
     }
-    let scratch = Scratch::new("violation");
+    let scratch = Scratch::new();
     let path = |name: &str| scratch.0.join(name).to_str().unwrap().to_owned();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_verbs.c");
     let test = "litmus-suite/rmw-paper/CoRW+put-w.litmus";
@@ -180,7 +163,7 @@ fn a_state_that_the_model_forbids_is_a_violation() {
 
 #[test]
 fn files_of_others_are_left_alone() {
-    let scratch = Scratch::new("overwrite");
+    let scratch = Scratch::new();
     let file = scratch.0.join("CoRW+put-w.c");
     let test = "litmus-suite/rmw-paper/CoRW+put-w.litmus";
     let folder = scratch.0.to_str().unwrap();
@@ -201,7 +184,7 @@ fn files_of_others_are_left_alone() {
 
 #[test]
 fn what_has_no_plan_is_skipped() {
-    let scratch = Scratch::new("skip");
+    let scratch = Scratch::new();
     let file = scratch.0.join("Lib.litmus");
     std::fs::write(
         &file,

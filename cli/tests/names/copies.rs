@@ -1,5 +1,6 @@
 //! Renamed copies of shipped models are as good as these.
 
+use crate::scratch::Scratch;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -76,8 +77,8 @@ const TESTS: [&str; 5] = [
 
 #[test]
 fn renamed_copies_of_models_do_the_same() {
-    let folder = std::env::temp_dir().join(format!("litmus-{}-models", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let scratch = Scratch::new();
+    let folder = &scratch.0;
     for (name, text) in model::models::SHIPPED {
         // Included models keep their names: they are another text.
         let includes = text.lines().filter_map(|line| line.strip_prefix("include \""));
@@ -87,9 +88,8 @@ fn renamed_copies_of_models_do_the_same() {
         let path = folder.join(format!("z{name}.cat"));
         std::fs::write(&path, renamed(text, is_part, &names)).expect("it can be written");
         let copy = path.display().to_string();
-        compare(name, &copy, &names, &folder);
+        compare(name, &copy, &names, folder);
     }
-    std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
 fn compare(name: &str, copy: &str, names: &BTreeSet<String>, folder: &Path) {

@@ -1,5 +1,6 @@
 //! Renamed copies of shipped libraries are as good as these.
 
+use crate::scratch::Scratch;
 use std::path::Path;
 
 use super::{assert_same, litmus, of_libraries, renamed, root};
@@ -36,9 +37,9 @@ const SPELLED: &str = "litmus spelled
 /// A user's copy of a shipped library under other names is as good as the shipped one.
 #[test]
 fn renamed_copies_of_libraries_do_the_same() {
-    let scratch = std::env::temp_dir().join(format!("litmus-{}-names", std::process::id()));
+    let scratch = Scratch::new();
     // Reports group tests by their folder's name.
-    let folder = scratch.join("libraries");
+    let folder = scratch.0.join("libraries");
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let names = of_libraries();
     let renamed = |text: &str| renamed(text, |c| c.is_ascii_alphanumeric(), &names);
@@ -104,7 +105,6 @@ fn renamed_copies_of_libraries_do_the_same() {
     let shipped = printed(&[&explain[..], &[own]].concat(), &folder);
     assert!(shipped.starts_with("Some(0) forbidden"), "{shipped}");
     assert_eq!(shipped, printed(&[&explain[..], &[&copy], &options].concat(), &folder));
-    std::fs::remove_dir_all(&scratch).expect("it can be removed");
 }
 
 /// Commands about many tests: what they print of the copies is what they print of the shipped ones.

@@ -1,39 +1,15 @@
 //! What the tests of reports share: a folder, the command, and records made by hand.
 
+use crate::scratch::Scratch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::{Value as Json, json};
 
-/// A folder of a test's own, removed when it goes.
-pub struct Scratch(pub PathBuf);
-
 impl Scratch {
-    pub fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("litmus-report-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    pub fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-
     pub fn litmus(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_litmus"));
         command.current_dir(&self.0).args(arguments).output().unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Records side by side, and against a baseline.
 
+use crate::scratch::Scratch;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -18,7 +19,7 @@ fn made(scratch: &Scratch, arguments: &[&str]) -> (i32, String, Json) {
 /// A test that one of three records does not have is compared between the other two, whichever it is.
 #[test]
 fn a_test_that_one_record_lacks_is_compared_between_the_others() {
-    let scratch = Scratch::new("three");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     let other = |counts| line("Other", &program("Other", 1, "another"), counts);
     let (seldom, often) = (&[(0, 0, 990), (1, 1, 10)][..], &[(0, 0, 500), (1, 1, 500)][..]);
@@ -59,7 +60,7 @@ fn a_test_that_one_record_lacks_is_compared_between_the_others() {
 /// Of the same healthy machine, runs with other seeds differ by chance, which is not reported as more.
 #[test]
 fn seeds_of_one_machine_do_not_differ() {
-    let scratch = Scratch::new("seeds");
+    let scratch = Scratch::new();
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite/put-get");
     let suite = suite.to_str().unwrap();
     let names: Vec<String> = (1..=6).map(|seed| format!("{seed}.jsonl")).collect();
@@ -83,7 +84,7 @@ fn seeds_of_one_machine_do_not_differ() {
 /// Known violations are not failures, in no output; a record compared with itself differs in nothing.
 #[test]
 fn what_is_known_is_no_failure() {
-    let scratch = Scratch::new("known");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     let more = |counts| line("More", &program("More", 2, "more"), counts);
     let clean = [(0, 0, 990), (1, 2, 10)];
@@ -117,7 +118,7 @@ fn what_is_known_is_no_failure() {
 /// An outcome of a program counts once, as in the headline: new, if it is on some machine.
 #[test]
 fn an_outcome_is_new_or_known_and_not_both() {
-    let scratch = Scratch::new("once");
+    let scratch = Scratch::new();
     let on = |machine: &str, counts| {
         let mut line = mp(counts);
         line["machine"] = json!(machine);
@@ -145,7 +146,7 @@ fn an_outcome_is_new_or_known_and_not_both() {
 /// With several records, violations come before the list of all that differs.
 #[test]
 fn causes_come_before_the_list_of_differences() {
-    let scratch = Scratch::new("causes-first");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     scratch.write("a.jsonl", &record(&header, &[mp(CLEAN)]));
     scratch.write("b.jsonl", &record(&header, &[mp(WRONG)]));
@@ -171,7 +172,7 @@ fn causes_come_before_the_list_of_differences() {
 /// diagnosis.
 #[test]
 fn a_diagnosis_says_what_it_does_not_explain() {
-    let scratch = Scratch::new("diagnosis");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     let own = "litmus CoWR\n\"A thread reads what it wrote\"\nmodel rdma-tso-rmw rdma-wait-rmw\n\n  \
          x = 0, b = 0\n  ------------\n  x := 1\n  a := x\n\n  (a, b) = (0, 0) ✗\n";

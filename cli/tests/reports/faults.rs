@@ -5,7 +5,8 @@ use std::path::Path;
 
 use model::machine::FAULTS;
 
-use super::common::{Scratch, code, stderr, stdout};
+use super::common::{code, stderr, stdout};
+use crate::scratch::Scratch;
 
 /// Programs that show each fault, and some that do not.
 const PROGRAMS: [(&str, &str); 19] = [
@@ -57,7 +58,7 @@ fn faults_are_looked_for_where_they_are() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus-suite");
     let mut table = String::new();
     for info in FAULTS {
-        let scratch = Scratch::new(&format!("fault-{}", info.name));
+        let scratch = Scratch::new();
         let (_, programs) = PROGRAMS.iter().find(|(name, _)| *name == info.name).expect(info.name);
         let file = |name: &str| suite.join(name).display().to_string() + ".litmus";
         let files: Vec<String> = programs.split_whitespace().map(file).collect();

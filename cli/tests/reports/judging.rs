@@ -1,5 +1,6 @@
 //! `litmus run` and every form of `litmus report` judge alike.
 
+use crate::scratch::Scratch;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -162,9 +163,8 @@ fn run_and_all_reports_of_a_record_agree() {
             ],
         ),
     ];
-    for (number, (name, programs, change, options, exit, expected)) in rows.into_iter().enumerate()
-    {
-        let scratch = Scratch::new(&format!("judging-{number}"));
+    for (name, programs, change, options, exit, expected) in rows {
+        let scratch = Scratch::new();
         recorded(&scratch, programs, change);
         let options = if options.is_empty() { &["--model", TSO] } else { options };
         let owned = |(test, model, word): &(&str, &str, &str)| {
@@ -208,8 +208,8 @@ fn all_reports_of_an_odd_record_agree() {
         ("no model", vec![named(&[])], 2),
         ("no program", vec![good("MP"), with("program", json!("litmus Odd\n{"))], 2),
     ];
-    for (number, (name, lines, exit)) in rows.into_iter().enumerate() {
-        let scratch = Scratch::new(&format!("odd-{number}"));
+    for (name, lines, exit) in rows {
+        let scratch = Scratch::new();
         scratch.write("r.jsonl", &record(&header("mlx5_0"), &lines));
         let (found, judged) = reported(&scratch, &[]);
         assert_eq!(found, exit, "{name}: {judged:?}");
@@ -223,7 +223,7 @@ fn all_reports_of_an_odd_record_agree() {
 
 #[test]
 fn a_statement_that_a_model_does_not_define_is_a_skip() {
-    let scratch = Scratch::new("undefined");
+    let scratch = Scratch::new();
     let polls = program("Polls", 1, "x").replace("y^2 := 1  ||", "y^2 := 1; Poll(2)  ||");
     scratch.write("Polls.litmus", &polls);
     scratch.write("r.jsonl", &record(&header("mlx5_0"), &[line("Polls", &polls, CLEAN)]));
@@ -249,7 +249,7 @@ fn a_statement_that_a_model_does_not_define_is_a_skip() {
 /// A program that misuses a library in every execution, as no run would record it.
 #[test]
 fn a_test_that_is_wrong_is_an_error_everywhere() {
-    let scratch = Scratch::new("misused");
+    let scratch = Scratch::new();
     let program = "litmus Odd\nmodel rdma-wait-rmw\n\n  WLock l\n  x = 0\n  ---\n  Acq(l)\n  Acq(l)\n  \
                    Rel(l)\n  a := x\n";
     let mut odd = line("Odd", program, &[(0, 0, 1000)]);
@@ -267,7 +267,7 @@ fn a_test_that_is_wrong_is_an_error_everywhere() {
 /// A run that is stopped, and the report of its record.
 #[test]
 fn an_interrupted_run_and_its_report_agree() {
-    let scratch = Scratch::new("interrupted");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_litmus"));
     let arguments = "run MP.litmus -n 1000000000 --seed 1 --model rdma-tso-rmw --record r.jsonl";
@@ -302,15 +302,15 @@ model MODEL
   (a, b) = (1, 0) ✗
 ";
 
-fn looping(name: &str, model: &str) -> Scratch {
-    let scratch = Scratch::new(name);
+fn looping(model: &str) -> Scratch {
+    let scratch = Scratch::new();
     scratch.write("loop.litmus", &LOOP.replace("MODEL", model));
     scratch
 }
 
 #[test]
 fn a_limit_that_hides_what_is_forbidden_is_not_taken_for_nothing_forbidden() {
-    let scratch = looping("hidden", "rdma-wait-rmw");
+    let scratch = looping("rdma-wait-rmw");
     let output = scratch.litmus(&["run", "loop.litmus", "-n", "100", "--seed", "1", "-o", "r"]);
     let expected = "no violation · it is not known whether 1 program could have shown one";
     assert!(stdout(&output).contains(expected), "{}", stdout(&output));
@@ -328,7 +328,7 @@ fn a_limit_that_hides_what_is_forbidden_is_not_taken_for_nothing_forbidden() {
 
 #[test]
 fn a_limit_that_hides_what_is_lost_is_not_taken_for_no_explanation() {
-    let scratch = looping("lost", "rdma-wait-rmw");
+    let scratch = looping("rdma-wait-rmw");
     let run = "run loop.litmus -n 5000 --seed 1 --fault puts-reordered -o r";
     let output = scratch.litmus(&run.split(' ').collect::<Vec<_>>());
     assert_eq!(code(&output), 1, "{}", stdout(&output));
@@ -349,7 +349,7 @@ fn a_limit_that_hides_what_is_lost_is_not_taken_for_no_explanation() {
 #[test]
 fn an_outcome_that_is_not_known_to_be_allowed_makes_no_verdict_wrong() {
     // A model with no machine is asked by smt alone.
-    let scratch = looping("open", "rdma-wait-rmw");
+    let scratch = looping("rdma-wait-rmw");
     let model = stdout(&scratch.litmus(&["models", "rdma-wait-rmw"]));
     scratch.write("own.cat", &model);
     scratch.write("named.litmus", &LOOP.replace("MODEL", "\"own.cat\""));
@@ -371,7 +371,7 @@ fn an_outcome_that_is_not_known_to_be_allowed_makes_no_verdict_wrong() {
 
 #[test]
 fn coverage_and_comparison_know_what_they_do_not_know() {
-    let scratch = looping("unknown", "rdma-wait-rmw");
+    let scratch = looping("rdma-wait-rmw");
     let coverage = ["coverage", "loop.litmus", "--model", "rdma-wait-rmw"];
     let before = stdout(&scratch.litmus(&coverage));
     assert!(before.contains(" unknown") && before.contains(": 0 tested"), "{before}");

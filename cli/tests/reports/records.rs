@@ -1,5 +1,6 @@
 //! What records are read, what is said of them, and what is kept.
 
+use crate::scratch::Scratch;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -8,7 +9,7 @@ use super::common::*;
 
 #[test]
 fn odd_records_are_read_and_it_is_said() {
-    let scratch = Scratch::new("odd");
+    let scratch = Scratch::new();
     let mut newer = mp(WRONG);
     newer["spin"] = json!(0.5);
     let mut text = record(&header("mlx5_0"), &[mp(CLEAN), newer, json!({ "kind": "weather" })]);
@@ -39,7 +40,7 @@ fn odd_records_are_read_and_it_is_said() {
 
 #[test]
 fn a_run_makes_its_report_and_reads_all_that_it_wrote() {
-    let scratch = Scratch::new("own");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));
     let run = scratch.litmus(&["run", "MP.litmus", "-n", "50", "--seed", "1", "-o", "out"]);
     assert_eq!(code(&run), 0, "{}{}", stdout(&run), stderr(&run));
@@ -52,7 +53,7 @@ fn a_run_makes_its_report_and_reads_all_that_it_wrote() {
 
 #[test]
 fn last_lines_count_unless_they_are_cut_off() {
-    let scratch = Scratch::new("last");
+    let scratch = Scratch::new();
     let text = record(&header("mlx5_0"), &[mp(CLEAN), line("Bad", &program("Bad", 1, "x"), WRONG)]);
     let whole = text.trim_end();
     scratch.write("whole.jsonl", whole);
@@ -81,7 +82,7 @@ fn last_lines_count_unless_they_are_cut_off() {
 
 #[test]
 fn what_cannot_be_used_is_no_success() {
-    let scratch = Scratch::new("unusable");
+    let scratch = Scratch::new();
     let header = header("mlx5_0");
     let mut lacking = line("Lacking", &program("Lacking", 1, "x"), CLEAN);
     lacking["outcomes"] = json!([{ "state": { "a": 1 }, "count": 1000 }]);
@@ -116,7 +117,7 @@ fn what_cannot_be_used_is_no_success() {
 
 #[test]
 fn no_line_of_a_test_drops_a_violation() {
-    let scratch = Scratch::new("lines");
+    let scratch = Scratch::new();
     let changed = line("MP", &program("MP", 1, "changed"), CLEAN);
     let mut simulated = header("mlx5_0");
     simulated["backend"] = json!("sim");
@@ -138,7 +139,7 @@ fn no_line_of_a_test_drops_a_violation() {
 
 #[test]
 fn other_versions_are_said_everywhere() {
-    let scratch = Scratch::new("versions");
+    let scratch = Scratch::new();
     let mut old = header("mlx5_0");
     old["tool"] = json!("0.0.9");
     scratch.write("r.jsonl", &record(&old, &[mp(CLEAN)]));
@@ -155,7 +156,7 @@ fn other_versions_are_said_everywhere() {
 
 #[test]
 fn the_command_to_repeat_is_the_one_that_was_given() {
-    let scratch = Scratch::new("again");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));
     std::fs::create_dir_all(scratch.0.join("more")).unwrap();
     scratch.write("more/Other.litmus", &program("Other", 2, "another"));
@@ -202,7 +203,7 @@ const LIBRARY: &str = "litmus MP+mine\nmodel rdma-wait-rmw\n\n  Mine x = 0\n    
 
 #[test]
 fn records_hold_the_libraries_of_files() {
-    let scratch = Scratch::new("libraries");
+    let scratch = Scratch::new();
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/libraries/sv.lib");
     let shipped = std::fs::read_to_string(shipped).unwrap();
     scratch
@@ -226,7 +227,7 @@ fn records_hold_the_libraries_of_files() {
 
 #[test]
 fn what_a_machine_depends_on_is_shown_or_not_known() {
-    let scratch = Scratch::new("surroundings");
+    let scratch = Scratch::new();
     let mut known = header("mlx5_0");
     known["nodes"][0]["host"]["rdma_core"] = json!("50.0");
     known["nodes"][0]["device"]["iommu"] = json!("DMA-FQ");
@@ -240,7 +241,7 @@ fn what_a_machine_depends_on_is_shown_or_not_known() {
 
 #[test]
 fn logs_go_out_and_come_back() {
-    let scratch = Scratch::new("logs");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", &program("MP", 1, "two puts"));
     scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
     let log = scratch.litmus(&["report", "r.jsonl", "--format", "log"]);

@@ -1,5 +1,6 @@
 //! What a reader sees of a report's colors: the rules of its style sheet, applied as browsers apply them.
 
+use crate::scratch::Scratch;
 use std::collections::BTreeMap;
 
 use super::common::*;
@@ -134,7 +135,7 @@ fn the_cascade_is_that_of_browsers() {
 /// The bars of a histogram have the colors of the legend, which are different.
 #[test]
 fn bars_have_the_colors_of_the_legend() {
-    let scratch = Scratch::new("colors");
+    let scratch = Scratch::new();
     scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
@@ -175,7 +176,7 @@ fn bars_have_the_colors_of_the_legend() {
 /// screen, tables scroll, and not the page.
 #[test]
 fn paper_has_the_violations_and_narrow_screens_have_no_wide_page() {
-    let scratch = Scratch::new("paper");
+    let scratch = Scratch::new();
     scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
     scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     let html = scratch.read("out/report.html");

@@ -1,7 +1,9 @@
 //! What all tests here need: folders of their own, and the program.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use crate::scratch::Scratch;
 
 /// Message passing over RDMA, whose verdict holds.
 pub const MP: &str = "\
@@ -16,34 +18,13 @@ model rdma-tso
   (a, b) = (1, 0) ✗
 ";
 
-/// A folder of a test's own, removed when it goes.
-pub struct Scratch(pub PathBuf);
-
 impl Scratch {
-    /// A new, empty one.
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("litmus-{}-{name}", std::process::id()));
-        drop(std::fs::remove_dir_all(&path));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// Writes a file.
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-
     /// Writes this many tests, `T0.litmus` and so on.
     pub fn tests(&self, count: usize) {
         for index in 0..count {
             let text = MP.replace("litmus MP", &format!("litmus T{index}"));
             self.write(&format!("T{index}.litmus"), text);
         }
-    }
-
-    /// A file's text.
-    pub fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
     }
 
     /// The names of all files, sorted.
@@ -53,14 +34,6 @@ impl Scratch {
             entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
-    }
-
-    /// The program in this folder; arguments are separated by blanks.
-    pub fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_litmus"));
-        command.current_dir(&self.0).args(arguments.split(' ')).stdin(Stdio::null());
-        command.env("SOURCE_DATE_EPOCH", "1");
-        command
     }
 
     /// Runs it: exit code, standard output, standard error.
@@ -74,12 +47,6 @@ impl Scratch {
         command.current_dir(&self.0).args(["-c", line]).stdin(Stdio::null());
         command.env("LITMUS", env!("CARGO_BIN_EXE_litmus")).env("SOURCE_DATE_EPOCH", "1");
         told(&command.output().unwrap())
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
     }
 }
 

@@ -1,10 +1,11 @@
 //! Inputs without an end, and places where nothing can be kept.
 
-use super::common::{MP, Scratch};
+use super::common::MP;
+use crate::scratch::Scratch;
 
 #[test]
 fn endless_inputs_are_refused() {
-    let scratch = Scratch::new("endless");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     for command in [
         "allowed /dev/zero",
@@ -24,7 +25,7 @@ fn endless_inputs_are_refused() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_cache_that_cannot_be_written_is_refused() {
-    let scratch = Scratch::new("no-cache");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     let (code, _, error) = scratch.run("allowed MP.litmus --cache /proc/self");
     assert!(code == 74 && error.contains("cannot be written"), "{code}: {error}");
@@ -32,7 +33,7 @@ fn a_cache_that_cannot_be_written_is_refused() {
 
 #[test]
 fn numbers_of_any_size_are_taken_or_refused() {
-    let scratch = Scratch::new("numbers");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     let huge = "18446744073709551615";
     for command in [
@@ -54,7 +55,7 @@ fn numbers_of_any_size_are_taken_or_refused() {
 /// What is wrong on a line of 0.2 MB is shown with what is around it, at its place.
 #[test]
 fn long_lines_are_cut() {
-    let scratch = Scratch::new("long-lines");
+    let scratch = Scratch::new();
     let filler = |text: &str| text.repeat(180_000 / text.len());
     let cases = [
         ("name.litmus", filler("x"), "1:1 ]"),

@@ -3,7 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::common::{MP, Scratch};
+use super::common::MP;
+use crate::scratch::Scratch;
 
 /// How often each command is killed.
 const KILLS: u32 = 6;
@@ -100,17 +101,16 @@ fn goes_on(scratch: &Scratch, begin: &str, more: &str) {
 
 #[test]
 fn a_suite_whose_maker_is_killed_goes_on_to_the_same_bytes() {
-    for (name, command) in [
-        ("gen", "gen random --count 256 -j 1 -o {}"),
-        ("gen-part", "gen random --count 512 -j 1 --shard 1/2 -o {}"),
-    ] {
-        goes_on(&Scratch::new(&format!("killed-{name}")), command, command);
+    for command in
+        ["gen random --count 256 -j 1 -o {}", "gen random --count 512 -j 1 --shard 1/2 -o {}"]
+    {
+        goes_on(&Scratch::new(), command, command);
     }
 }
 
 #[test]
 fn no_test_that_was_found_missing_is_lost() {
-    let scratch = Scratch::new("killed-coverage");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     let missing = "coverage MP.litmus --model sc --missing --size 2 -j 1 -o {}";
     goes_on(&scratch, missing, missing);
@@ -118,7 +118,7 @@ fn no_test_that_was_found_missing_is_lost() {
 
 #[test]
 fn no_finished_test_of_a_killed_run_is_lost() {
-    let scratch = Scratch::new("killed-run");
+    let scratch = Scratch::new();
     scratch.tests(60);
     let run = "run . -n 2000 -j 1 --seed 1 --format json";
     goes_on(&scratch, &format!("{run} --record {{}}"), &format!("{run} --resume {{}}"));
@@ -126,7 +126,7 @@ fn no_finished_test_of_a_killed_run_is_lost() {
 
 #[test]
 fn no_finished_test_of_a_killed_run_with_a_report_is_lost() {
-    let scratch = Scratch::new("killed-run-o");
+    let scratch = Scratch::new();
     scratch.tests(60);
     let run = "run . -n 2000 -j 1 --seed 1 -o {}";
     goes_on(&scratch, run, &format!("{run} --resume {{}}/record.jsonl"));
@@ -135,8 +135,8 @@ fn no_finished_test_of_a_killed_run_with_a_report_is_lost() {
 
 #[test]
 fn no_finished_client_of_a_killed_check_is_lost() {
-    for (name, part) in [("refine", ""), ("refine-part", " --shard 1/2")] {
-        let scratch = Scratch::new(&format!("killed-{name}"));
+    for part in ["", " --shard 1/2"] {
+        let scratch = Scratch::new();
         let check = format!("refine bal --threads 1 -j 1{part}");
         goes_on(&scratch, &format!("{check} --record {{}}"), &format!("{check} --resume {{}}"));
     }
@@ -145,7 +145,7 @@ fn no_finished_client_of_a_killed_check_is_lost() {
 /// What a killed process left in a cache changes no answer.
 #[test]
 fn a_cache_whose_writer_is_killed_says_the_same() {
-    let scratch = Scratch::new("killed-cache");
+    let scratch = Scratch::new();
     scratch.tests(40);
     let allowed = "allowed . -j 1 --format json";
     let plain = scratch.run(allowed).1;
@@ -160,7 +160,7 @@ fn a_cache_whose_writer_is_killed_says_the_same() {
 /// and can be done again.
 #[test]
 fn what_is_written_at_the_end_is_whole_or_not_there() {
-    let scratch = Scratch::new("killed-end");
+    let scratch = Scratch::new();
     scratch.tests(40);
     for part in 1..=2 {
         let line =
@@ -205,7 +205,7 @@ fn what_is_written_at_the_end_is_whole_or_not_there() {
 /// Of two processes that go on with one thing, one is refused, whichever came first.
 #[test]
 fn what_is_being_written_is_locked() {
-    let scratch = Scratch::new("locked");
+    let scratch = Scratch::new();
     scratch.tests(20);
     let run = "run . -n 200000 -j 1 --seed 1";
     killed(&scratch, &format!("{run} --record r.jsonl"), Duration::from_secs(1));

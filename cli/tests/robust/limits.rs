@@ -4,7 +4,8 @@
 #[cfg(target_os = "linux")]
 use std::process::{Command, Stdio};
 
-use super::common::{MP, Scratch};
+use super::common::MP;
+use crate::scratch::Scratch;
 
 /// Two threads that write often to one location: few outcomes, and a formula that takes long to make.
 fn writes(name: &str, count: usize) -> String {
@@ -67,8 +68,8 @@ implementation over rdma-wait-rmw {
 }
 ";
 
-fn large(name: &str) -> Scratch {
-    let scratch = Scratch::new(name);
+fn large() -> Scratch {
+    let scratch = Scratch::new();
     scratch.write("writes.litmus", writes("writes", 300));
     scratch.write("long.litmus", writes("long", 3000));
     scratch.write("polynomials.litmus", polynomials());
@@ -93,7 +94,7 @@ fn all_give_up(scratch: &Scratch, option: &str, limit: &str, commands: &[&str]) 
 
 #[test]
 fn time_ends_any_work() {
-    let scratch = large("in-time");
+    let scratch = large();
     let commands = [
         "allowed writes.litmus",
         "allowed writes.litmus --solver z3",
@@ -127,7 +128,7 @@ fn time_ends_any_work() {
 #[test]
 #[cfg(target_os = "linux")]
 fn programs_are_written_without_a_judgement_too() {
-    let scratch = Scratch::new("unjudged");
+    let scratch = Scratch::new();
     scratch.write("writes.litmus", writes("writes", 300));
     std::fs::create_dir(scratch.0.join("folder")).unwrap();
     scratch.write("folder/writes.litmus", writes("writes", 300));
@@ -153,7 +154,7 @@ fn programs_are_written_without_a_judgement_too() {
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_ends_any_work() {
-    let scratch = large("in-memory");
+    let scratch = large();
     let commands = [
         "allowed writes.litmus",
         "allowed writes.litmus --solver z3",
@@ -192,7 +193,7 @@ fn peak(mut command: Command) -> u64 {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_limit_of_memory_is_kept() {
-    let scratch = large("peak");
+    let scratch = large();
     scratch.write("many.litmus", broadcasts(64));
     for command in ["allowed broadcasts.litmus", "check many.litmus", "explain long.litmus"] {
         for mebibytes in [100, 200] {
@@ -207,7 +208,7 @@ fn the_limit_of_memory_is_kept() {
 /// A rule of which a limit keeps a test from telling is not a hole.
 #[test]
 fn coverage_that_is_cut_off_is_unknown() {
-    let scratch = large("coverage");
+    let scratch = large();
     let command = "coverage polynomials.litmus --model tso --timeout 0.3";
     let (_, json, error) = scratch.run(&format!("{command} --format json"));
     assert!(json.contains("\"status\":\"unknown\""), "{json}{error}");
@@ -220,7 +221,7 @@ fn coverage_that_is_cut_off_is_unknown() {
 #[test]
 #[cfg(target_os = "linux")]
 fn others_go_on() {
-    let scratch = Scratch::new("go-on");
+    let scratch = Scratch::new();
     scratch.tests(12);
     scratch.write("T5-large.litmus", writes("large", 400));
     for jobs in [1, 3] {
@@ -235,7 +236,7 @@ fn others_go_on() {
 
 #[test]
 fn sizes_are_checked() {
-    let scratch = Scratch::new("sizes");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     for size in ["0", "5", "-5M", "many", "1M"] {
         let (code, text, error) = scratch.run(&format!("allowed MP.litmus --memory={size}"));

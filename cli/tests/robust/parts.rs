@@ -1,6 +1,6 @@
 //! Parts that were changed or cut on their way to `litmus merge`.
 
-use super::common::Scratch;
+use crate::scratch::Scratch;
 
 /// Makes both parts of a command in files, and says what their names are.
 fn parts(scratch: &Scratch, command: &str, name: &str) -> [String; 2] {
@@ -29,7 +29,7 @@ fn refused(scratch: &Scratch, changed: &str, other: &str, output: &str) {
 
 #[test]
 fn a_lost_line_or_a_changed_word_is_refused() {
-    let scratch = Scratch::new("changed-parts");
+    let scratch = Scratch::new();
     scratch.tests(6);
     let run = "run . -n 50 --seed 3 --format json";
     for (command, words) in [
@@ -70,7 +70,7 @@ fn a_lost_line_or_a_changed_word_is_refused() {
 /// What is cut between two lines says so, alone and merged.
 #[test]
 fn a_record_without_its_end_is_not_whole() {
-    let scratch = Scratch::new("no-end");
+    let scratch = Scratch::new();
     scratch.tests(4);
     let run = "run . -n 50 --seed 3 --format json";
     let [one, other] = parts(&scratch, &format!("{run} --record {{part}}"), ".jsonl");
@@ -92,7 +92,7 @@ fn a_record_without_its_end_is_not_whole() {
 
 #[test]
 fn names_in_parts_stay_in_their_folder() {
-    let scratch = Scratch::new("names");
+    let scratch = Scratch::new();
     let outside = scratch.0.join("pwn.litmus");
     let [one, other] = parts(&scratch, "gen random --count 130 -o {part}", "");
     let part = format!("{one}/part.jsonl");
@@ -138,7 +138,7 @@ fn seal(mut json: serde_json::Value) -> String {
 /// Parts of one number that are whole, and say different things.
 #[test]
 fn parts_in_conflict_are_refused() {
-    let scratch = Scratch::new("conflict");
+    let scratch = Scratch::new();
     scratch.tests(4);
     let [one, other] = parts(&scratch, "allowed . --format json", ".json");
     let mut json: serde_json::Value = serde_json::from_str(&scratch.read(&one)).unwrap();
@@ -151,7 +151,7 @@ fn parts_in_conflict_are_refused() {
 
 #[test]
 fn a_part_of_a_suite_that_was_changed_is_refused() {
-    let scratch = Scratch::new("suite-parts");
+    let scratch = Scratch::new();
     let [one, other] = parts(&scratch, "gen random --count 260 --model rdma-tso -o {part}", "");
     let part = format!("{one}/part.jsonl");
     let all = lines(&scratch, &part);

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::common::Scratch;
+use crate::scratch::Scratch;
 
 /// A loop that goes round more often than it is unrolled. The model is the user's: no machine is asked.
 const LONG: &str = "\
@@ -20,8 +20,8 @@ model \"own.cat\"
 
 const BOUND: &str = "a loop can run more than 4 times";
 
-fn scratch(name: &str) -> Scratch {
-    let scratch = Scratch::new(name);
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
     scratch.write("own.cat", include_str!("../../../model/models/rdma-tso.cat"));
     for name in ["A", "B"] {
         scratch.write(&format!("{name}.litmus"), LONG.replace("NAME", name));
@@ -39,7 +39,7 @@ fn results(scratch: &Scratch, command: &str) -> Vec<Json> {
 
 #[test]
 fn unknown_verdicts_have_their_reason_also_after_merge() {
-    let scratch = scratch("reasons");
+    let scratch = scratch();
     for option in ["", " --verdict-only"] {
         let command = format!("allowed A.litmus B.litmus --format json{option}");
         let whole = results(&scratch, &command);
@@ -60,7 +60,7 @@ fn unknown_verdicts_have_their_reason_also_after_merge() {
 
 #[test]
 fn what_is_not_known_to_differ_is_not_an_empty_list() {
-    let scratch = scratch("differ");
+    let scratch = scratch();
     let found = results(&scratch, "compare own.cat sc A.litmus --format json");
     let [found] = &found[..] else { panic!("{found:?}") };
     assert_eq!((&found["same"], &found["complete"]), (&Json::Null, &false.into()));
@@ -73,7 +73,7 @@ fn what_is_not_known_to_differ_is_not_an_empty_list() {
 
 #[test]
 fn runs_say_whether_the_model_is_known_and_why_not() {
-    let scratch = scratch("runs");
+    let scratch = scratch();
     let found = results(&scratch, "run A.litmus -n 50 --seed 1 --format json");
     let [found] = &found[..] else { panic!("{found:?}") };
     assert_eq!((&found["complete"], &found["forbids"]), (&false.into(), &"unknown".into()));
@@ -90,7 +90,7 @@ fn runs_say_whether_the_model_is_known_and_why_not() {
 
 #[test]
 fn networks_of_which_it_is_not_known_are_not_unsafe_ones() {
-    let scratch = scratch("across");
+    let scratch = scratch();
     for index in 0..9 {
         scratch.write(&format!("{index}.litmus"), LONG.replace("NAME", &index.to_string()));
     }
@@ -106,7 +106,7 @@ fn networks_of_which_it_is_not_known_are_not_unsafe_ones() {
 
 #[test]
 fn a_search_that_is_cut_off_says_so_in_json() {
-    let scratch = scratch("search");
+    let scratch = scratch();
     let command = "compare own.cat sc --format json --timeout 0.000001";
     let (code, text, error) = scratch.run(command);
     assert_eq!(code, 2, "{text}{error}");

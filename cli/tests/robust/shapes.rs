@@ -1,6 +1,7 @@
 //! Models with tables of different shapes, through all commands that look at tables.
 
-use super::common::{Scratch, suite};
+use super::common::suite;
+use crate::scratch::Scratch;
 
 /// rdma-tso, whose `oppo` is in two tables of different shapes.
 fn model() -> String {
@@ -25,7 +26,7 @@ fn rows_head(table: &str) -> &str {
 
 #[test]
 fn every_command_takes_tables_of_any_shape() {
-    let scratch = Scratch::new("shapes");
+    let scratch = Scratch::new();
     scratch.write("own.cat", model());
     let suite = suite("rmw-paper");
     let (code, text, error) =

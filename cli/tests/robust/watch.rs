@@ -5,7 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::common::{MP, Scratch};
+use super::common::MP;
+use crate::scratch::Scratch;
 
 /// How long a change may take to be heard.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -70,7 +71,7 @@ fn wrong() -> String {
 
 #[test]
 fn a_saved_file_is_checked_again() {
-    let scratch = Scratch::new("watch");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     let watch = Watch::new(&scratch, "MP.litmus");
     watch.until("— ok");
@@ -90,7 +91,7 @@ fn a_saved_file_is_checked_again() {
 #[test]
 fn a_folder_that_comes_back_is_heard() {
     for (watched, moved) in [("a/b", "a/b"), ("a", "a/b"), ("a/b", "a"), ("a/b/MP.litmus", "a/b")] {
-        let scratch = Scratch::new(&format!("watch-{}-{}", watched.len(), moved.len()));
+        let scratch = Scratch::new();
         let folder = scratch.0.join("a/b");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("MP.litmus"), MP).unwrap();

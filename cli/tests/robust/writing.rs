@@ -1,6 +1,7 @@
 //! Files on full disks, and in places that cannot be written.
 
-use super::common::{MP, Scratch};
+use super::common::MP;
+use crate::scratch::Scratch;
 
 /// A limit on the size of files, in blocks of 512 or 1024 bytes: what is beyond it cannot be written, as on a
 /// full disk.
@@ -10,7 +11,7 @@ fn limited(blocks: u32, command: &str) -> String {
 
 #[test]
 fn a_full_disk_leaves_the_old_file_or_the_new() {
-    let scratch = Scratch::new("full-disk");
+    let scratch = Scratch::new();
     scratch.tests(3);
     let mut long = "litmus long\n\n  x = 0\n  ---\n".to_owned();
     (0..400).for_each(|index| long += &format!("  x := {index};x := 1\n"));
@@ -39,7 +40,7 @@ fn a_full_disk_leaves_the_old_file_or_the_new() {
 /// A record on a full disk keeps whole lines, and can be gone on with.
 #[test]
 fn a_record_on_a_full_disk_keeps_what_it_has() {
-    let scratch = Scratch::new("full-record");
+    let scratch = Scratch::new();
     scratch.tests(40);
     let run = |record: &str| format!("run . -n 20 --seed 1 --format json --record {record}");
     assert_eq!(scratch.run(&run("whole.jsonl")).0, 0);
@@ -66,7 +67,7 @@ fn a_record_on_a_full_disk_keeps_what_it_has() {
 /// One exit code for all that cannot be written, by whatever command.
 #[test]
 fn output_that_cannot_be_written_has_one_exit_code() {
-    let scratch = Scratch::new("unwritable");
+    let scratch = Scratch::new();
     scratch.write("MP.litmus", MP);
     scratch.write("herd.litmus", "X86 a\n{}\n P0 ;\n MOV [x],$1 ;\nexists (x=1)\n");
     scratch.write("file", "");
