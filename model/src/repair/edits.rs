@@ -81,6 +81,8 @@ enum What {
     },
     /// To another queue pair of the same node.
     Move(Towards),
+    /// No longer unsignaled.
+    Signal,
     Exchange,
     Remove(Kind),
 }
@@ -98,6 +100,7 @@ impl Edit {
             What::Rcas { .. } => Kind::Rcas,
             What::Exchange => Kind::Exchange,
             What::Move(_) => Kind::QueuePair,
+            What::Signal => Kind::Signal,
             What::Remove(kind) => kind,
         }
     }
@@ -140,6 +143,10 @@ impl Edit {
             What::Move(Towards { queue_pair, .. }) => {
                 let what = self.after.map(place).unwrap_or_default();
                 return format!("thread {thread}: {what} on queue pair {queue_pair}");
+            }
+            What::Signal => {
+                let what = self.after.map(place).unwrap_or_default();
+                return format!("thread {thread}: {what} without `unsignaled`");
             }
             What::Wait { id, at, .. } => {
                 return format!("thread {thread}: {gap}, add Wait({id}), for {}", place(*at));
@@ -184,7 +191,9 @@ impl Edit {
                 let polls = (0..*polls).map(|_| on_it(Method::Poll, on));
                 std::iter::once(get).chain(polls).chain(id.iter().map(|id| wait(id))).collect()
             }
-            What::Rcas { .. } | What::Exchange | What::Move(_) | What::Remove(_) => Vec::new(),
+            What::Rcas { .. } | What::Exchange | What::Move(_) | What::Signal | What::Remove(_) => {
+                Vec::new()
+            }
         }
     }
 }
@@ -237,6 +246,9 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
                     for access in remote_accesses(&mut one) {
                         *access = on_queue_pair(access.clone(), to.queue_pair);
                     }
+                }
+                What::Signal if edit.site.path == *path && edit.site.index == *from => {
+                    one.unsignaled = false;
                 }
                 What::Wait { operation, id, .. }
                     if operation.path == *path && operation.index == *from =>

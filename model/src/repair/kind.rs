@@ -21,14 +21,16 @@ pub enum Kind {
     Gfence,
     /// An operation on another queue pair to its node.
     QueuePair,
+    /// A completion for a request that is unsignaled, so that a poll can take it.
+    Signal,
 }
 
 /// Kinds that change what is there, and do not only add.
-pub const REWRITES: [Kind; 3] = [Kind::Rcas, Kind::Exchange, Kind::QueuePair];
+pub const REWRITES: [Kind; 4] = [Kind::Rcas, Kind::Exchange, Kind::QueuePair, Kind::Signal];
 
 impl Kind {
     /// All kinds, with their words.
-    pub const ALL: [(Self, &'static str); 9] = [
+    pub const ALL: [(Self, &'static str); 10] = [
         (Self::Poll, "poll"),
         (Self::Wait, "wait"),
         (Self::Rfence, "rfence"),
@@ -38,6 +40,7 @@ impl Kind {
         (Self::Rcas, "rcas"),
         (Self::Exchange, "exchange"),
         (Self::QueuePair, "queue-pair"),
+        (Self::Signal, "signal"),
     ];
 
     /// The kind of a word.

@@ -64,6 +64,28 @@ const PUT: &str =
 const FLAG: &str = "litmus t\nmodel rdma-wait-rmw\n\ny = 0 | || x = 0\n---\nx^2 := 1 | a := y ||\ny := 1 | b := x^2 ||\n\n(a, b) = (1, 0) ✗\n";
 const BRANCH: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 | || v = 1\n---\na := y | y := 1 ||\nif a = 0 { x := v^2 } | ||\nb := x | ||\n\n(a, b) = (0, 0) ✗\n";
 
+const UNSIGNALED: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0 || v = 1\n---\nunsignaled x := v^2 ||\na := x ||\n\na = 0 ✗\na = 1 ✓\n";
+
+#[test]
+fn an_unsignaled_request_is_signaled_and_polled() {
+    let repairs = changes(UNSIGNALED, "rdma-tso-rmw");
+    let is_signaled = |kinds: &&Vec<Kind>| {
+        kinds.len() == 2 && kinds.contains(&Kind::Signal) && kinds.contains(&Kind::Poll)
+    };
+    assert_eq!(repairs.iter().filter(is_signaled).count(), 1, "{repairs:?}");
+    // Without a completion, the poll would wait for ever.
+    assert!(!repairs.contains(&vec![Kind::Poll]), "{repairs:?}");
+    // With a Wait, a request gets its id and its completion at once.
+    let waiting = UNSIGNALED.replace("rdma-tso-rmw", "rdma-wait-rmw");
+    let repairs = changes(&waiting, "rdma-wait-rmw");
+    assert!(repairs.contains(&vec![Kind::Wait]), "{repairs:?}");
+    assert!(!repairs.iter().flatten().any(|kind| *kind == Kind::Signal), "{repairs:?}");
+    // What is kept stays unsignaled.
+    let kept = UNSIGNALED.replace("v^2 ||", "v^2 || // keep");
+    let repairs = changes(&kept, "rdma-tso-rmw");
+    assert!(!repairs.iter().flatten().any(|kind| *kind == Kind::Signal), "{repairs:?}");
+}
+
 #[test]
 fn the_search_finds_what_trying_all_sets_finds() {
     let programs = [
@@ -72,6 +94,7 @@ fn the_search_finds_what_trying_all_sets_finds() {
         (GETS, "rdma-tso-rmw", Some("a = 0")),
         (PUT, "rdma-wait-rmw", None),
         (BRANCH, "rdma-tso-rmw", None),
+        (UNSIGNALED, "rdma-tso-rmw", None),
     ];
     for (text, model, forbid) in programs {
         with(text, model, forbid, |repair| {

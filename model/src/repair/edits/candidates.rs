@@ -107,6 +107,10 @@ impl Lister<'_> {
             let sent = self.sent.iter().filter(is_polled).count();
             let open = sent.saturating_sub(self.polled.get(&on).copied().unwrap_or(0));
             if self.may(Kind::Poll, "Poll") {
+                // A repair may give one more of them a completion.
+                let may_signal = |sent: &Sent| sent.on == on && sent.is_unsignaled && !sent.is_kept;
+                let signaled = self.may(Kind::Signal, "Poll") && self.sent.iter().any(may_signal);
+                let open = open + usize::from(signaled);
                 for _ in 0..open.min(self.repair.size) {
                     self.push(site, after, What::Poll(on));
                 }
@@ -189,6 +193,9 @@ impl Lister<'_> {
             if let Some(location) = at {
                 self.push(site, span, What::Rcas { before: location.initial });
             }
+        }
+        if one.unsignaled && self.may(Kind::Signal, "Poll") {
+            self.push(site, span, What::Signal);
         }
         let text = |one: &Statement| self.repair.source.text.get(one.place.span.range());
         let is_plain = |one: &Statement| {
