@@ -155,7 +155,8 @@ impl Repair<'_> {
             let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
             let Some(file) = edits::apply(self.file, &edits) else { continue };
             let text = print(&file);
-            let changes = edits.iter().map(|edit| edit.words(self.source)).collect();
+            let settled = edits::settled(&edits);
+            let changes = settled.iter().map(|edit| edit.words(self.source)).collect();
             let kinds = edits.iter().map(|edit| edit.kind()).collect();
             let places = edits.iter().map(|edit| edit.at()).collect();
             repairs.entry(text.clone()).or_insert_with(|| {
@@ -189,7 +190,8 @@ impl Repair<'_> {
             if found.repairs.iter().any(|repair| repair.text == text) {
                 return None;
             }
-            let changes = edits.iter().map(|edit| edit.words(self.source)).collect();
+            let settled = edits::settled(&edits);
+            let changes = settled.iter().map(|edit| edit.words(self.source)).collect();
             Some(Rejected { changes, allows: asking.broken_by(&candidates, &set) })
         });
         Ok(rejected.collect())

@@ -198,12 +198,38 @@ impl Edit {
     }
 }
 
+/// Changes as they are beside each other, in the order of the program: a flush polls what is on its way in the
+/// program as it is, less what other changes have polled before it.
+pub fn settled(edits: &[&Edit]) -> Vec<Edit> {
+    let mut settled: Vec<Edit> = edits.iter().map(|edit| (*edit).clone()).collect();
+    for (index, edit) in settled.iter_mut().enumerate() {
+        let Site { thread, path, .. } = edit.site.clone();
+        let What::Flush { on, id: None, polls, .. } = &mut edit.what else { continue };
+        let earlier = edits[..index]
+            .iter()
+            .filter(|other| other.site.thread == thread && other.site.path == path);
+        let (mut before, mut polled) = (0, 0);
+        for other in earlier {
+            match &other.what {
+                What::Poll(towards) if towards == on => polled += 1,
+                // It has polled all that was on its way there.
+                What::Flush { on: towards, polls, .. } if towards == on => {
+                    (before, polled) = (polls - 1, 0);
+                }
+                _ => {}
+            }
+        }
+        *polls -= (before + polled).min(*polls - 1);
+    }
+    settled
+}
+
 /// The file with changes made. `None` if they do not go together.
 pub fn apply(file: &File, edits: &[&Edit]) -> Option<File> {
     let mut file = file.clone();
+    let edits = settled(edits);
     for (thread, of) in file.threads.iter_mut().enumerate() {
-        let edits: Vec<&Edit> =
-            edits.iter().copied().filter(|edit| edit.site.thread == thread).collect();
+        let edits: Vec<&Edit> = edits.iter().filter(|edit| edit.site.thread == thread).collect();
         if !edits.is_empty() {
             of.body = changed(&of.body, &mut Path::new(), &edits)?;
         }

@@ -246,3 +246,18 @@ fn neighbors_are_not_repairs() {
         }
     });
 }
+
+/// A second flush polls what the first has not polled.
+#[test]
+fn flushes_after_each_other_poll_what_is_left() {
+    let text = "litmus t\nmodel rdma-tso-rmw\n\n   || x = 0, y = 0 || f = 0, g = 0, b = 0, d = 0\n  ---\n\
+                x^2 := 1 || || a := f\nf^3 := 1 || || b := x^2\ny^2 := 1 || || Poll(2)\ng^3 := 1 || || c := g\n\
+                || || d := y^2\n || || Poll(2)\n\n  a = 1 ∧ b = 0 ✗\n  c = 1 ∧ d = 0 ✗\n";
+    let found = with(text, "rdma-tso-rmw", None, |repair| {
+        Repair { kinds: vec![Kind::Flush], ..repair }.find().unwrap()
+    });
+    let [repair] = &found.repairs[..] else { panic!("{:#?}", found.repairs) };
+    assert_eq!(repair.kinds, [Kind::Flush, Kind::Flush]);
+    // Two of each flush, and two of the reader.
+    assert_eq!(repair.text.matches("Poll(2)").count(), 6, "{}", repair.text);
+}
