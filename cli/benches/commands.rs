@@ -222,6 +222,61 @@ fn repairs() {
          first that the test's twin forbids, the model the first of its header. {right} more tests forbid it \
          already."
     );
+    growth();
+}
+
+/// Data on one node and a flag on another, this many times, and a reader of both.
+fn rounds(count: usize) -> String {
+    let list = |names: &[&str]| {
+        let all = (1..=count).flat_map(|n| names.iter().map(move |name| format!("{name}{n} = 0")));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let mut text = format!(
+        "litmus rounds\nmodel rdma-tso-rmw\n\n  || {} || {}\n  ---\n",
+        list(&["x"]),
+        list(&["f", "b"])
+    );
+    let each =
+        |write: &dyn Fn(usize) -> Vec<String>| (1..=count).flat_map(write).collect::<Vec<_>>();
+    let writer = each(&|n| vec![format!("x{n}^2 := 1"), format!("f{n}^3 := 1"), String::new()]);
+    let reader =
+        each(&|n| vec![format!("a{n} := f{n}"), format!("b{n} := x{n}^2"), "Poll(2)".to_owned()]);
+    for (left, right) in writer.iter().zip(&reader) {
+        text += &format!("  {left} || || {right}\n");
+    }
+    (1..=count).for_each(|n| text += &format!("\n  a{n} = 1 ∧ b{n} = 0 ✗"));
+    text + "\n"
+}
+
+/// How repair grows with the program and with the size of repairs.
+fn growth() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rounds.litmus");
+    let name = file.display().to_string();
+    let mut rows = Vec::new();
+    for (count, size) in [(1, "1"), (1, "2"), (1, "3"), (2, "2"), (2, "3"), (3, "2"), (3, "3")] {
+        std::fs::write(&file, rounds(count)).expect("the folder can be written");
+        let took = litmus(&["repair", &name, "--size", size]);
+        let result = &took.output["results"][0];
+        let number = |key: &str| markdown::count(result[key].as_u64().unwrap_or(0));
+        let found = result["repairs"].as_array().map_or(0, Vec::len);
+        rows.push(vec![
+            count.to_string(),
+            size.to_owned(),
+            number("candidates"),
+            number("asked"),
+            markdown::count(found),
+            markdown::milliseconds(took.time),
+        ]);
+    }
+    println!();
+    markdown::print(
+        &["rounds", "changes at most", "candidates", "programs asked about", "repairs", "ms"],
+        &rows,
+    );
+    println!(
+        "\nA round puts data to one node and then a flag to another; a reader must not see the flag alone. Each \
+         needs a flush."
+    );
 }
 
 /// Every shipped library at its default bounds.
