@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use lang::Test;
 use lang::diagnostic::Diagnostic;
+use lang::litmus::print;
 use lang::outcome::{Asked, Condition};
 use lang::source::Source;
 use serde_json::Value as Json;
@@ -36,6 +37,8 @@ pub struct Asking<'a> {
     /// The model and the claim of the first outcome that is to be forbidden and is not.
     wrong: Option<(usize, usize)>,
     known: HashMap<BTreeSet<usize>, Helps>,
+    /// The same by the text of the changed program: of several polls in one gap, each is a change.
+    texts: HashMap<String, Helps>,
     /// Whether the program always ends, by model.
     ends: Vec<Ending>,
     /// Claims that something is allowed that a model forbids.
@@ -64,6 +67,7 @@ impl<'a> Asking<'a> {
             wanted: Vec::new(),
             wrong: None,
             known: HashMap::new(),
+            texts: HashMap::new(),
             ends: Vec::new(),
             hopeless: Vec::new(),
             open: Vec::new(),
@@ -188,10 +192,16 @@ impl<'a> Asking<'a> {
         if let Some(known) = self.known.get(set) {
             return *known;
         }
-        let helps = match self.changed(edits, set) {
-            Some(test) => self.forbids_in(&test),
-            None => Helps::No,
-        };
+        let chosen: Vec<&Edit> = set.iter().map(|index| &edits[*index]).collect();
+        let helps = apply(self.repair.file, &chosen).map_or(Helps::No, |file| {
+            let text = print(&file);
+            if let Some(known) = self.texts.get(&text) {
+                return *known;
+            }
+            let helps = self.repair.test(&file).map_or(Helps::No, |test| self.forbids_in(&test));
+            self.texts.insert(text, helps);
+            helps
+        });
         self.known.insert(set.clone(), helps);
         helps
     }
