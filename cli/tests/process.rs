@@ -45,7 +45,7 @@ fn a_record_is_begun_kept_and_gone_on_with() {
     let scratch = Scratch::new();
     for name in ["A", "B", "C"] {
         scratch
-            .write(&format!("{name}.litmus"), &MP.replace("litmus MP", &format!("litmus {name}")));
+            .write(&format!("{name}.litmus"), MP.replace("litmus MP", &format!("litmus {name}")));
     }
     let run = scratch.output("run . -n 1500 --seed 4 --record r.jsonl --format json");
     assert_eq!(code(&run), 0, "{}", stderr(&run));
@@ -81,7 +81,7 @@ fn what_does_not_fit_a_record_is_refused() {
         assert_eq!(code(&output), 65, "{arguments}");
         assert!(stderr(&output).contains(reason), "{arguments}: {}", stderr(&output));
     }
-    scratch.write("MP.litmus", &MP.replace("x^2 := 1", "x^2 := 2"));
+    scratch.write("MP.litmus", MP.replace("x^2 := 1", "x^2 := 2"));
     let changed = scratch.output("run MP.litmus --resume r.jsonl");
     assert_eq!(code(&changed), 65);
     assert!(stderr(&changed).contains("has changed since it was recorded"), "{}", stderr(&changed));
@@ -93,7 +93,7 @@ fn output_does_not_depend_on_the_number_of_workers() {
     for index in 0..30 {
         let name = format!("T{index}");
         scratch
-            .write(&format!("{name}.litmus"), &MP.replace("litmus MP", &format!("litmus {name}")));
+            .write(&format!("{name}.litmus"), MP.replace("litmus MP", &format!("litmus {name}")));
     }
     for command in ["allowed .", "run . -n 2100 --seed 11", "check ."] {
         let output =
@@ -108,8 +108,8 @@ fn output_does_not_depend_on_the_number_of_workers() {
 #[test]
 fn equal_programs_of_different_names_run_differently() {
     let scratch = Scratch::new();
-    scratch.write("A.litmus", &MP.replace("litmus MP", "litmus A"));
-    scratch.write("B.litmus", &MP.replace("litmus MP", "litmus B"));
+    scratch.write("A.litmus", MP.replace("litmus MP", "litmus A"));
+    scratch.write("B.litmus", MP.replace("litmus MP", "litmus B"));
     let json: serde_json::Value =
         serde_json::from_str(&stdout(&scratch.output("run . --seed 1 --format json"))).unwrap();
     assert_ne!(json["results"][0]["outcomes"], json["results"][2]["outcomes"]);
@@ -122,7 +122,7 @@ fn a_reader_that_goes_away_is_no_error() {
     for index in 0..300 {
         let name = format!("T{index}");
         scratch
-            .write(&format!("{name}.litmus"), &MP.replace("litmus MP", &format!("litmus {name}")));
+            .write(&format!("{name}.litmus"), MP.replace("litmus MP", &format!("litmus {name}")));
     }
     for (arguments, expected) in [
         // What is told at the end comes after all was looked at.
@@ -207,7 +207,7 @@ fn files_are_formatted_in_place_and_then_left_alone() {
 fn odd_inputs_are_refused_with_a_reason() {
     let scratch = Scratch::new();
     scratch.write("empty.litmus", "");
-    scratch.write("large.litmus", &"x".repeat(2 << 20));
+    scratch.write("large.litmus", "x".repeat(2 << 20));
     std::fs::write(scratch.0.join("bytes.litmus"), b"litmus x\n\xff\n").unwrap();
     std::fs::create_dir(scratch.0.join("folder.litmus")).unwrap();
     for (input, reason) in [
@@ -315,7 +315,7 @@ fn a_refinement_is_gone_on_with_from_what_it_found() {
     };
     assert_eq!(found(&first), found(&resumed));
     assert_eq!(found(&first).0, "refuted");
-    scratch.write("flag.lib", &text.replace("aCR reads", "aCAS reads"));
+    scratch.write("flag.lib", text.replace("aCR reads", "aCAS reads"));
     let other = scratch.output(&format!("{check} --resume r.json"));
     assert_eq!(code(&other), 65);
     assert!(stderr(&other).contains("other libraries"), "{}", stderr(&other));
@@ -356,7 +356,7 @@ fn a_cache_changes_nothing_and_damage_is_as_if_it_were_empty() {
     }
     assert_eq!(cached(), plain);
     // Another program of the same name is another question.
-    scratch.write("mp.litmus", &MP.replace("✗", "✓"));
+    scratch.write("mp.litmus", MP.replace("✗", "✓"));
     assert_eq!(code(&scratch.output("allowed mp.litmus --cache kept")), 1);
     scratch.write("file", "");
     assert_eq!(code(&scratch.output("allowed mp.litmus --cache file")), 74);

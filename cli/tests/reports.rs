@@ -22,7 +22,7 @@ fn a_violation_is_on_the_first_page_and_nothing_is_run() {
     let evil = "</title><script>alert(1)</script>\"'&`|*";
     let title = "<script>alert(2)</script> `|*";
     let text = program("MP", 1, title);
-    scratch.write("r.jsonl", &record(&header(evil), &[line("MP", &text, WRONG)]));
+    scratch.write("r.jsonl", record(&header(evil), &[line("MP", &text, WRONG)]));
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "50"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let first = "VIOLATION · 1 of 1 program that forbids something shows 1 forbidden outcome\n";
@@ -54,9 +54,9 @@ fn a_baseline_decides_what_is_new() {
     let scratch = Scratch::new();
     let other = line("Other", &program("Other", 2, "another"), &[(0, 0, 990), (1, 2, 10)]);
     let header = header("mlx5_0");
-    scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN), other.clone()]));
-    scratch.write("wrong.jsonl", &record(&header, &[mp(WRONG), other]));
-    scratch.write("part.jsonl", &record(&header, &[mp(CLEAN)]));
+    scratch.write("clean.jsonl", record(&header, &[mp(CLEAN), other.clone()]));
+    scratch.write("wrong.jsonl", record(&header, &[mp(WRONG), other]));
+    scratch.write("part.jsonl", record(&header, &[mp(CLEAN)]));
     let run = |baseline: &str, now: &str| {
         code(&scratch.litmus(&["report", now, "--baseline", baseline, "--mutants", "0"]))
     };
@@ -132,8 +132,8 @@ fn a_baseline_takes_nothing_for_an_answer() {
 fn small_things_of_the_command_line() {
     let scratch = Scratch::new();
     let header = header("mlx5_0");
-    scratch.write("wrong.jsonl", &record(&header, &[mp(WRONG)]));
-    scratch.write("clean.jsonl", &record(&header, &[mp(CLEAN)]));
+    scratch.write("wrong.jsonl", record(&header, &[mp(WRONG)]));
+    scratch.write("clean.jsonl", record(&header, &[mp(CLEAN)]));
     scratch.write("file", "");
     // A folder that cannot be made.
     let output = scratch.litmus(&["report", "clean.jsonl", "-o", "file/out", "--mutants", "0"]);
@@ -157,7 +157,7 @@ fn small_things_of_the_command_line() {
     evil["models"] = json!([]);
     let mut later = header.clone();
     later["started"] = json!("later");
-    scratch.write("evil.jsonl", &record(&later, &[evil.clone(), evil]));
+    scratch.write("evil.jsonl", record(&later, &[evil.clone(), evil]));
     let plain = scratch.litmus(&["report", "evil.jsonl", "-v"]);
     assert_eq!(code(&plain), 2);
     assert!(stdout(&plain).contains("names no model for it"), "{}", stdout(&plain));
@@ -177,7 +177,7 @@ fn what_is_not_decided_is_named_with_its_reason() {
     let spin = line("spin", text, &[(7, 0, 10)]);
     let mut stopped = mp(CLEAN);
     stopped["status"] = json!("interrupted");
-    scratch.write("r.jsonl", &record(&header, &[stopped, spin]));
+    scratch.write("r.jsonl", record(&header, &[stopped, spin]));
     scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0", "--loops", "2"]);
     for name in ["out/report.html", "out/report.md"] {
         let page = scratch.read(name);
@@ -194,7 +194,7 @@ fn what_is_not_decided_is_named_with_its_reason() {
 #[test]
 fn few_runs_bound_nothing() {
     let scratch = Scratch::new();
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(&[(0, 0, 3)])]));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &[mp(&[(0, 0, 3)])]));
     let output = scratch.litmus(&["report", "r.jsonl", "--mutants", "0"]);
     let text = stdout(&output).replace("\n", " ");
     assert!(
@@ -209,7 +209,7 @@ fn names_survive_junit() {
     let scratch = Scratch::new();
     let mut hostile = mp(WRONG);
     hostile["file"] = json!("sub dir/new\nline\t\"a<b>&'c☃.litmus");
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[hostile]));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &[hostile]));
     scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     let junit = scratch.read("out/junit.xml");
     let name = "file=\"sub dir/new&#10;line&#9;&quot;a&lt;b&gt;&amp;&#39;c☃.litmus\"";
@@ -229,7 +229,7 @@ fn ten_thousand_different_tests_fit_in_twenty_megabytes_with_violations() {
             line(&name, &program(&name, number + 1, "one of many"), &seen)
         })
         .collect();
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &lines));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &lines));
     let started = Instant::now();
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out"]);
     let elapsed = started.elapsed();

@@ -180,6 +180,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         report.terminal.note(&plan.how_to_resume());
         report.exit.raise(Exit::Unknown);
     }
+    if summary.is_against_file() {
+        report.exit.raise(Exit::Violation);
+    }
     let (skipped, results) = report.counts();
     if results == 0 && skipped > 0 {
         report.exit.raise(Exit::Unknown);
@@ -348,6 +351,8 @@ fn run_all(
     let is_cut = arguments.stop.ends(report.exit) && worked.done < inputs.len();
     if is_cut {
         summary.skipped += inputs.len() - worked.done;
+    } else {
+        summary.not_run = inputs.len().saturating_sub(worked.done);
     }
     let was_stopped = stop.load(Ordering::Relaxed);
     let is_complete = !was_stopped && !worked.is_short && !is_cut;

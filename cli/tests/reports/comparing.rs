@@ -28,7 +28,7 @@ fn a_test_that_one_record_lacks_is_compared_between_the_others() {
         for run in 0..3 {
             let mut lines = vec![mp(CLEAN)];
             lines.extend((run != lacking).then(|| other(counts.next().unwrap())));
-            scratch.write(&format!("{run}.jsonl"), &record(&header, &lines));
+            scratch.write(&format!("{run}.jsonl"), record(&header, &lines));
         }
         let (exit, text, json) = made(&scratch, &["0.jsonl", "1.jsonl", "2.jsonl"]);
         let comparison = &json["comparison"];
@@ -89,8 +89,8 @@ fn what_is_known_is_no_failure() {
     let more = |counts| line("More", &program("More", 2, "more"), counts);
     let clean = [(0, 0, 990), (1, 2, 10)];
     let wrong = [(0, 0, 990), (1, 0, 10)];
-    scratch.write("known.jsonl", &record(&header, &[mp(WRONG), more(&clean)]));
-    scratch.write("worse.jsonl", &record(&header, &[mp(WRONG), more(&wrong)]));
+    scratch.write("known.jsonl", record(&header, &[mp(WRONG), more(&clean)]));
+    scratch.write("worse.jsonl", record(&header, &[mp(WRONG), more(&wrong)]));
     let (exit, text, json) = made(&scratch, &["known.jsonl", "--baseline", "known.jsonl"]);
     assert_eq!(exit, 0);
     assert!(text.starts_with("no new violation · 1 known"), "{text}");
@@ -126,9 +126,9 @@ fn an_outcome_is_new_or_known_and_not_both() {
     };
     let header = header("mlx5_0");
     let both = |one, other| record(&header, &[on("rdma-tso", one), on("rdma-wait", other)]);
-    scratch.write("old.jsonl", &both(WRONG, CLEAN));
-    scratch.write("new.jsonl", &both(WRONG, WRONG));
-    scratch.write("other.jsonl", &both(CLEAN, WRONG));
+    scratch.write("old.jsonl", both(WRONG, CLEAN));
+    scratch.write("new.jsonl", both(WRONG, WRONG));
+    scratch.write("other.jsonl", both(CLEAN, WRONG));
     let counts = |new: &str, base: &str| {
         let (_, text, json) = made(&scratch, &[new, "--baseline", base]);
         let count = |name: &str| json["comparison"][name].as_array().map_or(0, Vec::len);
@@ -148,8 +148,8 @@ fn an_outcome_is_new_or_known_and_not_both() {
 fn causes_come_before_the_list_of_differences() {
     let scratch = Scratch::new();
     let header = header("mlx5_0");
-    scratch.write("a.jsonl", &record(&header, &[mp(CLEAN)]));
-    scratch.write("b.jsonl", &record(&header, &[mp(WRONG)]));
+    scratch.write("a.jsonl", record(&header, &[mp(CLEAN)]));
+    scratch.write("b.jsonl", record(&header, &[mp(WRONG)]));
     made(&scratch, &["a.jsonl", "b.jsonl"]);
     let html = scratch.read("out/report.html");
     let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("no {part}"));
@@ -179,7 +179,7 @@ fn a_diagnosis_says_what_it_does_not_explain() {
     // A value that nothing writes.
     let mp = mp(&[(0, 0, 980), (1, 0, 10), (7, 1, 10)]);
     let lines = [mp, line("CoWR", own, &[(0, 0, 10), (1, 0, 990)])];
-    scratch.write("r.jsonl", &record(&header, &lines));
+    scratch.write("r.jsonl", record(&header, &lines));
     let (exit, text, json) = made(&scratch, &["r.jsonl"]);
     assert_eq!(exit, 1);
     let findings = json["findings"].as_array().unwrap();

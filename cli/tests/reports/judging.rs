@@ -27,7 +27,7 @@ fn recorded(scratch: &Scratch, programs: &[(&str, String)], change: impl Fn(usiz
     lines.pop();
     let header = lines.remove(0);
     lines.iter_mut().enumerate().for_each(|(index, line)| change(index, line));
-    scratch.write("r.jsonl", &record(&header, &lines));
+    scratch.write("r.jsonl", record(&header, &lines));
 }
 
 fn triples(results: &Json) -> Judged {
@@ -210,12 +210,12 @@ fn all_reports_of_an_odd_record_agree() {
     ];
     for (name, lines, exit) in rows {
         let scratch = Scratch::new();
-        scratch.write("r.jsonl", &record(&header("mlx5_0"), &lines));
+        scratch.write("r.jsonl", record(&header("mlx5_0"), &lines));
         let (found, judged) = reported(&scratch, &[]);
         assert_eq!(found, exit, "{name}: {judged:?}");
         // A violation weighs more than all of this.
         let bad = line("Bad", &program("Bad", 1, "x"), WRONG);
-        scratch.write("r.jsonl", &record(&header("mlx5_0"), &[&lines[..], &[bad]].concat()));
+        scratch.write("r.jsonl", record(&header("mlx5_0"), &[&lines[..], &[bad]].concat()));
         let (found, judged) = reported(&scratch, &[]);
         assert_eq!(found, 1, "{name}: {judged:?}");
     }
@@ -226,7 +226,7 @@ fn a_statement_that_a_model_does_not_define_is_a_skip() {
     let scratch = Scratch::new();
     let polls = program("Polls", 1, "x").replace("y^2 := 1  ||", "y^2 := 1; Poll(2)  ||");
     scratch.write("Polls.litmus", &polls);
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[line("Polls", &polls, CLEAN)]));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &[line("Polls", &polls, CLEAN)]));
     let why = "the model `rdma-wait-rmw` does not define `Poll`";
     for arguments in [
         &["run", "Polls.litmus", "-n", "20", "--seed", "1", "--format", "json"][..],
@@ -255,7 +255,7 @@ fn a_test_that_is_wrong_is_an_error_everywhere() {
     let mut odd = line("Odd", program, &[(0, 0, 1000)]);
     odd["models"] = json!([{ "name": "rdma-wait-rmw", "hash": "x" }]);
     odd["outcomes"][0]["state"]["x"] = json!(0);
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[odd, mp(CLEAN)]));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &[odd, mp(CLEAN)]));
     let (exit, judged) = reported(&scratch, &[]);
     assert_eq!(exit, 2);
     assert!(judged.iter().all(|(test, ..)| test == "MP"), "{judged:?}");
@@ -268,7 +268,7 @@ fn a_test_that_is_wrong_is_an_error_everywhere() {
 #[test]
 fn an_interrupted_run_and_its_report_agree() {
     let scratch = Scratch::new();
-    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
+    scratch.write("MP.litmus", program("MP", 1, "two puts"));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_litmus"));
     let arguments = "run MP.litmus -n 1000000000 --seed 1 --model rdma-tso-rmw --record r.jsonl";
     command.current_dir(&scratch.0).args(arguments.split(' '));
@@ -304,7 +304,7 @@ model MODEL
 
 fn looping(model: &str) -> Scratch {
     let scratch = Scratch::new();
-    scratch.write("loop.litmus", &LOOP.replace("MODEL", model));
+    scratch.write("loop.litmus", LOOP.replace("MODEL", model));
     scratch
 }
 
@@ -352,7 +352,7 @@ fn an_outcome_that_is_not_known_to_be_allowed_makes_no_verdict_wrong() {
     let scratch = looping("rdma-wait-rmw");
     let model = stdout(&scratch.litmus(&["models", "rdma-wait-rmw"]));
     scratch.write("own.cat", &model);
-    scratch.write("named.litmus", &LOOP.replace("MODEL", "\"own.cat\""));
+    scratch.write("named.litmus", LOOP.replace("MODEL", "\"own.cat\""));
     let run = "run named.litmus -n 5000 --seed 1 --fault puts-reordered";
     let output = scratch.litmus(&run.split(' ').collect::<Vec<_>>());
     let text = stdout(&output);
@@ -375,11 +375,11 @@ fn coverage_and_comparison_know_what_they_do_not_know() {
     let coverage = ["coverage", "loop.litmus", "--model", "rdma-wait-rmw"];
     let before = stdout(&scratch.litmus(&coverage));
     assert!(before.contains(" unknown") && before.contains(": 0 tested"), "{before}");
-    scratch.write("loop.litmus", &LOOP.replace("MODEL", "rdma-wait-rmw\nbound loops = 8"));
+    scratch.write("loop.litmus", LOOP.replace("MODEL", "rdma-wait-rmw\nbound loops = 8"));
     let after = stdout(&scratch.litmus(&coverage));
     assert!(!after.contains(" unknown") && !after.contains(": 0 tested"), "{after}");
-    scratch.write("loop.litmus", &LOOP.replace("MODEL", "rdma-wait-rmw"));
-    scratch.write("own.cat", &stdout(&scratch.litmus(&["models", "rdma-wait-rmw"])));
+    scratch.write("loop.litmus", LOOP.replace("MODEL", "rdma-wait-rmw"));
+    scratch.write("own.cat", stdout(&scratch.litmus(&["models", "rdma-wait-rmw"])));
     let output = scratch.litmus(&["compare", "rdma-wait-rmw", "own.cat", "loop.litmus"]);
     let text = stdout(&output);
     assert_eq!(code(&output), 2, "{text}");

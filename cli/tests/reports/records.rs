@@ -27,13 +27,13 @@ fn odd_records_are_read_and_it_is_said() {
     assert!(html.contains("cut off") && html.contains("spin"));
     let mut other = header("mlx5_0");
     other["schema"] = json!("litmus-record/2");
-    scratch.write("two.jsonl", &record(&other, &[]));
+    scratch.write("two.jsonl", record(&other, &[]));
     let refused = scratch.litmus(&["report", "two.jsonl", "-o", "out"]);
     assert_eq!(code(&refused), 65);
     assert!(stderr(&refused).contains("expected the format litmus-record/1"));
     let mut changed = mp(CLEAN);
     changed["program"] = json!(program("MP", 3, "changed"));
-    scratch.write("changed.jsonl", &record(&header("mlx5_0"), &[changed]));
+    scratch.write("changed.jsonl", record(&header("mlx5_0"), &[changed]));
     let output = scratch.litmus(&["report", "changed.jsonl"]);
     assert!(stderr(&output).contains("not the one that was hashed"), "{}", stderr(&output));
 }
@@ -41,7 +41,7 @@ fn odd_records_are_read_and_it_is_said() {
 #[test]
 fn a_run_makes_its_report_and_reads_all_that_it_wrote() {
     let scratch = Scratch::new();
-    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
+    scratch.write("MP.litmus", program("MP", 1, "two puts"));
     let run = scratch.litmus(&["run", "MP.litmus", "-n", "50", "--seed", "1", "-o", "out"]);
     assert_eq!(code(&run), 0, "{}{}", stdout(&run), stderr(&run));
     assert!(stdout(&run).contains("written: out/report.html"), "{}", stdout(&run));
@@ -57,8 +57,8 @@ fn last_lines_count_unless_they_are_cut_off() {
     let text = record(&header("mlx5_0"), &[mp(CLEAN), line("Bad", &program("Bad", 1, "x"), WRONG)]);
     let whole = text.trim_end();
     scratch.write("whole.jsonl", whole);
-    scratch.write("marked.jsonl", &format!("\u{feff}{text}"));
-    scratch.write("windows.jsonl", &text.replace('\n', "\r\n"));
+    scratch.write("marked.jsonl", format!("\u{feff}{text}"));
+    scratch.write("windows.jsonl", text.replace('\n', "\r\n"));
     for name in ["whole.jsonl", "marked.jsonl", "windows.jsonl"] {
         let output = scratch.litmus(&["report", name]);
         assert_eq!(code(&output), 1, "{name}: {}", stderr(&output));
@@ -74,7 +74,7 @@ fn last_lines_count_unless_they_are_cut_off() {
         assert!(stderr(&output).contains("line 3, the last one, was cut off"), "{name}");
     }
     let more = format!("{}\n", mp(CLEAN));
-    scratch.write("middle.jsonl", &format!("{cut}\n{more}"));
+    scratch.write("middle.jsonl", format!("{cut}\n{more}"));
     let output = scratch.litmus(&["report", "middle.jsonl"]);
     assert_eq!(code(&output), 65);
     assert!(stderr(&output).contains("line 3: the line is cut off"), "{}", stderr(&output));
@@ -87,8 +87,8 @@ fn what_cannot_be_used_is_no_success() {
     let mut lacking = line("Lacking", &program("Lacking", 1, "x"), CLEAN);
     lacking["outcomes"] = json!([{ "state": { "a": 1 }, "count": 1000 }]);
     let broken = line("Broken", "litmus Broken\n{", CLEAN);
-    scratch.write("good.jsonl", &record(&header, &[mp(CLEAN), lacking.clone(), broken.clone()]));
-    scratch.write("bad.jsonl", &record(&header, &[mp(WRONG), lacking, broken]));
+    scratch.write("good.jsonl", record(&header, &[mp(CLEAN), lacking.clone(), broken.clone()]));
+    scratch.write("bad.jsonl", record(&header, &[mp(WRONG), lacking, broken]));
     let output = scratch.litmus(&["report", "good.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(stdout(&output).contains("2 programs unusable"), "{}", stdout(&output));
@@ -107,7 +107,7 @@ fn what_cannot_be_used_is_no_success() {
     huge["outcomes"][0]["count"] = json!(u64::MAX);
     let records = [(vec![], 2), (vec![stopped], 2), (vec![huge], 0)];
     for (lines, expected) in records {
-        scratch.write("r.jsonl", &record(&header, &lines));
+        scratch.write("r.jsonl", record(&header, &lines));
         for more in [&[][..], &["-o", "out", "--mutants", "0"]] {
             let output = scratch.litmus(&[&["report", "r.jsonl"][..], more].concat());
             assert_eq!(code(&output), expected, "{lines:?} {more:?}: {}", stderr(&output));
@@ -129,7 +129,7 @@ fn no_line_of_a_test_drops_a_violation() {
             ([mp(WRONG), changed.clone()], "judged as tests of their own: MP"),
             ([changed.clone(), mp(WRONG)], "judged as tests of their own: MP"),
         ] {
-            scratch.write("r.jsonl", &record(&header, &lines));
+            scratch.write("r.jsonl", record(&header, &lines));
             let output = scratch.litmus(&["report", "r.jsonl"]);
             assert_eq!(code(&output), 1, "{what}: {}", stdout(&output));
             assert!(stderr(&output).contains(said), "{what}: {}", stderr(&output));
@@ -142,7 +142,7 @@ fn other_versions_are_said_everywhere() {
     let scratch = Scratch::new();
     let mut old = header("mlx5_0");
     old["tool"] = json!("0.0.9");
-    scratch.write("r.jsonl", &record(&old, &[mp(CLEAN)]));
+    scratch.write("r.jsonl", record(&old, &[mp(CLEAN)]));
     let said = ["made by litmus 0.0.9", "rdma-tso-rmw is another text now"];
     let plain = scratch.litmus(&["report", "r.jsonl"]);
     let full = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
@@ -157,9 +157,9 @@ fn other_versions_are_said_everywhere() {
 #[test]
 fn the_command_to_repeat_is_the_one_that_was_given() {
     let scratch = Scratch::new();
-    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
+    scratch.write("MP.litmus", program("MP", 1, "two puts"));
     std::fs::create_dir_all(scratch.0.join("more")).unwrap();
-    scratch.write("more/Other.litmus", &program("Other", 2, "another"));
+    scratch.write("more/Other.litmus", program("Other", 2, "another"));
     let run = ["run", "MP.litmus", "more", "--model", "rdma-tso-rmw", "--record", "r.jsonl", "-q"];
     assert_eq!(code(&scratch.litmus(&run)), 0);
     scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
@@ -173,7 +173,7 @@ fn the_command_to_repeat_is_the_one_that_was_given() {
     stressed["models"] = json!([{ "name": "mine", "hash": "x" }]);
     let mut elsewhere = line("Other", &program("Other", 2, "another"), CLEAN);
     elsewhere["file"] = json!("more/Other.litmus");
-    scratch.write("old.jsonl", &record(&stressed, &[mp(WRONG), elsewhere]));
+    scratch.write("old.jsonl", record(&stressed, &[mp(WRONG), elsewhere]));
     scratch.litmus(&["report", "old.jsonl", "-o", "out", "--mutants", "0"]);
     let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
     let command = json["runs"][0]["command"].as_str().unwrap();
@@ -189,7 +189,7 @@ fn the_command_to_repeat_is_the_one_that_was_given() {
     assert!(again.contains("--no-shuffle --pin --stress 3"), "{again}");
     // A log says nothing of how it was made, and nothing is made up.
     let log = scratch.litmus(&["report", "old.jsonl", "--format", "log"]);
-    scratch.write("r.log", &stdout(&log));
+    scratch.write("r.log", stdout(&log));
     scratch.litmus(&["report", "r.log", "--tests", "MP.litmus", "-o", "out", "--mutants", "0"]);
     let json: Json = serde_json::from_str(&scratch.read("out/report.json")).unwrap();
     assert!(json["runs"][0]["command"].as_str().unwrap().starts_with("not known"));
@@ -207,8 +207,8 @@ fn records_hold_the_libraries_of_files() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/libraries/sv.lib");
     let shipped = std::fs::read_to_string(shipped).unwrap();
     scratch
-        .write("mine.lib", &shipped.replace("library sv", "library mine").replace("SVar", "Mine"));
-    scratch.write("sv.lib", &format!("{shipped}\n// mine\n"));
+        .write("mine.lib", shipped.replace("library sv", "library mine").replace("SVar", "Mine"));
+    scratch.write("sv.lib", format!("{shipped}\n// mine\n"));
     scratch.write("t.litmus", LIBRARY);
     let run = ["run", "t.litmus", "--library", "mine.lib", "--library", "sv.lib", "-n", "50"];
     let output = scratch.litmus(&[&run[..], &["--record", "r.jsonl"]].concat());
@@ -231,7 +231,7 @@ fn what_a_machine_depends_on_is_shown_or_not_known() {
     let mut known = header("mlx5_0");
     known["nodes"][0]["host"]["rdma_core"] = json!("50.0");
     known["nodes"][0]["device"]["iommu"] = json!("DMA-FQ");
-    scratch.write("r.jsonl", &record(&known, &[mp(CLEAN)]));
+    scratch.write("r.jsonl", record(&known, &[mp(CLEAN)]));
     scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     let markdown = scratch.read("out/report.md");
     for part in ["IOMMU: DMA-FQ · rdma-core: 50.0", "not known: board, PCIe link, NUMA node"] {
@@ -242,8 +242,8 @@ fn what_a_machine_depends_on_is_shown_or_not_known() {
 #[test]
 fn logs_go_out_and_come_back() {
     let scratch = Scratch::new();
-    scratch.write("MP.litmus", &program("MP", 1, "two puts"));
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
+    scratch.write("MP.litmus", program("MP", 1, "two puts"));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &[mp(WRONG)]));
     let log = scratch.litmus(&["report", "r.jsonl", "--format", "log"]);
     let text = stdout(&log);
     assert!(text.starts_with("Test MP Forbidden\nHistogram (3 states)\n"), "{text}");

@@ -136,7 +136,7 @@ fn the_cascade_is_that_of_browsers() {
 #[test]
 fn bars_have_the_colors_of_the_legend() {
     let scratch = Scratch::new();
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &[mp(WRONG)]));
     let output = scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let html = scratch.read("out/report.html");
@@ -177,7 +177,7 @@ fn bars_have_the_colors_of_the_legend() {
 #[test]
 fn paper_has_the_violations_and_narrow_screens_have_no_wide_page() {
     let scratch = Scratch::new();
-    scratch.write("r.jsonl", &record(&header("mlx5_0"), &[mp(WRONG)]));
+    scratch.write("r.jsonl", record(&header("mlx5_0"), &[mp(WRONG)]));
     scratch.litmus(&["report", "r.jsonl", "-o", "out", "--mutants", "0"]);
     let html = scratch.read("out/report.html");
     let style = style_of(&html);

@@ -198,8 +198,8 @@ impl Edit {
     }
 }
 
-/// Changes as they are beside each other, in the order of the program: a flush polls what is on its way in the
-/// program as it is, less what other changes have polled before it.
+/// Changes as they are beside each other, in the order of the program: a flush polls what is on its way in
+/// the program as it is, less what other changes have polled before it.
 pub fn settled(edits: &[&Edit]) -> Vec<Edit> {
     let mut settled: Vec<Edit> = edits.iter().map(|edit| (*edit).clone()).collect();
     for (index, edit) in settled.iter_mut().enumerate() {

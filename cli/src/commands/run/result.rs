@@ -256,7 +256,9 @@ impl Layout {
             // Violations are shown at the end.
             let is_later = is_table && !self.in_full && result.kind() == Kind::Violation;
             let shows = options.shows(result.kind(), report, self.in_full);
-            !is_later && (shows || (result.is_against_file() && !options.is_some()))
+            let is_asked = || options.shows(Kind::Violation, report, self.in_full);
+            let is_wrong = result.is_against_file() && (!options.is_some() || is_asked());
+            !is_later && (shows || is_wrong)
         };
         let shown: Vec<&RunResult> = results.iter().filter(is_shown).collect();
         for (index, result) in shown.iter().enumerate() {

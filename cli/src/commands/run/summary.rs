@@ -78,6 +78,8 @@ pub struct Summary {
     pub failed: usize,
     /// Tests that were not run.
     pub skipped: usize,
+    /// Files that a signal, a full disk or a limit kept from being run to the end.
+    pub not_run: usize,
 }
 
 impl Summary {
@@ -146,6 +148,11 @@ impl Summary {
         text
     }
 
+    /// Whether a program shows what its file marks ✗ and the model allows.
+    pub fn is_against_file(&self) -> bool {
+        self.programs.values().any(|program| program.is_against_file)
+    }
+
     /// The verdict in one line.
     pub fn verdict(&self, look: Look, interrupted: bool) -> String {
         let finished = || self.programs.values().filter(|program| program.is_finished);
@@ -168,7 +175,7 @@ impl Summary {
             against_file: self.programs.values().filter(|one| one.is_against_file).count(),
             skipped: self.skipped,
             failed: self.failed,
-            interrupted: usize::from(interrupted),
+            interrupted: self.not_run.max(usize::from(interrupted)),
             tests: self.groups.len(),
             runs: self.runs,
             ..Verdict::default()

@@ -146,7 +146,9 @@ impl Report {
             Some(comparison) => (comparison.new_violations.len(), comparison.unanswered > 0),
             None => (verdict.violations, false),
         };
+        // A verdict of a file that was seen not to hold counts as one of `litmus allowed` does.
         match violations {
+            0 if baseline.is_none() && verdict.against_file > 0 => Conclusion::Violated,
             0 if is_open || is_unanswered => Conclusion::Unknown,
             0 => Conclusion::Holds,
             _ => Conclusion::Violated,

@@ -70,7 +70,7 @@ pub fn cannot_tell(source: &Source, run: &RunReport, tables: &[&TableReport]) ->
         (verdict.skipped, "skipped"),
         (verdict.failed, "broken"),
         (verdict.unusable, "unusable as recorded"),
-        (verdict.interrupted, "stopped early"),
+        (verdict.interrupted, "not run to the end"),
         (verdict.inconclusive, "inconclusive"),
     ];
     for (number, what) in counts.into_iter().filter(|(number, _)| *number > 0) {

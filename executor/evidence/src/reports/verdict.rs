@@ -120,7 +120,7 @@ impl Verdict {
         let more = [
             (verdict.failed, "broke"),
             (verdict.unusable, "unusable"),
-            (verdict.interrupted, "stopped early"),
+            (verdict.interrupted, "not run to the end"),
             (verdict.skipped, "skipped"),
         ];
         let some = more.into_iter().filter(|(number, _)| *number > 0);
@@ -142,7 +142,9 @@ impl Verdict {
 
     /// Whether something stays unknown.
     pub fn is_open(&self) -> bool {
-        self.inconclusive > 0 || self.failed > 0 || self.unusable > 0 || self.is_partial
+        let Self { inconclusive, failed, unusable, interrupted, is_partial, .. } = self;
+        [inconclusive, failed, unusable, interrupted].into_iter().any(|many| *many > 0)
+            || *is_partial
     }
 
     fn find_word(&self) -> VerdictWord {
