@@ -53,6 +53,23 @@ fn the_intel_format() {
 }
 
 #[test]
+fn what_stands_after_the_condition_is_passed_over() {
+    let condition = "exists (0:EAX=0 /\\ 1:EAX=0)\n";
+    for end in [
+        "exists (0:EAX=0 /\\ 1:EAX=0);\n",
+        "exists (0:EAX=0 /\\ 1:EAX=0)\n<<\nshow 3\n>>\n<<\nshow 0 of ess 0\n>>\n",
+        "final (P0:EAX = 0 /\\ P1:EAX = 0);\nwith\ntso: ~exists;\ncc: exists;\n\n<<\nx\n>>\n",
+    ] {
+        let (test, diagnostics) = load(&Source::new("SB.litmus", SB.replace(condition, end)));
+        let test = test.unwrap_or_else(|| panic!("{end}: {diagnostics:?}"));
+        assert!(test.expectations[0].is_question, "{end}");
+        assert_eq!(rows(&SB.replace(condition, end)), rows(SB));
+    }
+    let (message, _) = refused(&SB.replace(condition, "exists (0:EAX=0) final\n"));
+    assert!(message.starts_with("expected"), "{message}");
+}
+
+#[test]
 fn the_initial_state_may_end_with_a_semicolon() {
     assert_eq!(converted(&SB.replace("y=0; }", "y=0; };")), converted(SB));
     let empty = SB.replace("{ x=0; y=0; }", "{ };");
