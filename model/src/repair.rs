@@ -175,7 +175,10 @@ impl Repair<'_> {
     /// What is wrong with the program or the condition.
     pub fn neighbors(&self, found: &Repairs) -> Result<Vec<Rejected>, Vec<Diagnostic>> {
         let test = self.test(self.file)?;
-        let asking = ask::Asking::new(self, &test)?;
+        let mut asking = ask::Asking::new(self, &test)?;
+        if asking.is_right_already().is_some() {
+            return Ok(Vec::new());
+        }
         let candidates = edits::candidates(self, &test);
         let mut near: BTreeSet<BTreeSet<usize>> =
             (0..candidates.len()).map(|one| BTreeSet::from([one])).collect();
@@ -184,17 +187,28 @@ impl Repair<'_> {
             near.extend(repair.set.iter().map(without));
         }
         near.remove(&BTreeSet::new());
-        let rejected = near.into_iter().filter_map(|set| {
+        let mut rejected = Vec::new();
+        for set in near {
             let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
-            let text = print(&edits::apply(self.file, &edits)?);
+            let Some(file) = edits::apply(self.file, &edits) else { continue };
+            let text = print(&file);
             if found.repairs.iter().any(|repair| repair.text == text) {
-                return None;
+                continue;
             }
+            let allows = match asking.forbids(&candidates, &set) {
+                ask::Helps::Yes => None,
+                ask::Helps::No => match asking.broken_by(&candidates, &set) {
+                    Some(allows) => Some(allows),
+                    None => continue,
+                },
+                // A limit was reached: nothing more is decided.
+                ask::Helps::Open => break,
+            };
             let settled = edits::settled(&edits);
             let changes = settled.iter().map(|edit| edit.words(self.source)).collect();
-            Some(Rejected { changes, allows: asking.broken_by(&candidates, &set) })
-        });
-        Ok(rejected.collect())
+            rejected.push(Rejected { changes, allows });
+        }
+        Ok(rejected)
     }
 
     /// What may go while all verdicts hold.
@@ -281,7 +295,8 @@ impl Costs {
             let kind = Kind::of(word).ok_or_else(|| (number, Kind::unknown(word)))?;
             let cost = words.next().unwrap_or_default();
             let wrong = || (number, format!("expected a number after `{word}`, found `{cost}`"));
-            costs.insert(kind, cost.parse().map_err(|_| wrong())?);
+            let cost: u32 = cost.parse().map_err(|_| wrong())?;
+            costs.insert(kind, cost.into());
             if let Some(more) = words.next() {
                 return Err((number, format!("expected the end of the line, found `{more}`")));
             }

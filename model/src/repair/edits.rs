@@ -331,6 +331,8 @@ fn give_id(operation: &mut Statement, id: &str) {
             *via = Via::Id(Some(name(id, place)));
         }
         StatementKind::Call(call) if id_of_call(call).is_none() => {
+            // `_` stands for no id.
+            call.arguments.truncate(plain_arity(call));
             call.arguments.push(Argument::Expr(access(id, None, place).into()));
         }
         _ => {}

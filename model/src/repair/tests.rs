@@ -261,3 +261,13 @@ fn flushes_after_each_other_poll_what_is_left() {
     // Two of each flush, and two of the reader.
     assert_eq!(repair.text.matches("Poll(2)").count(), 6, "{}", repair.text);
 }
+
+/// Polls of one branch are not done in the other, and `_` gives way to an id.
+#[test]
+fn branches_and_operations_without_an_id_are_repaired() {
+    let branches = "litmus t\nmodel rdma-tso-rmw\n\n  a = 0, y = 5, w = 0 || x = 0, z = 0\n  ---\n  x^2 := y ||\n  \
+                    r := a ||\n  if r = 1 { Poll(2) } else { Poll(2) } ||\n  z^2 := w ||\n  w := 1 ||\n\n  z = 1 ✗\n";
+    assert!(changes(branches, "rdma-tso-rmw").contains(&vec![Kind::Poll]));
+    let id = "litmus t\nmodel rdma-wait-rmw\n\n  x = 7 || z = 0\n  ---\n  RFAA(x, z^2, 1, _) ||\n  a := x ||\n\n  a = 7 ✗\n";
+    assert!(changes(id, "rdma-wait-rmw").contains(&vec![Kind::Wait]));
+}

@@ -28,7 +28,28 @@ struct Sent {
     span: Span,
 }
 
+/// What a thread's statements may leave out or repeat.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Flow {
+    Straight,
+    Branches,
+    Loops,
+}
+
+fn flow(block: &Block) -> Flow {
+    let of_one = |one: &Statement| match &one.kind {
+        StatementKind::While(..) | StatementKind::Loop(_) => Flow::Loops,
+        StatementKind::If { branches, otherwise } => {
+            let inner = branches.iter().map(|(_, block)| block).chain(otherwise).map(flow).max();
+            inner.map_or(Flow::Branches, |inner| inner.max(Flow::Branches))
+        }
+        _ => Flow::Straight,
+    };
+    block.statements.iter().map(of_one).max().unwrap_or(Flow::Straight)
+}
+
 struct Lister<'r> {
+    flow: Flow,
     repair: &'r Repair<'r>,
     test: &'r Test,
     names: BTreeSet<String>,
@@ -48,10 +69,12 @@ pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
     let names = names.chain(program.objects.iter().map(|one| one.name.clone())).collect();
     let (sent, polled) = (Vec::new(), BTreeMap::new());
     let at = Span::new(0, 0);
-    let mut lister = Lister { repair, test, names, edits: Vec::new(), sent, polled, at };
+    let mut lister =
+        Lister { flow: Flow::Straight, repair, test, names, edits: Vec::new(), sent, polled, at };
     for (thread, of) in repair.file.threads.iter().enumerate() {
         lister.sent.clear();
         lister.polled.clear();
+        lister.flow = flow(&of.body);
         lister.block(thread, &of.body, &Path::new());
         lister.moves();
     }
@@ -110,8 +133,13 @@ impl Lister<'_> {
                 // A repair may give one more of them a completion.
                 let may_signal = |sent: &Sent| sent.on == on && sent.is_unsignaled && !sent.is_kept;
                 let signaled = self.may(Kind::Signal, "Poll") && self.sent.iter().any(may_signal);
-                let open = open + usize::from(signaled);
-                for _ in 0..open.min(self.repair.size) {
+                // Polls of one branch are not done in another, and a loop sends more than once.
+                let open = match self.flow {
+                    Flow::Straight => open,
+                    Flow::Branches => sent,
+                    Flow::Loops => sent * self.repair.size,
+                };
+                for _ in 0..(open + usize::from(signaled)).min(self.repair.size) {
                     self.push(site, after, What::Poll(on));
                 }
             }
@@ -184,7 +212,7 @@ impl Lister<'_> {
         let span = Some(one.place.span);
         if let StatementKind::Assign { target: Target::Access(target), via, value } = &one.kind
             && !matches!(via, Via::Library(_))
-            && matches!(target.home, Home::Node(_))
+            && !target.home.is_own()
             && matches!(value, Value::Expr(Expr { kind: ExprKind::Number(_), .. }))
             && self.may(Kind::Rcas, "RCAS")
         {
