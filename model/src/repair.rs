@@ -14,7 +14,7 @@ use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::Words;
-use lang::litmus::ast::{File, Place};
+use lang::litmus::ast::{File, Statement, StatementKind};
 use lang::litmus::print;
 use lang::source::{Source, Span};
 
@@ -156,7 +156,7 @@ impl Repair<'_> {
             let Some(file) = edits::apply(self.file, &edits) else { continue };
             let text = print(&file);
             let settled = edits::settled(&edits);
-            let changes = settled.iter().map(|edit| edit.words(self.source)).collect();
+            let changes = settled.iter().map(|edit| edit.words()).collect();
             let kinds = edits.iter().map(|edit| edit.kind()).collect();
             let places = edits.iter().map(|edit| edit.at()).collect();
             repairs.entry(text.clone()).or_insert_with(|| {
@@ -205,7 +205,7 @@ impl Repair<'_> {
                 ask::Helps::Open => break,
             };
             let settled = edits::settled(&edits);
-            let changes = settled.iter().map(|edit| edit.words(self.source)).collect();
+            let changes = settled.iter().map(|edit| edit.words()).collect();
             rejected.push(Rejected { changes, allows });
         }
         Ok(rejected)
@@ -218,7 +218,7 @@ impl Repair<'_> {
     pub fn weaken(&self) -> Result<Weakened, Vec<Diagnostic>> {
         let test = self.test(self.file)?;
         let mut asking = ask::Asking::new(self, &test)?;
-        let candidates = edits::removals(self);
+        let candidates = edits::removals(self, &test);
         let mut answer = Weakened {
             is_right: asking.is_right_already() == Some(true),
             forbids: asking.forbids_something(),
@@ -231,16 +231,26 @@ impl Repair<'_> {
         }
         let (sets, harmful) = search::maximal(&candidates, &mut asking);
         let words = |set: &BTreeSet<usize>| -> Vec<String> {
-            set.iter().map(|index| candidates[*index].words(self.source)).collect()
+            set.iter().map(|index| candidates[*index].words()).collect()
         };
         for set in sets.iter().filter(|set| !set.is_empty()) {
             let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
+            let edits = edits::told_once(&edits);
             let Some(file) = edits::apply(self.file, &edits) else { continue };
             let kinds = edits.iter().map(|edit| edit.kind()).collect();
             let places = edits.iter().map(|edit| edit.at()).collect();
-            answer.sets.push(Removable { removed: words(set), kinds, places, text: print(&file) });
+            let removed = edits.iter().map(|edit| edit.words()).collect();
+            answer.sets.push(Removable { removed, kinds, places, text: print(&file) });
         }
-        for set in &harmful {
+        // Where the wait alone is needed, so is what it is for.
+        let by_wait = |set: &BTreeSet<usize>| -> BTreeSet<usize> {
+            set.iter().map(|one| edits::wait_of(&candidates, *one).unwrap_or(*one)).collect()
+        };
+        let is_said = |set: &&BTreeSet<usize>| {
+            let less = by_wait(set);
+            less != **set && harmful.iter().any(|other| other.is_subset(&less))
+        };
+        for set in harmful.iter().filter(|set| !is_said(set)) {
             if let Some((outcome, model)) = asking.broken_by(&candidates, set) {
                 answer.needed.push(Needed { statements: words(set), outcome, model });
             }
@@ -249,11 +259,24 @@ impl Repair<'_> {
         Ok(answer)
     }
 
-    /// Whether a comment `keep` stands in the line.
-    fn is_kept(&self, place: Place) -> bool {
-        let is_keep = |text: &str| text.trim_matches(['/', '*', '#', '(', ')', ' ']) == "keep";
+    /// Whether a comment `keep` stands in a line of a statement; of one with a body, in its first line.
+    fn is_kept(&self, statement: &Statement) -> bool {
+        let place = statement.place;
+        let last = match statement.kind {
+            StatementKind::If { .. } | StatementKind::While(..) | StatementKind::Loop(_) => {
+                place.line
+            }
+            _ => self.source.line_column(place.span.end).0,
+        };
+        let is_keep = |text: &str| {
+            let text = text.trim_matches(['/', '*', '#', '(', ')', ' ']);
+            let word = text.split_once(':').map_or(text, |(word, _)| word);
+            word.trim_end().eq_ignore_ascii_case("keep")
+        };
         let mut comments = self.file.comments.iter();
-        comments.any(|comment| comment.place.line == place.line && is_keep(&comment.text))
+        comments.any(|comment| {
+            (place.line..=last).contains(&comment.place.line) && is_keep(&comment.text)
+        })
     }
 
     fn words(&self) -> Words<'_> {

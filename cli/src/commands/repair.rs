@@ -51,7 +51,8 @@ pub struct Arguments {
     /// queue-pair, signal [default: all]
     #[arg(long, value_name = "CHANGE,…", value_delimiter = ',', value_parser = kind)]
     only: Vec<Kind>,
-    /// Say instead what may go: all largest sets of waits and fences without which all verdicts still hold
+    /// Say instead what may go: all largest sets of waits, fences and gets of unused values without which all
+    /// verdicts still hold
     #[arg(long, conflicts_with = "size")]
     weaken: bool,
     /// Show also what is near the repairs and is none: each change alone, and each repair without one of its
@@ -109,7 +110,9 @@ fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
         sink.exit.raise(found.exit);
         found.skips.into_iter().for_each(|skip| sink.skip(skip));
         let results = &found.results;
-        let shown = Shown { costs: &costs, diff: arguments.diff, verbose: sink.look().verbose > 0 };
+        let look = sink.look();
+        let (verbose, quiet) = (look.verbose > 0, look.quiet);
+        let shown = Shown { costs: &costs, diff: arguments.diff, verbose, quiet };
         for result in results {
             let json = || json!(result.json(&costs));
             sink.result(result.status(), json, || result.text(&shown));
@@ -177,6 +180,8 @@ struct OfModels {
     test: String,
     file: String,
     models: Vec<String>,
+    /// Whether the models have no way to wait that all of them know.
+    waits_differ: bool,
     found: Found,
     /// The file in its normal form, which changes are shown against.
     normal: String,
@@ -275,6 +280,9 @@ fn repair_one(
                 test: test.name.clone(),
                 file: input.name(),
                 models: group.iter().map(|model| model.name().to_owned()).collect(),
+                waits_differ: !["Poll", "Wait"]
+                    .iter()
+                    .any(|word| group.iter().all(|one| knows(one, word))),
                 found,
                 normal,
                 source: source.clone(),
@@ -291,13 +299,16 @@ fn why_not(test: &Test, source: &Source) -> Option<&'static str> {
     is_other.then_some("coreRMA programs and files of herd7 cannot be repaired yet")
 }
 
+fn knows(model: &LoadedModel, word: &str) -> bool {
+    model.model().calls.contains(&word)
+}
+
 /// Models that are asked together: those of the command line; of the header, those that wait in the same way.
 fn groups(models: Vec<Arc<LoadedModel>>, are_chosen: bool) -> Vec<Vec<Arc<LoadedModel>>> {
     if are_chosen {
         return vec![models];
     }
-    let words =
-        |model: &LoadedModel| ["Poll", "Wait"].map(|word| model.model().calls.contains(&word));
+    let words = |model: &LoadedModel| ["Poll", "Wait"].map(|word| knows(model, word));
     let mut groups: Vec<Vec<Arc<LoadedModel>>> = Vec::new();
     for model in models {
         match groups.iter_mut().find(|group| words(&group[0]) == words(&model)) {

@@ -12,13 +12,13 @@ mod parse;
 mod print;
 mod text;
 
-use crate::Test;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::herd;
 use crate::library::Words;
 use crate::outcome::Asked;
 use crate::source::{Source, Span};
+use crate::{Dialect, Test};
 
 pub use parse::{LITMUS_MAX_NESTING as MAX_NESTING, complete};
 pub use text::MAX_BYTES;
@@ -79,6 +79,11 @@ pub fn ask(source: &Source, test: &mut Test) -> Result<Asked, Vec<Diagnostic>> {
 /// The file in its one normal form, which `litmus fmt` writes. Nothing but places is lost by it.
 pub fn print(file: &ast::File) -> String {
     print::file(file)
+}
+
+/// A statement in one line, as [`print()`] writes it; the bodies of one that has them are left out.
+pub fn in_one_line(statement: &ast::Statement, dialect: Dialect) -> String {
+    print::in_one_line(statement, dialect)
 }
 
 /// The text of a file's bytes.

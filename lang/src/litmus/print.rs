@@ -15,6 +15,7 @@ use super::ast::{Cells, Comment, File, Form, HeaderKind, Name};
 use super::models::{model_as_written, quote};
 
 pub use claims::{claim, verdict_text};
+pub use statements::in_one_line;
 
 /// A line of output and the line of the text that it comes from.
 struct Line {

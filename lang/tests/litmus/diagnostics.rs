@@ -103,3 +103,22 @@ fn every_code_is_documented_and_tested() {
     }
     assert_eq!(tested, codes, "left: tested; right: the sources");
 }
+
+#[test]
+fn a_fence_is_warned_about_only_if_it_leaves_something_out() {
+    let warns = |column: &[&str]| {
+        let rows: String = column.iter().map(|row| format!("  {row} ||\n")).collect();
+        let text = format!("litmus t\n\n  || y = 0\n  ---\n{rows}");
+        let (test, found) = load(&Source::new("t.litmus", text.as_str()));
+        assert!(test.is_some(), "{found:?}");
+        found.iter().any(|one| one.code == Code::FenceOfOneQueuePair)
+    };
+    let fence = "GFence({2})";
+    assert!(warns(&["y^2/1 := 1", fence]));
+    assert!(warns(&["y^2/1 := 1", "y^2/1 := 2", "Poll(2/1)", fence]));
+    assert!(warns(&["y^2/1 :=^d 1", "y^2/1 :=^e 2", "Wait(d)", fence]));
+    assert!(!warns(&[fence, "y^2/1 := 1"]));
+    assert!(!warns(&["y^2/1 := 1", "Poll(2/1)", fence]));
+    assert!(!warns(&["unsignaled y^2/1 := 1", "y^2/1 := 2", "Poll(2/1)", fence]));
+    assert!(!warns(&["y^2/1 :=^d 1", "Wait(d)", fence]));
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::litmus::print;
-use lang::outcome::{Asked, Condition};
+use lang::outcome::{Asked, Claim, Condition};
 use lang::source::Source;
 use serde_json::Value as Json;
 
@@ -105,8 +105,28 @@ impl<'a> Asking<'a> {
                 }
             }
         }
-        wanted.can_end = self.shows(&test, index, &Condition::And(Vec::new())) == Ok(true);
+        match self.shows(&test, index, &Condition::And(Vec::new())) {
+            Ok(can_end) => wanted.can_end = can_end,
+            Err(why) => self.open.push(why),
+        }
+        if !wanted.can_end && self.forbids_some(&test, index) {
+            let model = &self.repair.models[index].0.name;
+            self.open.push(format!(
+                "under {model} no execution ends, so what is forbidden is forbidden of nothing"
+            ));
+        }
         Ok(wanted)
+    }
+
+    /// Whether a verdict is about some outcomes: `exactly {}` says that no execution ends.
+    fn forbids_some(&self, test: &Test, index: usize) -> bool {
+        let (model, is_own) = self.repair.models[index];
+        let mut claims = test.expectations.iter();
+        self.repair.forbid.is_some()
+            || claims.any(|one| {
+                matches!(one.claim, Claim::Forbidden(_) | Claim::Always(_))
+                    && verdict::applies(test, one, &model.name, is_own)
+            })
     }
 
     /// Whether the program is right as it is. `None`: something is to be done.

@@ -2,9 +2,11 @@
 
 mod candidates;
 mod removals;
+mod requests;
 
 use std::fmt;
 
+use lang::Dialect;
 use lang::litmus::ast::build::{
     access, assign, call, name, number, on_queue_pair, statement, towards,
 };
@@ -36,9 +38,29 @@ pub struct Edit {
     site: Site,
     what: What,
     /// The statement before the gap, or the statement that changes.
-    after: Option<Span>,
+    after: Option<Named>,
     /// The gap, or the statement that changes.
     at: Span,
+    /// It is made only if the statements beside the gap are exchanged.
+    with_exchange: bool,
+}
+
+/// A statement in words: "`x := 1` (line 7)".
+#[derive(Clone, Debug)]
+struct Named(String);
+
+impl Named {
+    fn new(one: &Statement, source: &Source) -> Self {
+        let line = source.line_column(one.place.span.start).0;
+        let text = lang::litmus::in_one_line(one, Dialect::Rdma);
+        Self(format!("`{text}` (line {line})"))
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// A node, and a queue pair to it.
@@ -64,7 +86,7 @@ enum What {
     Wait {
         operation: Site,
         id: String,
-        at: Span,
+        at: Named,
     },
     Rfence(Towards),
     Gfence(u64),
@@ -84,7 +106,11 @@ enum What {
     /// No longer unsignaled.
     Signal,
     Exchange,
-    Remove(Kind),
+    Remove {
+        kind: Kind,
+        /// The wait that goes with it, by its index in the block.
+        with: Option<(usize, Named)>,
+    },
 }
 
 impl Edit {
@@ -101,7 +127,7 @@ impl Edit {
             What::Exchange => Kind::Exchange,
             What::Move(_) => Kind::QueuePair,
             What::Signal => Kind::Signal,
-            What::Remove(kind) => kind,
+            What::Remove { kind, .. } => kind,
         }
     }
 
@@ -115,41 +141,42 @@ impl Edit {
         REWRITES.contains(&self.kind())
     }
 
-    /// The change in words.
-    pub fn words(&self, source: &Source) -> String {
-        let place = |span: Span| {
-            let text = source.text.get(span.range()).unwrap_or_default();
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            format!("`{text}` (line {})", source.line_column(span.start).0)
+    /// Whether it may be made beside a rewriting, if any.
+    pub fn goes_with(&self, rewriting: Option<&Self>) -> bool {
+        let is_here = |other: &Self| {
+            let Site { thread, path, index } = &other.site;
+            matches!(other.what, What::Exchange)
+                && (*thread, path, index + 1)
+                    == (self.site.thread, &self.site.path, self.site.index)
         };
+        !self.with_exchange || rewriting.is_some_and(is_here)
+    }
+
+    /// The change in words.
+    pub fn words(&self) -> String {
         let thread = self.site.thread + 1;
-        let gap = match self.after {
-            Some(span) => format!("after {}", place(span)),
+        let statement = self.after.as_ref().map(Named::to_string).unwrap_or_default();
+        let gap = match &self.after {
+            Some(before) => format!("after {before}"),
             None => "at the beginning of its block".to_owned(),
         };
         let added = match &self.what {
-            What::Remove(_) => {
-                let what = self.after.map(place).unwrap_or_default();
-                return format!("thread {thread}: {what}");
+            What::Remove { with: Some((_, wait)), .. } => {
+                return format!("thread {thread}: {statement} with {wait}");
             }
+            What::Remove { .. } => return format!("thread {thread}: {statement}"),
             What::Exchange => {
-                let first = self.after.map(place).unwrap_or_default();
-                return format!("thread {thread}: exchange {first} and the statement after it");
+                return format!("thread {thread}: exchange {statement} and the statement after it");
             }
             What::Rcas { .. } => {
-                let put = self.after.map(place).unwrap_or_default();
-                return format!("thread {thread}: an RCAS in place of {put}");
+                return format!("thread {thread}: an RCAS in place of {statement}");
             }
             What::Move(Towards { queue_pair, .. }) => {
-                let what = self.after.map(place).unwrap_or_default();
-                return format!("thread {thread}: {what} on queue pair {queue_pair}");
+                return format!("thread {thread}: {statement} on queue pair {queue_pair}");
             }
-            What::Signal => {
-                let what = self.after.map(place).unwrap_or_default();
-                return format!("thread {thread}: {what} without `unsignaled`");
-            }
+            What::Signal => return format!("thread {thread}: {statement} without `unsignaled`"),
             What::Wait { id, at, .. } => {
-                return format!("thread {thread}: {gap}, add Wait({id}), for {}", place(*at));
+                return format!("thread {thread}: {gap}, add Wait({id}), for {at}");
             }
             What::Poll(on) => format!("Poll({on})"),
             What::Rfence(on) => format!("Rfence({on})"),
@@ -191,9 +218,11 @@ impl Edit {
                 let polls = (0..*polls).map(|_| on_it(Method::Poll, on));
                 std::iter::once(get).chain(polls).chain(id.iter().map(|id| wait(id))).collect()
             }
-            What::Rcas { .. } | What::Exchange | What::Move(_) | What::Signal | What::Remove(_) => {
-                Vec::new()
-            }
+            What::Rcas { .. }
+            | What::Exchange
+            | What::Move(_)
+            | What::Signal
+            | What::Remove { .. } => Vec::new(),
         }
     }
 }
@@ -222,6 +251,26 @@ pub fn settled(edits: &[&Edit]) -> Vec<Edit> {
         *polls -= (before + polled).min(*polls - 1);
     }
     settled
+}
+
+/// Changes without the removals that are a part of others.
+pub fn told_once<'e>(edits: &[&'e Edit]) -> Vec<&'e Edit> {
+    let is_whole = |one: &&&Edit| !edits.iter().any(|other| is_part_of(one, other));
+    edits.iter().filter(is_whole).copied().collect()
+}
+
+/// The removal of only the wait that goes with another removal, by their numbers.
+pub fn wait_of(edits: &[Edit], one: usize) -> Option<usize> {
+    edits.iter().position(|other| is_part_of(other, &edits[one]))
+}
+
+fn is_part_of(one: &Edit, other: &Edit) -> bool {
+    match &other.what {
+        What::Remove { with: Some((wait, _)), .. } => {
+            one.site == Site { index: *wait, ..other.site.clone() }
+        }
+        _ => false,
+    }
 }
 
 /// The file with changes made. `None` if they do not go together.
@@ -259,7 +308,13 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
         let place = Place { span, ..near };
         at(index, path).for_each(|edit| statements.extend(edit.added(place)));
         let Some(from) = order.get(index) else { continue };
-        if at(*from, path).any(|edit| matches!(edit.what, What::Remove(_))) {
+        let is_removed = |edit: &&Edit| match &edit.what {
+            What::Remove { with, .. } => {
+                edit.site.index == *from || with.as_ref().is_some_and(|(wait, _)| wait == from)
+            }
+            _ => false,
+        };
+        if edits.iter().filter(|edit| edit.site.path == *path).any(is_removed) {
             continue;
         }
         let mut one = block.statements.get(*from)?.clone();

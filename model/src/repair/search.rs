@@ -19,7 +19,9 @@ pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> Vec<Set>
     let bases = rewritings.into_iter().map(|one| Set::from([one]));
     let mut found: Vec<Set> = Vec::new();
     for base in std::iter::once(Set::new()).chain(bases).filter(|base| base.len() <= size) {
-        let additions = &additions;
+        let rewriting = base.first().map(|one| &edits[*one]);
+        let goes_with = |one: &usize| edits[*one].goes_with(rewriting);
+        let additions: &Vec<usize> = &additions.iter().copied().filter(goes_with).collect();
         let helping =
             Helping { edits, base: &base, additions, asking: &mut *asking, is_weaker: false };
         let (sets, _) = helping.all(size - base.len());

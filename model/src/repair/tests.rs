@@ -40,8 +40,10 @@ fn brute(repair: &Repair<'_>) -> BTreeSet<String> {
         };
         sets = sets.iter().flat_map(larger).collect();
         for set in &sets {
-            let rewritings = set.iter().filter(|one| edits[**one].is_rewriting()).count();
-            if rewritings < 2
+            let mut rewritings = set.iter().filter(|one| edits[**one].is_rewriting());
+            let rewriting = rewritings.next().map(|one| &edits[*one]);
+            if rewritings.next().is_none()
+                && set.iter().all(|one| edits[*one].goes_with(rewriting))
                 && !good.iter().any(|known| known.is_subset(set))
                 && asking.forbids(&edits, set) == ask::Helps::Yes
                 && asking.keeps_the_rest(&edits, set)
@@ -178,7 +180,7 @@ fn weakened(text: &str, model: &str) -> Weakened {
 fn brute_weaken(repair: &Repair<'_>) -> BTreeSet<String> {
     let test = repair.test(repair.file).unwrap();
     let mut asking = ask::Asking::new(repair, &test).unwrap();
-    let edits = edits::removals(repair);
+    let edits = edits::removals(repair, &test);
     let sets = (0..1_u32 << edits.len()).map(|bits| -> BTreeSet<usize> {
         (0..edits.len()).filter(|index| bits >> index & 1 == 1).collect()
     });
@@ -270,4 +272,93 @@ fn branches_and_operations_without_an_id_are_repaired() {
     assert!(changes(branches, "rdma-tso-rmw").contains(&vec![Kind::Poll]));
     let id = "litmus t\nmodel rdma-wait-rmw\n\n  x = 7 || z = 0\n  ---\n  RFAA(x, z^2, 1, _) ||\n  a := x ||\n\n  a = 7 ✗\n";
     assert!(changes(id, "rdma-wait-rmw").contains(&vec![Kind::Wait]));
+}
+
+const ENDLESS: &str = "litmus t\nmodel rdma-tso\n\ny = 0 ||\n---\nPoll(2) || x^1 := 1\na := y || Poll(1)\n\na = 0 ✗\n";
+
+#[test]
+fn nothing_is_said_of_a_program_that_never_ends() {
+    let text = ENDLESS.replace("y = 0 ||", "x = 0, y = 0 ||");
+    let found = with(&text, "rdma-tso", None, |repair| repair.find().unwrap());
+    assert!(!found.is_right && found.repairs.is_empty(), "{found:?}");
+    assert!(found.open.iter().any(|why| why.contains("no execution ends")), "{:?}", found.open);
+    let kept = weakened(&text, "rdma-tso");
+    assert!(kept.sets.is_empty() && !kept.open.is_empty(), "{kept:?}");
+    let meant = text.replace("a = 0 ✗", "exactly {} for (a)");
+    let found = with(&meant, "rdma-tso", None, |repair| repair.find().unwrap());
+    assert!(found.is_right, "{found:?}");
+}
+
+const LATE: &str =
+    "litmus t\nmodel rdma-tso-rmw\n\nx = 0 || v = 1\n---\na := x ||\nx := v^2 ||\n\na = 0 ✗\n";
+
+#[test]
+fn what_is_exchanged_can_be_polled_between() {
+    let repairs = with(LATE, "rdma-tso-rmw", None, |repair| {
+        let found = repair.find().unwrap();
+        let texts: BTreeSet<String> = found.repairs.iter().map(|one| one.text.clone()).collect();
+        assert_eq!(texts, brute(&repair));
+        found.repairs
+    });
+    let has_both =
+        |one: &&Repaired| one.kinds.contains(&Kind::Exchange) && one.kinds.contains(&Kind::Poll);
+    assert_eq!(repairs.iter().filter(has_both).count(), 1, "{repairs:?}");
+}
+
+const ROUNDS: &str = "litmus t\nmodel rdma-wait-rmw\n\nx = 0 || v = 1\n---\ni := 0 ||\nwhile i < 2 { ||\n  a := x ||\n  x := v^2 ||\n  i := i + 1 ||\n} ||\n\na = 0 ✗\n";
+
+#[test]
+fn a_round_of_a_loop_can_wait_for_the_round_before() {
+    let found = with(ROUNDS, "rdma-wait-rmw", None, |mut repair| {
+        repair.kinds = vec![Kind::Wait];
+        repair.find().unwrap()
+    });
+    let at_head = |one: &&Repaired| one.changes[0].contains("at the beginning of its block");
+    assert_eq!(found.repairs.iter().filter(at_head).count(), 1, "{found:?}");
+    assert!(found.open.is_empty(), "{:?}", found.open);
+}
+
+const SHARED: &str = "litmus t\nmodel rdma-wait-rmw\n\nSVar x = 0, y = 0\n||\n---\nx :=SV 1 || y :=SV 1\nBcast(x, _, {2}) || Bcast(y, _, {1})\na :=SV y || b :=SV x\n\n(a, b) = (0, 0) ✗\n";
+
+#[test]
+fn a_broadcast_of_a_library_can_be_fenced() {
+    let found = with(SHARED, "rdma-wait-rmw", None, |repair| repair.find().unwrap());
+    let fences = |one: &&Repaired| one.kinds == [Kind::Gfence, Kind::Gfence];
+    assert_eq!(found.repairs.iter().filter(fences).count(), 1, "{found:?}");
+}
+
+const FLUSHED: &str = "litmus t\nmodel rdma-tso-rmw\n\na = 0, f = 0 || x = 0 || y = 0\n---\nx^2 := 1 || b := x || c := y\nf := x^2 || ||\nPoll(2) || ||\nPoll(2) || ||\na := 1 || ||\n\na = 0 ✗\n";
+
+#[test]
+fn a_get_that_only_flushes_goes_with_its_poll() {
+    let found = with(FLUSHED, "rdma-tso-rmw", None, |repair| {
+        let found = repair.weaken().unwrap();
+        let texts: BTreeSet<String> = found.sets.iter().map(|set| set.text.clone()).collect();
+        assert_eq!(texts, brute_weaken(&repair));
+        found
+    });
+    let words =
+        ["thread 1: `f := x^2` (line 7) with `Poll(2)` (line 9)", "thread 1: `Poll(2)` (line 8)"];
+    assert!(
+        words.iter().all(|word| found.sets[0].removed.contains(&(*word).to_owned())),
+        "{found:?}"
+    );
+    assert_eq!(found.sets[0].removed.len(), 2, "{found:?}");
+    // A poll that stays could answer for something else.
+    let apart = FLUSHED.replace("Poll(2) || ||\na", "Mfence || ||\nPoll(2) || ||\na");
+    let apart = weakened(&apart, "rdma-tso-rmw");
+    assert!(apart.sets.iter().all(|set| !set.kinds.contains(&Kind::Flush)), "{apart:?}");
+    let read = FLUSHED.replace("a := 1", "a := f");
+    let read = weakened(&read, "rdma-tso-rmw");
+    assert!(read.sets.iter().all(|set| !set.kinds.contains(&Kind::Flush)), "{read:?}");
+}
+
+#[test]
+fn a_comment_keeps_what_it_stands_beside() {
+    for comment in ["// keep", "// KEEP", "# Keep: the driver needs it", "/* keep */"] {
+        let kept = weakened(&KEPT.replace("// keep", comment), "rdma-tso-rmw");
+        assert!(kept.sets.is_empty(), "{comment}: {kept:?}");
+    }
+    let not = weakened(&KEPT.replace("// keep", "// keep in mind"), "rdma-tso-rmw");
+    assert_eq!(not.sets.len(), 1, "{not:?}");
 }

@@ -15,6 +15,8 @@ pub struct Shown<'a> {
     pub diff: bool,
     /// All programs, not only the first.
     pub verbose: bool,
+    /// Only what is wrong, with the cheapest repair in words.
+    pub quiet: bool,
 }
 
 /// The repairs with their costs, the cheapest first.
@@ -54,6 +56,9 @@ impl OfModels {
     }
 
     pub(super) fn text(&self, shown: &Shown<'_>) -> String {
+        if shown.quiet && self.says_nothing_wrong() {
+            return String::new();
+        }
         let mut text = format!("{}  {}: ", self.test, self.models.join(", "));
         match &self.found {
             Found::Repairs { answer, size, claims, neighbors } => {
@@ -64,6 +69,13 @@ impl OfModels {
             Found::Weakened(weakened) => self.weakened_text(weakened, shown, &mut text),
         }
         text
+    }
+
+    fn says_nothing_wrong(&self) -> bool {
+        match &self.found {
+            Found::Repairs { answer, .. } => answer.is_right,
+            Found::Weakened(_) => self.status() == Status::Good,
+        }
     }
 
     fn repairs_text(
@@ -84,6 +96,10 @@ impl OfModels {
             (true, _) => "nothing to repair: no outcome that must not be is allowed".to_owned(),
             (_, true) if !open.is_empty() => "not decided".to_owned(),
             (_, true) if !hopeless.is_empty() => "no repair".to_owned(),
+            (_, true) if self.waits_differ => format!(
+                "no repair {bound}: every candidate was refuted; these models share neither \
+                 `Poll` nor `Wait`, so try each with its own --model"
+            ),
             (_, true) => format!("no repair {bound}: every candidate was refuted"),
             (_, false) => format!("{} {bound}", count(repairs.len(), "minimal repair")),
         });
@@ -94,10 +110,13 @@ impl OfModels {
             ));
         }
         open.iter().for_each(|why| text.push_str(&format!("  not decided: {why}\n")));
-        for (index, (cost, repair)) in sorted(answer, shown.costs).into_iter().enumerate() {
+        let told = if shown.quiet { 1 } else { usize::MAX };
+        for (index, (cost, repair)) in
+            sorted(answer, shown.costs).into_iter().take(told).enumerate()
+        {
             text.push_str(&format!("\n  {}. cost {cost}\n", index + 1));
             repair.changes.iter().for_each(|change| text.push_str(&format!("     {change}\n")));
-            if index == 0 || shown.verbose {
+            if (index == 0 && !shown.quiet) || shown.verbose {
                 self.program(&repair.text, &repair.why, shown, text);
             }
         }

@@ -78,22 +78,32 @@ fn blocked_poll(span: Span, towards: Towards, other: Option<Towards>) -> Diagnos
     })
 }
 
-/// Global fences that leave out queue pairs of the same node.
+/// Global fences that leave out other queue pairs of their nodes, on which something is still on its way.
 fn fences(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
-    let mut others: Vec<Towards> = Vec::new();
+    let mut others: Vec<(Towards, &Stmt)> = Vec::new();
     each(&thread.body, &mut |stmt| {
-        let towards = program.towards(&stmt.kind);
-        others.extend(towards.filter(|towards| towards.queue_pair != 0));
-    });
-    each(&thread.body, &mut |stmt| {
-        let StmtKind::GlobalFence(nodes) = &stmt.kind else { return };
-        let left_out = others.iter().find(|towards| nodes.contains(&towards.node));
-        let Some(towards) = left_out else { return };
-        let message = format!("this fence does not wait for the queue pair `{towards}`");
-        let warning = Diagnostic::warning(Code::FenceOfOneQueuePair, stmt.span, message);
-        found.push(
-            warning.help("`GFence` is about queue pair 0; poll or wait for operations on others"),
-        );
+        let towards = program.towards(&stmt.kind).filter(|towards| towards.queue_pair != 0);
+        others.extend(towards.map(|towards| (towards, stmt)));
+        match &stmt.kind {
+            StmtKind::Poll(towards) => {
+                // The oldest that has a completion, and what is unsignaled before it.
+                let answers = |(on, one): &(Towards, &Stmt)| on == towards && !one.unsignaled;
+                if let Some(oldest) = others.iter().position(answers) {
+                    let mut index = 0..;
+                    others.retain(|(on, _)| index.next() > Some(oldest) || on != towards);
+                }
+            }
+            StmtKind::Wait(id) => others.retain(|(_, one)| one.kind.work_id() != Some(*id)),
+            StmtKind::GlobalFence(nodes) => {
+                let left_out = others.iter().find(|(towards, _)| nodes.contains(&towards.node));
+                let Some((towards, _)) = left_out else { return };
+                let message = format!("this fence does not wait for the queue pair `{towards}`");
+                let warning = Diagnostic::warning(Code::FenceOfOneQueuePair, stmt.span, message);
+                let help = "`GFence` is about queue pair 0; poll or wait for operations on others";
+                found.push(warning.help(help));
+            }
+            _ => {}
+        }
     });
 }
 

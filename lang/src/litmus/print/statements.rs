@@ -21,6 +21,14 @@ pub fn column(block: &Block, dialect: Dialect) -> Vec<(usize, String)> {
     column.lines
 }
 
+/// A statement in one line; the bodies of one that has them are left out.
+pub fn in_one_line(statement: &Statement, dialect: Dialect) -> String {
+    let mut column = Column { lines: Vec::new(), dialect };
+    column.statement(statement, 0);
+    let first = column.lines.first().map_or("", |(_, text)| text);
+    if first.ends_with('{') { format!("{first} … }}") } else { first.to_owned() }
+}
+
 struct Column {
     lines: Vec<(usize, String)>,
     dialect: Dialect,

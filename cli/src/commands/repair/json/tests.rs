@@ -56,7 +56,15 @@ fn of(text: &str, weaken: bool) -> OfModels {
     };
     let (test, name) = ("t".to_owned(), "t.litmus".to_owned());
     let normal = lang::litmus::print(&file);
-    OfModels { test, file: name, models: vec![model.name], found, normal, source }
+    OfModels {
+        test,
+        file: name,
+        models: vec![model.name],
+        waits_differ: false,
+        found,
+        normal,
+        source,
+    }
 }
 
 /// A text after edits, as an editor makes them.
