@@ -219,7 +219,10 @@ mod tests {
         ("report", "output baseline tests only"),
         ("gen pivot", "output size thread_size threads nodes rules cells"),
         ("gen cycles", "output nodes"),
-        ("gen random", "output size thread_size threads nodes seed count weights queue_pairs"),
+        (
+            "gen random",
+            "output size thread_size threads nodes seed count weights queue_pairs unsignaled",
+        ),
         ("coverage", "missing output"),
         ("compare", "output"),
         (

@@ -15,12 +15,12 @@ use model::generate::draft::Draft;
 use model::generate::every::every;
 use model::generate::pivot::Pivot;
 use model::generate::program::test;
-use model::generate::random::{Seed, Weights, random};
+use model::generate::random::{Posting, Seed, Weights, random};
 use model::generate::relaxations::parse;
 use model::generate::rma::draft::Draft as RmaDraft;
 use model::generate::rma::enumerate::{Bounds as RmaBounds, programs};
 use model::generate::search::{Bounds, Known, Vocabulary};
-use model::generate::shape::{Completion, Shape, Step};
+use model::generate::shape::{Completion, Post, Shape, Step};
 use model::generate::text::{self, Words};
 use model::machine::{self, Random, Variant};
 
@@ -44,9 +44,15 @@ fn randoms(model: &Model, count: u64) -> Vec<Shape> {
     let vocabulary = Vocabulary::of(&[model]);
     let bounds = Bounds { size: 7, ..Bounds::default() };
     let weights = Weights::default();
+    let inline = "inline=6".parse().unwrap();
     let all = (0..count).filter_map(|number| {
-        let queue_pairs = if number.is_multiple_of(2) { 1 } else { 3 };
-        random(Seed { seed: 7, number }, queue_pairs, &weights, &vocabulary, &bounds)
+        let posting = match number % 4 {
+            0 | 2 => Posting { queue_pairs: 1, unsignaled: 0 },
+            1 => Posting { queue_pairs: 3, unsignaled: 0 },
+            _ => Posting { queue_pairs: 2, unsignaled: 3 },
+        };
+        let weights = if number.is_multiple_of(3) { &inline } else { &weights };
+        random(Seed { seed: 7, number }, posting, weights, &vocabulary, &bounds)
     });
     all.collect()
 }
@@ -72,9 +78,8 @@ fn shuffled(shape: &Shape, random: &mut Random) -> Shape {
         let target = &mut moved.threads[usize::from(threads[at])];
         target.node = node(thread.node);
         // Other numbers for the same queue pairs.
-        let other = |number: &u8| 2 - number.min(&2);
-        target.queue_pairs =
-            (0..thread.body.len()).map(|step| other(&thread.queue_pair(step))).collect();
+        let other = |post: Post| Post { queue_pair: 2 - post.queue_pair.min(2), ..post };
+        target.posts = (0..thread.body.len()).map(|step| other(thread.post(step))).collect();
         target.body = thread.body.iter().map(|step| step.renamed(&place, &node)).collect();
     }
     moved
@@ -136,6 +141,26 @@ fn a_file_says_what_its_shape_means() {
             says_its_tree(&draft.content(completion, verdicts).file, vec![name.to_owned()]);
         }
     }
+}
+
+/// Queue pairs, unsignaled requests and inline puts are read back as they were posted.
+#[test]
+fn a_program_reads_as_its_shape() {
+    let mut posted = [0; 3];
+    for name in ["rdma-tso-rmw", "rdma-wait-rmw"] {
+        let model = model(name);
+        let completion = Vocabulary::of(&[&model]).completion;
+        for shape in randoms(&model, 400) {
+            let read = Shape::of(&test(&shape, completion).program);
+            assert_eq!(read.as_ref(), Some(&shape));
+            for post in shape.threads.iter().flat_map(|thread| &thread.posts) {
+                posted[0] += usize::from(post.queue_pair > 0);
+                posted[1] += usize::from(post.unsignaled);
+                posted[2] += usize::from(post.inline);
+            }
+        }
+    }
+    assert!(posted.iter().all(|count| *count > 50), "{posted:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use lang::cat::model::Model;
 use lang::source::Source;
 use model::allowed::Question;
 use model::generate::program::test;
-use model::generate::random::{Seed, Weights, random};
+use model::generate::random::{Posting, Seed, Weights, random};
 use model::generate::search::{Bounds, Vocabulary};
 use model::generate::shape::Shape;
 use model::models;
@@ -233,7 +233,9 @@ const SEED: u64 = 1;
 
 fn draw(number: u64, vocabulary: &Vocabulary) -> Option<Shape> {
     let bounds = Bounds { size: 18, thread: 6, threads: THREADS, nodes: NODES };
-    let shape = random(Seed { seed: SEED, number }, 1, &Weights::default(), vocabulary, &bounds)?;
+    let posting = Posting { queue_pairs: 1, unsignaled: 0 };
+    let shape =
+        random(Seed { seed: SEED, number }, posting, &Weights::default(), vocabulary, &bounds)?;
     (shape.nodes() == NODES && shape.threads.len() == THREADS).then_some(shape)
 }
 

@@ -1,7 +1,7 @@
 //! Chooses one of the shapes that are equal up to the order of threads and the numbers of nodes and
 //! locations.
 
-use super::shape::{Shape, Step, Thread};
+use super::shape::{Post, Shape, Step, Thread};
 
 /// If there are more threads, their order is not permuted.
 const MOST_PERMUTED: usize = 6;
@@ -64,7 +64,7 @@ impl Shape {
         let thread = |index: &usize| {
             let old = &self.threads[*index];
             let body = old.body.iter().map(|step| step.renamed(&place, &node)).collect();
-            Thread { body, ..Thread::new(node(old.node)) }.on(self.queue_pairs(old))
+            Thread { body, ..Thread::new(node(old.node)) }.posted(self.posts(old))
         };
         let shape = Self {
             threads: order.iter().map(thread).collect(),
@@ -75,16 +75,17 @@ impl Shape {
 }
 
 impl Shape {
-    /// The queue pairs of a thread, those to each node numbered by first occurrence.
-    fn queue_pairs(&self, thread: &Thread) -> Vec<u8> {
+    /// How a thread's steps are posted, with the queue pairs to each node numbered by first occurrence.
+    fn posts(&self, thread: &Thread) -> Vec<Post> {
         let mut known: Vec<(u8, u8)> = Vec::new();
         let steps = (0..thread.body.len()).map(|step| {
-            let Some(pair) = self.queue_pair_of(thread, step) else { return 0 };
+            let Some(pair) = self.queue_pair_of(thread, step) else { return Post::default() };
             if !known.contains(&pair) {
                 known.push(pair);
             }
             let to_node = known.iter().filter(|(node, _)| *node == pair.0);
-            to_node.clone().position(|other| *other == pair).unwrap_or_default() as u8
+            let queue_pair = to_node.clone().position(|other| *other == pair).unwrap_or_default();
+            Post { queue_pair: queue_pair as u8, ..thread.post(step) }
         });
         steps.collect()
     }

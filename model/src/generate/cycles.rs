@@ -33,7 +33,7 @@ fn joined(segments: &[&Segment]) -> Option<Shape> {
             .iter()
             .map(|step| step.renamed(&|place| place + place_base, &|node| node + node_base));
         let (node, body) = (thread.node + node_base, step.collect());
-        threads.push(Thread { node, body, queue_pairs: thread.queue_pairs.clone() });
+        threads.push(Thread { node, body, posts: thread.posts.clone() });
         homes.extend(segment.shape.homes.iter().map(|node| node + node_base));
         // A thread's own node is 0, and the thread uses at most two other nodes.
         nodes += 3;
@@ -56,7 +56,7 @@ fn joined(segments: &[&Segment]) -> Option<Shape> {
     let renamed = |thread: &Thread| Thread {
         node: node(thread.node),
         body: thread.body.iter().map(|step| step.renamed(&place, &node)).collect(),
-        queue_pairs: thread.queue_pairs.clone(),
+        posts: thread.posts.clone(),
     };
     Some(Shape {
         threads: threads.iter().map(renamed).collect(),

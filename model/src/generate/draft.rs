@@ -9,7 +9,7 @@ use lang::outcome::{Outcome, Value};
 
 use super::distinguish::{Condition, Undecided, outcomes};
 use super::program::{Naming, checked, observed, tree};
-use super::shape::{Completion, Location, Shape, Step};
+use super::shape::{Completion, Location, Post, Shape, Step};
 use super::text::{self, Content};
 
 /// The most outcomes that a file lists.
@@ -133,9 +133,9 @@ impl Draft {
             return None;
         }
         body.swap(at, next);
-        let mut queue_pairs: Vec<u8> =
-            (0..body.len()).map(|step| self.shape.threads[thread].queue_pair(step)).collect();
-        queue_pairs.swap(at, next);
+        let mut posts: Vec<Post> =
+            (0..body.len()).map(|step| self.shape.threads[thread].post(step)).collect();
+        posts.swap(at, next);
         let other = |step: usize| match step {
             _ if step == at => next,
             _ if step == next => at,
@@ -146,7 +146,7 @@ impl Draft {
                 *step = other(usize::from(*step)) as u8;
             }
         }
-        shape.threads[thread] = std::mem::take(&mut shape.threads[thread]).on(queue_pairs);
+        shape.threads[thread] = std::mem::take(&mut shape.threads[thread]).posted(posts);
         if !shape.waits_for_something(completion) {
             return None;
         }
@@ -246,9 +246,12 @@ impl Draft {
             key += &format!("{}:", thread.node);
             for (at, step) in thread.body.iter().enumerate() {
                 key += &step_key(*step);
-                if thread.queue_pair(at) != 0 {
-                    key += &format!("/{}", thread.queue_pair(at));
+                let Post { queue_pair, unsignaled, inline } = thread.post(at);
+                if queue_pair != 0 {
+                    key += &format!("/{queue_pair}");
                 }
+                key += if unsignaled { "u" } else { "" };
+                key += if inline { "i" } else { "" };
             }
             key.push(';');
         }

@@ -4,7 +4,9 @@
 use lang::Test;
 use lang::library::Words;
 use lang::litmus::ast::build::{self, Column, access, assign, call, number, statement};
-use lang::litmus::ast::{Expr, File, Observed, Place, ResultKind, ResultLine, Statement, Via};
+use lang::litmus::ast::{
+    Expr, File, Observed, Place, ResultKind, ResultLine, Statement, Value, Via,
+};
 use lang::litmus::methods::Method;
 use lang::source::{Source, Span};
 
@@ -188,13 +190,14 @@ fn statements(
     let mut all = Vec::new();
     for (at, step) in body.iter().enumerate() {
         let here = Place { span: step_span(thread, at), line: 0 };
+        let post = shape.threads[thread].post(at);
         let number = |value: u64| number(value, here);
         let node = |node: u8| u64::from(node) + 1;
         let own = |place: u8| access(&naming.places[usize::from(place)], None, here);
         let far = |place: u8| {
             let home = shape.homes[usize::from(place)];
             let far = access(&naming.places[usize::from(place)], Some(node(home)), here);
-            build::on_queue_pair(far, shape.threads[thread].queue_pair(at).into())
+            build::on_queue_pair(far, post.queue_pair.into())
         };
         let awaited = |step: usize| match completion {
             Completion::Wait => naming.ids[thread][step].as_ref(),
@@ -218,20 +221,23 @@ fn statements(
             let first: [Expr; 2] = [own(into).into(), far(at).into()];
             statement(call(method, first.into_iter().chain(values).chain(last.clone()), here))
         };
-        all.push(match *step {
+        let mut one = match *step {
             Step::Write { at } => assign(own(at), Via::Plain, value()),
             Step::Read { at } => assign(register(), Via::Plain, Expr::from(own(at))),
             Step::Cas { at, hits } => cpu(Method::Cas, at, compared(hits)),
             Step::Faa { at } => cpu(Method::Faa, at, vec![value()]),
             Step::Fence => statement(call(Method::Mfence, [], here)),
             Step::PutValue { to } => assign(far(to), via, value()),
+            Step::Put { to, from } if post.inline => {
+                assign(far(to), via, Value::Inline(own(from).into()))
+            }
             Step::Put { to, from } => assign(far(to), via, Expr::from(own(from))),
             Step::Get { from, into } => assign(own(into), via, Expr::from(far(from))),
             Step::Rcas { at, into, hits } => nic(Method::Rcas, into, at, compared(hits)),
             Step::Rfaa { at, into } => nic(Method::Rfaa, into, at, vec![value()]),
             Step::RemoteFence { node: to } => {
-                let pair = shape.threads[thread].queue_pair(at);
-                statement(build::towards(Method::Rfence, node(to), pair.into(), here))
+                let pair = post.queue_pair.into();
+                statement(build::towards(Method::Rfence, node(to), pair, here))
             }
             Step::Await { step } => {
                 let step = usize::from(step);
@@ -240,7 +246,7 @@ fn statements(
                         statement(call(Method::Wait, [build::named(id, here)], here))
                     }
                     (_, _, Some(to)) => {
-                        let pair = shape.threads[thread].queue_pair(step);
+                        let pair = shape.threads[thread].post(step).queue_pair;
                         let poll = build::towards(Method::Poll, node(to), pair.into(), here);
                         let poll = statement(poll);
                         all.extend(vec![poll; polls[at]]);
@@ -249,7 +255,9 @@ fn statements(
                     _ => continue,
                 }
             }
-        });
+        };
+        one.unsignaled = post.unsignaled;
+        all.push(one);
     }
     all
 }

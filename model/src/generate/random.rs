@@ -1,7 +1,7 @@
 //! Makes random shapes. The same seed gives the same shapes on every machine.
 
 use super::search::{Bounds, Vocabulary};
-use super::shape::{Completion, Location, Shape, Step, Thread};
+use super::shape::{Completion, Location, Post, Shape, Step, Thread};
 use crate::machine::Random;
 
 /// The relative frequency of each kind of statement.
@@ -9,8 +9,7 @@ use crate::machine::Random;
 pub struct Weights(Vec<(&'static str, u32)>);
 
 /// The kinds of statements and their default weights.
-/// The kinds of statements and their default weights.
-pub const KINDS: [(&str, u32); 12] = [
+pub const KINDS: [(&str, u32); 13] = [
     ("w", 4),
     ("r", 5),
     ("cas", 1),
@@ -23,6 +22,7 @@ pub const KINDS: [(&str, u32); 12] = [
     ("rfaa", 2),
     ("wait", 4),
     ("rfence", 1),
+    ("inline", 0),
 ];
 
 impl Default for Weights {
@@ -77,22 +77,30 @@ pub struct Seed {
     pub number: u64,
 }
 
-/// The shape for a seed, in which threads have up to `queue_pairs` queue pairs to a node. `None` if no
-/// attempt gave one that the models define and in which threads meet.
+/// How remote operations are posted.
+#[derive(Clone, Copy, Debug)]
+pub struct Posting {
+    /// The most queue pairs of a thread to a node.
+    pub queue_pairs: u8,
+    /// Of how many requests one is unsignaled, on average; 0 for none.
+    pub unsignaled: u8,
+}
+
+/// The shape for a seed. `None` if no attempt gave one that the models define and in which threads meet.
 pub fn random(
     Seed { seed, number }: Seed,
-    queue_pairs: u8,
+    posting: Posting,
     weights: &Weights,
     vocabulary: &Vocabulary,
     bounds: &Bounds,
 ) -> Option<Shape> {
     let mut random = Random::stream(seed, number);
-    (0..ATTEMPTS).find_map(|_| attempt(&mut random, queue_pairs, weights, vocabulary, bounds))
+    (0..ATTEMPTS).find_map(|_| attempt(&mut random, posting, weights, vocabulary, bounds))
 }
 
 fn attempt(
     random: &mut Random,
-    queue_pairs: u8,
+    posting: Posting,
     weights: &Weights,
     vocabulary: &Vocabulary,
     bounds: &Bounds,
@@ -109,17 +117,23 @@ fn attempt(
         let length = (1 + below(bounds.thread)).min(left);
         left -= length;
         shape.threads.push(Thread::new(node as u8));
-        let mut used = Vec::new();
+        let Posting { queue_pairs, unsignaled } = posting;
         for _ in 0..length {
             let kind = pick(&mut below, weights);
             if let Some(step) = step(&mut below, kind, &mut shape, index, nodes) {
-                // With one queue pair nothing is drawn, so that seeds keep their programs.
+                // Without a choice nothing is drawn, so that seeds keep their programs.
                 let has_choice = queue_pairs > 1 && shape.node_of(step).is_some();
-                used.push(if has_choice { below(queue_pairs.into()) as u8 } else { 0 });
+                let queue_pair = if has_choice { below(queue_pairs.into()) as u8 } else { 0 };
+                let unsignaled =
+                    unsignaled > 0 && step.target().is_some() && below(unsignaled.into()) == 0;
+                let post = Post { queue_pair, unsignaled, inline: kind == "inline" };
                 shape.threads[index].body.push(step);
+                shape.threads[index].posts.push(post);
             }
         }
-        shape.threads[index] = std::mem::take(&mut shape.threads[index]).on(used);
+        let thread = std::mem::take(&mut shape.threads[index]);
+        let posts = thread.posts.clone();
+        shape.threads[index] = thread.posted(posts);
     }
     let completion = vocabulary.completion;
     let defined = shape
@@ -127,6 +141,9 @@ fn attempt(
         .iter()
         .flat_map(|thread| &thread.body)
         .all(|step| step.call().is_none_or(|call| vocabulary.calls.contains(&call)));
+    let mut posts = shape.threads.iter().flat_map(|thread| &thread.posts);
+    let defined =
+        defined && (vocabulary.calls.contains(&"Unsignaled") || !posts.any(|post| post.unsignaled));
     let shape = shape.canonical();
     let shared = shape.accesses().any(|(thread, _, access)| {
         let meets = |(other, _, found): (usize, usize, super::shape::Access)| {
@@ -193,16 +210,16 @@ fn step(
         "faa" => Step::Faa { at },
         "mfence" => Step::Fence,
         "put" => Step::PutValue { to },
-        "copy" => Step::Put { to, from: at },
+        "copy" | "inline" => Step::Put { to, from: at },
         "get" => Step::Get { from: to, into: result(shape) },
         "rcas" => Step::Rcas { at: to, into: result(shape), hits: true },
         "rfaa" => Step::Rfaa { at: to, into: result(shape) },
         "rfence" => Step::RemoteFence { node: other },
         "wait" => {
-            let body = &shape.threads[thread].body;
-            let waited = |step: usize| body.contains(&Step::Await { step: step as u8 });
-            let open: Vec<usize> =
-                (0..body.len()).filter(|at| body[*at].target().is_some() && !waited(*at)).collect();
+            let thread = &shape.threads[thread];
+            let waited = |step: usize| thread.body.contains(&Step::Await { step: step as u8 });
+            let can_wait = |at: &usize| thread.completes(*at) && !waited(*at);
+            let open: Vec<usize> = (0..thread.body.len()).filter(can_wait).collect();
             Step::Await { step: *open.get(below(open.len()))? as u8 }
         }
         _ => Step::Read { at },

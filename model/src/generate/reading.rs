@@ -2,7 +2,7 @@
 
 use lang::program::{Expr, Program, PutSource, Stmt, StmtKind, Towards};
 
-use super::shape::{Location, Shape, Step, Thread};
+use super::shape::{Location, Post, Shape, Step, Thread};
 
 impl Shape {
     /// The canonical shape of a program. `None` if it has branches or loops, if a location does not begin
@@ -18,21 +18,29 @@ impl Shape {
         let mut shape = Self { threads: Vec::new(), homes: homes? };
         u8::try_from(shape.homes.len()).ok()?;
         let mut written: Vec<(Location, u64)> = Vec::new();
+        let is_nameless = |read: &&Stmt| {
+            let register = read.kind.parts().assigned;
+            register.is_some_and(|register| program.registers[register.0].name.is_none())
+        };
         for thread in &program.threads {
             let own = Thread::new(node(thread.node)?);
             shape.threads.push(own);
             let mut ids = Vec::new();
+            let mut before = None;
             for stmt in &thread.body {
-                shape.read(stmt, &mut ids, &mut written)?;
+                shape.read(stmt, before.filter(is_nameless), &mut ids, &mut written)?;
+                before = Some(stmt);
             }
         }
         Some(shape.canonical())
     }
 
-    /// Adds a statement to the last thread. `ids` has the work ids of that thread's steps.
+    /// Adds a statement to the last thread. `before` is the statement before it if it assigns a register that
+    /// has no name. `ids` has the work ids of that thread's steps.
     fn read(
         &mut self,
         stmt: &Stmt,
+        before: Option<&Stmt>,
         ids: &mut Vec<Option<usize>>,
         written: &mut Vec<(Location, u64)>,
     ) -> Option<()> {
@@ -51,7 +59,7 @@ impl Shape {
             let node = u8::try_from(towards.node.0.checked_sub(1)?).ok()?;
             Some((node, u8::try_from(towards.queue_pair).ok()?))
         };
-        let mut used = 0;
+        let mut post = Post { unsignaled: stmt.unsignaled, ..Post::default() };
         let step = match &stmt.kind {
             StmtKind::Write { location, value } => {
                 writes(place(location)?, constant(value)?)?;
@@ -70,12 +78,21 @@ impl Shape {
                 Step::Faa { at: place(location)? }
             }
             StmtKind::Fence => Step::Fence,
-            // Shapes have neither unsignaled requests nor inline puts.
-            _ if stmt.unsignaled => return None,
-            StmtKind::Put { inline: true, .. } => return None,
+            StmtKind::Put { target, source, id: work, queue_pair, inline: true } => {
+                id = work.map(|work| work.0);
+                post.queue_pair = u8::try_from(*queue_pair).ok()?;
+                post.inline = true;
+                // The CPU's read of the source is the statement before it.
+                let PutSource::Value(Expr::Register(value)) = source else { return None };
+                let StmtKind::Read { register, location } = &before?.kind else { return None };
+                self.threads.last_mut()?.body.pop();
+                ids.pop();
+                let put = Step::Put { to: place(target)?, from: place(location)? };
+                (value == register).then_some(put)?
+            }
             StmtKind::Put { target, source, id: work, queue_pair, inline: false } => {
                 id = work.map(|work| work.0);
-                used = u8::try_from(*queue_pair).ok()?;
+                post.queue_pair = u8::try_from(*queue_pair).ok()?;
                 match source {
                     PutSource::Value(value) => {
                         writes(place(target)?, constant(value)?)?;
@@ -88,12 +105,12 @@ impl Shape {
             }
             StmtKind::Get { target, source, id: work, queue_pair } => {
                 id = work.map(|work| work.0);
-                used = u8::try_from(*queue_pair).ok()?;
+                post.queue_pair = u8::try_from(*queue_pair).ok()?;
                 Step::Get { from: place(source)?, into: place(target)? }
             }
             StmtKind::Rcas { result, target, expected, desired, id: work, queue_pair } => {
                 id = work.map(|work| work.0);
-                used = u8::try_from(*queue_pair).ok()?;
+                post.queue_pair = u8::try_from(*queue_pair).ok()?;
                 let (at, hits) = (place(target)?, constant(expected)? == 0);
                 if hits {
                     writes(at, constant(desired)?)?;
@@ -102,13 +119,13 @@ impl Shape {
             }
             StmtKind::Rfaa { result, target, addend, id: work, queue_pair } => {
                 id = work.map(|work| work.0);
-                used = u8::try_from(*queue_pair).ok()?;
+                post.queue_pair = u8::try_from(*queue_pair).ok()?;
                 writes(place(target)?, constant(addend)?)?;
                 Step::Rfaa { at: place(target)?, into: place(result)? }
             }
             StmtKind::RemoteFence(fenced) => {
                 let (node, queue_pair) = towards(fenced)?;
-                used = queue_pair;
+                post.queue_pair = queue_pair;
                 Step::RemoteFence { node }
             }
             StmtKind::Poll(polled) => {
@@ -121,17 +138,17 @@ impl Shape {
             }
             _ => return None,
         };
-        self.add(step, used);
+        self.add(step, post);
         ids.push(id);
         Some(())
     }
 
-    /// Adds a step on a queue pair to the last thread.
-    fn add(&mut self, step: Step, queue_pair: u8) {
+    /// Adds a step to the last thread.
+    fn add(&mut self, step: Step, post: Post) {
         let Some(thread) = self.threads.last_mut() else { return };
-        if queue_pair != 0 {
-            thread.queue_pairs.resize(thread.body.len(), 0);
-            thread.queue_pairs.push(queue_pair);
+        if post != Post::default() {
+            thread.posts.resize(thread.body.len(), Post::default());
+            thread.posts.push(post);
         }
         thread.body.push(step);
     }
@@ -140,9 +157,8 @@ impl Shape {
     fn poll(&mut self, pair: (u8, u8), ids: &mut Vec<Option<usize>>) -> Option<()> {
         let thread = self.threads.last()?;
         let polls = self.polls(thread);
-        let towards = |at: usize| {
-            thread.body[at].target().is_some() && self.queue_pair_of(thread, at) == Some(pair)
-        };
+        let towards =
+            |at: usize| thread.completes(at) && self.queue_pair_of(thread, at) == Some(pair);
         let is_wait = |at: usize| matches!(thread.body[at], Step::Await { step } if towards(usize::from(step)));
         let polled: usize =
             (0..thread.body.len()).filter(|at| is_wait(*at)).map(|at| polls[at]).sum();

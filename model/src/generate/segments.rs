@@ -313,10 +313,10 @@ fn renumbered(shape: &Shape) -> Shape {
     };
     let step =
         |step: &Step| step.renamed(&|place| index(&places, place), &|node| index(&nodes, node));
-    let (body, queue_pairs) =
-        (shape.threads[0].body.iter().map(step).collect(), shape.threads[0].queue_pairs.clone());
+    let (body, posts) =
+        (shape.threads[0].body.iter().map(step).collect(), shape.threads[0].posts.clone());
     Shape {
-        threads: vec![Thread { node: 0, body, queue_pairs }],
+        threads: vec![Thread { node: 0, body, posts }],
         homes: places.iter().map(|place| index(&nodes, shape.homes[usize::from(*place)])).collect(),
     }
 }
@@ -342,7 +342,7 @@ fn is_minimal(
         for earlier in 0..awaited {
             let mut weaker = segment.shape.clone();
             weaker.threads[0].body[at] = Step::Await { step: earlier };
-            let can = body[usize::from(earlier)].target().is_some()
+            let can = segment.shape.threads[0].completes(earlier.into())
                 && weaker.waits_for_something(completion);
             let kept = can.then(|| ordered(&weaker, segment.entry, segment.exit)).flatten();
             if kept.is_some_and(|kept| segment.edges.is_subset(&kept)) {

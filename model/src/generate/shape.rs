@@ -144,6 +144,17 @@ impl Step {
     }
 }
 
+/// How a remote operation is posted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Post {
+    /// The number of its queue pair among those of the thread to the same node. A remote fence has one too.
+    pub queue_pair: u8,
+    /// It has no completion, so nothing waits for it.
+    pub unsignaled: bool,
+    /// A [`Step::Put`] whose source the CPU reads when it posts it.
+    pub inline: bool,
+}
+
 /// A thread: its node, from 0, and its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Thread {
@@ -151,9 +162,9 @@ pub struct Thread {
     pub node: u8,
     /// The steps in program order.
     pub body: Vec<Step>,
-    /// For each step, which of the thread's queue pairs to a node it uses. Steps past the end use 0, and the
-    /// last is not 0, so that equal threads are equal.
-    pub queue_pairs: Vec<u8>,
+    /// How each step is posted. Steps past the end are posted as usual, and the last is not, so that equal
+    /// threads are equal.
+    pub posts: Vec<Post>,
 }
 
 impl Thread {
@@ -162,17 +173,22 @@ impl Thread {
         Self { node, ..Self::default() }
     }
 
-    /// The queue pair of a step: its number among those to the same node.
-    pub fn queue_pair(&self, step: usize) -> u8 {
-        self.queue_pairs.get(step).copied().unwrap_or(0)
+    /// How a step is posted.
+    pub fn post(&self, step: usize) -> Post {
+        self.posts.get(step).copied().unwrap_or_default()
     }
 
-    /// The same thread with these queue pairs.
+    /// Whether a step is a remote operation with a completion.
+    pub fn completes(&self, step: usize) -> bool {
+        self.body[step].target().is_some() && !self.post(step).unsignaled
+    }
+
+    /// The same thread, whose steps are posted like this.
     #[must_use]
-    pub fn on(mut self, mut queue_pairs: Vec<u8>) -> Self {
-        let used = queue_pairs.iter().rposition(|number| *number != 0).map_or(0, |last| last + 1);
-        queue_pairs.truncate(used);
-        self.queue_pairs = queue_pairs;
+    pub fn posted(mut self, mut posts: Vec<Post>) -> Self {
+        let last = posts.iter().rposition(|post| *post != Post::default());
+        posts.truncate(last.map_or(0, |last| last + 1));
+        self.posts = posts;
         self
     }
 }
@@ -213,7 +229,7 @@ impl Shape {
     /// The node and number of the queue pair of a thread's step, if it is a remote operation or a remote
     /// fence.
     pub fn queue_pair_of(&self, thread: &Thread, step: usize) -> Option<(u8, u8)> {
-        Some((self.node_of(thread.body[step])?, thread.queue_pair(step)))
+        Some((self.node_of(thread.body[step])?, thread.post(step).queue_pair))
     }
 
     /// All accesses, with thread and step.
@@ -233,7 +249,7 @@ impl Shape {
             let Step::Await { step } = step else { continue };
             let step = usize::from(*step);
             let Some(pair) = self.queue_pair_of(thread, step) else { continue };
-            let earlier = (0..=step).filter(|other| thread.body[*other].target().is_some());
+            let earlier = (0..=step).filter(|other| thread.completes(*other));
             let needed =
                 earlier.filter(|other| self.queue_pair_of(thread, *other) == Some(pair)).count();
             let known = polled.iter().position(|(other, _)| *other == pair);
@@ -247,15 +263,17 @@ impl Shape {
         counts
     }
 
-    /// Whether each wait waits for something that no earlier wait waited for.
+    /// Whether each wait waits for something that has a completion and that no earlier wait waited for.
     pub fn waits_for_something(&self, completion: Completion) -> bool {
         self.threads.iter().all(|thread| {
             let polls = self.polls(thread);
             let body = &thread.body;
             (0..body.len()).filter(|at| matches!(body[*at], Step::Await { .. })).all(|at| {
+                let completes =
+                    matches!(body[at], Step::Await { step } if thread.completes(step.into()));
                 match completion {
-                    Completion::Poll => polls[at] > 0,
-                    Completion::Wait => !body[..at].contains(&body[at]),
+                    Completion::Poll => completes && polls[at] > 0,
+                    Completion::Wait => completes && !body[..at].contains(&body[at]),
                     Completion::Never => false,
                 }
             })
@@ -272,7 +290,7 @@ impl Shape {
     ) -> (Self, Vec<Option<usize>>) {
         let mut smaller = self.clone();
         let old = &self.threads[thread].body;
-        let mut queue_pairs = Vec::with_capacity(old.len());
+        let mut posts = Vec::with_capacity(old.len());
         let mut places: Vec<Option<usize>> = Vec::with_capacity(old.len());
         let mut body: Vec<Step> = Vec::with_capacity(old.len());
         for (at, kept) in old.iter().enumerate() {
@@ -284,11 +302,11 @@ impl Shape {
                 other => Some(*other),
             };
             places.push(renumbered.map(|_| body.len()));
-            queue_pairs.extend(renumbered.map(|_| self.threads[thread].queue_pair(at)));
+            posts.extend(renumbered.map(|_| self.threads[thread].post(at)));
             body.extend(renumbered);
         }
         smaller.threads[thread] =
-            Thread { body, ..Thread::new(self.threads[thread].node) }.on(queue_pairs);
+            Thread { body, ..Thread::new(self.threads[thread].node) }.posted(posts);
         // A poll that a later wait would do anyway is not lost. A wait that stands for no polls is lost.
         let polls = smaller.polls(&smaller.threads[thread]);
         let body = &smaller.threads[thread].body;
@@ -312,7 +330,7 @@ impl Shape {
                 found.insert(self.without(index, at, completion).0.canonical());
                 let Step::Await { step: awaited } = step else { continue };
                 for earlier in 0..*awaited {
-                    if thread.body[usize::from(earlier)].target().is_none() {
+                    if !thread.completes(earlier.into()) {
                         continue;
                     }
                     let mut weaker = self.clone();

@@ -139,7 +139,8 @@ pub fn name(shape: &Shape, completion: Completion) -> String {
 fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
     let body = &shape.threads[thread].body;
     let polls = shape.polls(&shape.threads[thread]);
-    let words = body.iter().enumerate().map(|(at, step)| match step {
+    let post = |at: usize| shape.threads[thread].post(at);
+    let word = |at: usize, step: &Step| match step {
         Step::Write { .. } => "w",
         Step::Read { .. } => "r",
         Step::Cas { hits: true, .. } => "cas",
@@ -147,6 +148,7 @@ fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
         Step::Faa { .. } => "faa",
         Step::Fence => "mfence",
         Step::PutValue { .. } => "put",
+        Step::Put { .. } if post(at).inline => "inline",
         Step::Put { .. } => "copy",
         Step::Get { .. } => "get",
         Step::Rcas { hits: true, .. } => "rcas",
@@ -156,6 +158,10 @@ fn words(shape: &Shape, completion: Completion, thread: usize) -> String {
         Step::Await { .. } if polls[at] > 1 => "polls",
         Step::Await { .. } => "poll",
         Step::RemoteFence { .. } => "rfence",
+    };
+    let words = body.iter().enumerate().map(|(at, step)| match post(at).unsignaled {
+        true => format!("unsignaled-{}", word(at, step)),
+        false => word(at, step).to_owned(),
     });
     words.collect::<Vec<_>>().join("-")
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use model::generate::draft::Draft;
-use model::generate::random::{Seed, Weights, random};
+use model::generate::random::{Posting, Seed, Weights, random};
 use model::generate::search::Vocabulary;
 use serde_json::json;
 
@@ -33,12 +33,16 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     count: u64,
     /// How often statements are taken, as in 'put=8,mfence=0'; what is not named keeps its weight of w=4,
-    /// r=5, cas=1, faa=1, mfence=1, put=4, copy=2, get=4, rcas=2, rfaa=2, wait=4, rfence=1
+    /// r=5, cas=1, faa=1, mfence=1, put=4, copy=2, get=4, rcas=2, rfaa=2, wait=4, rfence=1,
+    /// inline=0 (puts whose source is read at the post)
     #[arg(long, value_name = "WEIGHTS", default_value = "")]
     weights: Weights,
     /// The most queue pairs that a thread has to one node
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=MOST_QUEUE_PAIRS))]
     queue_pairs: u8,
+    /// Make one remote operation in N unsignaled: it has no completion of its own; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    unsignaled: u8,
 }
 
 /// More make no other programs than these: threads are short.
@@ -50,13 +54,17 @@ const MOST: u64 = 100_000_000;
 const AT_ONCE: u64 = 64;
 
 pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) -> Exit {
-    let Arguments { common, seed, count, weights, queue_pairs } = arguments;
+    let Arguments { common, seed, count, weights, queue_pairs, unsignaled } = arguments;
+    let posting = Posting { queue_pairs: *queue_pairs, unsignaled: *unsignaled };
     if let Err(message) = speaks_of_rdma("random", model) {
         return terminal.usage_error(&message);
     }
     let mut choices = json!({ "count": count, "weights": weights.to_string() });
     if *queue_pairs > 1 {
         choices["queue_pairs"] = json!(queue_pairs);
+    }
+    if *unsignaled > 0 {
+        choices["unsignaled"] = json!(unsignaled);
     }
     let way = format!("random --seed {seed}");
     let bounds = bounds_of(&common.bounds);
@@ -74,7 +82,7 @@ pub fn run(arguments: &Arguments, model: &LoadedModel, terminal: &mut Terminal) 
         let mut unit = Unit { name, ..Unit::default() };
         let drawn = |number: &u64| {
             let seed = Seed { seed: *seed, number: *number };
-            let shape = random(seed, *queue_pairs, weights, &vocabulary, &bounds);
+            let shape = random(seed, posting, weights, &vocabulary, &bounds);
             let Some(shape) = shape else {
                 return Ok(Tried::Nothing);
             };
