@@ -167,8 +167,11 @@ fn places_in(all: &Explorer<'_>, component: &[usize]) -> Places {
         let goes_round = states.iter().any(|state| machine.slots(state, Agent::Cpu(thread)) != 0);
         let at = states.iter().map(|state| state.threads[thread].pc);
         let (first, last) = (at.clone().min()?, at.max()?);
-        let of_loop = || if goes_round { loop_around(code, first, last) } else { None };
-        of_loop().or_else(|| code.spans.get(first).copied())
+        if goes_round {
+            // Outside of a loop, it has steps left that another thread's loop hides.
+            return loop_around(code, first, last);
+        }
+        code.spans.get(first).copied()
     };
     machine.code.threads.iter().enumerate().map(place).collect()
 }

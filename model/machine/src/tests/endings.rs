@@ -54,6 +54,8 @@ fn where_threads_wait() {
         TSO,
         &[&["1: while z = 0 { skip }"], &["1: loop { b := z; c := x; if b > c { break } }"]],
     );
+    // No execution ends, and the second thread waits for nothing.
+    check("x = 0 || y = 0", "loop { Mfence } || b := y; c := y", TSO, &[&["1: loop { Mfence }"]]);
     // Two locks that the threads take in different orders.
     let lock = |name: &str, by: &str| {
         format!("loop {{ {by} := CAS({name}, 0, 1); if {by} = 0 {{ break }} }}")
