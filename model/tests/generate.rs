@@ -44,7 +44,7 @@ fn randoms(model: &Model, count: u64) -> Vec<Shape> {
     let vocabulary = Vocabulary::of(&[model]);
     let bounds = Bounds { size: 7, ..Bounds::default() };
     let weights = Weights::default();
-    let inline = "inline=6".parse().unwrap();
+    let inline = "inline=6".parse().expect("weights");
     let all = (0..count).filter_map(|number| {
         let posting = match number % 4 {
             0 | 2 => Posting { queue_pairs: 1, unsignaled: 0 },

@@ -327,8 +327,8 @@ fn is_minimal(
     completion: Completion,
     ordered: &mut impl FnMut(&Shape, Port, Port) -> Option<BTreeSet<Edge>>,
 ) -> bool {
-    let body = &segment.shape.threads[0].body;
-    for at in 0..body.len() {
+    let thread = &segment.shape.threads[0];
+    for (at, step) in thread.body.iter().enumerate() {
         if at == segment.entry.step || at == segment.exit.step {
             continue;
         }
@@ -338,12 +338,11 @@ fn is_minimal(
         if ordered(&smaller, entry, exit).is_some_and(|kept| segment.edges.is_subset(&kept)) {
             return false;
         }
-        let Step::Await { step: awaited } = body[at] else { continue };
+        let Step::Await { step: awaited } = *step else { continue };
         for earlier in 0..awaited {
             let mut weaker = segment.shape.clone();
             weaker.threads[0].body[at] = Step::Await { step: earlier };
-            let can = segment.shape.threads[0].completes(earlier.into())
-                && weaker.waits_for_something(completion);
+            let can = thread.completes(earlier.into()) && weaker.waits_for_something(completion);
             let kept = can.then(|| ordered(&weaker, segment.entry, segment.exit)).flatten();
             if kept.is_some_and(|kept| segment.edges.is_subset(&kept)) {
                 return false;
