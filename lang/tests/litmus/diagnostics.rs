@@ -122,3 +122,27 @@ fn a_fence_is_warned_about_only_if_it_leaves_something_out() {
     assert!(!warns(&["unsignaled y^2/1 := 1", "y^2/1 := 2", "Poll(2/1)", fence]));
     assert!(!warns(&["y^2/1 :=^d 1", "Wait(d)", fence]));
 }
+
+/// What those type who do not know columns yet, and what they are told.
+#[test]
+fn rows_with_other_bars_say_what_to_write() {
+    let program =
+        |rows: &str| format!("litmus t\n\n  x = 0 || y = 0\n  -----\n{rows}\n  x = 1 ✓\n");
+    for (rows, hint) in [
+        ("  x := 1\n", "a cell may be empty: `x := 1 ||`"),
+        ("  x := 1 | y := 1\n", "`||` separates nodes, and `|` threads of one node"),
+        (
+            "  x := 1 ; y := 1\n",
+            "write `||` between columns; `;` separates statements of one thread",
+        ),
+        ("  x := 1    y := 1\n", "write `||` between columns"),
+        ("  x := 1 || y := 1\n  x = 5 X\n", "a verdict ends in `✓`, `✗` or `?`"),
+        ("  x := 1 || y := 1 || x := 2\n", "every row has the same bars; a cell may be empty"),
+    ] {
+        let rendered = crate::rendered(&Source::new("t.litmus", program(rows)));
+        assert!(
+            rendered.contains("[wrong-columns]") && rendered.contains(hint),
+            "{rows}{rendered}"
+        );
+    }
+}

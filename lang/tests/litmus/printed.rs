@@ -74,3 +74,33 @@ fn names_of_classes_in_small_letters_are_names() {
         assert!(!crate::rendered(&source).contains("undeclared"), "{}", crate::rendered(&source));
     }
 }
+
+/// Verdicts in LaTeX, with and without a blank line above, and with the labels of figures.
+#[test]
+fn verdicts_as_papers_typeset_them() {
+    let read = |verdict: &str| {
+        let program = "litmus t\n\n  x = 0 || y = 0\n  -----\n  a := x || b := y\n";
+        let file = parse(&Source::new("t.litmus", format!("{program}{verdict}\n"))).0;
+        print(&file.unwrap_or_else(|| panic!("{verdict}")))
+    };
+    for (typeset, normal) in [
+        (r"a \neq 0 \checkmark", "a ≠ 0 ✓"),
+        (r"a \ne 0 \checkmark", "a ≠ 0 ✓"),
+        (r"a = 5 \times", "a = 5 ✗"),
+        (r"a = 5 \land b \leq 1 \xmark", "a = 5 ∧ b ≤ 1 ✗"),
+        (r"a = 5 \lor b \geq 1 \cmark", "a = 5 ∨ b ≥ 1 ✓"),
+        ("(a) a = 0 ✓", "a = 0 ✓"),
+        ("(b) (a, b) = (0, 0) ✓", "(a, b) = (0, 0) ✓"),
+        ("(ii): tso: a = 0 ✓", "tso: a = 0 ✓"),
+        ("(a) = 0 ✓", "a = 0 ✓"),
+        ("(a) ∈ {0, 1}", "(a) ∈ {0, 1}"),
+    ] {
+        for above in ["", "\n"] {
+            assert_eq!(
+                read(&format!("{above}  {typeset}")),
+                read(&format!("\n  {normal}")),
+                "{typeset}"
+            );
+        }
+    }
+}

@@ -56,6 +56,34 @@ fn show(bars: &[Bar]) -> String {
     format!("{} columns (`{}`)", bars.len() + 1, signs.join(" "))
 }
 
+/// What to write instead of a row with other bars.
+fn columns_help(row: &str, wanted: &[Bar], found: &[Bar]) -> String {
+    let bar = |bar: &Bar| if *bar == Bar::Node { "||" } else { "|" };
+    let first = wanted.first().map_or("", bar);
+    let statements = row.matches(":=").count();
+    match () {
+        () if wanted.len() == found.len() => {
+            "`||` separates nodes, and `|` threads of one node; every row has the same bars"
+                .to_owned()
+        }
+        () if !found.is_empty() => "every row has the same bars; a cell may be empty".to_owned(),
+        () if statements == 0 && row.contains(['=', '<', '>']) => {
+            "a verdict ends in `✓`, `✗` or `?`; every row of the program has the same bars"
+                .to_owned()
+        }
+        () if statements > 1 && row.contains(';') => {
+            format!("write `{first}` between columns; `;` separates statements of one thread")
+        }
+        () if statements > 1 => format!("write `{first}` between columns"),
+        // Who leaves out the other cells means the first thread.
+        () if row.len() < 60 => {
+            let bars: Vec<&str> = wanted.iter().map(bar).collect();
+            format!("every row has the same bars; a cell may be empty: `{row} {}`", bars.join(" "))
+        }
+        () => "every row has the same bars; a cell may be empty".to_owned(),
+    }
+}
+
 /// The row's cells, one per column; a row that does not have them is padded, and an error if it is the first
 /// like this.
 fn fitted(context: &mut Context<'_>, row: Span, wanted: &[Bar], model: Span) -> Vec<Span> {
@@ -71,7 +99,8 @@ fn fitted(context: &mut Context<'_>, row: Span, wanted: &[Bar], model: Span) -> 
         let message = format!("expected {}, found {}", show(wanted), show(&bars));
         let error = Diagnostic::error(Code::WrongColumns, span, message);
         let error = error.related(model, "this row sets the columns");
-        context.sink.push(error.help("every row has the same bars; a cell may be empty"));
+        let help = columns_help(context.text.slice(row), wanted, &bars);
+        context.sink.push(error.help(help));
     }
     cells.resize(wanted.len() + 1, Span::new(row.end, row.end));
     cells

@@ -209,6 +209,9 @@ fn program_rows(
 pub const MARKS: [char; 14] =
     ['✓', '✗', '✔', '✘', '√', '☑', '✅', '×', '✕', '✖', '❌', '☒', '∈', '?'];
 
+/// Marks of verdicts as LaTeX writes them.
+const LATEX_MARKS: [&str; 4] = ["\\checkmark", "\\cmark", "\\times", "\\xmark"];
+
 /// `Expected outputs: …`, above a set of outcomes.
 fn is_caption(line: &str) -> bool {
     let Some((before, _)) = line.split_once(':') else { return false };
@@ -235,6 +238,7 @@ fn is_result(line: &str) -> bool {
     let keyword = ["forall", "exactly", "observe"].contains(&word)
         || first_word(negated) == "exists" && !after.starts_with(":=");
     let marked = line.contains(MARKS)
+        || LATEX_MARKS.iter().any(|mark| line.contains(mark))
         || line
             .split(|c: char| !(c.is_alphanumeric() || c == '_'))
             .any(|word| word == "allowed" || word == "forbidden");
@@ -250,7 +254,8 @@ fn is_result(line: &str) -> bool {
 /// A line that looks like a condition without its verdict. In a program of one column, where a coreRMA
 /// statement looks the same, only a tuple does.
 fn is_condition(line: &str, bars: bool) -> bool {
-    let compares = line.contains(['=', '≠', '<', '>']);
+    let compares = line.contains(['=', '≠', '<', '>'])
+        || ["\\ne", "\\le", "\\ge"].iter().any(|sign| line.contains(sign));
     let statement = line.contains(":=") || line.contains('{') || line.ends_with('}');
     compares && !statement && (bars || line.starts_with('('))
 }
@@ -279,7 +284,7 @@ fn join(context: &Context<'_>, lines: &[Span]) -> Vec<Span> {
             }
         }
         // A verdict's mark ends it, even if a bracket was forgotten.
-        if text.ends_with(MARKS) {
+        if text.ends_with(MARKS) || LATEX_MARKS.iter().any(|mark| text.ends_with(mark)) {
             depth = 0;
         }
     }
