@@ -110,6 +110,19 @@ impl Ordered {
         }
         edges
     }
+
+    /// Whether these edges of another model are all here. An axiom is known by its name; what an axiom orders
+    /// that this model does not have, any axiom may order here: names may differ and rules be the same.
+    pub fn keeps(&self, edges: &BTreeSet<Edge>, from: Port, to: Port) -> bool {
+        let own = self.between(from, to);
+        let has = |name: u64| self.orders.iter().any(|(axiom, _)| *axiom == name);
+        edges.iter().all(|edge| match *edge {
+            (Some(axiom), first, last) if !has(axiom) => {
+                own.iter().any(|own| (own.1, own.2) == (first, last))
+            }
+            _ => own.contains(edge),
+        })
+    }
 }
 
 /// The side of its statement that an event is on.

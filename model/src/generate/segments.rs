@@ -236,9 +236,9 @@ impl Library {
             let ordered = known
                 .entry(&segment.shape)
                 .or_insert_with(|| Ordered::new(&segment.shape, self.completion, weaker));
-            let kept = ordered.as_ref().map(|known| known.between(segment.entry, segment.exit));
+            let Segment { edges, entry, exit, .. } = segment;
             // If the weaker model has no execution of the thread, there is nothing to compare.
-            if kept.is_some_and(|kept| !segment.edges.is_subset(&kept)) {
+            if ordered.as_ref().is_some_and(|known| !known.keeps(edges, *entry, *exit)) {
                 lost.push(segment.clone());
             }
         }
@@ -258,7 +258,7 @@ impl Library {
             let Some(kept) = Ordered::new(shape, self.completion, weaker) else { continue };
             for (entry, exit) in ports(shape) {
                 let edges = known.between(entry, exit);
-                if edges.is_subset(&kept.between(entry, exit)) {
+                if kept.keeps(&edges, entry, exit) {
                     continue;
                 }
                 found.insert((shape.clone(), entry, exit));

@@ -61,6 +61,8 @@ struct Tried {
     exit: Exit,
     /// The size up to which every program was tried.
     every: usize,
+    /// The size of the largest program that was tried.
+    largest: usize,
 }
 
 impl Tried {
@@ -140,6 +142,9 @@ fn search(
             let known: BTreeSet<&Shape> = aimed.iter().collect();
             let others = rest.iter().filter(|shape| !known.contains(shape)).cloned();
             let shapes: Vec<Shape> = aimed.iter().cloned().chain(others).collect();
+            if !shapes.is_empty() {
+                tried.largest = size;
+            }
             let models = (direction.forbids.model(), direction.allows.model());
             terminal.begin_progress(shapes.len());
             let try_one = |shape: &Shape| {
@@ -323,12 +328,21 @@ impl Report<'_> {
     }
 
     fn summary(&self) -> String {
-        let Tried { programs, undecided, every, .. } = self.tried;
+        let Tried { programs, undecided, every, largest, .. } = self.tried;
+        let Bounds { thread, threads, nodes, size } = self.bounds;
+        let every = match every.min(size) {
+            0 => String::new(),
+            every => format!("; with up to {}, all there are", count(every, "statement")),
+        };
         let mut text = format!(
-            "{programs} programs tried, of up to {}; with up to {} all there are",
-            self.bounds,
-            count(every, "statement")
+            "{} tried, the largest of {}, with at most {thread} per thread, {threads} threads, {nodes} nodes{every}",
+            count(programs as usize, "program"),
+            count(largest, "statement"),
         );
+        // Larger ones would have been tried, had there been some that the models' rules suggest.
+        if self.directions.iter().any(|direction| direction.found.is_empty()) && largest < size {
+            text += &format!("; of up to {size}, the models' rules suggest no others");
+        }
         if undecided > 0 {
             let reason = self.tried.reason.iter().map(|reason| format!(" ({reason})"));
             text += &format!("; {undecided} undecided{}", reason.collect::<String>());
@@ -369,6 +383,7 @@ impl Report<'_> {
             "undecided": self.tried.undecided,
             "reason": self.tried.reason,
             "every_program_of_size": self.tried.every,
+            "largest_program": self.tried.largest,
             "bounds": {
                 "size": self.bounds.size,
                 "thread": self.bounds.thread,
