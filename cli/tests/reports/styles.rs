@@ -189,6 +189,9 @@ fn paper_has_the_violations_and_narrow_screens_have_no_wide_page() {
     let open =
         print_rules(style).into_iter().find(|(selector, _)| selector == ".card::details-content");
     assert_eq!(open.unwrap().1.get("content-visibility").map(String::as_str), Some("visible"));
+    // The columns of a program stay side by side.
+    let program = print_rules(style).into_iter().find(|(selector, _)| selector == "pre.program");
+    assert_eq!(program.unwrap().1.get("white-space").map(String::as_str), Some("pre"));
     assert!(html.contains("addEventListener(\"beforeprint\""));
     let (_, card) = html.split_once("<details class=\"card bad\"").unwrap();
     assert!(card.split("</details>").next().unwrap().contains("<svg"), "{card}");

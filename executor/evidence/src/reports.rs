@@ -36,7 +36,7 @@ use data::{
 };
 use findings::FoundViolation;
 use judging::{Judged, JudgedLine, JudgedRecord};
-pub use verdict::counted;
+pub use verdict::{counted, part as part_of};
 
 /// A record, and the file that it is from.
 #[derive(Clone)]
@@ -184,6 +184,7 @@ impl Parts<'_> {
         let tests: Vec<&JudgedRecord> = numbered.iter().map(|(_, test)| *test).collect();
         let skipped = self.baseline.skipped.iter().chain(&self.judged.skipped);
         let errors = self.baseline.errors.iter().chain(&self.judged.errors);
+        let sources = &self.sources[runs.clone()];
         verdict::verdict(&verdict::Parts {
             tests: &tests,
             tested: &tested::tested(&tests),
@@ -191,7 +192,11 @@ impl Parts<'_> {
             skipped: &skipped.filter(|skip| runs.contains(&skip.run)).collect::<Vec<_>>(),
             errors: &errors.filter(|error| runs.contains(&error.run)).collect::<Vec<_>>(),
             unseen: silence::unseen(&numbered).len(),
-            is_partial: self.sources[runs].iter().any(|source| source.record.end != End::Whole),
+            is_partial: sources.iter().any(|source| source.record.end != End::Whole),
+            part: match sources {
+                [source] => verdict::part(source.record.header.shard.as_ref()),
+                _ => None,
+            },
         })
     }
 

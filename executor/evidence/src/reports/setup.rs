@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::data::{Coverage, Group, RunReport, Setting, Tested, Verdict};
+use super::verdict::{counted, part};
 use super::{Shell, Source, setting};
 use crate::record::{Header, Host, NodeInfo};
 
@@ -119,6 +120,11 @@ fn surroundings(node: &NodeInfo) -> String {
 /// What stands at the head of a report.
 fn summary(header: &Header, shell: &dyn Shell) -> Vec<Setting> {
     let mut summary = Vec::new();
+    if let (Some(part), Some(shard)) = (part(header.shard.as_ref()), &header.shard) {
+        let programs = counted(shard.inputs, "program");
+        let text = format!("{part}, {} of {programs}", shard.items.len());
+        summary.push(setting("only a part", text));
+    }
     for node in &header.nodes {
         let firmware = match node.device.firmware.as_str() {
             "" => "unknown".to_owned(),

@@ -43,11 +43,12 @@ pub fn bar(count: u64, runs: u64) -> u8 {
 }
 
 /// What holds for several tests at once, each of which has at least this many runs and showed nothing: with
-/// 95 % confidence all their rates are below ln(tests/0.05)/N. By Boole's inequality: each bound fails with
-/// probability 0.05/tests.
+/// 95 % confidence all their rates are below 1 - (0.05/tests)^(1/N), the rate with which nothing is seen in N
+/// runs with probability 0.05/tests. By Boole's inequality: each bound fails with that probability.
 pub fn joint_bound(tests: usize, runs: u64) -> Option<f64> {
-    let each = (tests as f64 / 0.05).ln();
-    (tests > 0 && runs > 0).then(|| (each / runs as f64).min(1.0))
+    let each = (0.05 / tests as f64).ln();
+    // 1 - e^x, without loss where x is small.
+    (tests > 0 && runs > 0).then(|| -(each / runs as f64).exp_m1())
 }
 
 /// The middle of some numbers: the mean of the two in the middle, if their number is even.
@@ -148,9 +149,14 @@ mod tests {
 
     #[test]
     fn all_tests_at_once() {
-        // One test is one test: ln(1/0.05) is 3, nearly.
+        // One test is one test: the rule of three, nearly.
         assert!((joint_bound(1, 3000).unwrap() - 0.001).abs() < 2e-6);
-        assert!((joint_bound(212, 2000).unwrap() - 0.00418).abs() < 1e-5);
+        // Few runs, where ln(tests/0.05)/N would say 1: the fifth root of 0.01 is 0.398.
+        assert!((joint_bound(5, 5).unwrap() - 0.602).abs() < 1e-3);
+        // The bound is a rate with which all runs show nothing with the probability that is said.
+        let bound = joint_bound(7, 40).unwrap();
+        assert!(((1.0 - bound).powi(40) - 0.05 / 7.0).abs() < 1e-12);
+        assert!((joint_bound(212, 2000).unwrap() - 0.00417).abs() < 1e-5);
         assert_eq!((joint_bound(0, 10), joint_bound(1, 0)), (None, None));
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![1.0, 2.0]), Some(1.5));

@@ -9,7 +9,7 @@ use super::data::{
 use super::judging::JudgedRecord;
 use super::percent;
 use crate::judge::{Forbids, Judgement};
-use crate::record::Status;
+use crate::record::{ShardOf, Status};
 
 /// Words from the heaviest to the lightest, and how the verdict of several records says them.
 const WORDS: [(VerdictWord, &str); 7] = [
@@ -38,6 +38,14 @@ pub struct Parts<'a> {
     pub unseen: usize,
     /// Whether a record is not whole.
     pub is_partial: bool,
+    /// Which part of the programs a record is about.
+    pub part: Option<String>,
+}
+
+/// Which part of all programs a part is, if it is not all of them.
+pub fn part(shard: Option<&ShardOf>) -> Option<String> {
+    let shard = shard.filter(|shard| shard.of > 1)?;
+    Some(format!("part {} of {}", shard.part, shard.of))
 }
 
 /// The verdict on some tests, in which a violation that a baseline has too does not count.
@@ -93,6 +101,7 @@ pub fn verdict(parts: &Parts<'_>) -> Verdict {
         ),
         interrupted: count(&|test| test.report.status == Status::Interrupted),
         is_partial: parts.is_partial,
+        part: parts.part.clone(),
         tests: tests.iter().filter(|test| test.report.finished > 0).count(),
         runs: tested.runs,
         ..Verdict::default()
@@ -117,6 +126,9 @@ impl Verdict {
         let mut verdict = self;
         verdict.word = verdict.find_word();
         let mut parts = verdict.head();
+        if let (Some(part), Some(head)) = (&verdict.part, parts.first_mut()) {
+            head.push_str(&format!(" in {part}"));
+        }
         let more = [
             (verdict.failed, "broke"),
             (verdict.unusable, "unusable"),
@@ -315,10 +327,13 @@ pub fn overall(all: Verdict, runs: &[RunReport]) -> Verdict {
     let mut verdict = all;
     let mut parts = Vec::new();
     for (word, says) in WORDS {
-        let keys: Vec<&str> = subjects
+        let keys: Vec<String> = subjects
             .iter()
             .filter(|run| run.verdict.word == word)
-            .map(|run| run.key.as_str())
+            .map(|run| match &run.verdict.part {
+                Some(part) => format!("{} ({part})", run.key),
+                None => run.key.clone(),
+            })
             .collect();
         if keys.is_empty() {
             continue;
@@ -363,6 +378,10 @@ mod tests {
             (
                 Verdict { violations: 2, violating: 1, known: 1, skipped: 3, ..base.clone() },
                 "Violation: VIOLATION · 1 of 212 programs that forbid something shows 2 new forbidden outcomes · 1 known · 3 programs skipped",
+            ),
+            (
+                Verdict { part: Some("part 1 of 3".to_owned()), permissive: 0, ..base.clone() },
+                "Conforms: conforms in part 1 of 3 · 212 programs that forbid something: 0 violations",
             ),
             (
                 Verdict { known: 1, ..base.clone() },

@@ -104,6 +104,8 @@ pub struct Verdict {
     pub interrupted: usize,
     /// Whether the record is not whole: its run did not come to its end, or part of it was lost.
     pub is_partial: bool,
+    /// Which part of the programs this is about, as `part 1 of 3`; none if it is about all.
+    pub part: Option<String>,
     /// Programs, counted once for each machine that finished a run.
     pub tests: usize,
     /// Finished runs.
@@ -166,7 +168,7 @@ pub struct Bounds {
     pub worst_machine: String,
     /// Its finished runs.
     pub worst_runs: u64,
-    /// What holds for all tests at once: ln(tests/0.05)/N for the test with the fewest runs.
+    /// What holds for all tests at once: 1 - (0.05/tests)^(1/N) for the test with the fewest runs, N.
     pub joint: f64,
     /// The rate over all runs together: 3 divided by their number.
     pub pooled: f64,
