@@ -1,7 +1,7 @@
 //! Where results and problems go while a command works: results in the order of the inputs, then what was
 //! wrong, then a summary.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use campaign::sealed::Seal;
@@ -295,6 +295,11 @@ impl<'t> Sink<'t> {
         (self.skip_reasons.values().sum(), self.counts.iter().sum())
     }
 
+    /// How many files have errors.
+    pub fn broken_files(&self) -> usize {
+        self.errors.iter().map(|error| &error.file).collect::<BTreeSet<_>>().len()
+    }
+
     /// Ends the output; `tail` are more fields of the JSON object. In a table, `words` are what good, bad and
     /// open results are called in the summary; without, it only says what was skipped.
     pub fn finish(mut self, tail: &[(&str, Json)], words: Option<[&str; 3]>) -> Exit {
@@ -351,7 +356,8 @@ impl<'t> Sink<'t> {
 
     fn summary(&self, words: Option<[&str; 3]>) -> String {
         let (skipped, results) = self.counts();
-        if results + skipped < 2 || (self.look().quiet && self.exit == Exit::Fine) {
+        let broken = self.broken_files();
+        if results + skipped + broken < 2 || (self.look().quiet && self.exit == Exit::Fine) {
             return String::new();
         }
         let look = self.look();
@@ -375,6 +381,10 @@ impl<'t> Sink<'t> {
             text = format!("{}: {}", count(results, "result"), parts.join(", "));
             if skipped > 0 {
                 text.push_str(&format!("; {skipped} skipped"));
+            }
+            if broken > 0 {
+                let files = count(broken, "file");
+                text.push_str(&look.paint(Tint::Bad, &format!("; {files} with errors")));
             }
             text.push('\n');
         }

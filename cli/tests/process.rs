@@ -54,8 +54,13 @@ fn a_record_is_begun_kept_and_gone_on_with() {
 
     let again = scratch.output("run . -n 1500 --seed 4 --record r.jsonl");
     assert_eq!(code(&again), 64);
-    assert!(stderr(&again).contains("r.jsonl exists already"));
+    assert!(stderr(&again).contains("r.jsonl exists already; go on with it by --resume"));
     assert_eq!(scratch.read("r.jsonl"), whole);
+    scratch.write("other.jsonl", "not a record");
+    let other = scratch.output("run . -n 1500 --seed 4 --record other.jsonl");
+    assert_eq!(code(&other), 64);
+    assert!(stderr(&other).contains("other.jsonl exists already, and is no record of a run"));
+    assert_eq!(scratch.read("other.jsonl"), "not a record");
 
     // As if it had been killed while it wrote the third line.
     let (tests, _) = whole.trim_end().rsplit_once('\n').unwrap();

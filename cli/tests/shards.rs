@@ -81,6 +81,37 @@ fn what_is_wrong_in_a_part_is_wrong_in_the_whole() {
     assert_eq!(merged(&parts, &["-o", text(&folder.join("all"))]).status.code(), Some(74));
 }
 
+/// A report of a part says so first, in every format; that of the whole has no trace of parts.
+#[test]
+fn a_report_of_a_part_says_so() {
+    let folder = folder("part-report");
+    let file = |name: &str| text(&folder.join(name)).to_owned();
+    let command = ["run", "litmus-suite/cpu-classics", "--seed", "7", "-n", "50"];
+    for number in ["1", "2"] {
+        let (shard, record) = (format!("--shard={number}/2"), file(number));
+        let output = litmus(&[&command[..], &[&shard, "--record", &record]].concat());
+        let line = format!("conforms in part {number} of 2 · ");
+        assert!(String::from_utf8_lossy(&output.stdout).contains(&line), "{output:?}");
+    }
+    litmus(&["merge", &file("1"), &file("2"), "-o", &file("whole")]);
+    for (record, is_part) in [("1", true), ("whole", false)] {
+        let out = file(&format!("{record}-report"));
+        let output = litmus(&["report", &file(record), "-o", &out, "--mutants", "0"]);
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(printed.starts_with("conforms in part 1 of 2 · "), is_part, "{printed}");
+        assert!(printed.starts_with("conforms"), "{printed}");
+        for entry in fs::read_dir(&out).expect("a report") {
+            let path = entry.expect("a file").path();
+            let content = fs::read_to_string(&path).expect("text");
+            assert_eq!(content.contains("part 1 of 2"), is_part, "{}", path.display());
+        }
+    }
+    let whole = fs::read_to_string(folder.join("whole")).expect("a record");
+    let header = whole.lines().next().expect("a header");
+    assert!(header.contains("cpu-classics") && !header.contains("--shard"), "{header}");
+    assert!(!header.contains("--record"), "{header}");
+}
+
 /// Parts must have read the same.
 #[test]
 fn parts_of_other_inputs_are_refused() {

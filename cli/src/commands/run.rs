@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use clap::{Args, ValueEnum};
 use evidence::judge::Answers;
 use evidence::record::Status;
-use evidence::reports::{self, data};
+use evidence::reports::{self, data, part_of};
 use executor::sim::Sim;
 use lang::diagnostic::Code;
 use serde_json::json;
@@ -206,6 +206,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         if arguments.only.shows(Kind::Violation, &report, false) {
             text.push_str(&summary.violations(look, &arguments.solver.request()));
         }
+        text.push_str(&summary.unseen_lines);
         if !look.quiet {
             text.push_str(&summary.groups(look));
         }
@@ -217,7 +218,8 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if is_told {
         let record = plan.where_recorded(&own_models);
         let record = if record.is_empty() { record } else { look.fit(&record) };
-        terminal.show(&(record + &summary.verdict(look, was_stopped)));
+        let part = part_of(plan.header.shard.as_ref());
+        terminal.show(&(record + &summary.verdict(look, was_stopped, part)));
         if let Some((made, folder)) = made {
             terminal.show(&(tell::brief(&made, look) + &tell::written(&folder)));
         }
@@ -344,7 +346,6 @@ fn run_all(
     };
     let workers = Workers { jobs, stop: Some(&stop), fail_fast: Some(&arguments.stop) };
     let worked = workers.work(inputs, report, |input| runner.run_test(input), each);
-    report.tell(&layout.left_out());
     if report.shard.is_none() {
         uses.tell(report.terminal);
     }
@@ -354,6 +355,8 @@ fn run_all(
     } else {
         summary.not_run = inputs.len().saturating_sub(worked.done);
     }
+    summary.unseen_lines = layout.unseen();
+    summary.unusable = report.broken_files();
     let was_stopped = stop.load(Ordering::Relaxed);
     let is_complete = !was_stopped && !worked.is_short && !is_cut;
     if let Some(writer) = &mut writer

@@ -65,6 +65,7 @@ pub fn write(
     let Some(mut header) = at_first.map(|part| part.content.0.header.clone()) else {
         return Ok(Exit::Fine);
     };
+    header.arguments = of_whole(&header.arguments);
     header.started = headers().filter_map(|header| header.started.clone()).min();
     header.ended = headers().filter_map(|header| header.ended.clone()).max();
     let open = parts.iter().filter(|part| part.content.0.end != End::Whole);
@@ -91,6 +92,22 @@ pub fn write(
         exit.raise(Exit::Unknown);
     }
     Ok(exit)
+}
+
+/// The arguments of the whole command: no part, and no part's record.
+fn of_whole(arguments: &[String]) -> Vec<String> {
+    let options = ["--shard", "--record", "--resume"];
+    let mut whole = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let (name, value) = argument.split_once('=').unzip();
+        match options.contains(&name.unwrap_or(argument)) {
+            true if value.is_none() => drop(arguments.next()),
+            true => {}
+            false => whole.push(argument.clone()),
+        }
+    }
+    whole
 }
 
 /// The tests that have no line, or one that was interrupted.

@@ -111,10 +111,17 @@ impl Plan {
                 true
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                let is_record = Record::read(path).is_ok();
                 let path = path.display();
-                let message = format!(
-                    "{path} exists already; go on with it by --resume {path}, or record in another file"
-                );
+                let message = if is_record {
+                    format!(
+                        "{path} exists already; go on with it by --resume {path}, or record in another file"
+                    )
+                } else {
+                    format!(
+                        "{path} exists already, and is no record of a run; record in another file"
+                    )
+                };
                 report.usage_error(Code::RecordExists, &message);
                 false
             }

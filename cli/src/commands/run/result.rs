@@ -237,6 +237,8 @@ pub struct Layout {
     test_width: usize,
     /// How many lines about what was never seen there were.
     unseen: usize,
+    /// The first of them: they come after the violations.
+    kept: String,
 }
 
 /// How many tests are named of which something was never seen, unless `--only` or `-v` asks for them.
@@ -246,7 +248,8 @@ impl Layout {
     /// Columns wide enough for the tests that are to come; their names are those of their files.
     pub fn new(look: Look, is_few: bool, inputs: &[Input]) -> Self {
         let test_width = table::name_width(look, inputs.iter().map(Input::stem));
-        Self { look, in_full: !look.quiet && (is_few || look.verbose > 0), test_width, unseen: 0 }
+        let in_full = !look.quiet && (is_few || look.verbose > 0);
+        Self { look, in_full, test_width, unseen: 0, kept: String::new() }
     }
 
     /// Prints those of a file's results that are wanted.
@@ -265,17 +268,18 @@ impl Layout {
             let mut text = if is_table { self.draw(&shown, index) } else { String::new() };
             if result.kind() == Kind::Unseen && !self.in_full && !options.is_some() {
                 self.unseen += usize::from(!text.is_empty());
-                text.truncate(if self.unseen > UNSEEN { 0 } else { text.len() });
+                let text = std::mem::take(&mut text);
+                self.kept.push_str(if self.unseen > UNSEEN { "" } else { &text });
             }
             report.print(|| result.json(), || text);
         }
     }
 
-    /// How many lines were left out.
-    pub fn left_out(&self) -> String {
+    /// Which tests have something that was never seen: some of them, and how many more there are.
+    pub fn unseen(self) -> String {
         match self.unseen.saturating_sub(UNSEEN) {
-            0 => String::new(),
-            more => format!("… and {more} more unseen; --only unseen lists them\n"),
+            0 => self.kept,
+            more => format!("{}… and {more} more unseen; --only unseen lists them\n", self.kept),
         }
     }
 

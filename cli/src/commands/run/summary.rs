@@ -78,6 +78,10 @@ pub struct Summary {
     pub failed: usize,
     /// Tests that were not run.
     pub skipped: usize,
+    /// Files with errors.
+    pub unusable: usize,
+    /// A line for each test of which something was never seen; not for all, if they are many.
+    pub unseen_lines: String,
     /// Files that a signal, a full disk or a limit kept from being run to the end.
     pub not_run: usize,
 }
@@ -154,7 +158,7 @@ impl Summary {
     }
 
     /// The verdict in one line.
-    pub fn verdict(&self, look: Look, interrupted: bool) -> String {
+    pub fn verdict(&self, look: Look, interrupted: bool, part: Option<String>) -> String {
         let finished = || self.programs.values().filter(|program| program.is_finished);
         let that = |forbids: Forbids| {
             finished().filter(|program| program.forbids == Some(forbids)).count()
@@ -175,9 +179,11 @@ impl Summary {
             against_file: self.programs.values().filter(|one| one.is_against_file).count(),
             skipped: self.skipped,
             failed: self.failed,
+            unusable: self.unusable,
             interrupted: self.not_run.max(usize::from(interrupted)),
             tests: self.groups.len(),
             runs: self.runs,
+            part,
             ..Verdict::default()
         }
         .described();
