@@ -28,6 +28,9 @@ const PREFIX: [u8; 8] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0];
 /// The first bytes of a GUID. It is locally administered, so no vendor uses it.
 const VENDOR: [u8; 5] = [0x02, 0x6c, 0x69, 0x74, 0x6d];
 
+/// The vendor, as in the first bytes of a GUID.
+pub const VENDOR_ID: u32 = 0x02_6c_69;
+
 /// The name of a device.
 pub fn name(device: u16) -> String {
     format!("litmus{device}")

@@ -20,6 +20,7 @@ mod time;
 use std::collections::HashMap;
 
 use crate::config::Preset;
+use crate::keys::Region;
 use crate::states::State;
 use crate::wire::Message;
 
@@ -121,12 +122,15 @@ impl Engine {
         true
     }
 
-    /// Removes a memory region. Returns false if there is none.
-    pub fn remove_region(&mut self, key: u32) -> bool {
+    /// Removes a memory region, or changes it. Returns false if there is none.
+    pub fn change_region(&mut self, key: u32, region: Option<Region>) -> bool {
         for pair in self.pairs.values_mut() {
             life::settle_region(pair, &mut self.node, key);
         }
-        self.node.keys.remove(key)
+        match region {
+            Some(region) => self.node.keys.replace(key, region),
+            None => self.node.keys.remove(key),
+        }
     }
 
     /// Makes the scheduler examine a queue pair: the program has posted something, or a message has arrived.

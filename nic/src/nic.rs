@@ -38,7 +38,6 @@ pub struct AsyncEvent {
 }
 
 /// The receiver of a queue pair's events, and the program's objects that events may name.
-#[derive(Clone)]
 pub struct Owner {
     /// The context's channel for asynchronous events.
     pub channel: Arc<Channel<AsyncEvent>>,
@@ -166,13 +165,12 @@ impl Nic {
     pub fn help(&self) {
         const MOMENT: u64 = 100_000;
         let Ok(mut core) = self.core.try_lock() else { return };
-        let (round, events) = self.round(&mut core);
+        let round = self.round(&mut core);
         let times = IN_VAIN.get();
         let sleeps = round != Round::Busy && times >= PATIENCE;
         IN_VAIN.set(if round == Round::Busy { 0 } else { times + 1 });
         let fds = if sleeps { core.transport.fds() } else { Vec::new() };
         drop(core);
-        events.into_iter().for_each(|(pair, event)| self.tell(pair, event));
         if sleeps {
             let time = match round {
                 Round::Until(time) => time.saturating_sub(self.now()).min(MOMENT),
@@ -183,7 +181,7 @@ impl Nic {
     }
 
     /// Receives messages, applies rules, and sends messages.
-    fn round(&self, core: &mut Core) -> (Round, Vec<(u32, Event)>) {
+    fn round(&self, core: &mut Core) -> Round {
         let Core { engine, transport } = core;
         let (heard, gone) = transport.exchange();
         let some = !heard.is_empty();
@@ -210,8 +208,8 @@ impl Nic {
         engine.node.trace.flush();
         // Makes all writes visible before this thread reads them. It may be a thread of the program.
         fence(Ordering::SeqCst);
-        let events = std::mem::take(&mut engine.node.events);
-        (if some { Round::Busy } else { round }, events)
+        self.tell(engine);
+        if some { Round::Busy } else { round }
     }
 
     /// Sleeps until there is work, but at most this long.
@@ -228,19 +226,28 @@ impl Nic {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
-    fn tell(&self, queue_pair: u32, event: Event) {
-        let Some(owner) = lock(&self.owners).get(&queue_pair).cloned() else { return };
-        let (code, object) = match event {
-            Event::SendCompletionsOverran => (0, 1),
-            Event::ReceiveCompletionsOverran => (0, 2),
-            Event::InvalidRequest => (2, 0),
-            Event::AccessError => (3, 0),
-            Event::Established => (4, 0),
-            Event::Drained => (5, 0),
-            Event::LimitReached => (15, 3),
-            Event::LastReached => (16, 0),
-        };
-        owner.channel.tell(AsyncEvent { code, object: owner.objects[object] });
+    /// Reports the events of queue pairs to their owners. The caller has the engine locked, so a queue pair
+    /// that is destroyed has either reported its events before that, or reports no more.
+    pub fn tell(&self, engine: &mut Engine) {
+        let events = std::mem::take(&mut engine.node.events);
+        if events.is_empty() {
+            return;
+        }
+        let owners = lock(&self.owners);
+        for (queue_pair, event) in events {
+            let Some(owner) = owners.get(&queue_pair) else { continue };
+            let (code, object) = match event {
+                Event::SendCompletionsOverran => (0, 1),
+                Event::ReceiveCompletionsOverran => (0, 2),
+                Event::InvalidRequest => (2, 0),
+                Event::AccessError => (3, 0),
+                Event::Established => (4, 0),
+                Event::Drained => (5, 0),
+                Event::LimitReached => (15, 3),
+                Event::LastReached => (16, 0),
+            };
+            owner.channel.tell(AsyncEvent { code, object: owner.objects[object] });
+        }
     }
 }
 
@@ -248,8 +255,7 @@ impl Nic {
 fn run(nic: &'static Nic) {
     let mut report = Report::default();
     loop {
-        let (round, events) = nic.round(&mut lock(&nic.core));
-        events.into_iter().for_each(|(pair, event)| nic.tell(pair, event));
+        let round = nic.round(&mut lock(&nic.core));
         while nic.callers.load(Ordering::SeqCst) > 0 {
             std::thread::yield_now();
         }

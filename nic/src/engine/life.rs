@@ -6,24 +6,29 @@ use crate::request::Status;
 use crate::states::State;
 
 use super::node::{Event, Node};
-use super::pair::{LocalEntry, Pair, RemoteAction, Requester, Responder, Stage};
+use super::pair::{Entry, LocalEntry, Pair, RemoteAction, Requester, Responder, Stage};
 use super::{requester, responder};
+
+/// Puts the queue pair into the error state, for another reason than the failure of a request of its own.
+pub fn fail(pair: &mut Pair, node: &mut Node) {
+    let failed = |entry: &Entry| matches!(entry.stage, Stage::Failed(_));
+    match pair.requester.pipe.front() {
+        // All earlier requests have succeeded, so this one keeps its own status.
+        Some(entry) if failed(entry) => requester::answer(pair, node, 0),
+        _ => flush(pair, node),
+    }
+}
 
 /// Puts the queue pair into the error state. Its requests are flushed, in order. Effects of earlier requests
 /// still reach memory and completion.
-pub fn fail(pair: &mut Pair, node: &mut Node) {
+pub fn flush(pair: &mut Pair, node: &mut Node) {
     pair.state = State::Error;
     settle(pair, node);
     pair.responder.arrived.clear();
     pair.responder.session = None;
     pair.requester.sent = 0;
-    // A request that failed by itself keeps its own status.
     for entry in take(&mut pair.requester.pipe) {
-        let status = match entry.stage {
-            Stage::Failed(status) => status,
-            _ => Status::Flushed,
-        };
-        let completion = Some(pair.completion(&entry.request, status, 0));
+        let completion = Some(pair.completion(&entry.request, Status::Flushed, 0));
         let (number, frees, due) = (entry.number, !entry.freed, node.now);
         let notice = LocalEntry::Notice { number, completion, frees, due };
         pair.requester.wb_local.push_back(notice);
@@ -80,13 +85,13 @@ pub fn reset(pair: &mut Pair, node: &mut Node) {
 }
 
 /// Applies at once everything that is pending in `wbL`.
-fn settle_local(pair: &mut Pair, node: &mut Node) {
+pub fn settle_local(pair: &mut Pair, node: &mut Node) {
     for entry in take(&mut pair.requester.wb_local) {
         requester::take_effect(pair, node, entry);
     }
 }
 
-/// Applies the pending writes to a region before the region is removed.
+/// Applies the pending writes to a region before the region is removed or changed.
 pub fn settle_region(pair: &mut Pair, node: &mut Node, key: u32) {
     let remote = pair.responder.wb_remote.iter().any(|entry| match &entry.action {
         RemoteAction::Write { remote, .. } => remote.key == key,

@@ -6,7 +6,7 @@ use crate::wire::{Body, Message};
 
 use super::node::{Event, Node};
 use super::pair::{Link, Pair, Stage};
-use super::{requester, responder, time};
+use super::{life, requester, responder, time};
 
 /// The time between two hello messages, in nanoseconds.
 const AGAIN: u64 = 1_000_000;
@@ -69,6 +69,8 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
             let known = pair.responder.session == Some(message.session);
             let body = if ready { Body::Welcome } else { Body::Absent };
             if ready && !known {
+                // Nobody waits for the answers to the last session's requests. One of them may hold A(n).
+                life::settle(pair, node);
                 pair.responder.session = Some(message.session);
                 pair.responder.arrived.clear();
                 if pair.state == State::ReadyToReceive {

@@ -278,7 +278,9 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     pair.requester.wb_local.push_back(notice);
     if status != Status::Success {
         node.counts.failures += 1;
-        super::life::fail(pair, node);
+        // The program sees the failure before what it causes, such as receive requests that are flushed.
+        super::life::settle_local(pair, node);
+        super::life::flush(pair, node);
     }
 }
 

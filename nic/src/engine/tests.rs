@@ -365,6 +365,36 @@ fn a_wrong_key_fails_and_what_follows_is_flushed() {
 }
 
 #[test]
+fn only_the_first_failure_has_its_own_status() {
+    let both = |world: &mut World, _: &mut Random| {
+        let remote = Remote { key: 0, ..world.remote(8) };
+        world.post(1, Operation::Write { remote, immediate: None }, 0);
+        let key = std::mem::take(&mut world.key);
+        world.post(1, Operation::Write { remote: Remote { key, ..remote }, immediate: None }, 1);
+        world.key = key;
+        assert_eq!(world.wait(1).status, Status::RemoteAccess);
+        assert_eq!(world.wait(1).status, Status::Flushed);
+        true
+    };
+    assert_eq!(count(None, both), SEEDS.end as usize);
+}
+
+#[test]
+fn an_atomic_of_an_earlier_life_blocks_no_other() {
+    let done = |world: &mut World, random: &mut Random| {
+        world.add(1, 0, 8);
+        world.steps(random.below(20));
+        let (pair, node) = world.engine.pair(1).expect("there are four");
+        life::reset(pair, node);
+        (pair.state, pair.requester.session) = (State::ReadyToSend, 7);
+        world.add(1, 1, 8);
+        world.add(3, 2, 9);
+        [1, 3].map(|number| world.wait(number).status) == [Status::Success; 2]
+    };
+    assert_eq!(count(None, done), SEEDS.end as usize);
+}
+
+#[test]
 fn a_send_waits_for_a_receive_request_as_long_as_it_may() {
     for seed in SEEDS {
         let mut world = World::new(seed, None);

@@ -160,6 +160,7 @@ pub unsafe extern "C" fn destroy_cq(cq: *mut ibv_cq) -> c_int {
         unsafe {
             if let Some(context) = ContextObject::own((*cq).context) {
                 context.objects.fetch_sub(1, Ordering::SeqCst);
+                context.channel.forget(|event| event.object == cq.addr());
             }
             if let Some(channel) = ChannelObject::own((*cq).channel) {
                 channel.forget(|object| *object == cq.addr());

@@ -77,6 +77,7 @@ fn attributes(device: u16) -> ibv_device_attr {
     (attr.node_guid, attr.sys_image_guid) = (guid, guid);
     attr.max_mr_size = u64::MAX;
     attr.page_size_cap = 0xffff_f000;
+    attr.vendor_id = device::VENDOR_ID;
     attr.vendor_part_id = 1;
     attr.max_qp = limit::QUEUE_PAIRS as c_int;
     attr.max_qp_wr = limit::REQUESTS as c_int;

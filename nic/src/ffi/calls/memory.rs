@@ -176,7 +176,7 @@ pub unsafe extern "C" fn rereg_mr(
         if what & !7 != 0 || what == 0 || !sound {
             return INVALID;
         }
-        context.nic.with(|engine| engine.node.keys.replace(*key, region));
+        context.nic.with(|engine| engine.change_region(*key, Some(region)));
         // SAFETY: the region exists, and only its owner changes it.
         unsafe {
             if what & 1 != 0 {
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn dereg_mr(mr: *mut ibv_mr) -> c_int {
         let Some(context) = (unsafe { ContextObject::own((*mr).context) }) else {
             return libc::EINVAL;
         };
-        if !context.nic.with(|engine| engine.remove_region(*key)) {
+        if !context.nic.with(|engine| engine.change_region(*key, None)) {
             return libc::EINVAL;
         }
         context.objects.fetch_sub(1, Ordering::SeqCst);

@@ -231,9 +231,13 @@ pub unsafe extern "C" fn destroy_qp(qp: *mut ibv_qp) -> c_int {
         let Some(own) = (unsafe { QpObject::own(qp) }) else { return libc::EINVAL };
         // SAFETY: the queue pair is there, and so is its domain.
         let Some((domain, context)) = (unsafe { domain((*qp).pd) }) else { return libc::EINVAL };
-        context.nic.with(|engine| engine.remove(own.number));
+        context.nic.with(|engine| {
+            engine.remove(own.number);
+            context.nic.tell(engine);
+        });
         lock(&context.nic.owners).remove(&own.number);
         context.channel.forget(|event| event.object == qp.addr());
+        work::forget(own.number);
         domain.users.fetch_sub(1, Ordering::SeqCst);
         context.objects.fetch_sub(1, Ordering::SeqCst);
         // SAFETY: by the contract, and the NIC no longer uses it.

@@ -80,6 +80,10 @@ unsafe fn send_request(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int>
     let pieces = unsafe { sges(wr.sg_list, count, own.made_from.cap.max_send_sge) };
     let pieces = pieces.ok_or(libc::EINVAL)?;
     let payload = if wr.send_flags & flag::INLINE != 0 {
+        // Its pieces are targets, so the program may not be able to read them.
+        if operation.fetches() {
+            return Err(libc::EINVAL);
+        }
         if total(&pieces) > u64::from(own.made_from.cap.max_inline_data) {
             return Err(libc::EINVAL);
         }

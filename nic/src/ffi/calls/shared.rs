@@ -109,6 +109,7 @@ pub unsafe extern "C" fn destroy_srq(srq: *mut ibv_srq) -> c_int {
         if let Some((domain, context)) = unsafe { domain((*srq).pd) } {
             domain.users.fetch_sub(1, Ordering::SeqCst);
             context.objects.fetch_sub(1, Ordering::SeqCst);
+            context.channel.forget(|event| event.object == srq.addr());
         }
         // SAFETY: by the contract, and no queue pair uses it.
         drop(unsafe { SrqObject::take(srq) });

@@ -30,6 +30,11 @@ pub fn install(qp: &mut ibv_qp_ex) {
     qp.wr_set_inline_data_list = Some(set_inline_data_list);
 }
 
+/// Forgets what this thread has collected for a queue pair that is destroyed.
+pub fn forget(queue_pair: u32) {
+    WORK.with_borrow_mut(|work| work.remove(&queue_pair));
+}
+
 unsafe fn own<'a>(qp: *mut ibv_qp_ex) -> Option<&'a Qp> {
     // SAFETY: programs have these functions from a queue pair that is there.
     unsafe { QpObject::own(qp.cast()) }
