@@ -67,7 +67,9 @@ static void ask(void) {
 static void step(void) {
   unsigned what = below(1000);
   if (what < 20) make_domain();
-  else if (what < 23) end_domain(below(PDS));
+  else if (what < 22) end_domain(below(PDS));
+  else if (what < 26) make_address();
+  else if (what < 27) end_address(below(PDS), below(2));
   else if (what < 60) make_region();
   else if (what < 62) change_region();
   else if (what < 65) end_region(below(SLOTS));
@@ -115,7 +117,7 @@ static void end(void) {
   for (unsigned queue = 0; queue < CQS; queue++) poll(queue), end_queue(queue);
   for (unsigned channel = 0; channel < CHANNELS; channel++) end_channel(channel);
   for (unsigned region = 0; region < SLOTS; region++) end_region(region), turn_slot(region);
-  for (unsigned pd = 0; pd < PDS; pd++) end_domain(pd);
+  for (unsigned pd = 0; pd < PDS; pd++) end_address(pd, 0), end_address(pd, 1), end_domain(pd);
   take_async_event();
   call("ibv_close_device");
   expect_code(ibv_close_device(context), 0);
@@ -144,11 +146,13 @@ static void work(uint64_t calls, int dies) {
   }
   at.doing = "the end";
   if (dies) return;
-  fprintf(stderr, "fuzz: %lu receives, %lu events; of each operation:", received, events);
+  fprintf(stderr, "fuzz: %lu receives (%lu datagrams), %lu events; of each operation:", received,
+    datagrams, events);
   for (unsigned one = 0; one < 7; one++) fprintf(stderr, " %lu", succeeded[one]);
   fprintf(stderr, "; of each status:");
   for (unsigned one = 0; one <= IBV_WC_RNR_RETRY_EXC_ERR; one++) fprintf(stderr, " %lu", failures[one]);
   fprintf(stderr, "\n");
+  expect(calls < 100000 || datagrams > 0, "no datagram came");
   for (unsigned one = 0; one < 7; one++) expect(calls < 100000 || succeeded[one] > 0,
     "an operation never succeeded");
   if (allocated() > bytes + (4 << 20)) fail("memory grew from %zu to %zu bytes", bytes, allocated());

@@ -1,6 +1,7 @@
 /* All objects except queue pairs: what the worker has, and calls that make, change and destroy them. */
 static struct ibv_context *context;
-static struct { struct ibv_pd *pd; int users; } domains[PDS];
+/* `addresses`: of this process's device, and of the other's. */
+static struct { struct ibv_pd *pd; struct ibv_ah *addresses[2]; int users; } domains[PDS];
 static struct { struct ibv_comp_channel *channel; int users; } channels[CHANNELS];
 /* `arms`: how often an event was asked for and has not come. */
 static struct queue { struct ibv_cq *cq; int users, channel, is_extended, has_overrun; unsigned arms,
@@ -25,6 +26,29 @@ static void end_domain(unsigned index) {
   int code = ibv_dealloc_pd(domains[index].pd);
   expect_code(code, domains[index].users ? EBUSY : 0);
   if (!code) domains[index].pd = NULL;
+}
+
+static void make_address(void) {
+  unsigned index = below(PDS), is_other = below(2);
+  if (!domains[index].pd || domains[index].addresses[is_other]) return;
+  struct ibv_ah_attr attr = { .dlid = chance(95) ? told[is_other ? !at.worker : at.worker].lid : wild(),
+    .port_num = chance(95) ? 1 : wild(), .is_global = chance(30) };
+  if (chance(5)) attr.grh.sgid_index = wild();
+  int is_fine = (attr.port_num == 1 || attr.port_num == 2) && (!attr.is_global || attr.grh.sgid_index == 0);
+  call("ibv_create_ah");
+  errno = 0;
+  struct ibv_ah *made = ibv_create_ah(domains[index].pd, &attr);
+  if (!made != !is_fine || (!made && !errno)) fail("%s", made ? "expected an error" : strerror(errno));
+  domains[index].addresses[is_other] = made;
+  domains[index].users += made != NULL;
+}
+
+static void end_address(unsigned index, unsigned is_other) {
+  if (!domains[index].addresses[is_other]) return;
+  call("ibv_destroy_ah");
+  expect_code(ibv_destroy_ah(domains[index].addresses[is_other]), 0);
+  domains[index].addresses[is_other] = NULL;
+  domains[index].users--;
 }
 
 /* Any flags, and whether they can be had. */

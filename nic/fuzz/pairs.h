@@ -26,6 +26,9 @@ static void forget_requests(struct pair *pair) {
   pair->has_failed = 0;
 }
 
+/* Whether a queue pair and its usual peer send datagrams. */
+static int has_datagrams(unsigned index) { return (index / 2) % 2 == 1; }
+
 static void make_pair(void) {
   unsigned index = below(PAIRS), pd = below(PDS), sends = below(CQS), receives = below(CQS);
   int srq = chance(30) ? (int) below(SRQS) : -1;
@@ -38,7 +41,9 @@ static void make_pair(void) {
   if (is_wild) cap = (struct ibv_qp_cap) { wild(), wild(), wild(), wild(), wild() };
   int is_fine = cap.max_send_wr <= 16384 && cap.max_recv_wr <= 16384 && cap.max_send_sge <= 32 &&
     cap.max_recv_sge <= 32 && cap.max_inline_data <= 1024;
-  enum ibv_qp_type type = chance(97) ? IBV_QPT_RC : (enum ibv_qp_type) wild();
+  enum ibv_qp_type usual = has_datagrams(index) ? IBV_QPT_UD : IBV_QPT_RC,
+    type = chance(97) ? usual : (enum ibv_qp_type) wild();
+  if (type == IBV_QPT_UD || type == IBV_QPT_RC) type = usual;
   struct ibv_qp_init_attr_ex attr = { .send_cq = queues[sends].cq, .recv_cq = queues[receives].cq, .cap = cap,
     .srq = srq >= 0 ? shared[srq].srq : NULL, .qp_type = type, .sq_sig_all = below(2), .pd = domains[pd].pd,
     .comp_mask = IBV_QP_INIT_ATTR_PD };
@@ -62,8 +67,8 @@ static void make_pair(void) {
     pair->qp = ibv_create_qp(domains[pd].pd, &old);
     cap = old.cap;
   }
-  if (!pair->qp && type == IBV_QPT_RC && (is_fine || !errno)) fail("%s", strerror(errno));
-  if (pair->qp && (!is_fine || type != IBV_QPT_RC)) fail("type %d: expected an error", type);
+  if (!pair->qp && type == usual && (is_fine || !errno)) fail("%s", strerror(errno));
+  if (pair->qp && (!is_fine || type != usual)) fail("type %d: expected an error", type);
   if (!pair->qp) return;
   pair->cap = cap;
   forget_requests(pair);
@@ -100,7 +105,10 @@ static enum ibv_qp_state state_of(struct pair *pair) {
   return attr.qp_state;
 }
 
-/* Whether a queue pair's usual peer is in the other process. Otherwise, it is the next or last one of this process. */
+enum { KEY = 9 };
+
+/* Whether a queue pair's usual peer is in the other process. Otherwise, it is the next or last one of this
+ * process. */
 static int is_far(unsigned index) { return index >= PAIRS / 2; }
 
 static uint32_t peer_of(unsigned index) {
@@ -117,7 +125,7 @@ static struct ibv_qp_attr any_attributes(unsigned index, int is_sound) {
   expect_code(code, number == 1 || number == 2 ? 0 : EINVAL);
   call("ibv_query_gid");
   if (ibv_query_gid(context, number, 0, &gid)) expect(code && errno == EINVAL, "it failed");
-  struct ibv_qp_attr attr = { .port_num = number, .path_mtu = IBV_MTU_1024,
+  struct ibv_qp_attr attr = { .qkey = chance(97) ? KEY : wild(), .port_num = number, .path_mtu = IBV_MTU_1024,
     .dest_qp_num = peer_of(index) & 0xffffff,
     .qp_access_flags = chance(90) ? 15 : below(16), .max_rd_atomic = chance(90) ? 4 : 0,
       .max_dest_rd_atomic = below(4),
@@ -137,7 +145,9 @@ static struct ibv_qp_attr any_attributes(unsigned index, int is_sound) {
 }
 
 static void change_pair(void) {
-  static const int masks[] = {
+  static const int datagrams[] = { [IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+    [IBV_QPS_RTR] = 0, [IBV_QPS_RTS] = IBV_QP_SQ_PSN };
+  static const int connected[] = {
     [IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
     [IBV_QPS_RTR] = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
       IBV_QP_MIN_RNR_TIMER,
@@ -150,6 +160,7 @@ static void change_pair(void) {
   }
   struct pair *pair = &pairs[index];
   if (!pair->qp) return;
+  const int *masks = has_datagrams(index) ? datagrams : connected;
   int goes_on = chance(97);
   /* A queue pair waits for its peer, mostly. */
   if (goes_on && pair->state == IBV_QPS_INIT && !peer_of(index) && chance(99)) return;

@@ -78,10 +78,21 @@ static int any_request(struct pair *pair, struct ibv_send_wr *wr, struct ibv_sge
   } else if (has_target) {
     wr->wr.rdma.remote_addr = address, wr->wr.rdma.rkey = key;
   }
+  unsigned long bytes = total(list, count < 0 || count > PIECES ? 0 : count);
+  if (has_datagrams((unsigned) (pair - pairs))) {
+    unsigned slot = (unsigned) (pair - pairs);
+    if (chance(95)) wr->opcode = below(2) ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+    wr->wr.ud.ah = domains[pair->pd].addresses[is_far(slot)];
+    wr->wr.ud.remote_qpn = peer_of(slot), wr->wr.ud.remote_qkey = chance(90) ? KEY : wild();
+    has_target = *cannot = 0;
+    for (int piece = 0; piece < count && piece < PIECES; piece++) *cannot |= is_bad_piece[piece];
+    if (wr->opcode != IBV_WR_SEND && wr->opcode != IBV_WR_SEND_WITH_IMM) return EINVAL;
+    if (!wr->wr.ud.ah || count < 0 || count > most) return EINVAL;
+    if (!(wr->send_flags & IBV_SEND_INLINE)) return bytes > 4096 ? EINVAL : 0;
+  }
   if ((unsigned) wr->opcode > 15) return EINVAL;
   if ((unsigned) wr->opcode > 6) return EOPNOTSUPP;
   if (count < 0 || count > most) return EINVAL;
-  unsigned long bytes = total(list, count);
   int fetches = wr->opcode == IBV_WR_RDMA_READ || is_atomic(wr->opcode);
   *cannot |= has_target && is_bad && bytes > 0;
   if (wr->send_flags & IBV_SEND_INLINE) {
@@ -167,6 +178,8 @@ static void build_sends(void) {
       default: ibv_wr_atomic_fetch_add(qp, wr->wr.atomic.rkey, wr->wr.atomic.remote_addr, 1);
     }
     call("ibv_wr_set_*");
+    if (has_datagrams(index)) ibv_wr_set_ud_addr(qp, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+      wr->wr.ud.remote_qkey);
     if (wr->num_sge >= 0 && wr->send_flags & IBV_SEND_INLINE) {
       struct ibv_data_buf buffers[PIECES];
       for (int piece = 0; piece < wr->num_sge && piece < PIECES; piece++) {
@@ -187,6 +200,8 @@ static void build_sends(void) {
     } else {
       ibv_wr_set_sge_list(qp, (size_t) wr->num_sge, sges);
     }
+    int is_send = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
+    if (has_datagrams(index) && (!is_send || !wr->wr.ud.ah)) code = EINVAL;
     if (!wanted) wanted = code;
   }
   if (chance(10)) {
@@ -277,7 +292,7 @@ static void is_missing(unsigned queue, const char *what, unsigned request) {
 }
 
 /* How many completions there were: of each operation that succeeded, of receives, and of each failure. */
-static unsigned long succeeded[7], received, failures[IBV_WC_RNR_RETRY_EXC_ERR + 1];
+static unsigned long succeeded[7], datagrams, received, failures[IBV_WC_RNR_RETRY_EXC_ERR + 1];
 
 /* Checks a completion: it is of a request that was posted, and each comes once, in order, with a fitting status. */
 static void check_completion(unsigned queue, uint64_t id, enum ibv_wc_status status, int opcode,
@@ -287,6 +302,7 @@ static void check_completion(unsigned queue, uint64_t id, enum ibv_wc_status sta
     IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD };
   unsigned kind = id >> 60, index = id >> 52 & 255, serial = id >> 32 & 0xfffff, request = (uint32_t) id;
   expect(status <= IBV_WC_RNR_RETRY_EXC_ERR, "another status");
+  if (kind == 1 && has_datagrams(index)) datagrams += status == IBV_WC_SUCCESS;
   if (kind > 0) received += status == IBV_WC_SUCCESS;
   failures[status]++;
   if (kind == 2) {

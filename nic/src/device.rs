@@ -17,6 +17,8 @@ pub mod limit {
     pub const FETCHES: u8 = 16;
     /// The most bytes of a message.
     pub const MESSAGE: u32 = 1 << 30;
+    /// The most bytes of a datagram: the MTU.
+    pub const DATAGRAM: u32 = 4096;
     /// The most queue pairs of a process.
     pub const QUEUE_PAIRS: u32 = (1 << crate::transport::INDEX_BITS) - 1;
     /// The number of entries in a port's GID table.

@@ -5,6 +5,7 @@
 //! those of the far end. At each turn, the scheduler picks a random queue pair, and one of the rules that may
 //! be applied to it. A rule that has just become possible may be delayed at random.
 
+mod datagram;
 pub mod life;
 pub mod link;
 pub mod mood;
@@ -155,7 +156,7 @@ impl Engine {
 
     /// Handles the end of the process that has these queue pairs.
     pub fn lose(&mut self, gone: impl Fn(u32) -> bool) {
-        let lost = self.pairs.values_mut().filter(|pair| gone(pair.path.peer));
+        let lost = self.pairs.values_mut().filter(|pair| !pair.datagrams && gone(pair.path.peer));
         lost.for_each(|pair| link::lose(pair, &self.node));
     }
 

@@ -10,6 +10,7 @@ mod abi;
 mod calls;
 mod host;
 mod objects;
+mod paths;
 mod symbols;
 
 pub use host::{Bell, HostMemory, become_nic_thread, mapped, same_user, wait};

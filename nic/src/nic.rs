@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use crate::config::Config;
 use crate::counts::Counts;
+use crate::device;
 use crate::engine::mood::Mood;
 use crate::engine::node::{Event, Node};
 use crate::engine::{Engine, Round};
@@ -98,6 +99,7 @@ fn start() -> Option<&'static Nic> {
         mood: Mood::default(),
         counts: Counts::default(),
         trace: Trace::new(config.trace.as_deref()),
+        gid: |port| device::gid(crate::nic::config(), port),
         now: 0,
     };
     let nic: &'static Nic = Box::leak(Box::new(Nic {

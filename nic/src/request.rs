@@ -48,11 +48,31 @@ pub struct Remote {
     pub key: u32,
 }
 
+/// The receiver of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Destination {
+    /// The number of its queue pair.
+    pub queue_pair: u32,
+    /// The key that its queue pair must have (Q_Key).
+    pub key: u32,
+    /// The number of its port in the network. `None` if no such port is known.
+    pub port: Option<u16>,
+    /// Whether the datagram has a global route header.
+    pub global: bool,
+}
+
 /// The kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// SEND, with optional immediate data.
     Send {
+        /// The immediate data, in network byte order as the program gave it.
+        immediate: Option<u32>,
+    },
+    /// SEND of a datagram, with optional immediate data.
+    Datagram {
+        /// The receiver.
+        to: Destination,
         /// The immediate data, in network byte order as the program gave it.
         immediate: Option<u32>,
     },
@@ -90,7 +110,7 @@ impl Operation {
     /// The `ibv_wc_opcode` of the completion.
     pub fn completion_code(&self) -> i32 {
         match self {
-            Self::Send { .. } => 0,
+            Self::Send { .. } | Self::Datagram { .. } => 0,
             Self::Write { .. } => 1,
             Self::Read { .. } => 2,
             Self::CompareAndSwap { .. } => 3,
@@ -203,4 +223,20 @@ pub struct Completion {
     pub queue_pair: u32,
     /// Whether it wakes threads that wait only for solicited completions.
     pub solicited: bool,
+    /// The sender, if a datagram was received.
+    pub sender: Option<Sender>,
 }
+
+/// The sender of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sender {
+    /// The number of its queue pair.
+    pub queue_pair: u32,
+    /// The number of its port in the network.
+    pub port: u16,
+    /// Whether the datagram has a global route header.
+    pub global: bool,
+}
+
+/// The bytes before a datagram in the memory of a receive request. They are for a global route header.
+pub const HEADER: usize = 40;

@@ -47,6 +47,8 @@ pub mod attribute {
     pub const PKEY_INDEX: u32 = 1 << 4;
     /// The port.
     pub const PORT: u32 = 1 << 5;
+    /// The key of datagrams.
+    pub const KEY: u32 = 1 << 6;
     /// The address of the peer.
     pub const ADDRESS: u32 = 1 << 7;
     /// The path MTU.
@@ -112,10 +114,28 @@ pub fn may_change(from: State, to: State, mask: u32) -> bool {
     mask & required == required && mask & !(required | optional | STATE) == 0
 }
 
+/// The same for datagrams.
+pub fn may_change_datagrams(from: State, to: State, mask: u32) -> bool {
+    use State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
+    use attribute::*;
+    let (required, optional) = match (from, to) {
+        (_, Reset | Error) => (0, CURRENT_STATE),
+        (Reset, Init) => (PKEY_INDEX | PORT | KEY, 0),
+        (Init, Init) => (0, PKEY_INDEX | PORT | KEY),
+        (Init, ReadyToReceive) => (0, PKEY_INDEX | KEY),
+        (ReadyToReceive, ReadyToSend) => (SEND_SEQUENCE, CURRENT_STATE | KEY),
+        (ReadyToSend | SendQueueDrained, ReadyToSend) => (0, CURRENT_STATE | KEY),
+        (ReadyToSend, SendQueueDrained) => (0, DRAIN_NOTIFY | CURRENT_STATE),
+        (SendQueueDrained, SendQueueDrained) => (0, PKEY_INDEX | KEY),
+        _ => return false,
+    };
+    mask & required == required && mask & !(required | optional | STATE) == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::State::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrained};
-    use super::{State, attribute::*, may_change};
+    use super::{State, attribute::*, may_change, may_change_datagrams};
 
     #[test]
     fn the_way_of_every_program_is_open() {
@@ -129,6 +149,15 @@ mod tests {
             assert!(may_change(state, Error, STATE) && may_change(state, Reset, STATE));
             assert_eq!(State::from_code(state as i32), Some(state));
         }
+    }
+
+    #[test]
+    fn datagrams_need_a_key_and_no_address() {
+        assert!(may_change_datagrams(Reset, Init, STATE | PKEY_INDEX | PORT | KEY));
+        assert!(may_change_datagrams(Init, ReadyToReceive, STATE));
+        assert!(may_change_datagrams(ReadyToReceive, ReadyToSend, STATE | SEND_SEQUENCE));
+        assert!(!may_change_datagrams(Reset, Init, STATE | PKEY_INDEX | PORT | ACCESS));
+        assert!(!may_change_datagrams(Init, ReadyToReceive, STATE | ADDRESS));
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl Step {
     /// The step "a request was issued".
     pub fn issued(request: &SendRequest) -> Self {
         let (operation, remote) = match request.operation {
-            Operation::Send { .. } => ("send", None),
+            Operation::Send { .. } | Operation::Datagram { .. } => ("send", None),
             Operation::Write { remote, .. } => ("write", Some(remote)),
             Operation::Read { remote } => ("read", Some(remote)),
             Operation::CompareAndSwap { remote, .. } => ("compare-and-swap", Some(remote)),

@@ -3,7 +3,7 @@
 //! A message goes from one queue pair to another, within a session. The session number ensures that a message
 //! from before a reset is not mistaken for a current one.
 
-use crate::request::{Remote, Status};
+use crate::request::{HEADER, Remote, Status};
 
 /// A message between two queue pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,23 @@ pub enum Request {
         solicited: bool,
         /// How often it is tried again if there is no receive request; 7 means forever.
         retries: u8,
+    },
+    /// SEND of a datagram. Nobody answers it.
+    Datagram {
+        /// The key that the receiver must have.
+        key: u32,
+        /// The number of the receiver's port in the network.
+        port: u16,
+        /// The number of the sender's port.
+        from_port: u16,
+        /// The global route header, if there is one.
+        header: Option<[u8; HEADER]>,
+        /// The bytes to send.
+        bytes: Vec<u8>,
+        /// Immediate data.
+        immediate: Option<u32>,
+        /// Whether the receiver asked to be woken by it.
+        solicited: bool,
     },
     /// RDMA READ.
     Read {
@@ -184,6 +201,16 @@ fn write_request(request: &Request, out: &mut Vec<u8>) {
         Request::Send { bytes, immediate, solicited, retries } => {
             out.push(1);
             write_delivery(*immediate, *solicited, *retries, out);
+            write_bytes(bytes, out);
+        }
+        Request::Datagram { key, port, from_port, header, bytes, immediate, solicited } => {
+            out.push(5);
+            out.extend(key.to_le_bytes());
+            out.extend(port.to_le_bytes());
+            out.extend(from_port.to_le_bytes());
+            out.push(u8::from(header.is_some()));
+            out.extend(header.unwrap_or([0; HEADER]));
+            write_delivery(*immediate, *solicited, 0, out);
             write_bytes(bytes, out);
         }
         Request::Read { remote, length } => {
@@ -294,6 +321,15 @@ fn read_request(reader: &mut Reader<'_>) -> Result<Request, Garbled> {
             let remote = reader.remote()?;
             Request::CompareAndSwap { remote, compare: reader.u64()?, swap: reader.u64()? }
         }
+        5 => {
+            let (key, port) = (reader.u32()?, u16::from_le_bytes(reader.array()?));
+            let from_port = u16::from_le_bytes(reader.array()?);
+            let (global, header) = (reader.u8()?, reader.array()?);
+            let header = (global != 0).then_some(header);
+            let (immediate, solicited, _) = reader.delivery()?;
+            let bytes = reader.bytes()?;
+            Request::Datagram { key, port, from_port, header, bytes, immediate, solicited }
+        }
         4 => Request::FetchAndAdd { remote: reader.remote()?, add: reader.u64()? },
         _ => return Err(Garbled),
     })
@@ -328,6 +364,15 @@ mod tests {
             request(Request::Read { remote, length: 4096 }),
             request(Request::CompareAndSwap { remote, compare: 1, swap: u64::MAX }),
             request(Request::FetchAndAdd { remote, add: 5 }),
+            request(Request::Datagram {
+                key: 7,
+                port: 1,
+                from_port: 2,
+                header: Some([9; super::HEADER]),
+                bytes: vec![4; 5],
+                immediate: Some(1),
+                solicited: false,
+            }),
             Body::Done { number: 1, bytes: vec![0; 100] },
             Body::Failed { number: 2, status: Status::RemoteAccess },
         ];

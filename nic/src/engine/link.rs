@@ -2,11 +2,11 @@
 
 use crate::request::Status;
 use crate::states::State;
-use crate::wire::{Body, Message};
+use crate::wire::{Body, Message, Request};
 
 use super::node::{Event, Node};
 use super::pair::{Link, Pair, Stage};
-use super::{life, requester, responder, time};
+use super::{datagram, life, requester, responder, time};
 
 /// The time between two hello messages, in nanoseconds.
 const AGAIN: u64 = 1_000_000;
@@ -15,6 +15,10 @@ const AGAIN: u64 = 1_000_000;
 /// one is needed.
 pub fn keep(pair: &mut Pair, node: &mut Node) -> Option<u64> {
     if pair.requester.pipe.is_empty() {
+        return None;
+    }
+    if pair.datagrams {
+        pair.requester.link = Link::Ready;
         return None;
     }
     if pair.requester.link == Link::Unknown {
@@ -63,6 +67,13 @@ pub fn lose(pair: &mut Pair, node: &Node) {
 /// Handles a message for a queue pair.
 pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
     let connected = pair.path.peer == message.from;
+    if let Body::Request { request: Request::Datagram { .. }, .. } = message.body {
+        return datagram::arrive(pair, node, message);
+    }
+    if pair.datagrams {
+        node.outbox.extend(refuse(&message));
+        return;
+    }
     match message.body {
         Body::Hello { port } => {
             let ready = connected && pair.state.receives() && port == pair.path.port;
@@ -102,9 +113,13 @@ pub fn receive(pair: &mut Pair, node: &mut Node, message: Message) {
     }
 }
 
-/// The answer to a message for a queue pair that does not exist.
+/// The answer to a message for a queue pair that does not exist, or that has no connection.
 pub fn refuse(message: &Message) -> Option<Message> {
-    let asks = matches!(message.body, Body::Hello { .. } | Body::Request { .. });
+    let asks = match &message.body {
+        Body::Hello { .. } => true,
+        Body::Request { request, .. } => !matches!(request, Request::Datagram { .. }),
+        _ => false,
+    };
     asks.then(|| reply(message, Body::Absent))
 }
 

@@ -10,7 +10,7 @@ use crate::states::State;
 use crate::trace::Name;
 use crate::wire;
 
-/// A reliable-connection queue pair.
+/// A queue pair: of a reliable connection, or for datagrams.
 pub struct Pair {
     /// The queue pair number.
     pub number: u32,
@@ -26,6 +26,8 @@ pub struct Pair {
     pub send_cq: Arc<CompletionQueue>,
     /// The queue for completions of receive requests.
     pub receive_cq: Arc<CompletionQueue>,
+    /// Whether it sends and receives datagrams, and has no peer.
+    pub datagrams: bool,
     /// The current state.
     pub state: State,
     /// The attributes of its connection.
@@ -49,6 +51,8 @@ pub struct Path {
     pub peer_port: Option<u16>,
     /// The number of the peer's queue pair.
     pub peer: u32,
+    /// The key of datagrams that it receives (Q_Key).
+    pub key: u32,
     /// The peer's access rights, as in `ibv_access_flags`.
     pub access: u32,
     /// Exponent of the time until an unacknowledged request is sent again; 0 means never.
@@ -265,6 +269,7 @@ impl Pair {
             immediate: None,
             queue_pair: self.number,
             solicited: false,
+            sender: None,
         }
     }
 
@@ -278,6 +283,7 @@ impl Pair {
             immediate: None,
             queue_pair: self.number,
             solicited: false,
+            sender: None,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::wire;
 use super::node::{Delay, Event, Node};
 use super::pair::{Entry, Link, LocalEntry, Pair, Stage, pieces};
 use super::tear::{cut, part};
-use super::{Step, Steps};
+use super::{Step, Steps, datagram};
 
 /// The most bytes of one queue pair that are in flight. A single request may have more.
 const MOST_CARRIED: usize = 8 << 20;
@@ -104,7 +104,7 @@ fn enabled_local(pair: &Pair, node: &Node, steps: &mut Steps) {
 /// Moves a posted request into `pipe`.
 pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
     match request.operation {
-        Operation::Send { .. } => node.counts.sends += 1,
+        Operation::Send { .. } | Operation::Datagram { .. } => node.counts.sends += 1,
         Operation::Write { .. } => node.counts.writes += 1,
         Operation::Read { .. } => node.counts.reads += 1,
         _ => node.counts.atomics += 1,
@@ -181,6 +181,15 @@ pub fn send(pair: &mut Pair, node: &mut Node) {
         _ => Vec::new(),
     };
     let request = match entry.request.operation {
+        Operation::Datagram { to, immediate } => {
+            // Nobody answers it.
+            let due = node.due(Delay::Answer);
+            (entry.stage, entry.due) = (Stage::Ack, due);
+            pair.requester.sent += 1;
+            pair.requester.carried = pair.requester.carried.saturating_sub(length as usize);
+            datagram::send(pair, node, to, datagram::Content { bytes, immediate, solicited });
+            return;
+        }
         Operation::Send { immediate } => {
             wire::Request::Send { bytes, immediate, solicited, retries }
         }

@@ -10,7 +10,7 @@ use crate::wire::{Body, Request};
 use super::node::{Delay, Event, Node};
 use super::pair::{Arrived, Pair, RemoteAction, RemoteEntry};
 use super::tear::{cut, part};
-use super::{Step, Steps};
+use super::{Step, Steps, datagram};
 
 /// How many requests are examined for one that may overtake the others.
 const WINDOW: usize = 16;
@@ -33,7 +33,7 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
         match arrived.request {
             Request::Read { .. } => {}
             Request::Write { immediate: None, .. } => before.write = true,
-            Request::Write { .. } | Request::Send { .. } => return,
+            Request::Write { .. } | Request::Send { .. } | Request::Datagram { .. } => return,
             _ => before.rmw = true,
         }
         if before != Before::default() && node.knobs.fault.is_none() {
@@ -68,6 +68,7 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
             }
             before == Before::default()
         }
+        Request::Datagram { .. } => before == Before::default(),
         Request::Read { .. } => {
             (has(Fault::GetsDoNotFlush) || flushed && !before.write) && !before.rmw
         }
@@ -111,6 +112,10 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
             let delivery =
                 Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
             send(pair, node, number, since, bytes, delivery)
+        }
+        Request::Datagram { .. } => {
+            datagram::receive(pair, node, number, arrived.request);
+            return;
         }
         Request::Read { remote, length } => {
             let (remote, length) = (*remote, *length as usize);
@@ -156,7 +161,7 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
 fn read_value(arrived: &Arrived, result: &Outcome) -> Option<u64> {
     match (arrived.atomic_write, &arrived.request, result) {
         (Some((_, old)), ..) => Some(old),
-        (None, Request::Write { .. } | Request::Send { .. }, _) => None,
+        (None, Request::Write { .. } | Request::Send { .. } | Request::Datagram { .. }, _) => None,
         (None, _, Outcome::Done(bytes)) => Some(value(bytes)),
         (None, ..) => None,
     }
@@ -352,7 +357,8 @@ fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u32) 
     node.keys.remote(pair.domain, remote, length as u64, needs)
 }
 
-fn push(pair: &mut Pair, node: &mut Node, number: u64, action: RemoteAction) {
+/// Adds an entry to `wbR`.
+pub fn push(pair: &mut Pair, node: &mut Node, number: u64, action: RemoteAction) {
     let due = node.due(Delay::Visible);
     pair.responder.wb_remote.push_back(RemoteEntry { number, action, due });
 }

@@ -1,6 +1,8 @@
 //! Tests the rules on two connected queue pairs, over many seeds: what must always happen, what must happen
 //! at least once, and what must never happen.
 
+mod datagrams;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -75,6 +77,7 @@ fn pair(number: u32, peer: u32) -> Pair {
         receives: Arc::new(Receives::new(16, 4, false)),
         send_cq: queue(),
         receive_cq: queue(),
+        datagrams: false,
         state: State::ReadyToSend,
         path,
         requester: Requester::default(),
@@ -106,6 +109,7 @@ impl World {
             mood: Mood::default(),
             counts: Counts::default(),
             trace: Trace::default(),
+            gid: |_| [0; 16],
             now: 0,
         });
         for (number, peer) in [(1, 2), (2, 1), (3, 4), (4, 3)] {

@@ -1,5 +1,6 @@
 //! The functions of libibverbs, grouped by the kind of object.
 
+pub mod address;
 pub mod completion;
 pub mod context;
 pub mod device;

@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex};
 
 use crate::nic::{AsyncEvent, Nic};
 use crate::queues::{Channel, CompletionQueue, Receives, Sends};
-use crate::request::{Completion, SendRequest};
+use crate::request::{Completion, Destination, SendRequest};
 
 use super::abi::{
-    ibv_comp_channel, ibv_context, ibv_cq, ibv_cq_ex, ibv_mr, ibv_pd, ibv_qp, ibv_qp_attr,
+    ibv_ah, ibv_comp_channel, ibv_context, ibv_cq, ibv_cq_ex, ibv_mr, ibv_pd, ibv_qp, ibv_qp_attr,
     ibv_qp_ex, ibv_qp_init_attr, ibv_srq, verbs_context,
 };
 
@@ -114,6 +114,13 @@ impl Object for CqObject {
     type C = ibv_cq;
 }
 object!(
+    /// An address handle.
+    AhObject, ibv_ah, ibv_ah, Destination
+);
+impl Object for AhObject {
+    type C = ibv_ah;
+}
+object!(
     /// A shared receive queue.
     SrqObject, ibv_srq, ibv_srq, Arc<Receives>
 );
@@ -144,7 +151,7 @@ pub struct Context {
 pub struct Domain {
     /// The number of the domain.
     pub number: u32,
-    /// The number of queue pairs and shared receive queues in it.
+    /// The number of queue pairs, shared receive queues and address handles in it.
     pub users: AtomicUsize,
 }
 

@@ -4,7 +4,9 @@
 
 use std::arch::global_asm;
 
-use super::calls::{completion, context, device, memory, modify, pair, shared, text, unsupported};
+use super::calls::{
+    address, completion, context, device, memory, modify, pair, shared, text, unsupported,
+};
 
 /// Exports names in a version node, each with its function.
 macro_rules! export {
@@ -70,13 +72,13 @@ export! {
         "ibv_rate_to_mbps" => text::rate_to_mbps,
         "mbps_to_ibv_rate" => text::mbps_to_rate,
         "ibv_fork_init" => device::fork_init,
-        "ibv_create_ah" => unsupported::object,
-        "ibv_create_ah_from_wc" => unsupported::object,
+        "ibv_create_ah" => address::create_ah,
+        "ibv_create_ah_from_wc" => address::create_ah_from_wc,
         "ibv_attach_mcast" => unsupported::code,
         "ibv_detach_mcast" => unsupported::code,
-        "ibv_destroy_ah" => unsupported::code,
+        "ibv_destroy_ah" => address::destroy_ah,
         "ibv_resolve_eth_l2_from_gid" => unsupported::code,
-        "ibv_init_ah_from_wc" => unsupported::minus_one,
+        "ibv_init_ah_from_wc" => address::init_ah_from_wc,
         "ibv_copy_ah_attr_from_kern" => unsupported::nothing,
         "ibv_register_driver" => unsupported::nothing,
         "ibv_dofork_range" => device::fork_init,

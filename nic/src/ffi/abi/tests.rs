@@ -37,6 +37,7 @@ fn structures_are_laid_out_as_the_header_says() {
         ibv_gid_entry { gid_index, port_num, gid_type, ndev_ifindex }
         ibv_async_event { event_type }
         ibv_pd { context, handle }
+        ibv_ah { context, pd, handle }
         ibv_mr { pd, addr, length, handle, lkey, rkey }
         ibv_comp_channel { fd, refcnt }
         ibv_cq { channel, cq_context, handle, cqe, mutex, cond, comp_events_completed, async_events_completed }
@@ -50,7 +51,7 @@ fn structures_are_laid_out_as_the_header_says() {
         ibv_qp_init_attr { send_cq, recv_cq, srq, cap, qp_type, sq_sig_all }
         ibv_qp_init_attr_ex { comp_mask, pd, xrcd, create_flags, max_tso_header, rwq_ind_tbl, source_qpn, send_ops_flags }
         ibv_qp { pd, send_cq, recv_cq, srq, handle, qp_num, state, qp_type, mutex, cond, events_completed }
-        ibv_qp_ex { comp_mask, wr_id, wr_flags, wr_atomic_cmp_swp, wr_rdma_write, wr_send_tso, wr_set_sge, wr_start, wr_complete, wr_abort, wr_atomic_write }
+        ibv_qp_ex { comp_mask, wr_id, wr_flags, wr_atomic_cmp_swp, wr_rdma_write, wr_send_tso, wr_set_ud_addr, wr_set_sge, wr_start, wr_complete, wr_abort, wr_atomic_write }
         ibv_data_buf { addr, length }
         ibv_global_route { dgid, flow_label, sgid_index, hop_limit, traffic_class }
         ibv_ah_attr { dlid, sl, src_path_bits, static_rate, is_global, port_num }

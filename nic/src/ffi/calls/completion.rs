@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use crate::device::limit;
+use crate::device::{self, limit};
 use crate::ffi::Bell;
 use crate::ffi::abi::{
     ibv_comp_channel, ibv_context, ibv_cq, ibv_cq_ex, ibv_cq_init_attr_ex, ibv_wc,
@@ -14,6 +14,7 @@ use crate::ffi::abi::{
 use crate::ffi::objects::{
     ChannelObject, ContextObject, Cq, CqObject, guard, guard_code, guard_new,
 };
+use crate::nic::config;
 use crate::queues::{Channel, CompletionQueue, lock};
 use crate::request::Completion;
 
@@ -136,9 +137,9 @@ pub unsafe extern "C" fn create_cq_ex(
         c.read_byte_len = Some(read_byte_len);
         c.read_imm_data = Some(read_imm_data);
         c.read_qp_num = Some(read_qp_num);
-        c.read_src_qp = Some(read_nothing);
+        c.read_src_qp = Some(read_src_qp);
         c.read_wc_flags = Some(read_wc_flags);
-        c.read_slid = Some(read_nothing);
+        c.read_slid = Some(read_slid);
         c.read_sl = Some(read_no_byte);
         c.read_dlid_path_bits = Some(read_no_byte);
         Ok(cq)
@@ -198,18 +199,24 @@ fn entry(completion: Completion) -> ibv_wc {
         byte_len: completion.bytes,
         imm_data: completion.immediate.unwrap_or(0),
         qp_num: completion.queue_pair,
-        src_qp: 0,
+        src_qp: completion.sender.map_or(0, |sender| sender.queue_pair),
         wc_flags: flags(&completion),
         pkey_index: 0,
-        slid: 0,
+        slid: lid(&completion),
         sl: 0,
         dlid_path_bits: 0,
     }
 }
 
-/// `IBV_WC_WITH_IMM`
+/// `IBV_WC_GRH` and `IBV_WC_WITH_IMM`
 fn flags(completion: &Completion) -> u32 {
-    u32::from(completion.immediate.is_some()) << 1
+    let global = completion.sender.is_some_and(|sender| sender.global);
+    u32::from(global) | u32::from(completion.immediate.is_some()) << 1
+}
+
+/// The local identifier of a datagram's sender.
+fn lid(completion: &Completion) -> u16 {
+    completion.sender.map_or(0, |sender| device::lid(config(), sender.port))
 }
 
 /// Called if there is no completion: the NIC and other threads may need the core.
@@ -344,6 +351,17 @@ unsafe extern "C" fn read_imm_data(cq: *mut ibv_cq_ex) -> u32 {
 unsafe extern "C" fn read_qp_num(cq: *mut ibv_cq_ex) -> u32 {
     // SAFETY: the program has the queue from `create_cq_ex`.
     unsafe { current(cq) }.map_or(0, |completion| completion.queue_pair)
+}
+
+unsafe extern "C" fn read_src_qp(cq: *mut ibv_cq_ex) -> u32 {
+    // SAFETY: the program has the queue from `create_cq_ex`.
+    let sender = unsafe { current(cq) }.and_then(|completion| completion.sender);
+    sender.map_or(0, |sender| sender.queue_pair)
+}
+
+unsafe extern "C" fn read_slid(cq: *mut ibv_cq_ex) -> u32 {
+    // SAFETY: the program has the queue from `create_cq_ex`.
+    unsafe { current(cq) }.map_or(0, |completion| u32::from(lid(&completion)))
 }
 
 unsafe extern "C" fn read_wc_flags(cq: *mut ibv_cq_ex) -> u32 {

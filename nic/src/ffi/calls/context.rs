@@ -91,7 +91,7 @@ fn attributes(device: u16) -> ibv_device_attr {
     (attr.max_qp_rd_atom, attr.max_qp_init_rd_atom) = (fetches, fetches);
     attr.max_res_rd_atom = fetches * attr.max_qp;
     attr.atomic_cap = 1; // IBV_ATOMIC_HCA
-    attr.max_srq = most;
+    (attr.max_srq, attr.max_ah) = (most, most);
     attr.max_srq_wr = limit::REQUESTS as c_int;
     attr.max_srq_sge = limit::PIECES as c_int;
     attr.max_pkeys = 1;

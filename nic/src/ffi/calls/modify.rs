@@ -12,14 +12,15 @@ use crate::ffi::abi::{ibv_ah_attr, ibv_qp, ibv_qp_attr};
 use crate::ffi::objects::{ContextObject, QpObject, guard_code};
 use crate::nic::config;
 use crate::queues::lock;
-use crate::states::{State, attribute, may_change};
+use crate::states::{State, attribute, may_change, may_change_datagrams};
 
 /// Copies one attribute from the second structure to the first.
 type Set = fn(&mut ibv_qp_attr, &ibv_qp_attr);
 
 /// Copies the attributes that the mask names.
 fn merge(known: &mut ibv_qp_attr, new: &ibv_qp_attr, mask: u32) {
-    let fields: [(u32, Set); 16] = [
+    let fields: [(u32, Set); 17] = [
+        (attribute::KEY, |to, from| to.qkey = from.qkey),
         (attribute::ACCESS, |to, from| to.qp_access_flags = from.qp_access_flags),
         (attribute::PKEY_INDEX, |to, from| to.pkey_index = from.pkey_index),
         (attribute::PORT, |to, from| to.port_num = from.port_num),
@@ -44,17 +45,25 @@ fn merge(known: &mut ibv_qp_attr, new: &ibv_qp_attr, mask: u32) {
     }
 }
 
+/// Whether the values of an address, except for its port, are valid.
+pub fn may_be_address(config: &Config, ah: &ibv_ah_attr) -> bool {
+    let global = ah.is_global != 0;
+    let index = u32::from(ah.grh.sgid_index) < limit::GIDS;
+    (!global || index) && (global || !config.ethernet)
+}
+
+/// The number of the port at an address.
+pub fn port_at(config: &Config, ah: &ibv_ah_attr) -> Option<u16> {
+    let gid = (ah.is_global != 0).then_some(&ah.grh.dgid.raw);
+    device::find(config, gid, ah.dlid)
+}
+
 /// Whether the values of the attributes are valid.
 fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
     let has = |bit| mask & bit != 0;
     let port = |number: u8| device::port_number(config, device, u32::from(number)).is_some();
-    let address = |ah: &ibv_ah_attr| {
-        let global = ah.is_global != 0;
-        let index = u32::from(ah.grh.sgid_index) < limit::GIDS;
-        (!global || index)
-            && (global || !config.ethernet)
-            && (ah.port_num == 0 || port(ah.port_num))
-    };
+    let address =
+        |ah: &ibv_ah_attr| may_be_address(config, ah) && (ah.port_num == 0 || port(ah.port_num));
     (!has(attribute::PORT) || port(attr.port_num))
         && (!has(attribute::PKEY_INDEX) || attr.pkey_index == 0)
         && (!has(attribute::ADDRESS) || address(&attr.ah_attr))
@@ -71,11 +80,9 @@ fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
 /// Copies the attributes that the NIC needs to the queue pair.
 fn connect(config: &Config, pair: &mut Pair, attr: &ibv_qp_attr) {
     let port = device::port_number(config, pair.device, u32::from(attr.port_num));
-    let ah = &attr.ah_attr;
-    let gid = (ah.is_global != 0).then_some(&ah.grh.dgid.raw);
     pair.path.port = port.unwrap_or(0);
-    pair.path.peer_port = device::find(config, gid, ah.dlid);
-    pair.path.peer = attr.dest_qp_num;
+    pair.path.peer_port = port_at(config, &attr.ah_attr);
+    (pair.path.peer, pair.path.key) = (attr.dest_qp_num, attr.qkey);
     pair.path.access = attr.qp_access_flags;
     (pair.path.timeout, pair.path.retries) = (attr.timeout, attr.retry_cnt);
     (pair.path.rnr_retries, pair.path.rnr_timer) = (attr.rnr_retry, attr.min_rnr_timer);
@@ -119,7 +126,8 @@ pub unsafe extern "C" fn modify_qp(qp: *mut ibv_qp, attr: *mut ibv_qp_attr, mask
                 0 => pair.state,
                 _ => State::from_code(attr.qp_state)?,
             };
-            let may = assumed && may_change(pair.state, state, mask);
+            let rules = if pair.datagrams { may_change_datagrams } else { may_change };
+            let may = assumed && rules(pair.state, state, mask);
             if !may || !sound(config(), pair.device, attr, mask) {
                 return None;
             }

@@ -22,6 +22,8 @@ use super::{completion, work};
 
 /// `IBV_QPT_RC`
 const RELIABLE_CONNECTION: c_int = 2;
+/// `IBV_QPT_UD`
+pub const DATAGRAMS: c_int = 4;
 /// `IBV_QP_INIT_ATTR_PD`
 const WITH_DOMAIN: u32 = 1;
 /// `IBV_QP_INIT_ATTR_SEND_OPS_FLAGS`
@@ -52,7 +54,7 @@ unsafe fn create(
 ) -> Result<*mut ibv_qp, c_int> {
     // SAFETY: by the callers' contract.
     let (own, context) = unsafe { domain(pd) }.ok_or(libc::EINVAL)?;
-    if attr.qp_type != RELIABLE_CONNECTION {
+    if ![RELIABLE_CONNECTION, DATAGRAMS].contains(&attr.qp_type) {
         return Err(libc::EOPNOTSUPP);
     }
     // SAFETY: by the callers' contract.
@@ -80,6 +82,7 @@ unsafe fn create(
             receives: Arc::clone(&receives),
             send_cq,
             receive_cq,
+            datagrams: attr.qp_type == DATAGRAMS,
             state: State::Reset,
             path: Path::default(),
             requester: Requester::default(),

@@ -6,11 +6,15 @@ use std::slice;
 use std::sync::atomic::Ordering;
 
 use crate::device::limit;
-use crate::ffi::abi::{ibv_qp, ibv_recv_wr, ibv_send_wr, ibv_sge, ibv_srq};
-use crate::ffi::objects::{ContextObject, Qp, QpObject, SrqObject, guard};
+use crate::ffi::abi::{ibv_ah, ibv_qp, ibv_recv_wr, ibv_send_wr, ibv_sge, ibv_srq};
+use crate::ffi::objects::{AhObject, ContextObject, Qp, QpObject, SrqObject, guard};
 use crate::queues::Receives;
-use crate::request::{Operation, Payload, ReceiveRequest, Remote, SendRequest, Sge, total};
+use crate::request::{
+    Destination, Operation, Payload, ReceiveRequest, Remote, SendRequest, Sge, total,
+};
 use crate::states::State;
+
+use super::pair::DATAGRAMS;
 
 /// The bits of `ibv_send_flags`.
 pub mod flag {
@@ -57,6 +61,10 @@ pub unsafe fn copy(sges: &[Sge]) -> Vec<u8> {
 
 /// Converts a request of C.
 unsafe fn send_request(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
+    if own.made_from.qp_type == DATAGRAMS {
+        // SAFETY: by the callers' contract.
+        return unsafe { datagram(own, wr) };
+    }
     let immediate = Some(wr.imm_data);
     let address = wr.wr.remote_addr;
     let remote = Remote { address, key: wr.wr.compare_add_or_rkey as u32 };
@@ -75,6 +83,42 @@ unsafe fn send_request(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int>
         7..=15 => return Err(libc::EOPNOTSUPP),
         _ => return Err(libc::EINVAL),
     };
+    // SAFETY: by the callers' contract.
+    unsafe { with_payload(own, wr, operation) }
+}
+
+/// Converts a request on a queue pair for datagrams.
+unsafe fn datagram(own: &Qp, wr: &ibv_send_wr) -> Result<SendRequest, c_int> {
+    let immediate = match wr.opcode {
+        2 => None,
+        3 => Some(wr.imm_data),
+        _ => return Err(libc::EINVAL),
+    };
+    let handle = ptr::with_exposed_provenance_mut(wr.wr.remote_addr as usize);
+    let key = (wr.wr.compare_add_or_rkey >> 32) as u32;
+    // SAFETY: by the callers' contract, it is an address handle that is not destroyed.
+    let to = unsafe { destination(handle, wr.wr.compare_add_or_rkey as u32, key) };
+    let to = to.ok_or(libc::EINVAL)?;
+    // SAFETY: by the callers' contract.
+    unsafe { with_payload(own, wr, Operation::Datagram { to, immediate }) }
+}
+
+/// The receiver of a datagram. `None` if there is no address.
+///
+/// # Safety
+/// The handle is null or not destroyed.
+pub unsafe fn destination(ah: *mut ibv_ah, queue_pair: u32, key: u32) -> Option<Destination> {
+    // SAFETY: by the contract.
+    let known = unsafe { AhObject::own(ah) }?;
+    Some(Destination { queue_pair, key, ..*known })
+}
+
+/// Converts the local part of a request of C.
+unsafe fn with_payload(
+    own: &Qp,
+    wr: &ibv_send_wr,
+    operation: Operation,
+) -> Result<SendRequest, c_int> {
     let count = usize::try_from(wr.num_sge).map_err(|_| libc::EINVAL)?;
     // SAFETY: by the callers' contract.
     let pieces = unsafe { sges(wr.sg_list, count, own.made_from.cap.max_send_sge) };
@@ -111,7 +155,11 @@ pub fn check(mut request: SendRequest) -> Result<SendRequest, c_int> {
         Payload::Inline(_) => {}
         Payload::Memory(pieces) => {
             let length = total(pieces);
-            if length > u64::from(limit::MESSAGE) {
+            let most = match request.operation {
+                Operation::Datagram { .. } => limit::DATAGRAM,
+                _ => limit::MESSAGE,
+            };
+            if length > u64::from(most) {
                 return Err(libc::EINVAL);
             }
             if request.operation.is_atomic() {

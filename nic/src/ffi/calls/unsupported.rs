@@ -15,11 +15,5 @@ pub extern "C" fn object() -> *mut c_void {
     none(libc::EOPNOTSUPP)
 }
 
-/// Returns -1, and sets errno to EOPNOTSUPP.
-pub extern "C" fn minus_one() -> c_int {
-    none::<c_void>(libc::EOPNOTSUPP);
-    -1
-}
-
 /// Does nothing: it lets the provider of a real device register itself, and the provider is not used.
 pub extern "C" fn nothing() {}

@@ -3,11 +3,12 @@
 use std::ffi::{c_int, c_void};
 use std::mem::take;
 
-use crate::ffi::abi::{ibv_data_buf, ibv_qp_ex, ibv_sge};
+use crate::ffi::abi::{ibv_ah, ibv_data_buf, ibv_qp_ex, ibv_sge};
 use crate::ffi::objects::{Qp, QpObject, WORK, guard};
 use crate::request::{Operation, Payload, Remote, SendRequest, Sge, total};
 
-use super::post::{check, copy, flag, hand_over, sges};
+use super::pair::DATAGRAMS;
+use super::post::{check, copy, destination, flag, hand_over, sges};
 
 /// The supported bits of `ibv_qp_create_send_ops_flags`.
 pub const OPERATIONS: u64 = 0x7f;
@@ -24,6 +25,7 @@ pub fn install(qp: &mut ibv_qp_ex) {
     qp.wr_send_imm = Some(send_imm);
     qp.wr_atomic_cmp_swp = Some(compare_and_swap);
     qp.wr_atomic_fetch_add = Some(fetch_and_add);
+    qp.wr_set_ud_addr = Some(set_ud_addr);
     qp.wr_set_sge = Some(set_sge);
     qp.wr_set_sge_list = Some(set_sge_list);
     qp.wr_set_inline_data = Some(set_inline_data);
@@ -91,6 +93,13 @@ unsafe extern "C" fn complete(qp: *mut ibv_qp_ex) -> c_int {
         if code != 0 {
             return code;
         }
+        let datagrams = own.made_from.qp_type == DATAGRAMS;
+        let fits = |request: &SendRequest| {
+            matches!(request.operation, Operation::Datagram { .. }) == datagrams
+        };
+        if !requests.iter().all(fits) {
+            return libc::EINVAL;
+        }
         match requests.into_iter().map(check).collect() {
             Ok(requests) => hand_over(own, qp.cast(), requests),
             Err(code) => code,
@@ -147,6 +156,28 @@ unsafe extern "C" fn fetch_and_add(qp: *mut ibv_qp_ex, key: u32, address: u64, v
     let remote = Remote { address, key };
     // SAFETY: as for `add`.
     unsafe { add(qp, Operation::FetchAndAdd { remote, add: value }) }
+}
+
+unsafe extern "C" fn set_ud_addr(qp: *mut ibv_qp_ex, ah: *mut ibv_ah, number: u32, key: u32) {
+    // SAFETY: programs have this function from a queue pair that is there.
+    let Some(own) = (unsafe { own(qp) }) else { return };
+    // SAFETY: a program that names an address handle has it.
+    let to = unsafe { destination(ah, number, key) };
+    let act = || {
+        WORK.with_borrow_mut(|work| {
+            let (requests, code) = work.entry(own.number).or_default();
+            match (requests.last_mut().map(|last| &mut last.operation), to) {
+                (Some(operation), Some(to)) if own.made_from.qp_type == DATAGRAMS => {
+                    let Operation::Send { immediate } = *operation else {
+                        return *code = libc::EINVAL;
+                    };
+                    *operation = Operation::Datagram { to, immediate };
+                }
+                _ => *code = libc::EINVAL,
+            }
+        });
+    };
+    guard(|| (), act);
 }
 
 unsafe extern "C" fn set_sge(qp: *mut ibv_qp_ex, key: u32, address: u64, length: u32) {
