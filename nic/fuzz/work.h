@@ -186,6 +186,7 @@ static void build_sends(void) {
         buffers[piece] = (struct ibv_data_buf) { inline_data, sges[piece].length };
       }
       /* A list of inline pieces is bounded by its bytes only. */
+      if (wr->num_sge > (int) pair->cap.max_send_sge) cannot[one] = 0;
       if (wr->num_sge > PIECES) wr->num_sge = 0, code = is_atomic(wr->opcode) ||
         wr->opcode == IBV_WR_RDMA_READ ?
         EINVAL : 0;

@@ -93,7 +93,7 @@ fn start() -> Option<&'static Nic> {
         memory: Box::new(HostMemory),
         outbox: Vec::new(),
         events: Vec::new(),
-        locks: HashMap::new(),
+        locks: Vec::new(),
         knobs: config.knobs,
         random: Random::new(seed),
         mood: Mood::default(),

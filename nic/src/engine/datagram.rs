@@ -1,5 +1,5 @@
-//! Datagrams: requests without a connection. They come late, and nobody answers them. A datagram is lost if its
-//! receiver is not there, has another key, or has no receive request.
+//! Datagrams: requests without a connection. They come late, and nobody answers them. A datagram is lost if
+//! its receiver is not there, has another key, or has no receive request.
 
 use crate::request::{Completion, Destination, HEADER, RECEIVED, Sender, Status, total};
 use crate::wire::{Body, Message, Request};

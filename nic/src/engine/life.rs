@@ -63,9 +63,7 @@ pub fn settle(pair: &mut Pair, node: &mut Node) {
     for entry in take(&mut pair.responder.wb_remote) {
         responder::take_effect(pair, node, entry.number, entry.action);
     }
-    if node.locks.get(&pair.device) == Some(&pair.number) {
-        node.locks.remove(&pair.device);
-    }
+    node.unlock(pair.number);
 }
 
 /// Resets the queue pair to its initial state.

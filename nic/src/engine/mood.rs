@@ -21,6 +21,8 @@ const SHORTEST: u32 = 9;
 pub struct Mood {
     longest: [u64; Delay::COUNT],
     left: u32,
+    /// Whether writes that can become visible do so one right after the other.
+    pub bursts: bool,
 }
 
 impl Mood {
@@ -29,6 +31,7 @@ impl Mood {
         if self.left == 0 {
             self.left = LASTS;
             self.longest = std::array::from_fn(|_| longest(knobs.most, random));
+            self.bursts = random.percent(50);
         }
         self.left -= 1;
         let longest = self.longest[kind as usize];

@@ -1,7 +1,5 @@
 //! The state that all queue pairs of a process share: memory and its keys, A(n), random choices, and counts.
 
-use std::collections::HashMap;
-
 use crate::config::{Knobs, Preset};
 use crate::counts::Counts;
 use crate::keys::Keys;
@@ -30,8 +28,8 @@ pub struct Node {
     pub outbox: Vec<Message>,
     /// Events that are to be reported, each with the number of its queue pair.
     pub events: Vec<(u32, Event)>,
-    /// A(n): for each device, the number of the queue pair whose RMW is in progress.
-    pub locks: HashMap<u16, u32>,
+    /// A(n): the RMWs in progress.
+    pub locks: Vec<Lock>,
     /// How weak the NIC is.
     pub knobs: Knobs,
     /// The source of random choices.
@@ -46,6 +44,20 @@ pub struct Node {
     pub gid: fn(u16) -> [u8; 16],
     /// The current time in nanoseconds, of a clock that never goes back.
     pub now: u64,
+}
+
+/// An RMW in progress. It excludes others of its node. A protection domain of a device counts as a node:
+/// nodes that a test emulates on one device have a domain each. A word may be registered in several domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The number of the queue pair.
+    pub pair: u32,
+    /// The index of its device.
+    pub device: u16,
+    /// The number of its protection domain.
+    pub domain: u32,
+    /// The address of the word.
+    pub host: u64,
 }
 
 /// The asynchronous events of a queue pair.
@@ -98,6 +110,17 @@ impl Node {
         let delay = self.mood.delay(kind, &self.knobs, &mut self.random);
         self.counts.delays += u64::from(delay > 0);
         self.now + delay
+    }
+
+    /// Whether no RMW in progress excludes one of this domain at this address.
+    pub fn is_free(&self, device: u16, domain: u32, host: Option<u64>) -> bool {
+        let excludes = |lock: &Lock| lock.domain == domain || Some(lock.host) == host;
+        !self.locks.iter().any(|lock| lock.device == device && excludes(lock))
+    }
+
+    /// Ends the RMW of a queue pair.
+    pub fn unlock(&mut self, pair: u32) {
+        self.locks.retain(|lock| lock.pair != pair);
     }
 
     /// Records a step of a request in the trace.

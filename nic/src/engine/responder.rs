@@ -7,7 +7,7 @@ use crate::request::{Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Status, 
 use crate::trace::{Step as Traced, value};
 use crate::wire::{Body, Request};
 
-use super::node::{Delay, Event, Node};
+use super::node::{Delay, Event, Lock, Node};
 use super::pair::{Arrived, Pair, RemoteAction, RemoteEntry};
 use super::tear::{cut, part};
 use super::{Step, Steps, datagram};
@@ -54,8 +54,6 @@ struct Before {
 fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Option<u64> {
     let has = |fault| node.knobs.has(fault);
     let flushed = pair.responder.wb_remote.is_empty();
-    let owner = node.locks.get(&pair.device);
-    let free = owner.is_none() || has(Fault::RmwNotExclusive);
     let ready = match &arrived.request {
         Request::Write { immediate: None, .. } => {
             (!before.write || has(Fault::PutsReordered))
@@ -73,7 +71,14 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
             (has(Fault::GetsDoNotFlush) || flushed && !before.write) && !before.rmw
         }
         _ if arrived.atomic_write.is_some() => before == Before::default(),
-        _ => (has(Fault::RmwDoesNotFlush) || flushed && !before.write) && free && !before.rmw,
+        Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
+            let free = || {
+                let host = node.keys.remote(pair.domain, *remote, 8, 0);
+                node.is_free(pair.device, pair.domain, host) || has(Fault::RmwNotExclusive)
+            };
+            let flushes = has(Fault::RmwDoesNotFlush) || flushed && !before.write;
+            flushes && !before.rmw && free()
+        }
     };
     ready.then_some(arrived.due)
 }
@@ -312,12 +317,10 @@ fn read(
 
 /// Rules 9, 10 and 11, and then 12.
 fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) -> Outcome {
-    let own_lock = |node: &Node| node.locks.get(&pair.device) == Some(&pair.number);
     if let Some((new, old)) = arrived.atomic_write {
         let number = arrived.number;
         let bytes = new.to_le_bytes().to_vec();
-        let atomic = own_lock(node);
-        push(pair, node, number, RemoteAction::Write { remote, bytes, atomic });
+        push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: true });
         return Outcome::Done(old.to_le_bytes().to_vec());
     }
     if !remote.address.is_multiple_of(8) {
@@ -343,7 +346,8 @@ fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) 
         _ => None,
     };
     let Some(new) = new else { return Outcome::Done(word.to_vec()) };
-    node.locks.entry(pair.device).or_insert(pair.number);
+    let (number, device, domain) = (pair.number, pair.device, pair.domain);
+    node.locks.push(Lock { pair: number, device, domain, host });
     arrived.atomic_write = Some((new, old));
     arrived.due = node.due(Delay::Remote);
     Outcome::Again
@@ -368,6 +372,30 @@ pub fn visible(pair: &mut Pair, node: &mut Node, index: usize) {
     let Some(entry) = pair.responder.wb_remote.remove(index) else { return };
     node.counts.faults += u64::from(index > 0);
     take_effect(pair, node, entry.number, entry.action);
+    if node.mood.bursts {
+        burst(pair, node, entry.number);
+    }
+}
+
+/// Applies the rules that have become possible for later requests, one right after the other. Some outcomes
+/// show only if several of them are applied while a CPU's write is in its store buffer. The pieces of one
+/// message stay apart.
+fn burst(pair: &mut Pair, node: &mut Node, last: u64) {
+    let (mut last, now) = (last, node.now);
+    while let Some(entry) = pair.responder.wb_remote.front()
+        && entry.due <= now
+        && entry.number != last
+        && let Some(entry) = pair.responder.wb_remote.pop_front()
+    {
+        last = entry.number;
+        take_effect(pair, node, entry.number, entry.action);
+    }
+    let first = pair.responder.arrived.front();
+    let reads = first.is_some_and(|first| matches!(first.request, Request::Read { .. }));
+    let may = first.and_then(|first| may_step(pair, node, first, Before::default()));
+    if reads && may.is_some_and(|due| due <= now) {
+        remote(pair, node, 0);
+    }
 }
 
 /// Performs an entry of `wbR`.
@@ -384,7 +412,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteActi
                 visible(node, remote.address, &bytes);
             }
             if atomic {
-                node.locks.remove(&pair.device);
+                node.unlock(pair.number);
             }
         }
         RemoteAction::Scatter { sges, bytes } => {

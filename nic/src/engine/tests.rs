@@ -2,8 +2,8 @@
 //! at least once, and what must never happen.
 
 mod datagrams;
+mod domains;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::config::{Knobs, Preset};
@@ -103,7 +103,7 @@ impl World {
             memory: Box::new(words.clone()),
             outbox: Vec::new(),
             events: Vec::new(),
-            locks: HashMap::new(),
+            locks: Vec::new(),
             knobs,
             random: Random::new(seed),
             mood: Mood::default(),

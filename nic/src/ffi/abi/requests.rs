@@ -11,8 +11,8 @@ pub struct ibv_sge {
     pub lkey: u32,
 }
 
-/// The union `wr`. `rdma` uses the first word and the low half of the second. `atomic` uses all words. `ud` uses
-/// the first word as a pointer, and the halves of the second.
+/// The union `wr`. `rdma` uses the first word and the low half of the second. `atomic` uses all words. `ud`
+/// uses the first word as a pointer, and the halves of the second.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ibv_send_wr_target {

@@ -1,0 +1,47 @@
+use super::*;
+
+/// A world in which queue pair 4 has another domain than 2, with its own key for the same memory.
+fn apart(seed: u64) -> (World, u32) {
+    let mut world = World::new(seed, None);
+    let all = access::LOCAL_WRITE | access::REMOTE_ATOMIC;
+    let region = Region { domain: 2, start: 0, host: 0, length: 128, access: all };
+    let key = world.engine.node.keys.insert(region).expect("there is room");
+    let (pair, _) = world.engine.pair(4).expect("there are four");
+    pair.domain = 2;
+    (world, key)
+}
+
+/// Adds 1 to a word by queue pair 1, and to another by queue pair 3.
+fn add_both(world: &mut World, key: u32, words: [u64; 2]) {
+    world.add(1, 0, words[0]);
+    let remote = Remote { key, ..world.remote(words[1]) };
+    world.post(3, Operation::FetchAndAdd { remote, add: 1 }, 1);
+    for number in [1, 3] {
+        assert_eq!(world.wait(number).status, Status::Success);
+    }
+}
+
+#[test]
+fn rmws_of_two_domains_are_in_progress_at_once_and_those_of_one_are_not() {
+    let early = |seed: &u64, is_apart: bool| {
+        let (mut world, key) = match is_apart {
+            true => apart(*seed),
+            false => (World::new(*seed, None), 0),
+        };
+        let key = if is_apart { key } else { world.key };
+        add_both(&mut world, key, [8, 9]);
+        [8, 9].map(|word| world.words.get(word)) == [0, 0]
+    };
+    sometimes(SEEDS.filter(|seed| early(seed, true)).count());
+    assert_eq!(SEEDS.filter(|seed| early(seed, false)).count(), 0);
+}
+
+#[test]
+fn rmws_of_one_word_are_exclusive_in_all_domains() {
+    for seed in SEEDS {
+        let (mut world, key) = apart(seed);
+        add_both(&mut world, key, [8, 8]);
+        world.settle();
+        assert_eq!(world.words.get(8), 2);
+    }
+}
