@@ -1,9 +1,9 @@
 //! The NIC of a process: its queue pairs, and the scheduler that chooses the next rule.
 //!
 //! The rules and their names are those of the operational semantics of RDMA^TSO_RMW: each queue pair has
-//! `pipe`, `wbR` and `wbL`, and each protection domain of a device has A(n). `requester` has the rules of the
-//! near end, `responder` those of the far end. At each turn, the scheduler picks a random queue pair, and one
-//! of the rules that may be applied to it. A rule that has just become possible may be delayed at random.
+//! `pipe`, `wbR` and `wbL`, and each memory region has A(n). `requester` has the rules of the near end,
+//! `responder` those of the far end. At each turn, the scheduler picks a random queue pair, and one of the
+//! rules that may be applied to it. A rule that has just become possible may be delayed at random.
 
 mod datagram;
 pub mod life;

@@ -46,16 +46,16 @@ pub struct Node {
     pub now: u64,
 }
 
-/// An RMW in progress. It excludes others of its node. A protection domain of a device counts as a node:
-/// nodes that a test emulates on one device have a domain each. A word may be registered in several domains.
+/// An RMW in progress. It excludes others of its node. A memory region counts as a node: nodes that a test
+/// emulates on one device have a region each. A word may be registered in several regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lock {
     /// The number of the queue pair.
     pub pair: u32,
     /// The index of its device.
     pub device: u16,
-    /// The number of its protection domain.
-    pub domain: u32,
+    /// The remote key of the region.
+    pub key: u32,
     /// The address of the word.
     pub host: u64,
 }
@@ -112,9 +112,9 @@ impl Node {
         self.now + delay
     }
 
-    /// Whether no RMW in progress excludes one of this domain at this address.
-    pub fn is_free(&self, device: u16, domain: u32, host: Option<u64>) -> bool {
-        let excludes = |lock: &Lock| lock.domain == domain || Some(lock.host) == host;
+    /// Whether no RMW in progress excludes one in this region at this address.
+    pub fn is_free(&self, device: u16, key: u32, host: Option<u64>) -> bool {
+        let excludes = |lock: &Lock| lock.key == key || Some(lock.host) == host;
         !self.locks.iter().any(|lock| lock.device == device && excludes(lock))
     }
 

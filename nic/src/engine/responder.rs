@@ -74,7 +74,7 @@ fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Opti
         Request::CompareAndSwap { remote, .. } | Request::FetchAndAdd { remote, .. } => {
             let free = || {
                 let host = node.keys.remote(pair.domain, *remote, 8, 0);
-                node.is_free(pair.device, pair.domain, host) || has(Fault::RmwNotExclusive)
+                node.is_free(pair.device, remote.key, host) || has(Fault::RmwNotExclusive)
             };
             let flushes = has(Fault::RmwDoesNotFlush) || flushed && !before.write;
             flushes && !before.rmw && free()
@@ -346,8 +346,8 @@ fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) 
         _ => None,
     };
     let Some(new) = new else { return Outcome::Done(word.to_vec()) };
-    let (number, device, domain) = (pair.number, pair.device, pair.domain);
-    node.locks.push(Lock { pair: number, device, domain, host });
+    let (number, device, key) = (pair.number, pair.device, remote.key);
+    node.locks.push(Lock { pair: number, device, key, host });
     arrived.atomic_write = Some((new, old));
     arrived.due = node.due(Delay::Remote);
     Outcome::Again

@@ -2,7 +2,7 @@
 //! at least once, and what must never happen.
 
 mod datagrams;
-mod domains;
+mod regions;
 
 use std::sync::{Arc, Mutex};
 

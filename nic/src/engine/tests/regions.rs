@@ -1,13 +1,11 @@
 use super::*;
 
-/// A world in which queue pair 4 has another domain than 2, with its own key for the same memory.
-fn apart(seed: u64) -> (World, u32) {
+/// A world in which the memory is registered twice, and the second key.
+fn twice(seed: u64) -> (World, u32) {
     let mut world = World::new(seed, None);
     let all = access::LOCAL_WRITE | access::REMOTE_ATOMIC;
-    let region = Region { domain: 2, start: 0, host: 0, length: 128, access: all };
+    let region = Region { domain: 1, start: 0, host: 0, length: 128, access: all };
     let key = world.engine.node.keys.insert(region).expect("there is room");
-    let (pair, _) = world.engine.pair(4).expect("there are four");
-    pair.domain = 2;
     (world, key)
 }
 
@@ -22,13 +20,10 @@ fn add_both(world: &mut World, key: u32, words: [u64; 2]) {
 }
 
 #[test]
-fn rmws_of_two_domains_are_in_progress_at_once_and_those_of_one_are_not() {
+fn rmws_in_two_regions_are_in_progress_at_once_and_those_in_one_are_not() {
     let early = |seed: &u64, is_apart: bool| {
-        let (mut world, key) = match is_apart {
-            true => apart(*seed),
-            false => (World::new(*seed, None), 0),
-        };
-        let key = if is_apart { key } else { world.key };
+        let (mut world, other) = twice(*seed);
+        let key = if is_apart { other } else { world.key };
         add_both(&mut world, key, [8, 9]);
         [8, 9].map(|word| world.words.get(word)) == [0, 0]
     };
@@ -37,9 +32,9 @@ fn rmws_of_two_domains_are_in_progress_at_once_and_those_of_one_are_not() {
 }
 
 #[test]
-fn rmws_of_one_word_are_exclusive_in_all_domains() {
+fn rmws_of_one_word_are_exclusive_in_all_regions() {
     for seed in SEEDS {
-        let (mut world, key) = apart(seed);
+        let (mut world, key) = twice(seed);
         add_both(&mut world, key, [8, 8]);
         world.settle();
         assert_eq!(world.words.get(8), 2);
