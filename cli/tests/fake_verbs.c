@@ -42,7 +42,9 @@ static struct queue *queues[MOST];
 static struct ibv_mr *regions[MOST];
 static unsigned queue_count, region_count;
 static struct ibv_device device = { .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "fake0" };
-static struct ibv_device *devices[] = { &device, NULL };
+/* One without reliable connections comes first. */
+static struct ibv_device other = { .node_type = IBV_NODE_USNIC, .transport_type = IBV_TRANSPORT_USNIC, .name = "usnic0" };
+static struct ibv_device *devices[] = { &other, &device, NULL };
 
 static void refuse(const char *what)
 {
@@ -193,7 +195,7 @@ static void *work(void *unused)
 
 struct ibv_device **ibv_get_device_list(int *count)
 {
-	*count = 1;
+	*count = 2;
 	return devices;
 }
 
@@ -328,9 +330,4 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *to, int mask)
 const char *ibv_wc_status_str(enum ibv_wc_status status)
 {
 	return status == IBV_WC_SUCCESS ? "success" : "error";
-}
-
-const char *ibv_port_state_str(enum ibv_port_state state)
-{
-	return state == IBV_PORT_ACTIVE ? "active" : "not active";
 }

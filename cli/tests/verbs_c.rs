@@ -7,11 +7,13 @@
 )]
 
 use crate::scratch::Scratch;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -156,9 +158,47 @@ fn a_state_that_the_model_forbids_is_a_violation() {
     assert_eq!(run.status.code(), Some(1), "{shown}");
     assert!(shown.contains("*>z=1; forbidden by sc\n"), "{shown}");
     assert!(shown.contains("Model sc: 1 of 2 observed states forbidden\n"), "{shown}");
+    assert!(shown.contains(" 3000 instances, 16 per round"), "as the executor's default\n{shown}");
+    let other = Command::new(path("w")).args(["-d", "usnic0"]).output().unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(text.contains("usnic0 is not InfiniBand or RoCE"), "{text}");
     let refused = Command::new(path("w")).args(["-n", "0"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("expected a number from 1 to"));
+}
+
+/// Node 1 of a program listens where it is told to, and nowhere else.
+#[test]
+fn a_program_listens_on_loopback_unless_asked() {
+    if !can_build() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.0.join(name).to_str().unwrap().to_owned();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_verbs.c");
+    let test = "litmus-suite/put-get/MP+put-put+po.litmus";
+    assert!(litmus(&["compile", test, "--target", "verbs-c", "-o", &path("l.c")]).status.success());
+    assert_eq!(gcc(&[&path("l.c"), source.to_str().unwrap(), "-lpthread", "-o", &path("l")]), None);
+    for (options, is_wide) in [(&[][..], false), (&["-l", "0.0.0.0"][..], true)] {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut program = Command::new(path("l"));
+        program.args(options).args(["1", &format!("127.0.0.1:{port}")]);
+        let mut program = program.stderr(Stdio::null()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut listens = false;
+        while !listens && Instant::now() < until {
+            listens = TcpStream::connect(("127.0.0.1", port)).is_ok();
+            thread::sleep(Duration::from_millis(10));
+        }
+        // Another address of this host: whoever listens on all of them is there too.
+        let elsewhere = TcpStream::connect(("127.0.0.2", port)).is_ok();
+        program.kill().unwrap();
+        program.wait().unwrap();
+        assert_eq!((listens, elsewhere), (true, is_wide), "{options:?}");
+    }
 }
 
 #[test]

@@ -94,6 +94,11 @@ impl Generator<'_> {
             ("WORDS", words.to_string(), "of an instance, at the node that has most"),
             ("WORK_IDS", plan.program.work_ids.len().to_string(), ""),
             ("OBSERVED", plan.observed.len().to_string(), "values per instance"),
+            (
+                "PER_ROUND",
+                crate::plan::PER_ROUND.to_string(),
+                "instances, unless -r says otherwise",
+            ),
             ("COPIES", copies.to_string(), "of a value that a loop puts"),
             ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
             ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),

@@ -23,6 +23,9 @@ use crate::code::{self, Code, CompileError, Instruction, Operand, Operation, Que
 /// like a weak outcome.
 pub const LOOP_COPIES: usize = 4;
 
+/// How many instances start together after a barrier, unless somebody chooses another number.
+pub const PER_ROUND: u32 = 16;
+
 /// A program, ready to run on real machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {

@@ -279,6 +279,7 @@ static void usage(FILE *out, const char *name)
 		"%s [options]                       all nodes in this process, through the device\n"
 		"%s [options] NODE HOST1 [HOST2 …]  node NODE (1 to %d) of the test; start each once, in any order.\n"
 		"    HOST1[:PORT] is where node 1 listens (TCP, port %s unless given); the other nodes connect to it.\n"
+		"    Without it, node 1 listens on loopback, for nodes of its own host.\n"
 		"    Their hosts may be named too, so that all nodes have the same command line.\n\n"
 		"Options; node 1's -n, -r, -D and -s hold for all nodes\n"
 		"  -d DEVICE  RDMA device (the first with an active port)\n"
@@ -286,6 +287,7 @@ static void usage(FILE *out, const char *name)
 		"  -x INDEX   GID index (the best of RoCE v2; none on InfiniBand)\n"
 		"  -n COUNT   instances of the test (%" PRIu64 ")\n"
 		"  -r COUNT   instances from one start barrier to the next (%" PRIu64 ")\n"
+		"  -l ADDRESS where node 1 listens, if HOST1 means another address to it; 0.0.0.0 for all\n"
 		"  -D NS      random delays between statements, up to that (%" PRIu64 ")\n"
 		"  -s SEED    of the random delays (the time)\n"
 		"  -v         say more\n"
@@ -310,11 +312,12 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most)
 
 static void read_options(int argc, char **argv)
 {
-	for (int option; (option = getopt(argc, argv, "d:i:x:n:r:D:s:vh")) != -1;)
+	for (int option; (option = getopt(argc, argv, "d:i:x:l:n:r:D:s:vh")) != -1;)
 		switch (option) {
 		case 'd': device_name = optarg; break;
 		case 'i': port_number = (int)number(optarg, 1, 255); break;
 		case 'x': wanted_gid = (int)number(optarg, 0, 255); break;
+		case 'l': listen_host = optarg; break;
 		case 'n': settings.iterations = number(optarg, 1, UINT64_MAX / 2); break;
 		case 'r': settings.per_round = number(optarg, 1, UINT64_MAX); break;
 		case 'D': settings.delay = number(optarg, 0, 1000000); break;
@@ -357,7 +360,7 @@ static void run_one(int count, char **words)
 	this_node = node.number;
 	if (count > NODES + 1 || (count < 2 && node.number))
 		fail("expected the host of node 1, and no more hosts than nodes");
-	node.host = count < 2 ? "" : words[1];
+	node.host = count < 2 ? "127.0.0.1" : words[1];
 	node.port = TCP_PORT;
 	colon = strchr(node.host, ':');
 	if (colon && !strchr(colon + 1, ':')) {	/* not an address of IPv6 */
@@ -365,7 +368,7 @@ static void run_one(int count, char **words)
 		node.port = colon + 1;
 	}
 	if (node.number == 0)
-		node.listener = listen_at(NULL, node.port);
+		node.listener = listen_at(listen_host ? listen_host : node.host, node.port);
 	run_node(&node);
 }
 

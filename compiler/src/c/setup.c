@@ -4,7 +4,7 @@
 #define MAGIC 0x6c69746du	/* also tells whether both ends have the same byte order */
 #define ATOMIC_FLAG (NEEDS_ATOMICS ? IBV_ACCESS_REMOTE_ATOMIC : 0)
 
-static const char *device_name;
+static const char *device_name, *listen_host;
 static int port_number = 1, wanted_gid = -1;
 
 static int node_of_link(int link)
@@ -85,15 +85,24 @@ static void tcp_barrier(struct node *n)
 
 static struct addrinfo *addresses(const char *host, const char *port)
 {
-	struct addrinfo *found, hints = { .ai_socktype = SOCK_STREAM, .ai_flags = host ? 0 : AI_PASSIVE };
+	struct addrinfo *found, hints = { .ai_socktype = SOCK_STREAM };
 	int error = getaddrinfo(host, port, &hints, &found);
 
 	if (error)
-		fail("%s port %s: %s", host ? host : "*", port, gai_strerror(error));
+		fail("%s port %s: %s", host, port, gai_strerror(error));
 	return found;
 }
 
-/* Listens on all addresses, or, if all nodes are in this process, on any port of this host only. */
+static int is_loopback(const struct sockaddr *address)
+{
+	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
+
+	if (address->sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
+	return address->sa_family == AF_INET &&
+	       ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+}
+
 static int listen_at(const char *host, const char *port)
 {
 	struct addrinfo *at = addresses(host, port);
@@ -103,7 +112,11 @@ static int listen_at(const char *host, const char *port)
 		fail("socket: %m");
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (bind(listener, at->ai_addr, at->ai_addrlen) || listen(listener, 64))
-		fail("listening on TCP port %s: %m", port);
+		fail("listening on %s, TCP port %s: %m (-l names the address)", host, port);
+	/* Many a host has an entry of its own name with an address of loopback. */
+	if (strcmp(host, "localhost") && strncmp(host, "127.", 4) && strcmp(host, "::1") && is_loopback(at->ai_addr))
+		fprintf(stderr, "%s: %s is an address of loopback, so other hosts do not reach it; -l names another\n",
+			TEST, host);
 	freeaddrinfo(at);
 	return listener;
 }
@@ -173,38 +186,51 @@ static void accept_others(struct node *n)
 
 /* -- the device -- */
 
+/* Why a device cannot run the test: the rest of a sentence that its name begins. NULL if it can. */
+static const char *why_not(struct ibv_context *context)
+{
+	struct ibv_device_attr device;
+	struct ibv_port_attr port;
+
+	if (context->device->transport_type != IBV_TRANSPORT_IB)
+		return "is not InfiniBand or RoCE, and other devices have no reliable connections without rdma_cm";
+	if (ibv_query_device(context, &device) || !device.max_qp_rd_atom || !device.max_qp_init_rd_atom)
+		return "has no remote reads";
+	if (ibv_query_port(context, (uint8_t)port_number, &port) || port.state != IBV_PORT_ACTIVE)
+		return "has no active port of that number";
+	return NULL;
+}
+
+/* The device named, or else the first that can run the test. */
 static struct ibv_context *open_device(void)
 {
 	int count = 0;
 	struct ibv_device **list = ibv_get_device_list(&count);
 	struct ibv_context *context = NULL;
-	struct ibv_port_attr port;
 
 	if (!list || count == 0)
 		fail("there is no RDMA device (%s)", list ? "ibv_get_device_list finds none" : strerror(errno));
-	/* The device named, or else the first whose port is active. */
 	for (int i = 0; i < count && !context; i++) {
-		const char *name = ibv_get_device_name(list[i]);
+		const char *why, *name = ibv_get_device_name(list[i]);
 
 		if (device_name && strcmp(name, device_name))
 			continue;
 		context = ibv_open_device(list[i]);
-		if (!context)
-			fail("ibv_open_device of %s: %m", name);
-		if (!device_name && (ibv_query_port(context, (uint8_t)port_number, &port) ||
-				     port.state != IBV_PORT_ACTIVE)) {
+		why = context ? why_not(context) : "cannot be opened";
+		if (!why)
+			break;
+		/* Without a name, the next one may do. The last one says why, if none does. */
+		if (device_name || i == count - 1)
+			fail("%s %s%s", name, why, device_name || count == 1 ? "" : ", and no other device can run this");
+		if (verbose)
+			fprintf(stderr, "%s %s\n", name, why);
+		if (context)
 			ibv_close_device(context);
-			context = NULL;
-		}
+		context = NULL;
 	}
 	ibv_free_device_list(list);
-	if (!context && device_name)
-		fail("there is no RDMA device %s", device_name);
 	if (!context)
-		fail("none of %d RDMA devices has an active port %d", count, port_number);
-	if (context->device->transport_type != IBV_TRANSPORT_IB)
-		fail("%s is not InfiniBand or RoCE; iWARP needs rdma_cm, which this program does not use",
-		     ibv_get_device_name(context->device));
+		fail("there is no RDMA device %s", device_name);
 	return context;
 }
 
@@ -229,7 +255,8 @@ static void choose_gid(struct node *n, const struct ibv_port_attr *port)
 	struct ibv_gid_entry entry;
 	int best = 0;
 
-	me->is_global = port->link_layer == IBV_LINK_LAYER_ETHERNET || wanted_gid >= 0;
+	me->is_global = port->link_layer == IBV_LINK_LAYER_ETHERNET || wanted_gid >= 0 ||
+		(port->flags & IBV_QPF_GRH_REQUIRED);
 	if (!me->is_global)
 		return;
 	for (int i = 0; i < port->gid_tbl_len; i++) {
@@ -263,8 +290,6 @@ static void open_node(struct node *n)
 	errno = ibv_query_port(n->context, (uint8_t)port_number, &port);
 	if (errno)
 		fail("ibv_query_port %d of %s: %m", port_number, name);
-	if (port.state != IBV_PORT_ACTIVE)
-		fail("port %d of %s is not active but %s", port_number, name, ibv_port_state_str(port.state));
 	if (NEEDS_ATOMICS && device.atomic_cap == IBV_ATOMIC_NONE)
 		fail("%s has no atomics, which this test needs", name);
 	n->pd = ibv_alloc_pd(n->context);

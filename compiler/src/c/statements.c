@@ -113,7 +113,7 @@ struct claim {
 
 static __thread int this_node = -1;
 static int cpus_are_few, verbose;
-static struct { uint64_t iterations, seed, per_round, delay; } settings = { 10000, 0, 1, 1000 };
+static struct { uint64_t iterations, seed, per_round, delay; } settings = { 10000, 0, PER_ROUND, 1000 };
 
 /* Exit code 2: something is wrong that is not the memory model. */
 __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)

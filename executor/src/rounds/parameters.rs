@@ -75,7 +75,7 @@ impl Preset {
     /// The parameters of the preset.
     pub fn parameters(self) -> Parameters {
         let default = Parameters {
-            instances: 16,
+            instances: compiler::plan::PER_ROUND,
             rounds: 32,
             delay: 0,
             spread: None,
