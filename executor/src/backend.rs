@@ -25,6 +25,9 @@ pub struct Job<'a> {
     pub machine: &'a str,
     /// The least number of runs. Backends may run only whole rounds, so there may be more.
     pub iterations: u64,
+    /// How many of them were done before, by the run that this one goes on from; on backends that no seed
+    /// repeats.
+    pub done: u64,
     /// The seed of all random choices, together with the program and the machine.
     pub seed: u64,
 }
@@ -36,6 +39,9 @@ pub struct Control<'a> {
     pub stop: &'a AtomicBool,
     /// Called with the number of runs since the last call.
     pub progress: &'a (dyn Fn(u64) + Sync),
+    /// Called with what was seen since the last call, by backends that no seed repeats. Whoever keeps it has
+    /// it even if the process is killed.
+    pub keep: &'a (dyn Fn(&Observations) + Sync),
 }
 
 /// The reason why there are no observations.
@@ -81,13 +87,25 @@ pub fn measure(
     control: Control<'_>,
 ) -> (TestRecord, Observations) {
     let (status, reason, seen) = match backend.run(job, control) {
-        Ok(seen) if seen.iterations() < job.iterations => (Status::Interrupted, None, seen),
+        Ok(seen) if job.done.saturating_add(seen.iterations()) < job.iterations => {
+            (Status::Interrupted, None, seen)
+        }
         Ok(seen) => (Status::Complete, None, seen),
         Err(Refusal::Skip(reason)) => (Status::Skipped, Some(reason), Observations::default()),
         Err(Refusal::Error(reason)) => (Status::Failed, Some(reason), Observations::default()),
         Err(Refusal::Broken(reason, seen)) => (Status::Failed, Some(reason), *seen),
     };
-    let record = TestRecord {
+    (line(job, models, (status, reason), &seen), seen)
+}
+
+/// A line of a record, of observations of a job.
+pub fn line(
+    job: &Job<'_>,
+    models: Vec<ModelIdentity>,
+    (status, reason): (Status, Option<String>),
+    seen: &Observations,
+) -> TestRecord {
+    TestRecord {
         test: job.test.name.clone(),
         file: job.file.to_owned(),
         machine: job.machine.to_owned(),
@@ -103,7 +121,7 @@ pub fn measure(
         unfinished: seen.unfinished,
         seconds: None,
         notes: seen.notes.clone(),
-        outcomes: states(job.test, &seen),
-    };
-    (record, seen)
+        outcomes: states(job.test, seen),
+        part: false,
+    }
 }

@@ -125,6 +125,7 @@ litmus MP
             libraries: model::library::shipped(),
             machine: "rdma-tso",
             iterations,
+            done: 0,
             seed,
         }
     }
@@ -133,7 +134,7 @@ litmus MP
         let faults: Vec<String> = faults.iter().map(|name| (*name).to_owned()).collect();
         let sim = Sim::new(&faults).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let control = Control { stop: &AtomicBool::new(false), progress: &|_| {} };
+        let control = Control { stop: &AtomicBool::new(false), progress: &|_| {}, keep: &|_| {} };
         pool.install(|| sim.run(job, control))
     }
 
@@ -183,7 +184,7 @@ litmus MP
             done.fetch_add(runs, Ordering::Relaxed);
             stop.store(true, Ordering::Relaxed);
         };
-        let control = Control { stop: &stop, progress: &progress };
+        let control = Control { stop: &stop, progress: &progress, keep: &|_| {} };
         let (record, seen) =
             measure(&Sim::default(), &job(&test, 100 * CHUNK, 1), Vec::new(), control);
         assert_eq!(record.status, Status::Interrupted);

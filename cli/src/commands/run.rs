@@ -3,6 +3,8 @@
 //! The way of a test is [`Runner::run_test`]: load, choose machines, measure (or take what a record has),
 //! judge.
 
+mod heartbeat;
+mod parts;
 pub mod plan;
 pub mod result;
 pub mod runner;
@@ -12,6 +14,7 @@ mod verbs;
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use evidence::judge::Answers;
@@ -38,6 +41,7 @@ use crate::sink::Sink;
 use crate::table;
 use crate::terminal::Terminal;
 
+use heartbeat::Heartbeat;
 use plan::Plan;
 use result::Layout;
 use runner::{Answer, Runner};
@@ -213,6 +217,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         text.push_str(&look.fit(&plan.describe()));
         report.terminal.show(&text);
     }
+    if let Some(warning) = summary.apart() {
+        report.terminal.note(&warning);
+    }
     // The verdict sums up the results.
     let exit = report.finish(&[("interrupted", json!(was_stopped))], None);
     if is_told {
@@ -297,7 +304,9 @@ fn run_all(
     let mut layout = Layout::new(report.look(), is_few, inputs);
     let uses = Uses::new(libraries, &arguments.libraries, false);
     let progress = report.terminal.progress();
-    let mut writer = plan.writer.take();
+    let heartbeat = Heartbeat::new(report.look(), inputs.len());
+    // Workers write parts of what they see.
+    let writer = Mutex::new(plan.writer.take());
     let runner = Runner {
         plan,
         models,
@@ -308,10 +317,13 @@ fn run_all(
         library_options: arguments.libraries.options(),
         stop: &stop,
         uses: &uses,
-        progress: &|_| progress.tick(),
+        progress: &|| progress.tick(),
+        heartbeat: &heartbeat,
+        writer: &writer,
     };
     let each = |input: &Input, answer: Answer, report: &mut Sink<'_>| {
-        if let Some(writer) = &mut writer {
+        heartbeat.is_done();
+        if let Some(writer) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner) {
             let mut records = answer.records.iter();
             if let Err(error) = records.try_for_each(|record| writer.append(record)) {
                 report.problem(plan.unwritable(&error));
@@ -359,7 +371,7 @@ fn run_all(
     summary.unusable = report.broken_files();
     let was_stopped = stop.load(Ordering::Relaxed);
     let is_complete = !was_stopped && !worked.is_short && !is_cut;
-    if let Some(writer) = &mut writer
+    if let Some(writer) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner)
         && report.exit != Exit::Unwritable
     {
         let exit = report.shard.as_ref().map(|_| report.exit.code());

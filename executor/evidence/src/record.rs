@@ -247,6 +247,10 @@ pub struct TestRecord {
     pub notes: Vec<String>,
     /// What was seen, sorted.
     pub outcomes: Vec<StateCount>,
+    /// Whether it is a part of what one run saw, written before the test was over. Lines of the same program
+    /// have the rest, unless the run was killed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part: bool,
 }
 
 impl TestRecord {
@@ -259,7 +263,7 @@ impl TestRecord {
     }
 
     /// Adds what an earlier line of the same program on the same machines has.
-    fn add_earlier(&mut self, earlier: &Self) {
+    pub fn add_earlier(&mut self, earlier: &Self) {
         let add = |own: &mut u64, other: u64| *own = own.saturating_add(other);
         add(&mut self.iterations, earlier.iterations);
         add(&mut self.finished, earlier.finished);

@@ -226,7 +226,7 @@ impl Parts<'_> {
             mutants: mutants::mutants(source, &tests, self.request),
             ..evidence::coverage(&tables)
         };
-        run.cannot_tell = silence::cannot_tell(source, run, &tables);
+        run.cannot_tell = silence::cannot_tell(source, run, &tables, &numbered);
     }
 }
 

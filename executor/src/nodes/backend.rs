@@ -196,8 +196,10 @@ impl Run<'_> {
     /// Runs the batches. Observations made before an error are kept.
     fn batches(&mut self, job: &Job<'_>, control: Control<'_>) -> Result<(), Trouble> {
         let seed = job.seed ^ fnv1a(&[job.program]);
-        for batch in 0.. {
-            let left = job.iterations.saturating_sub(self.seen.iterations());
+        // A run that goes on does not repeat the batches that were done.
+        for batch in job.done.div_ceil(self.parameters.batch().max(1)).. {
+            let done = job.done.saturating_add(self.seen.iterations());
+            let left = job.iterations.saturating_sub(done);
             if left == 0 || control.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -210,12 +212,14 @@ impl Run<'_> {
             let count = self.parameters.batch().min(left) as usize;
             let rounds = round_sizes(seed, batch, &self.parameters);
             let more = collect::observations(&self.plan, &parts, count, &rounds, (batch, seed));
-            let more = more.map_err(|message| Trouble {
+            let mut more = more.map_err(|message| Trouble {
                 node: "coordinator".to_owned(),
                 kind: None,
                 message,
             })?;
+            more.notes.clone_from(&self.seen.notes);
             (control.progress)(count as u64);
+            (control.keep)(&more);
             self.seen = std::mem::take(&mut self.seen).merge(more);
         }
         Ok(())

@@ -75,11 +75,11 @@ fn run(
     let test = load(text);
     let libraries = model::library::shipped();
     let job = job(&test, text, libraries, iterations);
-    verbs.run(&job, Control { stop: &AtomicBool::new(false), progress: &|_| {} })
+    verbs.run(&job, Control { stop: &AtomicBool::new(false), progress: &|_| {}, keep: &|_| {} })
 }
 
 fn job<'a>(test: &'a Test, program: &'a str, libraries: &'a Libraries, iterations: u64) -> Job<'a> {
-    Job { test, file: "T", program, libraries, machine: "rdma-tso", iterations, seed: 7 }
+    Job { test, file: "T", program, libraries, machine: "rdma-tso", iterations, done: 0, seed: 7 }
 }
 
 const RING: &str = "\
@@ -116,6 +116,32 @@ fn values_travel_on_any_number_of_machines() {
         let places = seen.places.values().flatten();
         assert!(places.into_iter().all(|place| place.round < 64 && place.instance < 8));
     }
+}
+
+/// What is kept on the way is what is seen in the end, and a run that goes on does what is left with other
+/// random choices.
+#[test]
+fn a_run_goes_on_where_another_one_was_killed() {
+    let verbs = verbs(2);
+    let (test, libraries) = (load(RING), model::library::shipped());
+    let run = |done: u64, stop_after: u64| {
+        let (stop, kept) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+        let keep = |more: &evidence::observation::Observations| {
+            let mut kept = kept.lock().unwrap();
+            kept.push(more.clone());
+            let runs: u64 = kept.iter().map(|part| part.iterations()).sum();
+            stop.store(runs >= stop_after, std::sync::atomic::Ordering::Relaxed);
+        };
+        let control = Control { stop: &stop, progress: &|_| {}, keep: &keep };
+        let seen = verbs.run(&Job { done, ..job(&test, RING, libraries, 500) }, control).unwrap();
+        let kept = kept.into_inner().unwrap();
+        let merged = kept.into_iter().reduce(|one, other| one.merge(other)).unwrap();
+        assert_eq!(merged, seen);
+        let batches = seen.places.values().flatten().map(|place| place.batch);
+        (seen.iterations(), batches.clone().min(), batches.max())
+    };
+    assert_eq!(run(0, 192), (192, Some(0), Some(2)));
+    assert_eq!(run(192, u64::MAX), (308, Some(3), Some(7)));
 }
 
 #[test]
@@ -259,7 +285,7 @@ fn what_cannot_be_planned_is_skipped() {
     let text = "litmus T\nmodel rdma-wait\n  SVar x = 0\n  ----------\n  x :=SV 1  ||  a :=SV x\n";
     let test = load(text);
     let job = job(&test, text, model::library::shipped(), 1);
-    let control = Control { stop: &AtomicBool::new(false), progress: &|_| {} };
+    let control = Control { stop: &AtomicBool::new(false), progress: &|_| {}, keep: &|_| {} };
     let (record, _) = measure(&verbs(1), &job, Vec::new(), control);
     assert_eq!(record.status, Status::Skipped);
 }
@@ -344,7 +370,7 @@ model rdma-wait-rmw
 ";
     let test = inline(&load(text), &libraries, Depth::Full).unwrap();
     let stop = AtomicBool::new(false);
-    let control = || Control { stop: &stop, progress: &|_| {} };
+    let control = || Control { stop: &stop, progress: &|_| {}, keep: &|_| {} };
     let seen = verbs(2).run(&job(&test, text, &libraries, 200), control()).unwrap();
     assert_eq!((seen.finished(), seen.outcomes.len()), (200, 1), "{seen:?}");
     // If the libraries are not sent, the error names the unknown call.

@@ -143,6 +143,7 @@ fn line(text: &str, counts: &[(&str, u64)]) -> TestRecord {
         seconds: None,
         notes: Vec::new(),
         outcomes: outcomes.collect(),
+        part: false,
     }
 }
 
@@ -310,9 +311,10 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
                 libraries: model::library::shipped(),
                 machine,
                 iterations: 600,
+                done: 0,
                 seed: 7,
             };
-            let control = Control { stop: &stop, progress: &|_| {} };
+            let control = Control { stop: &stop, progress: &|_| {}, keep: &|_| {} };
             tests.push(measure(&sim, &job, vec![judge.identity.clone()], control).0);
         }
     }

@@ -24,6 +24,7 @@ mod reduce;
 mod rma;
 pub mod rules;
 mod seen;
+mod serial;
 mod simulate;
 pub mod state;
 mod stubborn;
@@ -39,6 +40,7 @@ pub use progress::{
 pub use random::Random;
 pub use rma::Rules as RmaRules;
 pub use rules::{Machine, Variant};
+pub use serial::serial;
 pub use simulate::{Histogram, Run, Simulator};
 pub use witness::{Witness, witness};
 

@@ -48,6 +48,8 @@ pub struct RunResult {
     reason: Option<String>,
     /// What else a reader should know, such as which machines ran it.
     notes: Vec<String>,
+    /// Whether an outcome showed that threads of real machines overlapped; `None` if none could.
+    overlapped: Option<bool>,
     /// `--library` and a file, for each.
     library_options: String,
     /// What explains violations, if there are some.
@@ -82,6 +84,7 @@ impl RunResult {
             complete: by.allowed.complete,
             reason: by.allowed.reason.clone(),
             notes: record.notes.clone(),
+            overlapped: by.overlapped,
             library_options: String::new(),
             evidence: None,
         }
@@ -129,6 +132,11 @@ impl RunResult {
     /// Whether it could show a violation.
     pub fn forbids(&self) -> Forbids {
         self.forbids
+    }
+
+    /// Whether an outcome showed that threads of real machines overlapped; `None` if none could.
+    pub fn overlapped(&self) -> Option<bool> {
+        self.overlapped
     }
 
     /// Runs that ended with an outcome.
@@ -198,6 +206,9 @@ impl RunResult {
         }
         if !self.notes.is_empty() {
             json["notes"] = json!(self.notes);
+        }
+        if let Some(overlapped) = self.overlapped {
+            json["overlapped"] = json!(overlapped);
         }
         let explain: Vec<String> = self.violations().map(|bad| self.explain(bad)).collect();
         if !explain.is_empty() {
@@ -339,6 +350,9 @@ impl Layout {
         }
         parts.extend(result.reason.iter().map(|reason| format!("({reason})")));
         parts.extend(result.notes.iter().map(|note| format!("({note})")));
+        if result.overlapped == Some(false) {
+            parts.push("(no outcome shows that threads overlapped)".to_owned());
+        }
         parts.join(", ")
     }
 

@@ -1,15 +1,15 @@
 //! What workers do: a test on its machines, judged by its models.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use evidence::judge::{Answers, NotJudged, Program};
 use evidence::observation::Observations;
-use evidence::record::{ModelIdentity, Status, TestRecord, hash_text};
+use evidence::record::{ModelIdentity, RecordWriter, Status, TestRecord, hash_text};
 use evidence::reports::logs;
-use executor::backend::{Backend, Control, Job, measure};
+use executor::backend::{Backend, Control, Job, line, measure};
 use lang::Test;
 use lang::cat::model::Hardware;
 use lang::diagnostic::{Code, Diagnostic, Severity};
@@ -17,6 +17,8 @@ use lang::source::Source;
 use model::allowed::undefined_calls;
 use rayon::ThreadPool;
 
+use super::heartbeat::Heartbeat;
+use super::parts::{self, Parts};
 use super::plan::{Plan, is_reproducible};
 use super::result::RunResult;
 use crate::engine::Request;
@@ -73,7 +75,11 @@ pub struct Runner<'a> {
     /// Set when work is to end.
     pub stop: &'a AtomicBool,
     /// Told of runs that are done.
-    pub progress: &'a (dyn Fn(u64) + Sync),
+    pub progress: &'a (dyn Fn() + Sync),
+    /// Says how far the run is, where there is no progress bar.
+    pub heartbeat: &'a Heartbeat,
+    /// Where lines of the record go.
+    pub writer: &'a Mutex<Option<RecordWriter>>,
 }
 
 impl Runner<'_> {
@@ -216,6 +222,7 @@ impl Runner<'_> {
                         return;
                     }
                 };
+                let earlier = self.earlier(test, source, machine);
                 let job = Job {
                     test: &runnable,
                     file: &source.name,
@@ -223,21 +230,16 @@ impl Runner<'_> {
                     libraries: self.request.libraries(),
                     machine,
                     iterations: self.plan.header.iterations,
+                    done: earlier.map_or(0, |earlier| earlier.iterations),
                     seed: self.plan.header.seed,
                 };
-                let control = Control { stop: self.stop, progress: self.progress };
                 let identities = models.iter().map(|model| model.identity.clone()).collect();
-                let began = Instant::now();
-                let Some(mut measured) = self.measured(&job, identities, control, answer) else {
-                    return;
-                };
-                // Records that are to be the same each time say nothing of time.
-                measured.0.seconds = (!is_reproducible()).then(|| milliseconds(began));
-                if measured.0.status == Status::Interrupted && measured.0.iterations == 0 {
+                let Some(measured) = self.measured(&job, identities, answer) else { return };
+                let (record, seen) = measured;
+                if record.status == Status::Interrupted && record.iterations == 0 {
                     return;
                 }
-                answer.records.push(measured.0.clone());
-                self.with_earlier(measured, &job)
+                with_earlier((record, seen), earlier, &job)
             }
         };
         match (record.status, &record.reason) {
@@ -296,18 +298,36 @@ impl Runner<'_> {
     }
 
     /// What comes of a job within the limits; if one is reached, that is said, and what was seen before it
-    /// counts.
+    /// counts. What was seen is written in parts, as it comes; the last line is left to whoever has the
+    /// answer.
     fn measured(
         &self,
         job: &Job<'_>,
         identities: Vec<ModelIdentity>,
-        control: Control<'_>,
         answer: &mut Answer,
     ) -> Option<(TestRecord, Observations)> {
         let limits = self.request.limits();
         let backend: &dyn Backend = &*self.plan.backend;
-        let measured =
-            self.pool.install(|| limits.within(|| measure(backend, job, identities, control)));
+        // Records that are to be the same each time say nothing of time.
+        let seconds = |took: Duration| (!is_reproducible()).then(|| rounded(took));
+        let began = Instant::now();
+        let write = |seen: &Observations, took| {
+            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(writer) = &mut *writer else { return false };
+            let part = line(job, identities.clone(), (Status::Interrupted, None), seen);
+            writer.append(&TestRecord { part: true, seconds: seconds(took), ..part }).is_ok()
+        };
+        let parts = Parts::new(parts::EVERY, &write);
+        let runs = AtomicU64::new(job.done);
+        let progress = |more| {
+            let runs = runs.fetch_add(more, Ordering::Relaxed) + more;
+            self.heartbeat.tell(&job.test.name, runs, job.iterations);
+            (self.progress)();
+        };
+        let keep = |more: &Observations| parts.take(more);
+        let control = Control { stop: self.stop, progress: &progress, keep: &keep };
+        let work = || measure(backend, job, identities.clone(), control);
+        let measured = self.pool.install(|| limits.within(work));
         let done = measured.as_ref().map_or(0, |(record, _)| record.iterations);
         let is_cut =
             measured.as_ref().is_ok_and(|(record, _)| record.status == Status::Interrupted);
@@ -317,7 +337,24 @@ impl Runner<'_> {
             let help = format!("{done} of {} runs were done", job.iterations);
             answer.problems.push(problem.help(help));
         }
-        measured.ok()
+        let (mut record, seen) = measured.ok()?;
+        record.seconds = seconds(began.elapsed());
+        let mut last = record.clone();
+        let rest = parts.rest();
+        if rest.is_after_parts {
+            last = line(job, identities, (record.status, record.reason.clone()), &rest.seen);
+            last.seconds = seconds(rest.since.elapsed());
+        }
+        if last.status != Status::Interrupted || last.iterations > 0 {
+            answer.records.push(last);
+        }
+        Some((record, seen))
+    }
+
+    /// What real machines showed of a test before the interruption that this run goes on from.
+    fn earlier(&self, test: &Test, source: &Source, machine: &str) -> Option<&TestRecord> {
+        let key = (test.name.as_str(), source.name.as_str(), machine);
+        self.plan.previous.as_ref()?.unfinished(key, &hash_text(&source.text))
     }
 
     /// What the record that this run continues has of a test.
@@ -340,24 +377,24 @@ impl Runner<'_> {
         })?;
         Ok(Some((found.clone(), seen)))
     }
-
-    /// What was measured, with what machines showed before the interruption that this run goes on from.
-    fn with_earlier(
-        &self,
-        (record, seen): (TestRecord, Observations),
-        job: &Job<'_>,
-    ) -> (TestRecord, Observations) {
-        let key = (job.test.name.as_str(), job.file, job.machine);
-        let previous = self.plan.previous.as_ref();
-        let earlier = previous.and_then(|old| old.unfinished(key, &hash_text(job.program)));
-        match earlier.and_then(|earlier| earlier.observations(job.test).ok()) {
-            Some(earlier) => (record, earlier.merge(seen)),
-            None => (record, seen),
-        }
-    }
 }
 
-/// Since then, in seconds, exact to a thousandth.
-fn milliseconds(began: Instant) -> f64 {
-    (began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
+/// What was measured, with what was seen before.
+fn with_earlier(
+    (mut record, seen): (TestRecord, Observations),
+    earlier: Option<&TestRecord>,
+    job: &Job<'_>,
+) -> (TestRecord, Observations) {
+    let Some((earlier, before)) =
+        earlier.and_then(|one| Some((one, one.observations(job.test).ok()?)))
+    else {
+        return (record, seen);
+    };
+    record.add_earlier(earlier);
+    (record, before.merge(seen))
+}
+
+/// In seconds, exact to a thousandth.
+fn rounded(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }

@@ -17,12 +17,16 @@ use super::result::RunResult;
 use crate::commands::report::tell::tint;
 use crate::engine::{Request, explained};
 use crate::groups::Groups;
+use crate::table::count;
 use crate::terminal::{Look, Tint};
 
 /// How many violations are shown with their cycles.
 const EXPLAINED: usize = 5;
 /// How many more are shown in a line each.
 const LINES: usize = 15;
+
+/// How many tests are named whose threads did not overlap.
+const NAMED: usize = 5;
 
 /// What explains a violation.
 #[derive(Clone)]
@@ -73,6 +77,8 @@ pub struct Summary {
     programs: BTreeMap<String, Program>,
     /// By file, machine and outcome.
     unseen: BTreeSet<(String, String, Outcome)>,
+    /// By file: whether an outcome shows that threads overlapped, where one could.
+    overlapped: BTreeMap<String, bool>,
     runs: u64,
     /// Tests that broke.
     pub failed: usize,
@@ -101,6 +107,9 @@ impl Summary {
         program.forbids = program.forbids.max(Some(result.forbids()));
         let named = |outcome: &Outcome| (file.to_owned(), machine.to_owned(), outcome.clone());
         self.unseen.extend(judged.unseen.iter().map(named));
+        if let Some(overlapped) = result.overlapped() {
+            *self.overlapped.entry(file.to_owned()).or_default() |= overlapped;
+        }
         let Some(evidence) = result.evidence() else { return };
         let key = (file.to_owned(), machine.to_owned());
         let violating = self.violating.entry(key).or_insert_with(|| Violating {
@@ -150,6 +159,22 @@ impl Summary {
             text.push_str(&format!("… and {} more; -v shows all\n", all.len() - lines));
         }
         text
+    }
+
+    /// A warning, if there are tests whose outcomes are all those of threads that ran one after another.
+    pub fn apart(&self) -> Option<String> {
+        let apart = self.overlapped.iter().filter(|(_, overlapped)| !**overlapped);
+        let files: Vec<&str> = apart.map(|(file, _)| file.as_str()).collect();
+        let (some, all) = (files.len(), self.overlapped.len());
+        let more = if some > NAMED { ", …" } else { "" };
+        let names = files.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        (some > 0).then(|| {
+            format!(
+                "warning: in {some} of {} no outcome shows that threads overlapped, so little could be seen \
+                 there; -n, --spread and --tune may help: {names}{more}",
+                count(all, "test")
+            )
+        })
     }
 
     /// Whether a program shows what its file marks ✗ and the model allows.

@@ -265,10 +265,11 @@ impl Tuning<'_, '_> {
             libraries: self.judging.libraries,
             machine: runner::HARDWARE,
             iterations: self.iterations,
+            done: 0,
             seed: self.seed,
         };
         let began = Instant::now();
-        let control = Control { stop: self.stop, progress: &|_| {} };
+        let control = Control { stop: self.stop, progress: &|_| {}, keep: &|_| {} };
         let refusal = match self.verbs.run(&job, control) {
             Ok(seen) => return Some((seen, began.elapsed().as_secs_f64().max(1e-6))),
             Err(refusal) => refusal,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use compiler::library::Libraries;
+use compiler::library::{Depth, Libraries, inline};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::outcome::Outcome;
@@ -25,6 +25,8 @@ pub struct Program<'a> {
     /// What tests with the same outcomes have in common.
     pub body: String,
     unjudgeable: Option<String>,
+    /// Whether real machines ran it.
+    is_of_machines: bool,
 }
 
 /// What a model says about a test that was run.
@@ -37,6 +39,9 @@ pub struct JudgedBy {
     pub forbids: Forbids,
     /// What it says about what was observed.
     pub judged: JudgedTest,
+    /// Whether an outcome showed that threads of real machines overlapped: one that no order of whole threads
+    /// gives. `None` if the model allows no such outcome, or if that is not known.
+    pub overlapped: Option<bool>,
 }
 
 /// What models say about programs. Tests with the same program share an answer.
@@ -46,6 +51,7 @@ pub struct Answers<'a> {
     keeps: bool,
     says: Mutex<HashMap<(String, String), ModelSays>>,
     sc: Mutex<HashMap<String, Option<Arc<BTreeSet<Outcome>>>>>,
+    serial: Mutex<HashMap<String, Option<Arc<BTreeSet<Outcome>>>>>,
 }
 
 impl<'a> Program<'a> {
@@ -55,7 +61,8 @@ impl<'a> Program<'a> {
         (libraries, texts): (&'static Libraries, &[LibraryText]),
         nodes: &[NodeInfo],
     ) -> Self {
-        Self { test, libraries, body: body(text, texts), unjudgeable: unjudgeable(nodes) }
+        let (body, unjudgeable) = (body(text, texts), unjudgeable(nodes));
+        Self { test, libraries, body, unjudgeable, is_of_machines: !nodes.is_empty() }
     }
 }
 
@@ -78,7 +85,8 @@ impl<'a> Answers<'a> {
         + Sync
         + 'a,
     ) -> Self {
-        Self { ask: Box::new(ask), keeps: true, says: Mutex::default(), sc: Mutex::default() }
+        let (says, sc, serial) = Default::default();
+        Self { ask: Box::new(ask), keeps: true, says, sc, serial }
     }
 
     /// Whether answers are kept for later, which takes memory for each program. By default they are.
@@ -102,7 +110,42 @@ impl<'a> Answers<'a> {
         // A violation is a violation, even if it is not known whether the model forbids something.
         let is_violated = judged.violations().next().is_some();
         let forbids = if is_violated { Forbids::Something } else { forbids };
-        Ok(JudgedBy { judge: Arc::clone(judge), allowed, forbids, judged })
+        let overlapped = self.overlapped(program, &allowed, seen);
+        Ok(JudgedBy { judge: Arc::clone(judge), allowed, forbids, judged, overlapped })
+    }
+
+    /// As [`JudgedBy::overlapped`].
+    fn overlapped(
+        &self,
+        program: &Program<'_>,
+        allowed: &Allowed,
+        seen: &Observations,
+    ) -> Option<bool> {
+        if !program.is_of_machines || seen.finished() == 0 {
+            return None;
+        }
+        let serial = self.serial(program)?;
+        let was_seen = |outcome: &Outcome| seen.outcomes.get(outcome).is_some_and(|n| *n > 0);
+        if seen.outcomes.keys().any(|outcome| was_seen(outcome) && !serial.contains(outcome)) {
+            return Some(true);
+        }
+        let is_serial =
+            |known: &Outcome| serial.iter().any(|one| one == known || known.covers(one));
+        allowed.outcomes.iter().any(|known| !is_serial(known)).then_some(false)
+    }
+
+    /// What whole threads show, one after another.
+    fn serial(&self, program: &Program<'_>) -> Option<Arc<BTreeSet<Outcome>>> {
+        let lock = || self.serial.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&program.body) {
+            return known.clone();
+        }
+        let runnable = inline(program.test, program.libraries, Depth::Full).ok();
+        let found = runnable.and_then(|test| machine::serial(&test)).map(Arc::new);
+        if self.keeps {
+            lock().insert(program.body.clone(), found.clone());
+        }
+        found
     }
 
     /// What a model says about a program.

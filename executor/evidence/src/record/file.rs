@@ -163,7 +163,9 @@ impl Record {
                 oddities.repeated.insert(test.test.clone());
             } else {
                 test.add_earlier(old);
-                oddities.added.insert(test.test.clone());
+                if !old.part {
+                    oddities.added.insert(test.test.clone());
+                }
             }
             old.test.clear();
         } else if programs.len() > 1 {
@@ -263,6 +265,7 @@ const TEST_FIELDS: &[&str] = &[
     "seconds",
     "notes",
     "outcomes",
+    "part",
 ];
 
 /// A line after the header.

@@ -76,6 +76,7 @@ fn line(file: &str, status: Status) -> TestRecord {
         unfinished: seen.unfinished,
         seconds: None,
         outcomes: states(&test(), &seen),
+        part: false,
     }
 }
 
@@ -297,16 +298,16 @@ fn what_machines_showed_before_an_interruption_counts() {
     let earlier = TestRecord { notes: vec!["b lost".to_owned()], ..line("a", Status::Interrupted) };
     let mut later = line("a", Status::Complete);
     later.outcomes.truncate(1);
-    let text = |header: Header, later: &TestRecord| {
+    let text = |header: Header, earlier: &TestRecord, later: &TestRecord| {
         let lines = [
             serde_json::to_string(&header).unwrap(),
-            format!("{{\"kind\":\"test\",{}", &serde_json::to_string(&earlier).unwrap()[1..]),
+            format!("{{\"kind\":\"test\",{}", &serde_json::to_string(earlier).unwrap()[1..]),
             format!("{{\"kind\":\"test\",{}", &serde_json::to_string(later).unwrap()[1..]),
         ];
         lines.join("\n") + "\n"
     };
     let real = Header { backend: "verbs".to_owned(), ..header() };
-    let record = Record::parse(text(real, &later).as_bytes()).unwrap();
+    let record = Record::parse(text(real.clone(), &earlier, &later).as_bytes()).unwrap();
     let [merged] = record.tests.as_slice() else { panic!("{:?}", record.tests) };
     assert_eq!(merged.status, Status::Complete);
     assert_eq!(merged.iterations, 2 * earlier.iterations);
@@ -314,11 +315,18 @@ fn what_machines_showed_before_an_interruption_counts() {
     let counts: Vec<u64> = merged.outcomes.iter().map(|one| one.count).collect();
     assert_eq!(counts.len(), 2);
     assert_eq!(counts.iter().sum::<u64>(), later.outcomes[0].count + earlier.finished);
+    let added = |record: &Record| record.remarks.iter().any(|one| one.contains("are added"));
+    assert!(added(&record), "{:?}", record.remarks);
+    // A part that was written before the test was over is nothing odd.
+    let part = TestRecord { part: true, ..earlier.clone() };
+    let record = Record::parse(text(real, &part, &later).as_bytes()).unwrap();
+    assert!(!record.tests[0].part && !added(&record), "{:?}", record.remarks);
+    assert_eq!(record.tests[0].iterations, 2 * earlier.iterations);
     // The simulator's seed repeats what was interrupted.
     let repeated = line("a", Status::Complete);
-    let simulated = Record::parse(text(header(), &repeated).as_bytes()).unwrap();
+    let simulated = Record::parse(text(header(), &earlier, &repeated).as_bytes()).unwrap();
     assert_eq!(simulated.tests, [repeated]);
     // What it does not repeat was another run, and was seen.
-    let simulated = Record::parse(text(header(), &later).as_bytes()).unwrap();
+    let simulated = Record::parse(text(header(), &earlier, &later).as_bytes()).unwrap();
     assert_eq!(simulated.tests[0].outcomes.len(), 2);
 }

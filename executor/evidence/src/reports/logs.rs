@@ -235,6 +235,7 @@ pub fn to_record(
             seconds: None,
             notes: Vec::new(),
             outcomes: outcomes.collect(),
+            part: false,
         }
     });
     let remarks = vec!["a log: it says nothing of device, parameters and seed".to_owned()];

@@ -34,7 +34,12 @@ pub fn unseen(tests: &[(usize, &JudgedRecord)]) -> Vec<Unseen> {
 }
 
 /// What a run cannot tell: each point with its number.
-pub fn cannot_tell(source: &Source, run: &RunReport, tables: &[&TableReport]) -> Vec<String> {
+pub fn cannot_tell(
+    source: &Source,
+    run: &RunReport,
+    tables: &[&TableReport],
+    tests: &[(usize, &JudgedRecord)],
+) -> Vec<String> {
     let mut points = Vec::new();
     if let Some(shard) = &source.record.header.shard {
         points.push(format!(
@@ -58,6 +63,7 @@ pub fn cannot_tell(source: &Source, run: &RunReport, tables: &[&TableReport]) ->
     if tested.weak > 0 && tested.weak_seen == 0 {
         points.push("Whether the machine is weak at all: no outcome was seen that a sequentially consistent machine would not show.".to_owned());
     }
+    points.extend(of_overlap(tests));
     let verdict = &run.verdict;
     if verdict.permissive > 0 {
         points.push(format!(
@@ -81,6 +87,32 @@ pub fn cannot_tell(source: &Source, run: &RunReport, tables: &[&TableReport]) ->
     }
     points.extend(of_setup(source));
     points
+}
+
+/// How many tests are named of which nothing showed that their threads met.
+const NAMED: usize = 20;
+
+/// Tests of which no outcome needed threads that overlapped.
+fn of_overlap(tests: &[(usize, &JudgedRecord)]) -> Option<String> {
+    let apart = |test: &JudgedRecord| {
+        let overlapped = || test.by.iter().filter_map(|by| by.overlapped);
+        overlapped().next().is_some() && !overlapped().any(|one| one)
+    };
+    let all: BTreeSet<&str> =
+        tests.iter().filter(|(_, test)| apart(test)).map(|(_, test)| &*test.report.name).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = all.iter().copied().take(NAMED).collect();
+    let more = match all.len() - names.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "What shows only while threads overlap, in {}: each outcome seen there is one of threads that ran one after another. More runs, or `litmus run --tune`, may show others: {}{more}.",
+        counted(all.len(), "test"),
+        names.join(", ")
+    ))
 }
 
 /// What is too rare, and what the bounds take for granted.

@@ -104,7 +104,7 @@ fn run_into(side: Side, change: Change) -> (String, Observations, usize, Log) {
     let count = |more| {
         done.fetch_add(more as usize, Ordering::SeqCst);
     };
-    let control = Control { stop: &AtomicBool::new(false), progress: &count };
+    let control = Control { stop: &AtomicBool::new(false), progress: &count, keep: &|_| {} };
     let broken = verbs.run(&job(&test, RING, libraries, 1_000_000), control);
     let Err(Refusal::Broken(reason, seen)) = broken else { panic!("{broken:?}") };
     // The next connection is as good as new, once the agent has noticed the end of this one.

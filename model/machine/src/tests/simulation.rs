@@ -2,7 +2,7 @@
 
 use super::load::{faulty, outcome, outcomes, test};
 use super::random_programs::{Shape, program};
-use crate::{Fault, FaultSet, Histogram, Limits, Random, Simulator, Variant, explore};
+use crate::{Fault, FaultSet, Histogram, Limits, Random, Simulator, Variant, explore, serial};
 
 const SB: &str = "x^2 := 1; Poll(2); a := y || y^1 := 1; Poll(1); b := x";
 
@@ -52,6 +52,21 @@ fn every_outcome_is_one_of_the_explorer() {
         }
     }
     assert!(10 * seen > 9 * all, "only {seen} of {all} outcomes seen");
+}
+
+/// Threads that run one after another show what no thread saw in the middle of another one.
+#[test]
+fn serial_outcomes_are_those_without_overlap() {
+    let shown = |memory, program, observed, expected: &[&[u64]]| {
+        let found = serial(&test(memory, program, observed)).unwrap();
+        assert_eq!(found, outcomes(expected), "{program}");
+    };
+    shown("y = 0 || x = 0", SB, "a, b", &[&[0, 1], &[1, 0]]);
+    let mp = "x^2 := 1; y^2 := 1 || a := y; b := x";
+    shown("z = 0 || x = 0, y = 0", mp, "a, b", &[&[0, 0], &[1, 1]]);
+    // The second thread waits for the first: only one order comes to its end.
+    let spin = "x^2 := 1; y^2 := 1 || loop { a := y; if a = 1 { break } }; b := x";
+    shown("z = 0 || x = 0, y = 0", spin, "a, b", &[&[1, 1]]);
 }
 
 #[test]
