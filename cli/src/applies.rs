@@ -43,6 +43,9 @@ const RULES: &[Rule] = &[
             "no_shuffle",
             "pin",
             "stride",
+            "post_list",
+            "pages",
+            "on_demand",
             "patience",
             "depth",
             "outstanding",
@@ -299,8 +302,9 @@ mod tests {
             "format" => " json",
             "memory" => " 1G",
             "faults" => " poll-early",
-            "no_shuffle" | "pin" | "inline" | "relaxed_ordering" | "tune" | "thorough"
-            | "force" => "",
+            "pages" => " huge",
+            "no_shuffle" | "pin" | "inline" | "relaxed_ordering" | "on_demand" | "tune"
+            | "thorough" | "force" => "",
             _ => " 2",
         };
         let wrong_and_right = [

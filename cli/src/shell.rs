@@ -139,12 +139,18 @@ fn flags(header: &Header) -> Vec<String> {
         ("pin", "--pin"),
         ("stress", "--stress"),
         ("stride", "--stride"),
+        ("post_list", "--post-list"),
+        ("pages", "--pages"),
+        ("on_demand", "--on-demand"),
         ("patience", "--patience"),
         ("inline", "--inline"),
         ("relaxed_ordering", "--relaxed-ordering"),
         ("depth", "-t"),
         ("outstanding_reads", "--outs"),
         ("timeout", "-u"),
+        ("service_level", "--sl"),
+        ("traffic_class", "--tclass"),
+        ("pkey_index", "--pkey-index"),
     ];
     let mut flags = Vec::new();
     for (name, option) in options {
@@ -158,6 +164,7 @@ fn flags(header: &Header) -> Vec<String> {
             Json::Number(number) if name == "stride" => {
                 flags.push(format!("{option} {}", number.as_u64().unwrap_or_default() * 8));
             }
+            Json::String(text) => flags.push(format!("{option} {text}")),
             Json::Number(number) => flags.push(format!("{option} {number}")),
             _ => {}
         }

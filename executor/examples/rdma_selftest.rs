@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use executor::rdma::verbs::{self, Selection};
 use executor::rdma::{
     Address, AtomicCapability, Device, Endpoint, RdmaError, RdmaErrorKind, Region, RegionKey,
-    Request, RequestKind, Settings,
+    Registration, Request, RequestKind, Settings,
 };
 
 /// Words of the region, more than a cache line's worth and no whole number of lines.
@@ -54,7 +54,7 @@ fn check(device: Option<String>) -> Result<(), RdmaError> {
     choices()?;
     let device = verbs::open(&Selection { device, ..Selection::default() })?;
     println!("{:?}", device.info());
-    let region = device.register(WORDS, false)?;
+    let region = device.register(WORDS, Registration::default())?;
     let bench = Bench { device, region };
     bench.moves(&Settings::default())?;
     bench.moves(&Settings { outstanding_reads: Some(1), depth: 1, ..Settings::default() })?;
@@ -197,9 +197,13 @@ impl Bench {
             let made = self.device.endpoint(&self.region, &settings).err();
             println!("refused as expected: {}", made.ok_or_else(|| wrong("a depth was taken"))?);
         }
-        let none = self.device.register(0, false).err().ok_or_else(|| wrong("a region of none"))?;
+        let none = self
+            .device
+            .register(0, Registration::default())
+            .err()
+            .ok_or_else(|| wrong("a region of none"))?;
         println!("refused as expected: {none}");
-        let huge = self.device.register(usize::MAX / 64, false).err();
+        let huge = self.device.register(usize::MAX / 64, Registration::default()).err();
         println!("refused as expected: {}", huge.ok_or_else(|| wrong("a huge region"))?);
         Ok(())
     }
@@ -228,7 +232,8 @@ impl Bench {
         let device = verbs::open(&Selection { device: name, ..Selection::default() })?;
         let foreign = device.endpoint(&self.region, &Settings::default()).err();
         println!("refused as expected: {}", foreign.ok_or_else(|| wrong("a foreign region"))?);
-        let region = device.register(8, true)?;
+        let region = device
+            .register(8, Registration { relaxed_ordering: true, ..Registration::default() })?;
         let mut endpoint = device.endpoint(&region, &Settings::default())?;
         let own = endpoint.address();
         endpoint.connect(&own)?;
@@ -275,7 +280,7 @@ impl Pair {
         };
         let mut line = BufReader::new(stream.map_err(io)?.0);
         let device = verbs::open(&Selection::default())?;
-        let region = device.register(WORDS, false)?;
+        let region = device.register(WORDS, Registration::default())?;
         // Gives up within a few seconds, for the end of this test; emulated machines may need half a second.
         let settings = Settings { timeout: 17, retries: 3, ..Settings::default() };
         let mut endpoint = device.endpoint(&region, &settings)?;

@@ -10,6 +10,8 @@ mod agent;
 mod backend;
 mod cluster;
 mod collect;
+mod cores;
+mod ends;
 mod handshake;
 mod launch;
 mod link;

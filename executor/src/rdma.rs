@@ -28,7 +28,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// Returns the device's error; often a limit on locked memory.
-    fn register(&self, words: usize, relaxed_ordering: bool) -> Result<Arc<dyn Region>, RdmaError>;
+    fn register(&self, words: usize, how: Registration) -> Result<Arc<dyn Region>, RdmaError>;
 
     /// Creates one end of a connection, with a completion queue of its own. Its requests use the region as
     /// their local memory.
@@ -54,6 +54,41 @@ pub trait Region: Any + Send + Sync {
     fn flush(&self, word: usize);
 }
 
+/// How memory is allocated and registered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registration {
+    /// Whether with `IBV_ACCESS_RELAXED_ORDERING`.
+    pub relaxed_ordering: bool,
+    /// Whether with `IBV_ACCESS_ON_DEMAND`: then it is not locked, and the NIC may fault on it.
+    pub on_demand: bool,
+    /// Its pages.
+    pub pages: Pages,
+}
+
+/// The pages of memory. They decide how often a NIC and its IOMMU must look up addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pages {
+    /// Those that the allocator gives.
+    #[default]
+    Usual,
+    /// Huge ones where the kernel makes them by itself (`MADV_HUGEPAGE`).
+    Transparent,
+    /// Huge ones that were reserved (`MAP_HUGETLB`).
+    Huge,
+}
+
+impl Pages {
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "usual",
+            Self::Transparent => "transparent",
+            Self::Huge => "huge",
+        }
+    }
+}
+
 /// One end of a reliable connection.
 pub trait Endpoint: Send {
     /// What the other end needs to connect.
@@ -71,6 +106,12 @@ pub trait Endpoint: Send {
     /// Returns the device's error, or that the request leaves the local region.
     fn post(&mut self, request: &Request) -> Result<(), RdmaError>;
 
+    /// Posts up to [`LONGEST_LIST`] requests by one call, so that the NIC is told once of all.
+    ///
+    /// # Errors
+    /// As [`Self::post`]. Then some of them may have been posted.
+    fn post_list(&mut self, requests: &[Request]) -> Result<(), RdmaError>;
+
     /// The number of requests that have completed since the last call. Requests complete in the order in
     /// which they were posted. Does not wait.
     ///
@@ -78,6 +119,9 @@ pub trait Endpoint: Send {
     /// Fails if a request failed.
     fn poll(&mut self) -> Result<usize, RdmaError>;
 }
+
+/// The most requests of one list.
+pub const LONGEST_LIST: usize = 8;
 
 /// What a peer needs to access a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

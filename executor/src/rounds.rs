@@ -13,7 +13,7 @@ mod parameters;
 mod stress;
 mod thread;
 
-pub use barrier::{ARRIVAL_WORDS, Barrier, Signal};
+pub use barrier::{ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Signal};
 pub use layout::{Batch, Layout, places, round_sizes};
 pub use parameters::{Parameters, Preset};
 pub use stress::{STREAM_DEPTH, STREAM_WORDS, Stream};

@@ -4,6 +4,7 @@
 //! by one step of its ladder, and keeps the change if the score is better. The search ends when no step is
 //! better. Measurements are noisy, so the result is the list of all trials, not only the best one.
 
+use crate::rdma::Pages;
 use crate::rounds::{Parameters, Preset};
 
 /// The score of a set of parameters. The number of kinds decides first: speed does not make up for an outcome
@@ -35,7 +36,7 @@ struct Knob {
 /// The value of a knob for a spread that is measured.
 const MEASURED: u32 = u32::MAX;
 
-const KNOBS: [Knob; 7] = [
+const KNOBS: [Knob; 10] = [
     Knob {
         ladder: &[1, 4, 16, 64, 256, 1024],
         get: |parameters| parameters.instances,
@@ -76,6 +77,24 @@ const KNOBS: [Knob; 7] = [
         ladder: &[0, 1],
         get: |parameters| u32::from(parameters.pin),
         set: |parameters, value| parameters.pin = value != 0,
+    },
+    Knob {
+        ladder: &[1, 8, 512],
+        get: |parameters| parameters.stride,
+        set: |parameters, value| parameters.stride = value,
+    },
+    Knob {
+        ladder: &[1, 2, 8],
+        get: |parameters| parameters.post_list,
+        set: |parameters, value| parameters.post_list = value,
+    },
+    // Reserved huge pages are for whoever asks for them.
+    Knob {
+        ladder: &[0, 1],
+        get: |parameters| u32::from(parameters.pages != Pages::Usual),
+        set: |parameters, value| {
+            parameters.pages = if value == 0 { Pages::Usual } else { Pages::Transparent };
+        },
     },
 ];
 
@@ -191,7 +210,7 @@ mod tests {
         let found = &best(&trials).unwrap().parameters;
         assert_eq!((found.instances, found.delay, found.flush, found.stress), (64, 2000, 100, 2));
         assert_eq!(found.batch(), Parameters::default().batch());
-        assert!(trials.len() < 70, "{}", trials.len());
+        assert!(trials.len() < 100, "{}", trials.len());
         for (at, trial) in trials.iter().enumerate() {
             assert!(trials[..at].iter().all(|other| other.parameters != trial.parameters));
             assert!(trial.parameters.check().is_ok());

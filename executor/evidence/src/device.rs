@@ -146,6 +146,9 @@ pub struct PortInfo {
     pub mtu: u32,
     /// Local identifier.
     pub lid: u16,
+    /// Whether packets must have global addresses, on InfiniBand too (`IBV_QPF_GRH_REQUIRED`).
+    #[serde(default)]
+    pub needs_gid: bool,
     /// Speed as the device gives it, in Gbit/s; 0 if unknown.
     pub gigabits: u32,
     /// The GIDs, without empty entries.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::cores::Place;
 use super::handshake;
 use super::protocol::{Ask, Reply, Selection, receive, send};
 use super::records::{Incoming, Outgoing};
@@ -303,8 +304,9 @@ impl Worker<'_> {
                 self.prepared = None;
                 let device = (self.open)(&selection)?;
                 let info = Box::new(device.info().clone());
+                let place = Place::here(info.numa_node);
                 self.device = Some((selection, device));
-                Ok(Reply::Described(info, Host::here()))
+                Ok(Reply::Described(info, Host::here(), place))
             }
             Ask::Prepare(program) => {
                 self.prepared = None;

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use compiler::code::ThreadCode;
 use compiler::library::Libraries;
 use compiler::plan::Plan;
 use lang::program::NodeId;
@@ -12,6 +13,7 @@ use evidence::record::{Header, NodeInfo};
 
 use super::cluster::{Cluster, Trouble};
 use super::collect;
+use super::cores::{Place, allot};
 use super::protocol::{Ask, Program, Reply, Seen, Wiring, plan_hash};
 use crate::backend::{Backend, Control, Job, Refusal};
 use crate::rdma::{AtomicCapability, RdmaErrorKind};
@@ -179,10 +181,16 @@ impl Run<'_> {
             machines: self.placement.of_node.clone(),
             own: 0,
             count: self.placement.machines.len() as u16,
+            cores: Vec::new(),
+            crowded: false,
             parameters: self.parameters.clone(),
             libraries: own_libraries(job.libraries),
         };
-        let prepare = |own| Ask::Prepare(Box::new(Program { own, ..program.clone() }));
+        let allotted = self.allot();
+        let prepare = |own: u16| {
+            let (cores, crowded) = allotted.get(usize::from(own)).cloned().unwrap_or_default();
+            Ask::Prepare(Box::new(Program { own, cores, crowded, ..program.clone() }))
+        };
         let mut wiring = Wiring::default();
         for answer in self.ask(prepare)? {
             if let Reply::Prepared(part) = answer {
@@ -191,6 +199,23 @@ impl Run<'_> {
         }
         let wiring = Box::new(wiring);
         self.ask(|_| Ask::Connect(wiring.clone())).map(|_| ())
+    }
+
+    /// For each machine, the cores of its threads, and whether its host has too few.
+    fn allot(&self) -> Vec<(Vec<u32>, bool)> {
+        let threads = |own: usize| {
+            let is_own = |thread: &&ThreadCode| {
+                let machine = self.placement.of_node[thread.node.0 as usize - 1];
+                usize::from(machine) == own && thread.has_statements()
+            };
+            self.plan.code.threads.iter().filter(is_own).count()
+        };
+        let streams = self.parameters.stress as usize;
+        let machines = self.placement.machines.iter().enumerate();
+        let agents: Vec<(&Place, usize, usize)> = machines
+            .map(|(own, machine)| (self.cluster.place(*machine), threads(own), streams))
+            .collect();
+        allot(&agents)
     }
 
     /// Runs the batches. Observations made before an error are kept.

@@ -4,6 +4,8 @@ use std::io::ErrorKind;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use super::cores::Place;
+use super::ends::mismatch;
 use super::launch::{Launch, Launched};
 use super::link::{Event, LISTEN, Link, SILENCE, Silence};
 use super::protocol::{Ask, Reply, Selection};
@@ -55,6 +57,7 @@ struct Machine {
     address: String,
     link: Option<Link>,
     info: Option<NodeInfo>,
+    place: Place,
     /// When the machine was lost or last tried, and how long to wait before the next try.
     lost: Option<(Instant, Duration)>,
     epoch: u32,
@@ -89,7 +92,18 @@ impl Cluster {
         for index in 0..cluster.machines.len() {
             cluster.connect(index)?;
         }
+        cluster.ends_fit()?;
         Ok(cluster)
+    }
+
+    /// Checks that all machines can connect to the first one.
+    fn ends_fit(&self) -> Result<(), Trouble> {
+        let infos = self.infos();
+        let Some(first) = infos.first() else { return Ok(()) };
+        let wrong = infos.iter().find_map(|info| Some((info, mismatch(first, info)?)));
+        wrong.map_or(Ok(()), |(info, message)| {
+            Err(Trouble { node: info.name.clone(), kind: None, message })
+        })
     }
 
     fn launch(&mut self) -> Result<(), Trouble> {
@@ -107,6 +121,7 @@ impl Cluster {
             address: address.clone(),
             link: None,
             info: None,
+            place: Place::default(),
             lost: None,
             epoch: 0,
         };
@@ -137,8 +152,9 @@ impl Cluster {
         let answer = self.ask(vec![(index, ask)]);
         match answer {
             Ok(mut answers) => match answers.pop() {
-                Some(Reply::Described(device, host)) => {
+                Some(Reply::Described(device, host, place)) => {
                     let machine = &mut self.machines[index];
+                    machine.place = place;
                     machine.info =
                         Some(NodeInfo { name: machine.name.clone(), host, device: *device });
                     Ok(())
@@ -179,6 +195,10 @@ impl Cluster {
 
     pub(super) fn info(&self, index: usize) -> Option<&NodeInfo> {
         self.machines[index].info.as_ref()
+    }
+
+    pub(super) fn place(&self, index: usize) -> &Place {
+        &self.machines[index].place
     }
 
     pub(super) fn is_connected(&self, index: usize) -> bool {

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::cores::Place;
 pub use crate::rdma::verbs::Selection;
 use crate::rdma::{Address, DeviceInfo, RdmaErrorKind, RegionKey};
 use crate::rounds::Parameters;
@@ -14,7 +15,7 @@ use evidence::record::Host;
 pub const DEFAULT_PORT: u16 = 18515;
 
 /// The version of the messages. Whoever changes one of them raises it; a test notices that they changed.
-pub(super) const PROTOCOL: u32 = 4;
+pub(super) const PROTOCOL: u32 = 5;
 
 /// The most bytes of a message.
 const LONGEST: u32 = 32 << 20;
@@ -45,7 +46,7 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// The answer to [`Ask::Describe`].
-    Described(Box<DeviceInfo>, Host),
+    Described(Box<DeviceInfo>, Host, Place),
     /// The answer to [`Ask::Prepare`]: how to reach this machine's ends.
     Prepared(Box<Wiring>),
     /// The answer to [`Ask::Connect`] and [`Ask::Release`].
@@ -73,6 +74,10 @@ pub struct Program {
     pub own: u16,
     /// The number of machines that take part.
     pub count: u16,
+    /// The core of each thread with statements on this machine, if threads are pinned.
+    pub cores: Vec<u32>,
+    /// Whether waiting threads must yield the CPU, because its host has more threads than cores.
+    pub crowded: bool,
     /// The parameters of the run.
     pub parameters: Parameters,
     /// The user's own libraries: names and texts. Shipped libraries are not sent.

@@ -11,10 +11,10 @@ use lang::program::{NodeId, ThreadId};
 use lang::source::Source;
 
 use super::protocol::{Program, Wiring, entry, plan_hash};
-use crate::rdma::{Device, Endpoint, RdmaError, RdmaErrorKind, Region};
+use crate::rdma::{Device, Endpoint, RdmaError, RdmaErrorKind, Region, Registration};
 use crate::rounds::{
-    ARRIVAL_WORDS, Barrier, Connection, Layout, STREAM_DEPTH, STREAM_WORDS, Signal, Stream,
-    ThreadRun,
+    ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Connection, Layout, STREAM_DEPTH, STREAM_WORDS, Signal,
+    Stream, ThreadRun,
 };
 
 /// The error of a failed step: its kind, if the device reported it, and the message.
@@ -79,7 +79,18 @@ pub(super) struct Prepared {
     sinks: Ends,
     threads: Vec<ThreadRun>,
     streams: Vec<Stream>,
-    depth: u32,
+    depths: Depths,
+}
+
+/// How many requests queue pairs may have in flight: no device is asked for more than it has.
+#[derive(Clone, Copy, Default)]
+struct Depths {
+    /// Those of the test.
+    test: u32,
+    /// Those of the barrier.
+    arrivals: u32,
+    /// Those of background traffic.
+    streams: u32,
 }
 
 impl Prepared {
@@ -127,19 +138,19 @@ impl Prepared {
             )
             .into());
         }
-        let relaxed = program.parameters.relaxed_ordering;
+        let how = program.parameters.registration();
         let mut memories: Vec<Option<(Arc<dyn Region>, Layout)>> = vec![None; plan.nodes.len()];
         for (node, layout) in layouts {
-            memories[node.0 as usize - 1] =
-                Some((device.register(layout.size(), relaxed)?, layout));
+            memories[node.0 as usize - 1] = Some((device.register(layout.size(), how)?, layout));
         }
-        let arrivals = device.register(plan.code.threads.len().max(1) * ARRIVAL_WORDS, false)?;
-        let ground = device.register(STREAM_WORDS, relaxed)?;
+        let arrivals = device
+            .register(plan.code.threads.len().max(1) * ARRIVAL_WORDS, Registration::default())?;
+        let ground = device.register(STREAM_WORDS, how)?;
         let mut settings = program.parameters.settings.clone();
         settings.inline = program.parameters.inline || plan.has_inline();
         settings.depth = settings.depth.min(device.info().queue_depth.max(2));
         let mut prepared = Self {
-            depth: settings.depth,
+            depths: Depths { test: settings.depth, ..Depths::default() },
             plan: Arc::new(plan),
             memories,
             arrivals,
@@ -220,8 +231,8 @@ impl Prepared {
                 self.responders.push((pair as u32, end));
             }
         }
-        // The barrier has at most 64 arrivals in flight. No device is asked for more than it has.
-        let depth = device.info().queue_depth.min(128);
+        self.depths.arrivals = ARRIVAL_DEPTH.min(device.info().queue_depth.max(1));
+        let depth = self.depths.arrivals;
         let settings = crate::rdma::Settings { depth, inline: false, ..settings.clone() };
         for (index, thread) in self.plan.code.threads.iter().enumerate() {
             let home = self.program.machines[thread.node.0 as usize - 1];
@@ -244,8 +255,9 @@ impl Prepared {
         device: &dyn Device,
         settings: &crate::rdma::Settings,
     ) -> Result<(), Trouble> {
-        let settings =
-            crate::rdma::Settings { depth: STREAM_DEPTH, inline: false, ..settings.clone() };
+        self.depths.streams = STREAM_DEPTH.min(device.info().queue_depth.max(1));
+        let depth = self.depths.streams;
+        let settings = crate::rdma::Settings { depth, inline: false, ..settings.clone() };
         let (own, count) = (self.program.own, self.program.count);
         let previous = (own + count - 1) % count;
         for stream in 0..self.program.parameters.stress {
@@ -300,7 +312,8 @@ impl Prepared {
         let next = (self.program.own + 1) % self.program.count;
         for (_, end) in std::mem::take(&mut self.sources) {
             let ground = Arc::clone(&self.ground);
-            self.streams.push(Stream::new(end, ground, entry(&wiring.grounds, &next)?));
+            let remote = entry(&wiring.grounds, &next)?;
+            self.streams.push(Stream::new(end, ground, remote, self.depths.streams));
         }
         self.add_threads(wiring)
     }
@@ -325,13 +338,17 @@ impl Prepared {
                 let (_, end) = requesters.next().ok_or_else(|| "connected twice".to_owned())?;
                 let memory = entry(&wiring.memories, &to.0)?;
                 let layout = Layout::new(&plan, to, &self.program.parameters);
-                connections.push(Connection::new(end, memory, layout, self.depth));
+                connections.push(
+                    Connection::new(end, memory, layout, self.depths.test)
+                        .with_lists(self.program.parameters.post_list),
+                );
             }
             let mut signals = Vec::new();
             while let Some(((_, machine), end)) =
                 senders.next_if(|((thread, _), _)| *thread == index as u32)
             {
-                signals.push(Signal::new(end, entry(&wiring.arrivals, &machine)?));
+                let remote = entry(&wiring.arrivals, &machine)?;
+                signals.push(Signal::new(end, remote, self.depths.arrivals));
             }
             let (region, layout) = self.memory(thread.node)?;
             let arrivals = Arc::clone(&self.arrivals);

@@ -33,9 +33,13 @@ fn agent() -> (SocketAddr, Log) {
 }
 
 fn agent_with(limits: Limits, log: Log) -> SocketAddr {
+    agent_on(MemoryDevice::default().0, limits, log)
+}
+
+fn agent_on(device: crate::rdma::DeviceInfo, limits: Limits, log: Log) -> SocketAddr {
     let options =
         AgentOptions { listen: "127.0.0.1:0".to_owned(), secret: secret(), limits, once: false };
-    let open: Arc<OpenDevice> = Arc::new(|_| Ok(Arc::new(MemoryDevice::default())));
+    let open: Arc<OpenDevice> = Arc::new(move |_| Ok(Arc::new(MemoryDevice(device.clone()))));
     let agent = Agent::new(options, open, Arc::new(move |event| log.lock().unwrap().push(event)));
     let agent = agent.unwrap();
     let address = agent.address().unwrap();
@@ -212,7 +216,11 @@ fn an_agent_that_dies_fails_one_test_and_the_rest_go_on() {
         let _: protocol::Ask = protocol::receive(&mut incoming).unwrap();
         let host = evidence::record::Host::here();
         let info = Box::new(crate::rdma::Device::info(&MemoryDevice::default()).clone());
-        protocol::send(&mut outgoing, &protocol::Reply::Described(info, host)).unwrap();
+        protocol::send(
+            &mut outgoing,
+            &protocol::Reply::Described(info, host, cores::Place::default()),
+        )
+        .unwrap();
         let _: protocol::Ask = protocol::receive(&mut incoming).unwrap();
     });
     let verbs = Verbs::new(cluster(&[good, bad], secret()).unwrap(), Parameters::default());
@@ -298,6 +306,61 @@ fn background_traffic_changes_nothing_and_ends() {
         let verbs = Verbs::new(cluster(&nodes, secret()).unwrap(), parameters);
         let seen = run(&verbs, RING, 300).unwrap();
         assert_eq!((seen.iterations(), seen.finished()), (300, 300), "{seen:?}");
+    }
+}
+
+/// No queue pair is deeper than the device has it: not those of the barrier, and not those of streams.
+#[test]
+fn a_device_with_short_queues_is_enough() {
+    let device = crate::rdma::DeviceInfo { queue_depth: 3, ..MemoryDevice::default().0 };
+    let limits = Limits { bytes: 64 << 20, queue_pairs: 64 };
+    let nodes = [(); 2].map(|()| agent_on(device.clone(), limits, Log::default()));
+    let parameters = Parameters { instances: 8, rounds: 8, stress: 1, ..Parameters::default() };
+    let verbs = Verbs::new(cluster(&nodes, secret()).unwrap(), parameters);
+    assert_eq!(run(&verbs, RING, 300).unwrap().finished(), 300);
+}
+
+#[test]
+fn machines_that_cannot_connect_are_refused() {
+    let limits = Limits { bytes: 64 << 20, queue_pairs: 64 };
+    let device = |kind| {
+        let gid = crate::rdma::Gid { index: 0, kind, address: "10.0.0.1".to_owned() };
+        let port = crate::rdma::PortInfo { number: 1, gids: vec![gid], ..Default::default() };
+        let gid = Some((0, String::new()));
+        crate::rdma::DeviceInfo { ports: vec![port], gid, ..MemoryDevice::default().0 }
+    };
+    let kinds = [crate::rdma::GidKind::RoceV2, crate::rdma::GidKind::RoceV1];
+    let nodes = kinds.map(|kind| agent_on(device(kind), limits, Log::default()));
+    let refused = cluster(&nodes, secret()).err().unwrap();
+    assert!(refused.message.contains("choose GIDs of one type"), "{refused}");
+}
+
+/// Requests that are posted together are those that were posted one by one.
+#[test]
+fn lists_of_requests_change_nothing() {
+    let text = "\
+litmus T
+  y = 0, z = 0  ||  x = 0, v = 0
+  --------------------------------
+  x^2 := 1      ||  loop { a := x; if a = 1 { break } }
+  Rfence(2)     ||
+  v^2 := 2      ||
+  y := x^2      ||
+  Poll(2)       ||
+  Poll(2)       ||
+  Poll(2)       ||
+  b := y        ||
+  loop { z := 3; v^2 := 3; if b = 1 { break } } ||
+  observe a, b, v
+";
+    for (post_list, depth) in [(1, 128), (2, 128), (8, 128), (8, 2)] {
+        let nodes: Vec<SocketAddr> = (0..2).map(|_| agent().0).collect();
+        let settings = crate::rdma::Settings { depth, ..Default::default() };
+        let parameters =
+            Parameters { instances: 8, rounds: 8, post_list, settings, ..Parameters::default() };
+        let verbs = Verbs::new(cluster(&nodes, secret()).unwrap(), parameters);
+        let seen = run(&verbs, text, 200).unwrap();
+        assert_eq!((seen.finished(), seen.outcomes.len()), (200, 1), "{post_list}: {seen:?}");
     }
 }
 

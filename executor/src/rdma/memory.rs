@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use super::{
     Address, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind, Region,
-    RegionKey, Request, RequestKind, Settings,
+    RegionKey, Registration, Request, RequestKind, Settings,
 };
 
 /// All regions of the process, by key. Agents in one process can reach each other's regions.
@@ -15,7 +15,7 @@ static REGIONS: LazyLock<Mutex<HashMap<u32, Weak<MemoryRegion>>>> = LazyLock::ne
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 /// The device, with its description.
-pub struct MemoryDevice(DeviceInfo);
+pub struct MemoryDevice(pub DeviceInfo);
 
 impl Default for MemoryDevice {
     fn default() -> Self {
@@ -51,7 +51,7 @@ impl Device for MemoryDevice {
         &self.0
     }
 
-    fn register(&self, words: usize, _relaxed: bool) -> Result<Arc<dyn Region>, RdmaError> {
+    fn register(&self, words: usize, _how: Registration) -> Result<Arc<dyn Region>, RdmaError> {
         let words = (0..words).map(|_| AtomicU64::new(0)).collect();
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
         let region = Arc::new(MemoryRegion { words, key });
@@ -63,16 +63,24 @@ impl Device for MemoryDevice {
     fn endpoint(
         &self,
         region: &Arc<dyn Region>,
-        _settings: &Settings,
+        settings: &Settings,
     ) -> Result<Box<dyn Endpoint>, RdmaError> {
+        let (depth, most) = (settings.depth, self.0.queue_depth);
+        if depth > most {
+            let message = format!("queue pairs have up to {most} requests, asked for {depth}");
+            return Err(RdmaError::new(RdmaErrorKind::Unsupported, message));
+        }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Box::new(MemoryEndpoint { region: Arc::clone(region), number, completed: 0 }))
+        let (region, depth) = (Arc::clone(region), depth as usize);
+        Ok(Box::new(MemoryEndpoint { region, number, depth, completed: 0 }))
     }
 }
 
 struct MemoryEndpoint {
     region: Arc<dyn Region>,
     number: u32,
+    depth: usize,
+    /// Requests that were not polled yet.
     completed: usize,
 }
 
@@ -93,6 +101,9 @@ impl Endpoint for MemoryEndpoint {
     }
 
     fn post(&mut self, request: &Request) -> Result<(), RdmaError> {
+        if self.completed >= self.depth {
+            return Err(RdmaError::new(RdmaErrorKind::Failed, "the queue is full"));
+        }
         let gone = || RdmaError::new(RdmaErrorKind::Failed, "remote access error");
         let regions = REGIONS.lock().unwrap_or_else(PoisonError::into_inner);
         let remote = regions.get(&request.remote.1).and_then(Weak::upgrade).ok_or_else(gone)?;
@@ -117,6 +128,10 @@ impl Endpoint for MemoryEndpoint {
         }
         self.completed += 1;
         Ok(())
+    }
+
+    fn post_list(&mut self, requests: &[Request]) -> Result<(), RdmaError> {
+        requests.iter().try_for_each(|request| self.post(request))
     }
 
     fn poll(&mut self) -> Result<usize, RdmaError> {

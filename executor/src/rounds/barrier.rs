@@ -17,20 +17,22 @@ pub const ARRIVAL_WORDS: usize = 3 * LINE;
 /// A time in which a cache line surely goes from one core to another.
 const AGREED: Duration = Duration::from_nanos(400);
 /// The most arrivals in flight.
-const DEPTH: u64 = 64;
+pub const ARRIVAL_DEPTH: u32 = 64;
 
 /// A thread's connection for telling another machine about its arrival.
 pub struct Signal {
     endpoint: Box<dyn Endpoint>,
     remote: RegionKey,
+    /// The most requests in flight.
+    depth: u64,
     posted: u64,
     completed: u64,
 }
 
 impl Signal {
     /// A signal over an endpoint that is connected to a machine with this region of arrivals.
-    pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey) -> Self {
-        Self { endpoint, remote, posted: 0, completed: 0 }
+    pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey, depth: u32) -> Self {
+        Self { endpoint, remote, depth: depth.into(), posted: 0, completed: 0 }
     }
 }
 
@@ -167,7 +169,7 @@ impl Signal {
     fn send(&mut self, own: usize, stop: &Stop<'_>) -> Result<(), End> {
         let mut patience = Patience::new(stop);
         self.reap()?;
-        while self.posted - self.completed >= DEPTH {
+        while self.posted - self.completed >= self.depth {
             if patience.spin()?.is_some() {
                 return Err(End::Hang("the queue pair of the barrier does not drain".to_owned()));
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::rdma::Settings;
+use crate::rdma::{LONGEST_LIST, Pages, Registration, Settings};
 
 /// How tests are run. The parameters do not change what is allowed. But [`Parameters::inline`] and
 /// [`Parameters::relaxed_ordering`] change which machine is tested.
@@ -32,6 +32,12 @@ pub struct Parameters {
     pub stress: u32,
     /// The distance between two words, in words; 8 is a cache line.
     pub stride: u32,
+    /// How many requests a thread may post by one call, if nothing is between them in its program.
+    pub post_list: u32,
+    /// The pages of memory.
+    pub pages: Pages,
+    /// Whether memory is registered for on-demand paging, and not locked.
+    pub on_demand: bool,
     /// How long an instance may wait for other threads before it is given up, in ms.
     pub patience: u32,
     /// Whether puts are posted inline. Then the CPU reads the source, not the NIC.
@@ -84,6 +90,9 @@ impl Preset {
             pin: false,
             stress: 0,
             stride: 8,
+            post_list: 1,
+            pages: Pages::Usual,
+            on_demand: false,
             patience: 2000,
             inline: false,
             relaxed_ordering: false,
@@ -120,6 +129,12 @@ impl Parameters {
         Duration::from_millis(u64::from(self.patience))
     }
 
+    /// How the memory of tests is registered.
+    pub fn registration(&self) -> Registration {
+        let Self { relaxed_ordering, on_demand, pages, .. } = *self;
+        Registration { relaxed_ordering, on_demand, pages }
+    }
+
     /// Checks that every number is in its range. Agents refuse others.
     ///
     /// # Errors
@@ -133,6 +148,7 @@ impl Parameters {
             ("flush", self.flush, 0, 100),
             ("stress", self.stress, 0, 16),
             ("stride", self.stride, 1, 512),
+            ("requests of a list", self.post_list, 1, LONGEST_LIST as u32),
             ("patience", self.patience, 1, 600_000),
             ("depth", self.settings.depth, 2, 16_384),
             // With 0, a read would wait forever.

@@ -13,7 +13,7 @@ use crate::rdma::{Endpoint, Region, RegionKey, Request, RequestKind};
 pub const STREAM_WORDS: usize = 2 * LONG;
 /// The words of one request: a page, which most links split into several packets.
 const LONG: usize = 512;
-/// How many requests a stream keeps in flight.
+/// How many requests a stream keeps in flight, if the device has queues that deep.
 pub const STREAM_DEPTH: u32 = 16;
 /// The most time that a stream's last requests may take.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -22,6 +22,8 @@ const DRAIN: Duration = Duration::from_secs(5);
 pub struct Stream {
     endpoint: Box<dyn Endpoint>,
     remote: RegionKey,
+    /// How many requests it keeps in flight.
+    depth: u64,
     posted: u64,
     completed: u64,
     /// Keeps the region alive as long as requests use it.
@@ -30,8 +32,13 @@ pub struct Stream {
 
 impl Stream {
     /// A stream over an endpoint that is connected to a machine with this region for streams.
-    pub fn new(endpoint: Box<dyn Endpoint>, region: Arc<dyn Region>, remote: RegionKey) -> Self {
-        Self { endpoint, remote, posted: 0, completed: 0, _region: region }
+    pub fn new(
+        endpoint: Box<dyn Endpoint>,
+        region: Arc<dyn Region>,
+        remote: RegionKey,
+        depth: u32,
+    ) -> Self {
+        Self { endpoint, remote, depth: depth.into(), posted: 0, completed: 0, _region: region }
     }
 
     /// Sends until `stop` is set, then waits for the requests in flight.
@@ -41,7 +48,7 @@ impl Stream {
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), End> {
         while !stop.load(Ordering::Relaxed) {
             self.completed += self.endpoint.poll()? as u64;
-            while self.posted - self.completed < u64::from(STREAM_DEPTH) {
+            while self.posted - self.completed < self.depth {
                 let request = self.next();
                 self.endpoint.post(&request)?;
                 self.posted += 1;

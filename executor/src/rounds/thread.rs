@@ -125,6 +125,9 @@ pub struct Connection {
     posted: u64,
     completed: u64,
     fence_next: bool,
+    /// How many requests may be posted by one call, and those that wait for the others. They count as posted.
+    list: usize,
+    waiting: Vec<Request>,
     /// How many requests were posted up to the last that is signaled.
     signaled: u64,
     /// For each signaled request of this instance that is not polled, how many were posted up to it.
@@ -143,9 +146,17 @@ impl Connection {
             posted: 0,
             completed: 0,
             fence_next: false,
+            list: 1,
+            waiting: Vec::new(),
             signaled: 0,
             unpolled: VecDeque::new(),
         }
+    }
+
+    /// The same, where up to this many requests are posted by one call.
+    #[must_use]
+    pub fn with_lists(self, list: u32) -> Self {
+        Self { list: list.max(1) as usize, ..self }
     }
 
     fn reap(&mut self) -> Result<(), RdmaError> {
@@ -153,9 +164,21 @@ impl Connection {
         Ok(())
     }
 
+    /// Hands what waits to the NIC.
+    pub(super) fn ring(&mut self) -> Result<(), RdmaError> {
+        if !self.waiting.is_empty() {
+            self.endpoint.post_list(&self.waiting)?;
+            self.waiting.clear();
+        }
+        Ok(())
+    }
+
     /// Waits until `count` requests have completed.
     fn wait(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), End> {
         let mut patience = Patience::new(stop);
+        if self.completed < count {
+            self.ring()?;
+        }
         while self.completed < count {
             self.reap()?;
             if self.completed < count
@@ -178,12 +201,16 @@ impl Connection {
         // Requests without a completion fill the queue, and nothing would say that there is space again.
         let is_long = self.posted - self.signaled + 1 >= self.depth.div_ceil(2);
         let signaled = request.signaled || is_long;
-        self.endpoint.post(&Request { signaled, ..*request })?;
+        let request = Request { signaled, ..*request };
+        match self.list {
+            1 => self.endpoint.post(&request)?,
+            _ => self.waiting.push(request),
+        }
         self.posted += 1;
         if signaled {
             self.signaled = self.posted;
         }
-        Ok(())
+        if self.waiting.len() >= self.list { Ok(self.ring()?) } else { Ok(()) }
     }
 }
 

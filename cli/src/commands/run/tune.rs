@@ -329,17 +329,32 @@ impl Tuning<'_, '_> {
 /// The trials, and the options that were best.
 fn table(look: Look, trials: &[Trial]) -> String {
     let row = |trial: &Trial| {
-        let Parameters { instances, rounds, delay, flush, stress, shuffle, pin, .. } =
-            &trial.parameters;
+        let Parameters { instances, rounds, delay, flush, stress, .. } = &trial.parameters;
+        let Parameters { stride, post_list, shuffle, pin, pages, .. } = &trial.parameters;
         let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
         let mut row: Vec<String> =
-            [instances, rounds, delay, flush, stress].map(ToString::to_string).to_vec();
-        row.extend([yes(*shuffle), yes(*pin), trial.score.kinds.to_string()]);
+            [instances, rounds, delay, flush, stress, &(8 * stride), post_list]
+                .map(ToString::to_string)
+                .to_vec();
+        row.extend([yes(*shuffle), yes(*pin), pages.name().to_owned()]);
+        row.push(trial.score.kinds.to_string());
         row.push(format!("{:.1}", trial.score.per_second));
         row
     };
-    let head =
-        ["instances", "rounds", "delay", "flush", "stress", "shuffle", "pin", "weak", "weak/s"];
+    let head = [
+        "instances",
+        "rounds",
+        "delay",
+        "flush",
+        "stress",
+        "stride",
+        "list",
+        "shuffle",
+        "pin",
+        "pages",
+        "weak",
+        "weak/s",
+    ];
     let rows: Vec<Vec<String>> = trials.iter().map(row).collect();
     let mut text = draw(look, &head, &rows, true);
     match best(trials) {

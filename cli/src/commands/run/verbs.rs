@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use executor::nodes::Verbs;
+use executor::rdma::Pages;
 use executor::rounds::{Parameters, Preset};
 
 use crate::machines::MachineOptions;
@@ -43,6 +44,15 @@ pub struct VerbsOptions {
     /// Distance between two words in memory; 64 gives each its own cache line
     #[arg(long, value_name = "BYTES")]
     stride: Option<u32>,
+    /// Requests that a thread posts by one call, if nothing is between them
+    #[arg(long, value_name = "N")]
+    post_list: Option<u32>,
+    /// Pages of tests' memory
+    #[arg(long, value_name = "KIND")]
+    pages: Option<PagesName>,
+    /// Register memory for on-demand paging, so that it is not locked
+    #[arg(long)]
+    on_demand: bool,
     /// How long an instance may wait for other threads
     #[arg(long, value_name = "MS")]
     patience: Option<u32>,
@@ -70,7 +80,7 @@ pub struct VerbsOptions {
     /// Register memory with relaxed ordering: another machine is tested
     #[arg(long)]
     relaxed_ordering: bool,
-    /// Search for the values of --instances … --pin that show most weak outcomes, by this many trials or
+    /// Search for the values of --instances … --pages that show most weak outcomes, by this many trials or
     /// fewer
     #[arg(
         long,
@@ -90,6 +100,16 @@ enum PresetName {
     Storm,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PagesName {
+    /// Those that the allocator gives
+    Usual,
+    /// Huge ones, if the kernel makes them by itself
+    Transparent,
+    /// Huge ones that were reserved (vm.nr_hugepages)
+    Huge,
+}
+
 impl VerbsOptions {
     /// Whether parameters are to be searched for.
     pub fn is_tuning(&self) -> bool {
@@ -107,6 +127,16 @@ impl VerbsOptions {
         let mut text = format!(
             "--instances {instances} --rounds {rounds} --delay {delay} --flush {flush} --stress {stress}"
         );
+        let default = Parameters::default();
+        if parameters.stride != default.stride {
+            text.push_str(&format!(" --stride {}", 8 * parameters.stride));
+        }
+        if parameters.post_list != default.post_list {
+            text.push_str(&format!(" --post-list {}", parameters.post_list));
+        }
+        if parameters.pages != default.pages {
+            text.push_str(&format!(" --pages {}", parameters.pages.name()));
+        }
         text.extend(parameters.spread.map(|spread| format!(" --spread {spread}")));
         let switches = [(!parameters.shuffle, " --no-shuffle"), (parameters.pin, " --pin")];
         text.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, option)| option));
@@ -132,6 +162,7 @@ impl VerbsOptions {
             (&mut parameters.flush, self.flush),
             (&mut parameters.stress, self.stress),
             (&mut parameters.stride, stride),
+            (&mut parameters.post_list, self.post_list),
             (&mut parameters.patience, self.patience),
             (&mut settings.depth, self.depth),
         ];
@@ -139,6 +170,13 @@ impl VerbsOptions {
             *parameter = choice.unwrap_or(*parameter);
         }
         parameters.spread = self.spread.or(parameters.spread);
+        parameters.pages = match self.pages {
+            None => parameters.pages,
+            Some(PagesName::Usual) => Pages::Usual,
+            Some(PagesName::Transparent) => Pages::Transparent,
+            Some(PagesName::Huge) => Pages::Huge,
+        };
+        parameters.on_demand |= self.on_demand;
         settings.outstanding_reads = self.outstanding.or(settings.outstanding_reads);
         settings.timeout = self.ack_timeout.unwrap_or(settings.timeout);
         settings.service_level = self.service_level.unwrap_or(settings.service_level);

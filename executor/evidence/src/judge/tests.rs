@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use model::allowed::Allowed;
 
 use super::*;
+use crate::record::NodeInfo;
 use lang::outcome::Value;
 
 fn outcome(value: u64) -> Outcome {
@@ -101,4 +102,46 @@ fn a_count_of_zero_is_not_an_observation() {
     let mut none = seen(&[3]);
     none.outcomes.insert(outcome(3), 0);
     assert_eq!(weigh(&allowed(&[], true), &none).overall, Judgement::Inconclusive);
+}
+
+/// Whether threads of real machines overlapped is seen by outcomes that whole threads do not give.
+#[test]
+fn threads_that_ran_one_after_another_are_noticed() {
+    let text = "litmus MP\nz = 0 || x = 0, y = 0\n---\nx^2 := 1; y^2 := 1 || a := y; b := x\nobserve a, b\n";
+    let source = lang::source::Source::new("MP", text);
+    let test = lang::litmus::load(&source).0.unwrap();
+    let both = |a, b| Outcome(vec![Value::Int(a), Value::Int(b)]);
+    let says = |outcomes: &[(u64, u64)]| ModelSays {
+        allowed: Arc::new(Allowed {
+            outcomes: outcomes.iter().map(|(a, b)| both(*a, *b)).collect(),
+            complete: true,
+            ..Allowed::default()
+        }),
+        forbids: Forbids::Something,
+    };
+    let identity = ModelIdentity { name: "m".to_owned(), hash: String::new() };
+    let model = model::models::load_shipped("sc").unwrap().unwrap().model;
+    let judge = Arc::new(Judge { identity, model, argument: "m".to_owned(), is_own: false });
+    let overlapped = |allowed: &[(u64, u64)], seen: &[(u64, u64)], nodes: &[NodeInfo]| {
+        let says = says(allowed);
+        let answers = Answers::new(move |_, _, _| Ok(says.clone()));
+        let program = Program::new((&test, text), (model::library::shipped(), &[]), nodes);
+        let outcomes = seen.iter().map(|(a, b)| (both(*a, *b), 1)).collect();
+        let seen = Observations { outcomes, ..Observations::default() };
+        answers.judge(&program, &judge, &seen).unwrap().overlapped
+    };
+    let (all, nodes) = ([(0, 0), (0, 1), (1, 1)], [node()]);
+    assert_eq!(overlapped(&all, &[(0, 0), (1, 1)], &nodes), Some(false));
+    assert_eq!(overlapped(&all, &[(0, 0), (0, 1)], &nodes), Some(true));
+    // What no model allows shows it too.
+    assert_eq!(overlapped(&all, &[(1, 0)], &nodes), Some(true));
+    // Nothing that is allowed could show it, nothing was seen, or a simulator ran it.
+    assert_eq!(overlapped(&[(0, 0), (1, 1)], &[(0, 0)], &nodes), None);
+    assert_eq!(overlapped(&all, &[], &nodes), None);
+    assert_eq!(overlapped(&all, &[(0, 0)], &[]), None);
+}
+
+fn node() -> NodeInfo {
+    let device = crate::device::DeviceInfo::default();
+    NodeInfo { name: "a".to_owned(), host: crate::record::Host::default(), device }
 }

@@ -1,5 +1,8 @@
 //! The machine that a record was made on.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceInfo;
@@ -30,6 +33,20 @@ pub struct Host {
     /// `MLX5_SCATTER_TO_CQE`, or that it is not set.
     #[serde(default)]
     pub scatter_to_cqe: Option<String>,
+    /// What the environment tells drivers: variables of mlx5, mlx4, rdma-core, and of the NIC in software.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+}
+
+/// How names of variables begin that change what a device does: those of mlx5, mlx4 and rdma-core, and of the
+/// NIC in software.
+const PREFIXES: [&str; 5] = ["MLX5_", "MLX4_", "RDMAV_", "IBV_", "LITMUS_NIC_"];
+
+/// Those of some variables that drivers read.
+fn of_drivers(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let all = all.map(|(name, value)| (text(name), text(value)));
+    all.filter(|(name, _)| PREFIXES.iter().any(|prefix| name.starts_with(prefix))).collect()
 }
 
 /// From the mapped files of a process. `libibverbs.so.1.14.50.0` is that of rdma-core 50.0.
@@ -94,6 +111,7 @@ impl Host {
                 Some(value) => value.to_string_lossy().into_owned(),
                 None => "not set".to_owned(),
             }),
+            variables: of_drivers(std::env::vars_os()),
         }
     }
 }
@@ -117,7 +135,19 @@ pub fn iso8601(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{hugepages, iso8601, rdma_core};
+    use std::ffi::OsString;
+
+    use super::{hugepages, iso8601, of_drivers, rdma_core};
+
+    #[test]
+    fn variables_of_drivers_are_kept() {
+        let all = [("MLX5_SINGLE_THREADED", "1"), ("PATH", "/bin"), ("RDMAV_HUGEPAGES_SAFE", "")];
+        let all = all.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let kept = of_drivers(all.into_iter());
+        let kept: Vec<(&str, &str)> =
+            kept.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(kept, [("MLX5_SINGLE_THREADED", "1"), ("RDMAV_HUGEPAGES_SAFE", "")]);
+    }
 
     #[test]
     fn what_the_kernel_says() {

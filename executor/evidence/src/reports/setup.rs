@@ -110,6 +110,9 @@ fn surroundings(node: &NodeInfo) -> String {
         .into_iter()
         .map(|(name, value)| format!("{name}: {}", value.unwrap_or_default()))
         .collect();
+    // What has an entry of its own is not said again.
+    let others = host.variables.iter().filter(|(name, _)| *name != "MLX5_SCATTER_TO_CQE");
+    parts.extend(others.map(|(name, value)| format!("{name}: {value}")));
     let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
     if !unknown.is_empty() {
         parts.push(format!("not known: {}", unknown.join(", ")));

@@ -23,8 +23,6 @@ impl Prepared {
     ) -> Result<Seen, Trouble> {
         let batch = Batch::new(seed, number, &self.program.parameters);
         self.reset(&batch);
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let busy = self.threads.iter().filter(|thread| thread.has_statements()).count();
         let parameters = &self.program.parameters;
         let round_trip = AtomicU64::new(0);
         let stop = Stop {
@@ -35,11 +33,12 @@ impl Prepared {
             barrier_limit: LIMIT
                 + 4 * parameters.patience()
                 + Duration::from_millis(10) * parameters.instances,
-            crowded: busy + self.streams.len() > cores,
+            crowded: self.program.crowded,
             began: Instant::now(),
             round_trip: &round_trip,
         };
         let over = AtomicBool::new(false);
+        let mut cores = self.program.cores.iter();
         let pin = self.program.parameters.pin;
         let mut failed_streams: Vec<End> = Vec::new();
         let results: Vec<Result<ThreadResult, End>> = std::thread::scope(|scope| {
@@ -51,12 +50,14 @@ impl Prepared {
                 let work = move || stream.run(over).map(|()| ThreadResult::default());
                 streams.push(builder.spawn_scoped(scope, work));
             }
-            for (index, thread) in self.threads.iter_mut().enumerate() {
+            for thread in &mut self.threads {
+                // A thread without statements sleeps.
+                let core = if thread.has_statements() { cores.next() } else { None };
                 let builder =
                     std::thread::Builder::new().name(format!("litmus-{}", thread.id.number()));
                 let work = move || {
-                    if pin {
-                        pin_to(index);
+                    if let Some(core) = core.filter(|_| pin) {
+                        pin_to(*core);
                     }
                     let result = thread.run(batch, stop);
                     if result.is_err() {
@@ -141,10 +142,6 @@ fn join(
 }
 
 /// Pins the calling thread to a core. If that is not possible, the thread stays unpinned.
-fn pin_to(index: usize) {
-    if let Some(cores) = core_affinity::get_core_ids()
-        && !cores.is_empty()
-    {
-        core_affinity::set_for_current(cores[index % cores.len()]);
-    }
+fn pin_to(core: u32) {
+    core_affinity::set_for_current(core_affinity::CoreId { id: core as usize });
 }

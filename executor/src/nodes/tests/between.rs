@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::nodes::cores::Place;
 use crate::nodes::protocol::{Ask, PROTOCOL, Program, Reply, Wiring, receive, send};
 use crate::nodes::records::{Incoming, Outgoing};
 use crate::rdma::Device;
@@ -337,6 +338,8 @@ fn the_protocol_has_a_number_of_its_own() {
         machines: vec![0],
         own: 0,
         count: 1,
+        cores: vec![2],
+        crowded: true,
         parameters: Parameters::default(),
         libraries: vec![("name".to_owned(), "text".to_owned())],
     };
@@ -351,7 +354,7 @@ fn the_protocol_has_a_number_of_its_own() {
     ];
     let seen = protocol::Seen { ends: vec![(1, vec![2])], values: vec![(3, vec![4])] };
     let answers = [
-        Reply::Described(device, Host::default()),
+        Reply::Described(device, Host::default(), Place { system: "s".to_owned(), cores: vec![1] }),
         Reply::Prepared(Box::new(wiring)),
         Reply::Done,
         Reply::Alive,
@@ -364,7 +367,7 @@ fn the_protocol_has_a_number_of_its_own() {
     let found = fnv1a(&[&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()]);
     assert_eq!(
         (PROTOCOL, found),
-        (4, 894_510_686_851_665_500),
+        (5, 5_752_782_930_195_962_902),
         "raise PROTOCOL, and write both numbers here"
     );
 }

@@ -21,7 +21,9 @@ pub fn by_name(name: &str, names: &[String]) -> Result<usize, RdmaError> {
 /// Chooses the port and GID of a device, and stores them in its description.
 pub fn port_and_gid(info: &mut DeviceInfo, selection: &Selection) -> Result<(), RdmaError> {
     let port = port(info, selection.port)?;
-    if let (LinkLayer::InfiniBand, None) = (port.link_layer, selection.gid_index) {
+    if let (LinkLayer::InfiniBand, None, false) =
+        (port.link_layer, selection.gid_index, port.needs_gid)
+    {
         info.port = port.number;
         info.gid = None;
         return Ok(());
@@ -199,5 +201,9 @@ mod tests {
         let selection = Selection { gid_index: Some(0), ..Selection::default() };
         assert_eq!(port_and_gid(&mut info, &selection), Ok(()));
         assert_eq!(info.gid, Some((0, "as asked for".to_owned())));
+        // Some subnets are larger than LIDs reach.
+        info.ports[0].needs_gid = true;
+        assert_eq!(port_and_gid(&mut info, &Selection::default()), Ok(()));
+        assert_eq!(info.gid.map(|(index, _)| index), Some(0));
     }
 }

@@ -11,6 +11,9 @@ use super::ffi::{CallError, Context, DeviceAttributes, PortAttributes};
 /// The folder in which the kernel describes devices.
 pub const SYSFS: &str = "/sys/class/infiniband";
 
+/// `IBV_QPF_GRH_REQUIRED`, which the bindings lack.
+const GRH_REQUIRED: u8 = 1;
+
 /// Queries an opened device, its ports, and the kernel. The port and GID are chosen later.
 ///
 /// The types of GIDs come from the kernel's files, because the bindings differ in how they report them.
@@ -124,6 +127,7 @@ fn port_info(number: u8, attributes: PortAttributes, rate: &str, gids: Vec<Gid>)
         link_layer: link_layer(attributes.link_layer),
         mtu: attributes.mtu,
         lid: attributes.lid,
+        needs_gid: attributes.flags & GRH_REQUIRED != 0,
         gigabits: gigabits(rate),
         gids,
     }
@@ -299,7 +303,7 @@ mod tests {
             initiator_reads: 16,
             ..DeviceAttributes::default()
         };
-        let port = PortAttributes { state: 4, link_layer: 2, mtu: 4096, lid: 0, gids: 3 };
+        let port = PortAttributes { state: 4, link_layer: 2, mtu: 4096, lid: 0, flags: 1, gids: 3 };
         let ports = vec![port_info(1, port, "100 Gb/sec (4X EDR)", Vec::new())];
         let info = device_info("mlx5_0", attributes, "mlx5".to_owned(), Some(true), ports);
         assert_eq!(info.node_guid, "0c42a10300112233");
@@ -307,7 +311,7 @@ mod tests {
         let pci = PciAtomics { fetch_add: 8, swap: 0, compare_swap: 8 };
         assert_eq!(info.pci_atomics, Some(pci));
         assert_eq!(info.transport, "InfiniBand");
-        assert!(info.ports[0].is_active());
+        assert!(info.ports[0].is_active() && info.ports[0].needs_gid);
         assert_eq!(info.ports[0].link_layer, LinkLayer::Ethernet);
         let plain = device_info("rxe0", DeviceAttributes::default(), String::new(), None, vec![]);
         assert_eq!((plain.pci_atomics, plain.atomics), (None, AtomicCapability::None));

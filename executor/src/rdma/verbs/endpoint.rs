@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicU64;
 
 use crate::rdma::{
     Address, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind, Region,
-    RegionKey, Request, RequestKind, Settings,
+    RegionKey, Registration, Request, RequestKind, Settings,
 };
 
 use super::errors::{call_failed, describe, request_failed};
 use super::ffi::{
-    Context, Domain, INLINE_BYTES, Memory, Peer, PostError, QueuePair, Step, Timing, WORD_BYTES,
+    CallError, Context, Domain, INLINE_BYTES, Memory, NO_HUGE_PAGES, Peer, PostError, QueuePair,
+    Step, Timing, WORD_BYTES,
 };
 
 /// An opened device, with its port.
@@ -64,13 +65,23 @@ impl Device for VerbsDevice {
         &self.info
     }
 
-    fn register(&self, words: usize, relaxed_ordering: bool) -> Result<Arc<dyn Region>, RdmaError> {
+    fn register(&self, words: usize, how: Registration) -> Result<Arc<dyn Region>, RdmaError> {
         if words == 0 {
             return Err(refusal("expected a region of at least one word, found none"));
         }
-        let memory = Memory::new(&self.domain, words, self.own.atomics, relaxed_ordering);
-        let failed =
-            |error| call_failed(error, &self.info.name, &format!("a region of {words} words"));
+        let name = &self.info.name;
+        let pages = self.info.on_demand_paging.as_ref();
+        let can = |what: &str| pages.is_some_and(|uses| uses.iter().any(|known| known == what));
+        if how.on_demand && !(can("write") && can("read")) {
+            return Err(refusal(format!("{name} has no on-demand paging for writes and reads")));
+        }
+        let memory = Memory::new(&self.domain, words, self.own.atomics, how);
+        let failed = |error: CallError| match error.call {
+            NO_HUGE_PAGES => refusal(format!(
+                "there are not enough huge pages for a region of {words} words: reserve more (vm.nr_hugepages)"
+            )),
+            _ => call_failed(error, name, &format!("a region of {words} words")),
+        };
         Ok(Arc::new(VerbsRegion { memory: Arc::new(memory.map_err(failed)?) }))
     }
 
@@ -201,40 +212,30 @@ impl Endpoint for VerbsEndpoint {
     }
 
     fn post(&mut self, request: &Request) -> Result<(), RdmaError> {
+        self.post_list(std::slice::from_ref(request))
+    }
+
+    fn post_list(&mut self, requests: &[Request]) -> Result<(), RdmaError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        let depth = u64::from(self.settings.depth);
-        let refused = |why: String| Err(refusal(format!("{}: {why}", describe(request))));
-        if !self.connected {
-            return refused(format!("{} is not connected", self.name()));
+        for (index, request) in requests.iter().enumerate() {
+            self.check(request, index as u64)?;
         }
-        if self.posted - self.completed >= depth {
-            return refused(format!("{} has {depth} requests under way already", self.name()));
+        if let Err((at, why)) = self.queue.post(self.posted, requests) {
+            let object = requests.get(at).map(describe).unwrap_or_default();
+            return Err(match why {
+                PostError::Outside => {
+                    refusal(format!("{object}: expected words of the local region"))
+                }
+                PostError::Inline => {
+                    let why = requests.get(at).map(|request| self.why_not_inline(request));
+                    refusal(format!("{object}: {}", why.unwrap_or_default()))
+                }
+                PostError::Call(error) => call_failed(error, &self.device, &self.name()),
+            });
         }
-        if request.is_atomic() && !self.own.atomics {
-            return refused(format!("{} has no atomics", self.device));
-        }
-        match self.queue.post(self.posted, request) {
-            Ok(()) => {}
-            Err(PostError::Outside) => {
-                return refused("expected words of the local region".to_owned());
-            }
-            Err(PostError::Inline) => return refused(self.why_not_inline(request)),
-            Err(PostError::Call(error)) => {
-                return Err(call_failed(error, &self.device, &self.name()));
-            }
-        }
-        let slot = (self.posted % depth) as usize;
-        match self.recent.get_mut(slot) {
-            Some(recent) => *recent = *request,
-            None => self.recent.push(*request),
-        }
-        self.posted += 1;
-        if request.signaled {
-            self.stands_for[slot] = self.posted - self.signaled;
-            self.signaled = self.posted;
-        }
+        requests.iter().for_each(|request| self.note(request));
         Ok(())
     }
 
@@ -265,6 +266,36 @@ impl Endpoint for VerbsEndpoint {
 }
 
 impl VerbsEndpoint {
+    /// Whether a request can be posted after so many others of a list.
+    fn check(&self, request: &Request, before: u64) -> Result<(), RdmaError> {
+        let depth = u64::from(self.settings.depth);
+        let refused = |why: String| Err(refusal(format!("{}: {why}", describe(request))));
+        if !self.connected {
+            return refused(format!("{} is not connected", self.name()));
+        }
+        if self.posted + before - self.completed >= depth {
+            return refused(format!("{} has {depth} requests under way already", self.name()));
+        }
+        if request.is_atomic() && !self.own.atomics {
+            return refused(format!("{} has no atomics", self.device));
+        }
+        Ok(())
+    }
+
+    /// Takes note of a request that was posted.
+    fn note(&mut self, request: &Request) {
+        let slot = (self.posted % u64::from(self.settings.depth)) as usize;
+        match self.recent.get_mut(slot) {
+            Some(recent) => *recent = *request,
+            None => self.recent.push(*request),
+        }
+        self.posted += 1;
+        if request.signaled {
+            self.stands_for[slot] = self.posted - self.signaled;
+            self.signaled = self.posted;
+        }
+    }
+
     fn name(&self) -> String {
         format!("queue pair {}", self.queue.number())
     }
@@ -300,7 +331,7 @@ pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
         return None;
     }
     let own = VerbsDevice::new(context, info.clone()).ok()?;
-    let memory = Arc::new(Memory::new(&own.domain, 1, false, false).ok()?);
+    let memory = Arc::new(Memory::new(&own.domain, 1, false, Registration::default()).ok()?);
     let mut queue = QueuePair::new(&memory, 1, false).ok()?;
     let Own { port, lid, gid, gid_index, mtu, responder_reads, .. } = own.own;
     let gid = gid_index.map(|index| (gid, index));

@@ -28,7 +28,7 @@ compile_error!("the bindings exclude each other: `--no-default-features --featur
 #[cfg(not(any(feature = "rdma-sys", feature = "dlopen")))]
 compile_error!("one of the features `dlopen` and `rdma-sys` is needed");
 
-pub use memory::{Domain, Memory, WORD_BYTES};
+pub use memory::{Domain, Memory, NO_HUGE_PAGES, WORD_BYTES};
 pub use queue::{Failure, INLINE_BYTES, Peer, PostError, QueuePair, Step, Timing};
 
 /// A call that failed.
@@ -170,6 +170,8 @@ pub struct PortAttributes {
     pub link_layer: u8,
     pub mtu: u32,
     pub lid: u16,
+    /// The flags of `IBV_QPF_…`.
+    pub flags: u8,
     /// The length of the GID table.
     pub gids: u32,
 }
@@ -230,6 +232,7 @@ impl Context {
             link_layer: port.link_layer,
             mtu: if (1..=5).contains(&port.active_mtu) { 128 << port.active_mtu } else { 0 },
             lid: port.lid,
+            flags: port.flags,
             gids: u32::try_from(port.gid_tbl_len).unwrap_or(0),
         })
     }

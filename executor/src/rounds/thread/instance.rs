@@ -3,7 +3,7 @@
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
-use compiler::code::{Instruction, Operation};
+use compiler::code::{Instruction, Operation, QueuePairId};
 use compiler::plan::{self, Plan};
 use lang::program::ThreadId;
 use model::machine::Random;
@@ -140,11 +140,15 @@ impl ThreadRun {
                 }
                 Instruction::Fence => fence(Ordering::SeqCst),
                 Instruction::Issue { queue_pair, operation: Operation::Fence, .. } => {
-                    self.connections[queue_pair.0 - first].fence_next = true;
+                    let pair = queue_pair.0 - first;
+                    self.connections[pair].fence_next = true;
+                    self.ring_before(code.instructions.get(at), *queue_pair, pair)?;
                 }
                 Instruction::Issue { queue_pair, .. } => {
                     let Some(request) = plan.request_of[self.id.0][here] else { continue };
-                    self.issue(queue_pair.0 - first, request, slot, scratch, stop)?;
+                    let pair = queue_pair.0 - first;
+                    self.issue(pair, request, slot, scratch, stop)?;
+                    self.ring_before(code.instructions.get(at), *queue_pair, pair)?;
                 }
                 Instruction::Poll(queue_pair) => {
                     let connection = &mut self.connections[queue_pair.0 - first];
@@ -186,6 +190,20 @@ impl ThreadRun {
             }
         }
         Ok(Ending::Finished)
+    }
+
+    /// Posts what waits, unless the next instruction adds to it: nothing may come between requests that are
+    /// posted by one call.
+    fn ring_before(
+        &mut self,
+        next: Option<&Instruction>,
+        queue_pair: QueuePairId,
+        pair: usize,
+    ) -> Result<(), End> {
+        match next {
+            Some(Instruction::Issue { queue_pair: same, .. }) if *same == queue_pair => Ok(()),
+            _ => Ok(self.connections[pair].ring()?),
+        }
     }
 
     fn issue(

@@ -1,9 +1,12 @@
 //! Memory that a NIC may read and write.
 
-use std::mem::size_of;
-use std::ptr::NonNull;
+use std::ffi::{c_int, c_void};
+use std::mem::{ManuallyDrop, size_of};
+use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+use crate::rdma::{Pages, Registration};
 
 use super::{CallError, Context, sys};
 
@@ -12,6 +15,11 @@ pub const WORD_BYTES: usize = size_of::<AtomicU64>();
 /// The size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
 const LINE_WORDS: usize = LINE_BYTES / WORD_BYTES;
+/// The size of a huge page in bytes, where nobody has chosen another one.
+const HUGE_PAGE: usize = 2 << 20;
+/// What fails if there are too few huge pages.
+pub const NO_HUGE_PAGES: &str = "mmap of huge pages";
+const NO_MEMORY: CallError = CallError { call: "ibv_reg_mr", errno: libc::ENOMEM };
 
 #[repr(C, align(64))]
 struct Line([AtomicU64; LINE_WORDS]);
@@ -47,12 +55,82 @@ impl Drop for Domain {
     }
 }
 
+/// Where the lines of a region are. Dropping it frees them.
+enum Lines {
+    /// A leaked box.
+    Boxed(NonNull<[Line]>),
+    /// The lines, and the mapping in which they are.
+    Mapped { lines: NonNull<[Line]>, start: NonNull<c_void>, bytes: usize },
+}
+
+impl Lines {
+    /// That many lines, all 0.
+    fn new(length: usize, pages: Pages) -> Result<Self, CallError> {
+        match pages {
+            Pages::Usual => Self::boxed(length).ok_or(NO_MEMORY),
+            Pages::Transparent => Self::mapped(length, 0).ok_or(NO_MEMORY),
+            Pages::Huge => {
+                let none = CallError { call: NO_HUGE_PAGES, errno: libc::ENOMEM };
+                Self::mapped(length, libc::MAP_HUGETLB).ok_or(none)
+            }
+        }
+    }
+
+    fn boxed(length: usize) -> Option<Self> {
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(length).ok()?;
+        lines.resize_with(length, || Line([const { AtomicU64::new(0) }; LINE_WORDS]));
+        Some(Self::Boxed(NonNull::from(Box::leak(lines.into_boxed_slice()))))
+    }
+
+    /// Lines in huge pages, or in pages that the kernel is asked to make huge.
+    fn mapped(length: usize, flags: c_int) -> Option<Self> {
+        let used = length.checked_mul(LINE_BYTES)?.checked_next_multiple_of(HUGE_PAGE)?;
+        // One more, so that a multiple of the size of a huge page is in it.
+        let bytes = used.checked_add(if flags == 0 { HUGE_PAGE } else { 0 })?;
+        let (protection, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, at no given address.
+        let start = unsafe { libc::mmap(null_mut(), bytes, protection, kind | flags, -1, 0) };
+        let start = NonNull::new(start).filter(|start| start.as_ptr() != libc::MAP_FAILED)?;
+        let offset = start.as_ptr().align_offset(HUGE_PAGE);
+        // SAFETY: there is one more huge page than is used, or the start is aligned, and the offset is 0.
+        let first = unsafe { start.byte_add(offset) };
+        if flags == 0 {
+            // SAFETY: these pages are of the mapping. It is advice, so it may fail.
+            unsafe { libc::madvise(first.as_ptr(), used, libc::MADV_HUGEPAGE) };
+        }
+        // The kernel fills new pages with 0, which atomic words may be.
+        let lines = NonNull::slice_from_raw_parts(first.cast(), length);
+        Some(Self::Mapped { lines, start, bytes })
+    }
+
+    fn get(&self) -> NonNull<[Line]> {
+        match self {
+            Self::Boxed(lines) | Self::Mapped { lines, .. } => *lines,
+        }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        match self {
+            // SAFETY: it was leaked by `boxed`, and is freed once.
+            Self::Boxed(lines) => drop(unsafe { Box::from_raw(lines.as_ptr()) }),
+            // SAFETY: it was mapped by `mapped`, and is unmapped once.
+            Self::Mapped { start, bytes, .. } => unsafe {
+                libc::munmap(start.as_ptr(), *bytes);
+            },
+        }
+    }
+}
+
 /// Registered words, on whole cache lines.
 pub struct Memory {
     pub(super) registration: NonNull<sys::ibv_mr>,
     pub(super) domain: Arc<Domain>,
-    /// A leaked box. `drop` frees it after the NIC has let go of it.
-    lines: NonNull<[Line]>,
+    /// Freed after the NIC has let go of them.
+    lines: ManuallyDrop<Lines>,
     count: usize,
 }
 
@@ -63,41 +141,37 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     /// Allocates and registers words, all 0. Peers may read and write them, and use atomics if `atomics` is
-    /// set. `relaxed_ordering` requests PCIe relaxed ordering; libibverbs drops this flag silently if the
-    /// kernel's driver does not support it.
+    /// set. libibverbs drops the flag for relaxed ordering silently if the kernel's driver does not support
+    /// it.
     pub fn new(
         domain: &Arc<Domain>,
         count: usize,
         atomics: bool,
-        relaxed_ordering: bool,
+        how: Registration,
     ) -> Result<Self, CallError> {
-        const CALL: &str = "ibv_reg_mr";
-        let too_much = CallError { call: CALL, errno: libc::ENOMEM };
-        let bytes = count.checked_mul(WORD_BYTES).ok_or(too_much)?;
-        let length = count.div_ceil(LINE_WORDS);
-        let mut lines = Vec::new();
-        lines.try_reserve_exact(length).map_err(|_| too_much)?;
-        lines.resize_with(length, || Line([const { AtomicU64::new(0) }; LINE_WORDS]));
-        let lines = NonNull::from(Box::leak(lines.into_boxed_slice()));
-        let address = lines.as_ptr().cast();
-        let access = access(atomics).0;
+        let bytes = count.checked_mul(WORD_BYTES).ok_or(NO_MEMORY)?;
+        let lines = Lines::new(count.div_ceil(LINE_WORDS), how.pages)?;
+        let address = lines.get().as_ptr().cast();
+        let paging = if how.on_demand { sys::ibv_access_flags::IBV_ACCESS_ON_DEMAND.0 } else { 0 };
+        let access = access(atomics).0 | paging;
         // SAFETY: the domain is alive. The lines have at least that many bytes. They are atomic words for the
         // CPU, and stay in place until `drop` has deregistered them.
         let registration = unsafe {
-            if relaxed_ordering {
+            if how.relaxed_ordering {
                 let access = access | sys::ibv_access_flags::IBV_ACCESS_RELAXED_ORDERING.0;
                 sys::ibv_reg_mr_iova2(domain.raw.as_ptr(), address, bytes, address as u64, access)
             } else {
                 sys::ibv_reg_mr(domain.raw.as_ptr(), address, bytes, access.cast_signed())
             }
         };
-        let Some(registration) = NonNull::new(registration) else {
-            let error = CallError::last(CALL);
-            // SAFETY: it was leaked above, is freed once, and nothing else knows it.
-            drop(unsafe { Box::from_raw(lines.as_ptr()) });
-            return Err(error);
-        };
-        Ok(Self { registration, domain: Arc::clone(domain), lines, count })
+        let registration =
+            NonNull::new(registration).ok_or_else(|| CallError::last(NO_MEMORY.call))?;
+        Ok(Self {
+            registration,
+            domain: Arc::clone(domain),
+            lines: ManuallyDrop::new(lines),
+            count,
+        })
     }
 
     /// Whether the memory belongs to this domain.
@@ -108,7 +182,9 @@ impl Memory {
     /// The words.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: lines are arrays of words without gaps, and there are at least `count` words.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast_const().cast(), self.count) }
+        unsafe {
+            std::slice::from_raw_parts(self.lines.get().as_ptr().cast_const().cast(), self.count)
+        }
     }
 
     /// The address of the first word, and the remote key.
@@ -136,9 +212,9 @@ impl Drop for Memory {
         // SAFETY: it was made by ibv_reg_mr, and is deregistered once. Queue pairs that use it hold an Arc of
         // it, so they are gone.
         if unsafe { sys::ibv_dereg_mr(self.registration.as_ptr()) } == 0 {
-            // SAFETY: it was leaked by `new`, is freed once, and the NIC cannot reach it. If deregistering
-            // fails, it stays allocated.
-            drop(unsafe { Box::from_raw(self.lines.as_ptr()) });
+            // SAFETY: they are freed once, and the NIC cannot reach them. If deregistering fails, they stay
+            // allocated.
+            unsafe { ManuallyDrop::drop(&mut self.lines) };
         }
     }
 }

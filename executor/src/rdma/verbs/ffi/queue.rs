@@ -6,7 +6,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::rdma::{Request, RequestKind};
+use crate::rdma::{LONGEST_LIST, Request, RequestKind};
 
 use super::memory::{Memory, WORD_BYTES, access};
 use super::{CallError, sys};
@@ -205,15 +205,60 @@ impl QueuePair {
         Some(unsafe { query(self.raw.as_ptr(), sys::ibv_wr_opcode::IBV_WR_RDMA_WRITE, 0) } == 1)
     }
 
-    /// Posts a request. One that is not signaled has no completion unless it fails.
-    pub fn post(&mut self, id: u64, request: &Request) -> Result<(), PostError> {
+    /// Posts up to [`LONGEST_LIST`] requests by one call, with ids from this one on. One that is not signaled
+    /// has no completion unless it fails. An error comes with the index of the request.
+    pub fn post(&mut self, first: u64, requests: &[Request]) -> Result<(), (usize, PostError)> {
+        match requests.len() {
+            // Most requests are posted alone. That is as fast as it can be.
+            1 => self.post_some::<1>(first, requests),
+            _ => self.post_some::<LONGEST_LIST>(first, requests),
+        }
+    }
+
+    fn post_some<const N: usize>(
+        &mut self,
+        first: u64,
+        requests: &[Request],
+    ) -> Result<(), (usize, PostError)> {
+        let requests = &requests[..requests.len().min(N)];
+        let mut copies = [[0_u64; INLINE_BYTES / WORD_BYTES]; N];
+        // SAFETY: all fields are numbers.
+        let mut pieces: [sys::ibv_sge; N] = unsafe { zeroed() };
+        // SAFETY: all fields are numbers, pointers that may be null, and unions of such.
+        let mut works: [sys::ibv_send_wr; N] = unsafe { zeroed() };
+        for (at, request) in requests.iter().enumerate() {
+            pieces[at] = self.piece(request, &mut copies[at]).map_err(|error| (at, error))?;
+            works[at] = work_request(first + at as u64, request, &mut pieces[at]);
+        }
+        // Each leads to the next one. The last leads nowhere, as it was made.
+        let mut next = null_mut();
+        for work in works[..requests.len()].iter_mut().rev() {
+            work.next = next;
+            next = work;
+        }
+        if next.is_null() {
+            return Ok(());
+        }
+        let mut bad = null_mut();
+        // SAFETY: the queue pair is alive, and the call copies the requests and their pieces, which stay in
+        // place until it returns. The data is in the memory, which lives as long as the queue pair, or, if
+        // inline, the call copies it from `copies`.
+        let result = unsafe { sys::ibv_post_send(self.raw.as_ptr(), next, &mut bad) };
+        CallError::check("ibv_post_send", result).map_err(|error| (0, PostError::Call(error)))
+    }
+
+    /// The local piece of a request: in the memory, or, if it is inline, in the copy that is made of it.
+    fn piece(
+        &self,
+        request: &Request,
+        copy: &mut [u64; INLINE_BYTES / WORD_BYTES],
+    ) -> Result<sys::ibv_sge, PostError> {
         let words = if request.is_atomic() { 1 } else { request.words as usize };
         // A request without words would have length 0, which some devices treat as 2 GB.
         let end = request.local.checked_add(words).filter(|end| *end > request.local);
         let end = end.ok_or(PostError::Outside)?;
         let local = self.memory.words().get(request.local..end).ok_or(PostError::Outside)?;
         let bytes = u32::try_from(words * WORD_BYTES).map_err(|_| PostError::Outside)?;
-        let mut copy = [0_u64; INLINE_BYTES / WORD_BYTES];
         let mut address = local.as_ptr() as u64;
         if request.inline {
             if request.kind != RequestKind::Write || bytes as usize > self.inline_bytes {
@@ -227,13 +272,7 @@ impl QueuePair {
         }
         // SAFETY: the registration lives as long as the memory.
         let lkey = unsafe { self.memory.registration.as_ref() }.lkey;
-        let mut local = sys::ibv_sge { addr: address, length: bytes, lkey };
-        let mut work = work_request(id, request, &mut local);
-        let mut bad = null_mut();
-        // SAFETY: the queue pair is alive, and the call copies the request and its list. The data is in the
-        // memory, which lives as long as the queue pair, or, if inline, the call copies it from `copy`.
-        let result = unsafe { sys::ibv_post_send(self.raw.as_ptr(), &mut work, &mut bad) };
-        CallError::check("ibv_post_send", result).map_err(PostError::Call)
+        Ok(sys::ibv_sge { addr: address, length: bytes, lkey })
     }
 
     /// Takes completions, up to a bound. Does not wait.
