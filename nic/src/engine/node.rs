@@ -102,12 +102,13 @@ impl Delay {
 }
 
 impl Node {
-    /// The time at which a rule may be applied that becomes possible now. It may be delayed at random.
-    pub fn due(&mut self, kind: Delay) -> u64 {
+    /// The time at which a rule may be applied that becomes possible now for a queue pair. It may be delayed
+    /// at random.
+    pub fn due(&mut self, pair: u32, kind: Delay) -> u64 {
         if self.knobs.preset == Preset::Calm {
             return self.now;
         }
-        let delay = self.mood.delay(kind, &self.knobs, &mut self.random);
+        let delay = self.mood.delay(pair, kind, &self.knobs, &mut self.random);
         self.counts.delays += u64::from(delay > 0);
         self.now + delay
     }

@@ -132,7 +132,7 @@ pub fn issue(pair: &mut Pair, node: &mut Node, mut request: SendRequest) {
         request.signaled = false;
         node.counts.faults += 1;
     }
-    let due = node.due(Delay::Source);
+    let due = node.due(pair.number, Delay::Source);
     pair.requester.pipe.push_back(Entry { number, request, fence, freed, stage, due });
 }
 
@@ -183,7 +183,7 @@ pub fn send(pair: &mut Pair, node: &mut Node) {
     let request = match entry.request.operation {
         Operation::Datagram { to, immediate } => {
             // Nobody answers it.
-            let due = node.due(Delay::Answer);
+            let due = node.due(pair.number, Delay::Answer);
             (entry.stage, entry.due) = (Stage::Ack, due);
             pair.requester.sent += 1;
             pair.requester.carried = pair.requester.carried.saturating_sub(length as usize);
@@ -210,7 +210,7 @@ pub fn send(pair: &mut Pair, node: &mut Node) {
 
 /// The peer has performed a request.
 pub fn done(pair: &mut Pair, node: &mut Node, number: u64, bytes: Vec<u8>) {
-    let due = node.due(Delay::Answer);
+    let due = node.due(pair.number, Delay::Answer);
     let domain = pair.domain;
     let Some(entry) = pair.requester.pipe.iter_mut().find(|entry| entry.number == number) else {
         return;
@@ -272,7 +272,7 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
             let pieces = node.pieces(address, bytes.len());
             for (piece, bytes) in cut(bytes, pieces) {
                 let sges = part(&sges, &piece);
-                let due = node.due(Delay::Landing);
+                let due = node.due(pair.number, Delay::Landing);
                 pair.requester.wb_local.push_back(LocalEntry::Write { number, sges, bytes, due });
             }
             (Status::Success, length)
@@ -282,7 +282,7 @@ pub fn answer(pair: &mut Pair, node: &mut Node, index: usize) {
     };
     let shown = entry.request.signaled || status != Status::Success;
     let completion = shown.then(|| pair.completion(&entry.request, status, fetched));
-    let due = node.due(Delay::Landing);
+    let due = node.due(pair.number, Delay::Landing);
     let notice = LocalEntry::Notice { number, completion, frees: !entry.freed, due };
     pair.requester.wb_local.push_back(notice);
     if status != Status::Success {

@@ -93,7 +93,7 @@ fn give_up(pair: &Pair, arrived: &Arrived, retries: u8) -> Option<u64> {
 
 /// Adds a request that has arrived.
 pub fn arrive(pair: &mut Pair, node: &mut Node, number: u64, request: Request) {
-    let due = node.due(Delay::Remote);
+    let due = node.due(pair.number, Delay::Remote);
     let arrived =
         Arrived { number, request, atomic_write: None, partial: None, due, waiting_since: None };
     pair.responder.arrived.push_back(arrived);
@@ -311,7 +311,7 @@ fn read(
         return Outcome::Done(bytes);
     }
     arrived.partial = Some((bytes, pieces));
-    arrived.due = node.due(Delay::Remote);
+    arrived.due = node.due(pair.number, Delay::Remote);
     Outcome::Again
 }
 
@@ -349,7 +349,7 @@ fn rmw(pair: &mut Pair, node: &mut Node, arrived: &mut Arrived, remote: Remote) 
     let (number, device, key) = (pair.number, pair.device, remote.key);
     node.locks.push(Lock { pair: number, device, key, host });
     arrived.atomic_write = Some((new, old));
-    arrived.due = node.due(Delay::Remote);
+    arrived.due = node.due(pair.number, Delay::Remote);
     Outcome::Again
 }
 
@@ -363,7 +363,7 @@ fn resolve(pair: &Pair, node: &Node, remote: Remote, length: usize, needs: u32) 
 
 /// Adds an entry to `wbR`.
 pub fn push(pair: &mut Pair, node: &mut Node, number: u64, action: RemoteAction) {
-    let due = node.due(Delay::Visible);
+    let due = node.due(pair.number, Delay::Visible);
     pair.responder.wb_remote.push_back(RemoteEntry { number, action, due });
 }
 
