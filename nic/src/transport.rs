@@ -20,7 +20,7 @@ pub const INDEX_BITS: u32 = 14;
 /// The most processes in a network.
 const PLACES: u16 = (1 << (24 - INDEX_BITS)) - 1;
 /// The most bytes that are read at once.
-const CHUNK: usize = 1 << 18;
+const MOST_AT_ONCE: u64 = 1 << 22;
 /// The first bytes of a connection. The place of the connecting process follows.
 const GREETING: [u8; 6] = *b"litmus";
 
@@ -37,7 +37,6 @@ pub struct Transport {
     listener: UnixListener,
     outgoing: BTreeMap<u16, Stream>,
     incoming: Vec<Stream>,
-    buffer: Vec<u8>,
 }
 
 /// A connection. Messages go only from the connecting process to the listening one.
@@ -88,8 +87,7 @@ impl Transport {
                 Ok(listener) => {
                     listener.set_nonblocking(true)?;
                     let (outgoing, incoming) = (BTreeMap::new(), Vec::new());
-                    let buffer = vec![0; CHUNK];
-                    return Ok(Self { place, names, listener, outgoing, incoming, buffer });
+                    return Ok(Self { place, names, listener, outgoing, incoming });
                 }
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {}
                 Err(error) => return Err(error),
@@ -136,13 +134,14 @@ impl Transport {
         let knocks = ready.next().unwrap_or(false);
         for stream in self.outgoing.values_mut().filter(|_| ready.next().unwrap_or(false)) {
             // An outgoing connection receives nothing but its end.
-            stream.fill(&mut self.buffer);
+            stream.broken |= stream.fill();
             stream.input.clear();
         }
         let (mut messages, mut gone) = (Vec::new(), Vec::new());
         for stream in self.incoming.iter_mut().filter(|_| ready.next().unwrap_or(false)) {
-            stream.fill(&mut self.buffer);
+            let ended = stream.fill();
             stream.parse(&mut messages);
+            stream.broken |= ended;
         }
         while knocks && let Ok((socket, _)) = self.listener.accept() {
             if same_user(socket.as_fd()) && socket.set_nonblocking(true).is_ok() {
@@ -195,22 +194,12 @@ impl Stream {
         self.written = 0;
     }
 
-    fn fill(&mut self, buffer: &mut [u8]) {
-        // The number of reads is limited, so that one stream does not block the others.
-        for _ in 0..16 {
-            match self.socket.read(buffer) {
-                Ok(0) => self.broken = true,
-                Ok(count) => {
-                    self.input.extend_from_slice(&buffer[..count]);
-                    if count == buffer.len() {
-                        continue;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => self.broken = true,
-            }
-            return;
+    /// Reads what is there, up to a limit, so that one stream does not block the others. Returns whether it
+    /// has ended. What came before the end still counts.
+    fn fill(&mut self) -> bool {
+        match (&self.socket).take(MOST_AT_ONCE).read_to_end(&mut self.input) {
+            Ok(count) => (count as u64) < MOST_AT_ONCE,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
 
@@ -269,9 +258,12 @@ mod tests {
             heard = two.exchange().0;
         }
         assert_eq!(heard, [message]);
+        one.send(&Message { to, from, session: 6, body: Body::Welcome });
+        one.flush();
         let place = one.place;
         drop(one);
-        assert_eq!(two.exchange().1, [place], "it is gone");
+        let (last, gone) = two.exchange();
+        assert_eq!((last.len(), gone), (1, vec![place]), "it is gone, and was heard to the end");
     }
 
     #[test]
