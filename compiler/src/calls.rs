@@ -14,6 +14,8 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
         StmtKind::Fence => "Mfence",
         StmtKind::Put { .. } => "Put",
         StmtKind::Get { .. } => "Get",
+        StmtKind::Words(words) if words.is_put => "Put",
+        StmtKind::Words(_) => "Get",
         StmtKind::Rcas { .. } => "RCAS",
         StmtKind::Rfaa { .. } => "RFAA",
         StmtKind::Poll(_) => "Poll",
@@ -26,7 +28,8 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
         | StmtKind::If { .. }
         | StmtKind::Loop(_)
         | StmtKind::Break
-        | StmtKind::Assume(_) => return None,
+        | StmtKind::Assume(_)
+        | StmtKind::OutOfRange { .. } => return None,
     })
 }
 
@@ -36,7 +39,8 @@ pub fn calls(program: &Program) -> Vec<(String, Span)> {
     for thread in &program.threads {
         each(&thread.body, &mut |stmt| {
             let unsignaled = stmt.unsignaled.then_some("Unsignaled");
-            for name in call_name(&stmt.kind).into_iter().chain(unsignaled) {
+            let words = matches!(stmt.kind, StmtKind::Words(_)).then_some("Words");
+            for name in call_name(&stmt.kind).into_iter().chain(unsignaled).chain(words) {
                 if !found.iter().any(|(known, _)| known == name) {
                     found.push((name.to_owned(), stmt.span));
                 }

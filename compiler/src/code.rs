@@ -115,6 +115,8 @@ pub enum Operation {
     PutValue { target: LocationId, value: Operand, inline: bool },
     /// RDMA read.
     Get { target: LocationId, source: LocationId },
+    /// A put or get of several words. Each move reads the first location and writes the second.
+    Words { is_put: bool, moves: Vec<(LocationId, LocationId)> },
     /// Remote compare-and-swap.
     Rcas { result: LocationId, target: LocationId, expected: Operand, desired: Operand },
     /// Remote fetch-and-add.

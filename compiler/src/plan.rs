@@ -12,7 +12,7 @@ mod text;
 use std::fmt;
 
 use lang::outcome::Observed;
-use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, WorkId};
+use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, WorkId, array_of};
 use lang::source::{Source, Span};
 use lang::{Dialect, Test};
 
@@ -62,6 +62,8 @@ pub struct Word {
     pub role: Role,
     /// The value when an instance starts.
     pub initial: u64,
+    /// Whether it stands in memory directly behind the word before it, as the words of an array do.
+    pub follows: bool,
 }
 
 /// The purpose of a word.
@@ -89,6 +91,8 @@ pub struct Request {
     pub remote: usize,
     /// The value that the CPU stores in the local word before it posts the request.
     pub store: Option<Operand>,
+    /// How many words it reads and writes, from `local` and `remote` on.
+    pub words: usize,
     /// How many words, from `local` on, take turns as the local word.
     pub copies: usize,
     /// Whether the CPU copies the local word into the request when it posts it (`IBV_SEND_INLINE`).
@@ -162,6 +166,7 @@ impl Plan {
             let word = plan.add_word(node, Role::Location(LocationId(id)), initial);
             plan.word_of.push(word);
         }
+        plan.join_arrays();
         for thread in 0..plan.code.threads.len() {
             plan.add_requests(thread);
         }
@@ -190,6 +195,20 @@ impl Plan {
         self.requests.iter().any(atomic)
     }
 
+    /// The plan, if it can be written in C: there each word has a cache line of its own.
+    ///
+    /// # Errors
+    /// Fails at the first request of several words.
+    pub fn for_c(self) -> Result<Self, CompileError> {
+        match self.requests.iter().find(|request| request.words > 1) {
+            Some(Request { span, .. }) => {
+                let statement = "a request of several words".to_owned();
+                Err(CompileError::Unsupported { span: *span, statement })
+            }
+            None => Ok(self),
+        }
+    }
+
     /// Whether the plan has inline requests.
     pub fn has_inline(&self) -> bool {
         self.requests.iter().any(|request| request.inline)
@@ -203,8 +222,20 @@ impl Plan {
 
     fn add_word(&mut self, node: NodeId, role: Role, initial: u64) -> usize {
         let words = &mut self.nodes[node.0 as usize - 1].words;
-        words.push(Word { role, initial });
+        words.push(Word { role, initial, follows: false });
         words.len() - 1
+    }
+
+    /// Marks the words of arrays, which are one behind the other.
+    fn join_arrays(&mut self) {
+        for (index, pair) in self.program.locations.windows(2).enumerate() {
+            let (first, second) = (array_of(&pair[0].name), array_of(&pair[1].name));
+            let next = first.map(|(array, number)| (array, number + 1));
+            if next.is_some() && next == second && pair[0].node == pair[1].node {
+                let node = pair[1].node.0 as usize - 1;
+                self.nodes[node].words[self.word_of[index + 1]].follows = true;
+            }
+        }
     }
 
     fn add_requests(&mut self, thread: usize) {
@@ -239,6 +270,7 @@ impl Plan {
     ) -> Option<Request> {
         let word = |location: LocationId| self.word_of[location.0];
         let inline = matches!(operation, Operation::PutValue { inline: true, .. });
+        let words = if let Operation::Words { moves, .. } = &operation { moves.len() } else { 1 };
         let (kind, local, remote, store) = match operation {
             Operation::Put { target, source } => {
                 (RequestKind::Write, word(source), word(target), None)
@@ -259,6 +291,14 @@ impl Plan {
             Operation::Get { target, source } => {
                 (RequestKind::Read, word(target), word(source), None)
             }
+            Operation::Words { is_put, moves } => {
+                // The others are behind the first, at both ends.
+                let (source, target) = *moves.first()?;
+                match is_put {
+                    true => (RequestKind::Write, word(source), word(target), None),
+                    false => (RequestKind::Read, word(target), word(source), None),
+                }
+            }
             Operation::Rcas { result, target, expected, desired } => {
                 let kind = RequestKind::CompareAndSwap { expected, desired };
                 (kind, word(result), word(target), None)
@@ -277,6 +317,7 @@ impl Plan {
             local,
             remote,
             store,
+            words,
             copies,
             inline,
             id: None,

@@ -7,11 +7,13 @@
 
 mod parts;
 mod queue_pairs;
+mod words;
 
 use crate::source::Span;
 
 pub use parts::{Parts, each};
 pub use queue_pairs::{QUEUE_PAIRS, Towards};
+pub use words::{Words, array_of};
 
 /// A node's number as programs write it, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -262,6 +264,8 @@ pub enum StmtKind {
         /// Which of the thread's queue pairs to the remote node it uses.
         queue_pair: u32,
     },
+    /// A put or get of several words by one request: `x^2 := y`, `y[0..2] := x[2..4]^2`.
+    Words(Words),
     /// `Poll(n)`: wait for the oldest operation of a queue pair that is not polled yet.
     Poll(Towards),
     /// `Wait(d)`: wait for all earlier operations with work id d.
@@ -289,12 +293,20 @@ pub enum StmtKind {
     Break,
     /// `assume(c)`: executions in which c is 0 do not count.
     Assume(Expr),
+    /// The index of `x[i]` is not the number of a word. Executions that come here do not count, and that there
+    /// are some is worth a warning.
+    OutOfRange {
+        /// The array's name.
+        array: String,
+        /// How many words it has.
+        words: u64,
+    },
 }
 
 impl StmtKind {
     /// Whether it posts a request that completes: a put, a get or a remote RMW.
     pub fn is_request(&self) -> bool {
-        matches!(self, Self::Put { .. } | Self::Get { .. } | Self::Rcas { .. } | Self::Rfaa { .. })
+        self.parts().remote.is_some()
     }
 
     /// The work id of a request, if it has one.
@@ -304,6 +316,7 @@ impl StmtKind {
             | Self::Get { id, .. }
             | Self::Rcas { id, .. }
             | Self::Rfaa { id, .. } => *id,
+            Self::Words(words) => words.id,
             _ => None,
         }
     }

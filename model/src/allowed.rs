@@ -225,9 +225,15 @@ pub fn limit_reached(reached: Reached) -> Diagnostic {
     Diagnostic::error(Code::LimitReached, Span::default(), reached.to_string())
 }
 
-/// The codes of misuses of libraries.
-pub const MISUSES: [Code; 5] =
-    [Code::AlreadyHeld, Code::NotHeld, Code::NeverReleased, Code::UnequalCalls, Code::WordTooLarge];
+/// The codes of misuses of libraries and arrays.
+pub const MISUSES: [Code; 6] = [
+    Code::AlreadyHeld,
+    Code::NotHeld,
+    Code::NeverReleased,
+    Code::UnequalCalls,
+    Code::WordTooLarge,
+    Code::IndexOutOfRange,
+];
 
 /// The error for a misuse that happens in every execution.
 pub(crate) fn misuse_error(misuse: &Misuse) -> Diagnostic {
@@ -242,7 +248,10 @@ pub(crate) fn misuse_error(misuse: &Misuse) -> Diagnostic {
 fn misuse_warning(misuse: &Misuse) -> Diagnostic {
     let error = misuse_error(misuse);
     let message = format!("the program is not well formed: {}", error.message);
-    let help = "executions that do this are left out; the library promises nothing for them";
+    let help = match misuse.code {
+        Code::IndexOutOfRange => "executions that do this are left out",
+        _ => "executions that do this are left out; the library promises nothing for them",
+    };
     Diagnostic { severity: lang::diagnostic::Severity::Warning, message, ..error }.help(help)
 }
 

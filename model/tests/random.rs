@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::programs::{
     Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
-    unsignaled,
+    unsignaled, words,
 };
 use lang::Test;
 use lang::cat::model::Model;
@@ -89,6 +89,13 @@ fn engines_agree_on_inline_puts() {
 #[test]
 fn engines_agree_on_unsignaled_requests() {
     println!("{}", agree(unsignaled, PROGRAMS, STATES));
+}
+
+/// Arrays: requests of several words, of which nothing but the queue pair's other requests orders any two,
+/// and indices that are values.
+#[test]
+fn engines_agree_on_words() {
+    println!("{}", agree(words, PROGRAMS, STATES));
 }
 
 /// Loops that exceed the bound while other threads wait for what comes after them.

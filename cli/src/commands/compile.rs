@@ -227,15 +227,20 @@ fn compile(
             herd::write(&runnable).map(|written| written.text).map_err(|found| with_hint(*found))
         }),
         // A limit that ends the judging ends nothing else: the program shows what it sees all the same.
-        Target::VerbsC => within(request, plan).and_then(|plan| {
-            let judged = judged(&test, &source, models, request).map_err(Hindrance::Wrong)?;
-            answer.note = judged.verdicts.incomplete.as_ref().map(|reason| {
-                let text = format!("{}: the program will judge nothing: {reason}", input.name());
-                Note { text, is_unknown: judged.is_unknown }
-            });
-            let verdicts = Some(&judged.verdicts);
-            within(request, || Ok(c::generate(&plan, &runnable, &source, verdicts)))
-        }),
+        Target::VerbsC => {
+            within(request, || plan()?.for_c().map_err(|error| Box::new(error.diagnostic())))
+                .and_then(|plan| {
+                    let judged =
+                        judged(&test, &source, models, request).map_err(Hindrance::Wrong)?;
+                    answer.note = judged.verdicts.incomplete.as_ref().map(|reason| {
+                        let text =
+                            format!("{}: the program will judge nothing: {reason}", input.name());
+                        Note { text, is_unknown: judged.is_unknown }
+                    });
+                    let verdicts = Some(&judged.verdicts);
+                    within(request, || Ok(c::generate(&plan, &runnable, &source, verdicts)))
+                })
+        }
     };
     match made {
         Ok(text) => answer.text = Some(text),

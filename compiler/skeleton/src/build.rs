@@ -2,6 +2,7 @@
 
 mod cas;
 mod rma;
+mod words;
 
 use lang::limits;
 use lang::program::{
@@ -107,6 +108,7 @@ pub(super) struct Builder<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) operation: usize,
+    pub(super) word: usize,
     pub(super) node: Option<NodeId>,
     pub(super) queue_pair: u32,
     pub(super) id: Option<WorkId>,
@@ -156,6 +158,7 @@ impl<'a> Builder<'a> {
                 node: None,
                 queue_pair: 0,
                 operation,
+                word: 0,
                 id: None,
                 atomic: true,
                 loopback: false,
@@ -278,6 +281,8 @@ impl<'a> Builder<'a> {
             StmtKind::GlobalFence(_) | StmtKind::Call(_) => {
                 return self.library_call(stmt);
             }
+            StmtKind::OutOfRange { array, words } => self.out_of_range(array, *words, stmt.span),
+            StmtKind::Words(words) => self.words(words, stmt),
             StmtKind::Put { .. }
             | StmtKind::Get { .. }
             | StmtKind::Rcas { .. }
@@ -296,7 +301,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn shape(&mut self, span: Span, node: Option<NodeId>, id: Option<WorkId>) -> Shape {
-        Shape { operation: self.next_operation(), node, queue_pair: 0, id, span }
+        Shape { operation: self.next_operation(), word: 0, node, queue_pair: 0, id, span }
     }
 
     fn shape_on(&mut self, span: Span, towards: Towards, id: Option<WorkId>) -> Shape {
@@ -324,6 +329,7 @@ impl<'a> Builder<'a> {
             node: shape.node,
             queue_pair: shape.queue_pair,
             operation: shape.operation,
+            word: shape.word,
             id: shape.id,
             atomic: true,
             loopback: shape.node.is_some() && shape.node == self.own_node,
@@ -451,9 +457,18 @@ impl<'a> Builder<'a> {
             }
             _ => return,
         };
-        let unsignaled = stmt.unsignaled;
-        let operation =
-            Operation { thread: self.thread, towards, completion, unsignaled, guard: live };
+        self.operation(stmt, towards, completion, Vec::new());
+    }
+
+    fn operation(
+        &mut self,
+        stmt: &Stmt,
+        towards: Towards,
+        completion: EventId,
+        further: Vec<EventId>,
+    ) {
+        let (thread, guard, unsignaled) = (self.thread, self.live, stmt.unsignaled);
+        let operation = Operation { thread, towards, completion, further, unsignaled, guard };
         self.skeleton.operations.push(operation);
     }
 }

@@ -206,6 +206,8 @@ pub struct Event {
     pub queue_pair: u32,
     /// The operation that it is part of: one execution of one statement. Numbers are unique in the skeleton.
     pub operation: usize,
+    /// Which of the operation's words it is about. Events of different words of an operation are in no order.
+    pub word: usize,
     /// The work id of its operation, or of the `Wait`.
     pub id: Option<WorkId>,
     /// Whether the access is atomic. True for events without access; false for coreRMA's `X.n`.
@@ -278,7 +280,7 @@ pub struct Misuse {
 }
 
 /// An operation that a poll can answer for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// The thread that issued it.
     pub thread: ThreadId,
@@ -286,6 +288,8 @@ pub struct Operation {
     pub towards: Towards,
     /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put.
     pub completion: EventId,
+    /// Those of its other words.
+    pub further: Vec<EventId>,
     /// Whether it has no completion of its own: the poll of a later one on its queue pair answers for it too.
     pub unsignaled: bool,
     /// The condition under which it happens.
@@ -346,7 +350,22 @@ pub struct Skeleton {
     pub loop_bound: u32,
 }
 
+impl Operation {
+    /// The events that a poll of it reads from, one for each word.
+    pub fn completions(&self) -> impl Iterator<Item = EventId> + '_ {
+        std::iter::once(self.completion).chain(self.further.iter().copied())
+    }
+}
+
 impl Skeleton {
+    /// Whether the first of two events comes before the second in program order: in their thread, and not in
+    /// different words of one operation.
+    pub fn in_program_order(&self, first: EventId, second: EventId) -> bool {
+        let (left, right) = (self.event(first), self.event(second));
+        let apart = left.operation == right.operation && left.word != right.word;
+        left.thread.is_some() && left.thread == right.thread && first < second && !apart
+    }
+
     /// The event with this id.
     pub fn event(&self, id: EventId) -> &Event {
         &self.events[id.0]
@@ -368,11 +387,10 @@ impl Skeleton {
     /// The unsignaled operations that the completion of an operation answers for too: those before it on its
     /// queue pair, all of them, whether or not an earlier completion did so already.
     pub fn completed_with(&self, operation: usize) -> impl Iterator<Item = &Operation> {
-        let last = self.operations[operation];
+        let last = &self.operations[operation];
+        let on = (last.thread, last.towards);
         let earlier = self.operations[..operation].iter();
-        earlier.filter(move |earlier| {
-            earlier.unsignaled && (earlier.thread, earlier.towards) == (last.thread, last.towards)
-        })
+        earlier.filter(move |earlier| earlier.unsignaled && (earlier.thread, earlier.towards) == on)
     }
 
     /// The values that a condition depends on.

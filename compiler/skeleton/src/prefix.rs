@@ -116,9 +116,12 @@ impl Maker<'_> {
             sources.retain(|source| *source < id);
             self.requires(id, &sources);
         }
-        for operation in &mut self.prefix.operations {
+        for index in 0..self.prefix.operations.len() {
             // An operation that is not complete answers no poll.
-            operation.guard = self.prefix.events[operation.completion.0].guard;
+            let ends: Vec<EventId> = self.prefix.operations[index].completions().collect();
+            let guards: Vec<Guard> = ends.iter().map(|end| self.prefix.event(*end).guard).collect();
+            let complete = guards.into_iter().fold(Guard::TRUE, |all, end| self.and(all, end));
+            self.prefix.operations[index].guard = complete;
         }
     }
 

@@ -152,6 +152,7 @@ impl Lowering<'_> {
             StmtKind::Poll(towards) => Instruction::Poll(self.queue_pair(span, *towards)?),
             StmtKind::Wait(id) => Instruction::Wait(self.work_id(span, *id)?),
             StmtKind::Assume(condition) => Instruction::Assume(self.operand(span, condition)?),
+            StmtKind::OutOfRange { .. } => Instruction::Assume(Operand::Constant(0)),
             _ => return self.issue(stmt),
         })
     }
@@ -168,6 +169,10 @@ impl Lowering<'_> {
             }
             StmtKind::Get { target, source, id, .. } => {
                 (Operation::Get { target: *target, source: *source }, id)
+            }
+            StmtKind::Words(words) => {
+                let moves = words.moves().collect();
+                (Operation::Words { is_put: words.is_put, moves }, &words.id)
             }
             StmtKind::Rcas { result, target, expected, desired, id, .. } => {
                 let (expected, desired) =
@@ -285,6 +290,7 @@ impl Lowering<'_> {
 impl Operation {
     /// Every location that the operation accesses.
     pub fn locations(&self) -> impl Iterator<Item = LocationId> {
+        let moves = if let Self::Words { moves, .. } = self { moves.as_slice() } else { &[] };
         let (first, second) = match *self {
             Self::Put { target, source } | Self::Get { target, source } => {
                 (Some(target), Some(source))
@@ -293,9 +299,10 @@ impl Operation {
                 (Some(target), Some(result))
             }
             Self::PutValue { target, .. } => (Some(target), None),
-            Self::Fence => (None, None),
+            Self::Fence | Self::Words { .. } => (None, None),
         };
-        first.into_iter().chain(second)
+        let moved: Vec<LocationId> = moves.iter().flat_map(|(from, to)| [*from, *to]).collect();
+        first.into_iter().chain(second).chain(moved)
     }
 }
 

@@ -386,6 +386,10 @@ impl<'l> Inliner<'l> {
                 Bound::Value(addend.clone()),
                 Bound::Id(*id),
             ],
+            StmtKind::Words(_) => {
+                let why = "is of one word, and the program copies several";
+                return Err(format!("the implementation of `{name}` {why}"));
+            }
             StmtKind::Wait(id) => vec![Bound::Id(Some(*id))],
             _ => return Ok(None),
         };

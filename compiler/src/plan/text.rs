@@ -122,9 +122,14 @@ impl Description<'_> {
             RequestKind::CompareAndSwap { .. } => ("ATOMIC CMP_AND_SWP", "←"),
             RequestKind::FetchAndAdd { .. } => ("ATOMIC FETCH_AND_ADD", "←"),
         };
-        let words = match request.copies {
-            1 => format!("word {local}"),
-            copies => format!("words {local} to {} in turn", local + copies - 1),
+        let words = match (request.copies, request.words) {
+            (1, 1) => format!("word {local}"),
+            (1, several) => format!("words {local} to {}", local + several - 1),
+            (copies, _) => format!("words {local} to {} in turn", local + copies - 1),
+        };
+        let remote = match request.words {
+            1 => format!("word {remote}"),
+            several => format!("words {remote} to {}", remote + several - 1),
         };
         let store = if request.store.is_some() { "store the value, " } else { "" };
         let inline = if request.inline { "inline " } else { "" };
@@ -134,7 +139,7 @@ impl Description<'_> {
             .map_or(String::new(), |id| format!(", work id {}", self.plan.program.work_ids[id.0]));
         let pair = request.queue_pair.0;
         format!(
-            "{store}post {inline}{verb} {words} {arrow} node {to} word {remote} on queue pair {pair}{id}{unsignaled}"
+            "{store}post {inline}{verb} {words} {arrow} node {to} {remote} on queue pair {pair}{id}{unsignaled}"
         )
     }
 

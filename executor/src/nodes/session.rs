@@ -357,7 +357,7 @@ impl Prepared {
                 plan: Arc::clone(&plan),
                 parameters: self.program.parameters.clone(),
                 region: Arc::clone(region),
-                layout: *layout,
+                layout: layout.clone(),
                 connections,
                 barrier: Barrier::new(
                     index,

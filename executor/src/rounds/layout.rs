@@ -1,5 +1,7 @@
 //! Which words of a region each instance uses.
 
+use std::sync::Arc;
+
 use compiler::plan::Plan;
 use lang::program::NodeId;
 use model::machine::Random;
@@ -7,12 +9,13 @@ use model::machine::Random;
 use super::Parameters;
 
 /// The layout of a node's words in its region: instance after instance, then one unused cache line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The number of words of one instance.
-    words: usize,
-    /// The distance from one word to the next, in words.
-    stride: usize,
+    /// For each word of an instance, its distance from the instance's first, in words: a multiple of the
+    /// stride, unless it follows the word before it.
+    offsets: Arc<[usize]>,
+    /// The distance from one instance to the next.
+    size: usize,
     /// The number of instances.
     instances: usize,
 }
@@ -21,17 +24,26 @@ impl Layout {
     /// The layout of a node's words.
     pub fn new(plan: &Plan, node: NodeId, parameters: &Parameters) -> Self {
         let instances = usize::try_from(parameters.batch()).unwrap_or(usize::MAX);
-        Self { words: plan.words(node).len(), stride: parameters.stride as usize, instances }
+        let stride = (parameters.stride as usize).max(1);
+        let mut offsets: Vec<usize> = Vec::new();
+        let mut size = 0;
+        for word in plan.words(node) {
+            let behind = offsets.last().filter(|_| word.follows).map(|before| before + 1);
+            let offset = behind.unwrap_or(size);
+            offsets.push(offset);
+            size = (offset + 1).next_multiple_of(stride);
+        }
+        Self { offsets: offsets.into(), size, instances }
     }
 
     /// The index in the region of a word of an instance.
     pub fn word(&self, slot: u32, word: usize) -> usize {
-        (slot as usize * self.words + word) * self.stride
+        slot as usize * self.size + self.offsets[word]
     }
 
     /// The index of a word for reads whose result does not matter.
     pub fn scratch(&self) -> usize {
-        self.instances.saturating_mul(self.words).saturating_mul(self.stride)
+        self.instances.saturating_mul(self.size)
     }
 
     /// The size of the region in words.

@@ -43,9 +43,9 @@ pub enum Hardware {
     None,
 }
 
-/// Names for the `calls` of a model: one per statement of the language that has events, and `Unsignaled` for
-/// requests without a completion of their own.
-pub const CALLS: [&str; 15] = [
+/// Names for the `calls` of a model: one per statement of the language that has events, `Unsignaled` for
+/// requests without a completion of their own, and `Words` for requests of several words.
+pub const CALLS: [&str; 16] = [
     "Write",
     "Read",
     "CAS",
@@ -60,6 +60,7 @@ pub const CALLS: [&str; 15] = [
     "Wait",
     "GFence",
     "Unsignaled",
+    "Words",
     "Rma",
 ];
 

@@ -65,6 +65,7 @@ codes! {
     HerdUnsupported "herd-unsupported",
     IdleWrites "idle-writes",
     IncludeCycle "include-cycle",
+    IndexOutOfRange "index-out-of-range",
     InlineNotPut "inline-not-put",
     InternalError "internal-error",
     InvisibleCharacter "invisible-character",

@@ -14,7 +14,7 @@ mod question;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::outcome::Observed;
-use crate::program::{Program, RegisterId, Stmt, StmtKind, ThreadId};
+use crate::program::{Program, RegisterId, Stmt, StmtKind, ThreadId, array_of};
 use crate::source::Span;
 use crate::{Dialect, Test};
 
@@ -94,6 +94,10 @@ fn on_one_cpu(test: &Test) -> Result<(), Box<Diagnostic>> {
     }
     if let Some(object) = test.program.objects.first() {
         return Err(refusal(object.span, "a library"));
+    }
+    let mut locations = test.program.locations.iter();
+    if let Some(word) = locations.find(|location| array_of(&location.name).is_some()) {
+        return Err(refusal(word.span, "an array"));
     }
     // The place shows what reaches beyond the node, if something does.
     if test.program.nodes > 1 {

@@ -359,8 +359,10 @@ impl Argument {
 /// A name in a statement, and how it is accessed.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// The name.
+    /// The name. A word of an array that a number names is a name of its own, `x[1]`.
     pub name: Name,
+    /// The index of `x[i]` or `x[0..2]`.
+    pub index: Option<Box<Index>>,
     /// By the CPU or through the NIC.
     pub home: Home,
     /// The number after `/`; `None` for `/0`.
@@ -379,6 +381,15 @@ impl Access {
         let queue_pair = self.queue_pair.filter(|number| number.value != 0);
         Self { home, queue_pair, ..self }
     }
+}
+
+/// Which words of an array an access is to.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// `x[i + 1]`: the word of this number, from 0.
+    Value(Box<Expr>),
+    /// `x[0..2]`: from the first number on, up to and without the second.
+    Part(Number, Number),
 }
 
 /// By the CPU or through the NIC.

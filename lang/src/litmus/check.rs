@@ -1,10 +1,12 @@
 //! Tree to [`Test`]: every name gets its meaning, every access its home.
 
 mod access;
+mod arrays;
 mod asked;
 mod calls;
 mod corerma;
 mod declarations;
+mod indexed;
 mod libraries;
 mod lower;
 mod mixed;
@@ -37,6 +39,8 @@ enum Meaning {
     Register(RegisterId),
     /// Index into [`Program::objects`].
     Object(usize),
+    /// Index into [`Checker::arrays`].
+    Array(usize),
 }
 
 /// What the parts of the check share.
@@ -47,6 +51,10 @@ struct Checker<'a> {
     sink: &'a mut Sink,
     program: Program,
     meanings: HashMap<String, Meaning>,
+    /// The arrays whose words are locations.
+    arrays: Vec<arrays::Array>,
+    /// Their names.
+    by_words: HashSet<String>,
     work_ids: HashMap<String, WorkId>,
     /// How many locations nobody names.
     unnamed: usize,
@@ -68,6 +76,8 @@ impl<'a> Checker<'a> {
             sink,
             program: Program::default(),
             meanings: HashMap::new(),
+            arrays: Vec::new(),
+            by_words: arrays::by_words(file),
             work_ids: HashMap::new(),
             unnamed: 0,
             introduced: HashMap::new(),
@@ -96,6 +106,13 @@ impl<'a> Checker<'a> {
     fn meaning_or(&mut self, name: &Name, declaration: &str) -> Option<Meaning> {
         self.used.insert(name.text.clone());
         let found = self.meanings.get(&name.text).copied();
+        if let Some(array) = arrays::of_word(&name.text) {
+            self.used.insert(array.to_owned());
+            if found.is_none() {
+                self.no_word(name, array);
+            }
+            return found;
+        }
         if found.is_none() && self.is_new(Code::UndeclaredName, &name.text) {
             let known = self.meanings.keys().map(String::as_str);
             let help = match self.sink.suggest(&name.text, known) {

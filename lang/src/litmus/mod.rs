@@ -26,6 +26,9 @@ pub use text::MAX_BYTES;
 /// The most nodes, and the most threads, that a program may have.
 pub const MAX_THREADS: usize = 64;
 
+/// The most words of an array.
+pub const MOST_WORDS: u64 = 64;
+
 /// Reads a file's syntax, with the words of these libraries. There is a tree iff there is no error.
 pub fn parse(source: &Source, words: Words<'_>) -> (Option<ast::File>, Vec<Diagnostic>) {
     let mut sink = Sink::default();

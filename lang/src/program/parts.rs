@@ -33,6 +33,10 @@ impl StmtKind {
             | Self::Rfaa { target: remote, queue_pair, .. } => {
                 Parts { remote: Some((*remote, *queue_pair)), ..none }
             }
+            Self::Words(words) => {
+                let remote = words.remote.first();
+                Parts { remote: remote.map(|first| (*first, words.queue_pair)), ..none }
+            }
             Self::Poll(towards) | Self::RemoteFence(towards) => {
                 Parts { queue_pair: Some(*towards), ..none }
             }
@@ -45,7 +49,8 @@ impl StmtKind {
             | Self::Wait(_)
             | Self::GlobalFence(_)
             | Self::Break
-            | Self::Assume(_) => none,
+            | Self::Assume(_)
+            | Self::OutOfRange { .. } => none,
         }
     }
 }

@@ -82,6 +82,7 @@ fn changes_cells_axioms_and_calls() {
             "Rfence",
             "Poll",
             "Unsignaled",
+            "Words",
             "GFence"
         ]
     );

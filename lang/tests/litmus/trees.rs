@@ -32,11 +32,21 @@ fn value() -> impl Strategy<Value = u64> {
 fn access() -> impl Strategy<Value = Access> {
     let home = prop_oneof![Just(Home::Own), Just(Home::Inferred), number().prop_map(Home::Node)];
     let queue_pair = prop_oneof![3 => Just(None), 1 => number().prop_map(Some)];
-    (name(), home, queue_pair).prop_map(|(name, home, queue_pair)| {
+    (name(), index(), home, queue_pair).prop_map(|(name, index, home, queue_pair)| {
         // `x^2/0` is `x^2`.
         let queue_pair = queue_pair.filter(|number| home.is_own() || number.value != 0);
-        Access { name, home, queue_pair, atomic: None, place: place() }
+        Access { name, index: index.map(Box::new), home, queue_pair, atomic: None, place: place() }
     })
+}
+
+/// No index, mostly. A number would be a part of the name.
+fn index() -> impl Strategy<Value = Option<Index>> {
+    let named = name().prop_map(|name| {
+        let access = build::access(&name.text, None, place());
+        Some(Index::Value(Box::new(access.into())))
+    });
+    let part = (number(), number()).prop_map(|(first, last)| Some(Index::Part(first, last)));
+    prop_oneof![8 => Just(None), 1 => named, 1 => part]
 }
 
 fn binary_op() -> impl Strategy<Value = BinaryOp> {

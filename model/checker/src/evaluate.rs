@@ -247,7 +247,10 @@ impl<'a> Evaluator<'a> {
             Base::ProgramOrder => {
                 let all = self.product(&self.events, &self.events).into_iter();
                 let events = &self.skeleton.events;
-                let ordered = all.filter(|(a, b)| a < b && of_thread(&events[*a], &events[*b]));
+                let is_ordered = |a: &Event, b: &Event| {
+                    of_thread(a, b) && (a.operation != b.operation || a.word == b.word)
+                };
+                let ordered = all.filter(|(a, b)| a < b && is_ordered(&events[*a], &events[*b]));
                 Value::Relation(ordered.collect())
             }
             Base::SameLocation => {

@@ -223,39 +223,39 @@ impl<'a> View<'a> {
     /// the unsignaled ones before that; and that no two polls answer for the same signaled operation.
     fn polls(&self) -> Result<(), String> {
         let mut answered = BTreeSet::new();
-        let mut polled = BTreeSet::new();
+        let mut polled: BTreeMap<EventId, usize> = BTreeMap::new();
         let operations = &self.skeleton.operations;
-        let of = |completion: &EventId| operations.iter().position(|o| o.completion == *completion);
-        let is_unsignaled =
-            |completion: &EventId| of(completion).is_some_and(|at| operations[at].unsignaled);
-        let (others, signaled): (BTreeSet<_>, BTreeSet<_>) = self
-            .execution
-            .polls_from
-            .iter()
-            .copied()
-            .partition(|(completion, _)| is_unsignaled(completion));
-        for (completion, poll) in &signaled {
+        let of =
+            |end: &EventId| operations.iter().position(|one| one.completions().any(|e| e == *end));
+        let is_unsignaled = |end: &EventId| of(end).is_some_and(|at| operations[at].unsignaled);
+        let (others, signaled): (BTreeSet<_>, BTreeSet<_>) =
+            self.execution.polls_from.iter().copied().partition(|(end, _)| is_unsignaled(end));
+        for (end, poll) in &signaled {
             let event = self.happening(*poll).filter(|event| event.stamp == Stamp::Wait);
             let Some(polled_pair) = event.and_then(Event::on) else {
                 return Err(format!("{} is in pf and no poll of a queue pair", poll.0));
             };
-            let is_answer = self.skeleton.operations.iter().any(|operation| {
-                operation.completion == *completion
-                    && (operation.thread, operation.towards) == polled_pair
-            });
-            if !is_answer || completion >= poll || self.happening(*completion).is_none() {
+            let is_answer =
+                |at: &usize| (operations[*at].thread, operations[*at].towards) == polled_pair;
+            let earlier = of(end).filter(|_| end < poll && self.happening(*end).is_some());
+            let Some(at) = earlier.filter(is_answer) else {
                 return Err(format!("the poll {} has no earlier operation to poll", poll.0));
-            }
-            if !answered.insert(*completion) || !polled.insert(*poll) {
+            };
+            if !answered.insert(*end) || *polled.entry(*poll).or_insert(at) != at {
                 return Err(format!("pf has two pairs for the poll {}", poll.0));
             }
         }
-        let covered = signaled.iter().flat_map(|(completion, poll)| {
-            let earlier =
-                of(completion).into_iter().flat_map(|at| self.skeleton.completed_with(at));
-            earlier.map(|operation| (operation.completion, *poll))
+        for (poll, at) in &polled {
+            // The one completion of a request of several words is about all of them.
+            if operations[*at].completions().any(|end| !signaled.contains(&(end, *poll))) {
+                return Err(format!("the poll {} leaves out a word", poll.0));
+            }
+        }
+        let covered = polled.iter().flat_map(|(poll, at)| {
+            let earlier = self.skeleton.completed_with(*at);
+            earlier.flat_map(|one| one.completions()).map(|end| (end, *poll))
         });
-        let happening = covered.filter(|(completion, _)| self.happening(*completion).is_some());
+        let happening = covered.filter(|(end, _)| self.happening(*end).is_some());
         if happening.collect::<BTreeSet<_>>() != others {
             return Err(
                 "pf of unsignaled operations is not that of the next signaled one".to_owned()
@@ -263,7 +263,7 @@ impl<'a> View<'a> {
         }
         let is_poll = |event: &Event| event.stamp == Stamp::Wait && event.node.is_some();
         let mut polls = self.happenings.keys().filter(|id| is_poll(self.event(**id)));
-        match polls.find(|poll| !polled.contains(poll)) {
+        match polls.find(|poll| !polled.contains_key(poll)) {
             Some(poll) => Err(format!("the poll {} answers for nothing", poll.0)),
             None => Ok(()),
         }

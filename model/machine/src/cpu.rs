@@ -158,7 +158,7 @@ impl Machine {
             return Effect::QueueFull;
         }
         let item = Item::Write { target, value };
-        buffer.push(Entry { pair: 0, wait: None, unsignaled: false, item });
+        buffer.push(Entry { pair: 0, wait: None, unsignaled: false, joined: false, item });
         Effect::Continue
     }
 
@@ -170,13 +170,49 @@ impl Machine {
         request: &Request<'_>,
     ) -> Effect {
         let Request { operation, id, unsignaled } = *request;
+        if let Operation::Words { is_put, moves } = operation {
+            return self.issue_words(state, thread, pair.0, request, (*is_put, moves));
+        }
         let item = self.item(state, operation);
         let is_counted = !unsignaled && item != Item::Fence;
         let wait = is_counted.then(|| self.count_operation(state, thread, pair.0, id)).flatten();
-        let entry = Entry { pair: pair.0, wait, unsignaled, item };
+        let entry = Entry { pair: pair.0, wait, unsignaled, joined: false, item };
+        self.enqueue(state, thread, entry)
+    }
+
+    /// Issues a request of several words: an entry for each.
+    fn issue_words(
+        &self,
+        state: &mut State,
+        thread: usize,
+        pair: usize,
+        request: &Request<'_>,
+        (is_put, moves): (bool, &[(LocationId, LocationId)]),
+    ) -> Effect {
+        let Request { id, unsignaled, .. } = *request;
+        let wait = (!unsignaled).then(|| self.count_operation(state, thread, pair, id)).flatten();
+        if let Some(slot) = wait {
+            // Each word counts, and the first one has been.
+            state.awaited[slot] += moves.len().saturating_sub(1) as u32;
+        }
+        for (number, (source, target)) in moves.iter().enumerate() {
+            let operation = match is_put {
+                true => Operation::Put { target: *target, source: *source },
+                false => Operation::Get { target: *target, source: *source },
+            };
+            let item = self.item(state, &operation);
+            let entry = Entry { pair, wait, unsignaled, joined: number > 0, item };
+            if self.enqueue(state, thread, entry) == Effect::QueueFull {
+                return Effect::QueueFull;
+            }
+        }
+        Effect::Continue
+    }
+
+    fn enqueue(&self, state: &mut State, thread: usize, entry: Entry) -> Effect {
         if self.variant == Variant::Sc {
-            if item != Item::Fence {
-                state.pairs[pair.0].pipe.push(entry);
+            if entry.item != Item::Fence {
+                state.pairs[entry.pair].pipe.push(entry);
             }
             return Effect::Continue;
         }
@@ -238,7 +274,7 @@ impl Machine {
             Operation::Rfaa { result, target, addend } => {
                 Item::Rfaa { result: *result, target: *target, addend: state.value(addend) }
             }
-            Operation::Fence => Item::Fence,
+            Operation::Fence | Operation::Words { .. } => Item::Fence,
         }
     }
 

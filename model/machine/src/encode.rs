@@ -174,14 +174,23 @@ fn slot(wait: Option<usize>, matters: bool) -> u64 {
 fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
     let kept = |entry: &&Entry| polled || entry.item != Item::Ack;
     number(out, entries.iter().filter(kept).count() as u64);
-    for entry in entries.iter().filter(kept) {
-        // One number encodes the kind, the queue pair, whether a wait slot follows, and whether the
-        // completion counts.
+    let (mut request, mut last) = (0, 0);
+    for entry in entries {
+        request += usize::from(!entry.joined);
+        if !kept(&entry) {
+            continue;
+        }
+        // The word before it may have been left out.
+        let joined = u64::from(request == std::mem::replace(&mut last, request));
+        // One number encodes the kind, the queue pair, whether a wait slot follows, whether the completion
+        // counts, and whether it is a further word of a request.
         let wait = entry.wait.filter(|_| polled);
         let waits = u64::from(wait.is_some());
         let quiet = u64::from(entry.unsignaled && polled);
-        let mut head =
-            |kind: u64| number(out, (entry.pair as u64) << 6 | quiet << 5 | waits << 4 | kind);
+        let mut head = |kind: u64| {
+            let head = (entry.pair as u64) << 7 | joined << 6 | quiet << 5 | waits << 4 | kind;
+            number(out, head);
+        };
         let fields = match entry.item {
             Item::Write { target, value } => (head(0), [target.0 as u64, value, 0, 0], 2),
             Item::Put { target, source: Source::Location(source) } => {
@@ -249,7 +258,8 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
         let item = item();
         let wait = (head & 16 != 0).then(|| take(input) as usize);
         let unsignaled = head & 32 != 0;
-        entries.push(Entry { pair: (head >> 6) as usize, wait, unsignaled, item });
+        let joined = head & 64 != 0;
+        entries.push(Entry { pair: (head >> 7) as usize, wait, unsignaled, joined, item });
     }
 }
 

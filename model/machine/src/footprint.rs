@@ -157,7 +157,10 @@ fn add(
             Operation::PutValue { value, .. } => vec![value],
             Operation::Rcas { expected, desired, .. } => vec![expected, desired],
             Operation::Rfaa { addend, .. } => vec![addend],
-            Operation::Put { .. } | Operation::Get { .. } | Operation::Fence => vec![],
+            Operation::Put { .. }
+            | Operation::Get { .. }
+            | Operation::Words { .. }
+            | Operation::Fence => vec![],
         },
         Instruction::Fence | Instruction::Poll(_) | Instruction::Wait(_) | Instruction::Jump(_) => {
             vec![]
@@ -190,6 +193,12 @@ fn access(instruction: &Instruction, locks: &[usize]) -> Access {
             Operation::Put { target, source } | Operation::Get { target, source } => {
                 reads = bit(source.0);
                 writes = bit(target.0);
+            }
+            Operation::Words { moves, .. } => {
+                for (from, to) in moves {
+                    reads |= bit(from.0);
+                    writes |= bit(to.0);
+                }
             }
             Operation::PutValue { target, .. } => writes = bit(target.0),
             Operation::Rcas { result, target, .. } | Operation::Rfaa { result, target, .. } => {

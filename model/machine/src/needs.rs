@@ -37,6 +37,12 @@ impl Needed {
     fn is(self, kind: &StmtKind) -> bool {
         use StmtKind as S;
         match self {
+            _ if let S::Words(words) = kind => match self {
+                Operation => true,
+                Put | RemoteWrite => words.is_put,
+                Get | Result => !words.is_put,
+                _ => false,
+            },
             Put => matches!(kind, S::Put { .. }),
             RemoteWrite => matches!(kind, S::Put { .. } | S::Rcas { .. } | S::Rfaa { .. }),
             Operation => matches!(

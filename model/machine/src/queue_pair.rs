@@ -33,14 +33,17 @@ impl Machine {
             Item::Write { target, value } => state.memory[target.0] = value,
             Item::Fence if self.faults.has(Fault::RfenceIgnored) => {}
             item => {
+                let buffer = &mut state.threads[thread].buffer;
+                let further = buffer[slot..].iter().take_while(|entry| entry.joined).count();
                 let pipe = &mut state.pairs[entry.pair].pipe;
-                if pipe.len() + 1 >= QUEUE_LIMIT {
+                if pipe.len() + further + 1 >= QUEUE_LIMIT {
                     return Effect::QueueFull;
                 }
                 pipe.push(entry);
+                pipe.extend(buffer.drain(slot..slot + further));
                 if self.completes_at_issue(&item) {
                     self.notify(state, entry.pair, entry.unsignaled);
-                    self.complete(state, entry.wait);
+                    (0..=further).for_each(|_| self.complete(state, entry.wait));
                 }
             }
         }
@@ -71,13 +74,12 @@ impl Machine {
 
     /// Rules 1-3, 5-7 and 9-12: an entry may move if it may overtake every entry before it.
     pub(super) fn pipe_slots(&self, state: &State, pair: usize) -> u64 {
-        let mut ahead: KindSet = 0;
+        let mut ahead = Ahead::default();
         let mut slots = 0;
         for (index, entry) in state.pairs[pair].pipe.iter().enumerate().take(QUEUE_LIMIT) {
             let kind = entry.item.kind();
-            let free = ahead & !self.overtakes[kind as usize] == 0;
+            let free = ahead.of(entry) & !self.overtakes[kind as usize] == 0;
             slots |= u64::from(free && self.also_needs(state, pair, kind)) << index;
-            ahead |= kind.bit();
         }
         slots
     }
@@ -125,12 +127,13 @@ impl Machine {
                     return Effect::Continue;
                 };
                 state.memory[target.0] = value;
-                queues.pipe.remove(slot);
-                self.notify(state, pair, unsignaled);
+                if queues.leave(slot) {
+                    self.notify(state, pair, unsignaled);
+                }
             }
             Item::RemoteWrite { target, value } => {
                 if self.faults.has(Fault::CompletionAtIssue) {
-                    queues.pipe.remove(slot);
+                    queues.leave(slot);
                 } else {
                     *item = Item::Ack;
                     *awaited = None;
@@ -146,16 +149,19 @@ impl Machine {
                 if queues.local.len() >= QUEUE_LIMIT {
                     return Effect::QueueFull;
                 }
-                queues.pipe.remove(slot);
+                let is_last = queues.leave(slot);
                 queues.local.push(LocalEntry::Write { target, value, wait });
-                self.notify(state, pair, unsignaled);
+                if is_last {
+                    self.notify(state, pair, unsignaled);
+                }
                 if self.faults.has(Fault::PollEarly) {
                     self.complete(state, wait);
                 }
             }
             Item::Ack => {
-                queues.pipe.remove(slot);
-                self.notify(state, pair, unsignaled);
+                if queues.leave(slot) {
+                    self.notify(state, pair, unsignaled);
+                }
             }
             Item::Fence | Item::Write { .. } => {
                 queues.pipe.remove(slot);
@@ -182,7 +188,7 @@ impl Machine {
                 state.memory[target.0] = value;
             } else {
                 let item = Item::AtomicWrite { target, value };
-                let write = Entry { pair, wait: None, unsignaled: false, item };
+                let write = Entry { pair, wait: None, unsignaled: false, joined: false, item };
                 state.pairs[pair].pipe.insert(slot, write);
                 state.locks[self.lock[pair]] = true;
             }
@@ -229,6 +235,28 @@ impl PairState {
         self.pipe.is_empty() && self.remote.is_empty() && self.local.is_empty()
     }
 
+    /// The other entries of the pipe that are words of the request of one of them, and of these kinds.
+    pub(super) fn other_words(&self, slot: usize, kinds: KindSet) -> impl Iterator<Item = usize> {
+        let first = (0..=slot).rev().find(|at| !self.pipe[*at].joined).unwrap_or(0);
+        let words = self.pipe.iter().enumerate().skip(first);
+        let words = words.take_while(move |(at, entry)| *at == first || entry.joined);
+        let of_kinds =
+            words.filter(move |(at, entry)| *at != slot && entry.item.kind().bit() & kinds != 0);
+        of_kinds.map(|(at, _)| at)
+    }
+
+    /// Takes an entry out of the pipe. Whether it was the last word of its request.
+    fn leave(&mut self, slot: usize) -> bool {
+        let joined = self.pipe.remove(slot).joined;
+        match self.pipe.get_mut(slot) {
+            Some(next) if next.joined => {
+                next.joined = joined;
+                false
+            }
+            _ => !joined,
+        }
+    }
+
     fn count_notices(&mut self) {
         while self.local.first() == Some(&LocalEntry::Notice) {
             self.local.remove(0);
@@ -242,6 +270,24 @@ impl PairState {
         }
         self.remote.push(RemoteWrite { target, value, atomic });
         Effect::Continue
+    }
+}
+
+/// The kinds of what is before an entry of a pipe and of other requests.
+#[derive(Default)]
+pub(super) struct Ahead {
+    requests: KindSet,
+    own: KindSet,
+}
+
+impl Ahead {
+    /// Those before the next entry.
+    pub(super) fn of(&mut self, entry: &Entry) -> KindSet {
+        if !entry.joined {
+            self.requests |= std::mem::take(&mut self.own);
+        }
+        self.own |= entry.item.kind().bit();
+        self.requests
     }
 }
 

@@ -52,10 +52,19 @@
 //! read gets the newest buffered value before and after the write leaves, if nobody else writes there.
 //! Nothing in the thread's future overtakes the head of its store buffer in any other way.
 //!
+//! # Several words
+//!
+//! Words of one request never wait for each other, so for an entry, only those of other requests are ahead;
+//! and the last of them to leave the pipe brings the notice. Their order in wbR and wbL is open. So rule 3
+//! is a step by itself while other words of the put are to come, and brings them in; and so is rule 7 while
+//! other words of the get are to be written and an rfence would leave with them.
+//!
+//!
 //! Faulty machines break what this rests on; they are explored without reduction.
 
 use compiler::code::Instruction;
 
+use super::queue_pair::Ahead;
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
 use super::state::{Item, Kind, KindSet, Source, State};
 use super::stubborn::Part;
@@ -63,6 +72,9 @@ use super::stubborn::Part;
 /// How many steps of one thread are taken at once before the search continues. A loop that touches no memory
 /// never ends.
 const THREAD_STEPS: usize = 4096;
+
+/// The kinds of a put's words that have not left for the remote node.
+pub(super) const UNSENT: KindSet = Kind::Put.bit() | Kind::RemoteWrite.bit();
 
 /// The result of settling a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,28 +167,40 @@ impl Machine {
     /// The slot of a pipe entry whose step can be taken at once.
     fn settled_slot(&self, state: &State, pair: usize) -> Option<usize> {
         let queues = &state.pairs[pair];
-        let mut ahead: KindSet = 0;
+        let mut before = Ahead::default();
         for (slot, entry) in queues.pipe.iter().enumerate() {
             let kind = entry.item.kind();
+            let ahead = before.of(entry);
             let free = ahead & !self.overtakes[kind as usize] == 0;
             let now = match entry.item {
                 Item::Put { source: Source::Value(_), .. } => free && queues.local.is_empty(),
                 Item::RemoteWrite { .. } | Item::AtomicWrite { .. } => {
-                    free && ahead & Kind::Get.bit() == 0 && self.variant != Variant::Sc
+                    let is_last = queues.other_words(slot, UNSENT).next().is_none();
+                    free && is_last && ahead & Kind::Get.bit() == 0 && self.variant != Variant::Sc
                 }
                 Item::Ack => free,
                 // If only acks and local writes stand before the fence, they leave first, from the head.
-                Item::Fence if ahead & !(Kind::Ack.bit() | Kind::LocalWrite.bit()) == 0 => {
-                    return Some(0);
+                Item::Fence if self.leaves_next(state, pair, slot) => {
+                    let in_any_order = queues.other_words(0, Kind::LocalWrite.bit()).next();
+                    if in_any_order.is_none() {
+                        return Some(0);
+                    }
+                    false
                 }
                 _ => false,
             };
             if now {
                 return Some(slot);
             }
-            ahead |= kind.bit();
         }
         None
+    }
+
+    /// Whether only acks and local writes stand before an rfence.
+    pub(super) fn leaves_next(&self, state: &State, pair: usize, fence: usize) -> bool {
+        let leaving = Kind::Ack.bit() | Kind::LocalWrite.bit();
+        let mut ahead = state.pairs[pair].pipe[..fence].iter();
+        ahead.all(|entry| entry.item.kind().bit() & leaving != 0)
     }
 
     /// Takes a step that touches memory, from a settled state.

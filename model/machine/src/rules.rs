@@ -309,7 +309,8 @@ fn number_waits(code: &Code) -> (Vec<Vec<(WorkId, usize)>>, usize) {
 pub(super) fn operation_name(operation: &Operation) -> &'static str {
     match operation {
         Operation::Put { .. } | Operation::PutValue { .. } => "put",
-        Operation::Get { .. } => "get",
+        Operation::Words { is_put: true, .. } => "put",
+        Operation::Get { .. } | Operation::Words { .. } => "get",
         Operation::Rcas { .. } => "RCAS",
         Operation::Rfaa { .. } => "RFAA",
         Operation::Fence => "Rfence",

@@ -4,6 +4,7 @@ use compiler::code::Instruction;
 
 use super::encode::item_reads;
 use super::footprint::{Access, Footprints, bit};
+use super::reduce::UNSENT;
 use super::rules::{Agent, Machine, Transition, Variant};
 use super::state::{Entry, Item, Kind, LocalEntry, State};
 
@@ -257,21 +258,37 @@ impl Reduction {
         let thread = machine.code.queue_pairs[pair].thread.0;
         let future = footprints.future(thread, state.threads[thread].pc);
         let waits = machine.variant == Variant::RdmaWait && future.polls & bit(pair) != 0;
+        let mut fence = queues.pipe.iter().position(|entry| entry.item.kind() == Kind::Fence);
+        fence = fence.filter(|fence| machine.leaves_next(state, pair, *fence));
         for slot in 0..queues.pipe.len() {
             let transition = Transition { agent: Agent::Pipe(pair), slot };
             let (now, later) = item_access(machine, pair, &queues.pipe[slot].item);
             let status = self.pipe_status(machine, state, pair, slot);
             let mut part = Part { status, ..Part::new(transition, now, later) };
             let kind = queues.pipe[slot].item.kind();
+            let is_one_of = |kinds| queues.other_words(slot, kinds).next().is_some();
+            let others = |kinds| {
+                let words = queues.other_words(slot, kinds);
+                words.fold(0, |all, word| all | bit(self.first[pair] + 2 + word))
+            };
             match kind {
-                Kind::RemoteWrite | Kind::AtomicWrite if waits => {
+                _ if machine.variant == Variant::Sc => {}
+                Kind::RemoteWrite | Kind::AtomicWrite
+                    if waits || self.gets_ahead(state, pair, slot) == 0 && is_one_of(UNSENT) =>
+                {
                     part.now = Access::default();
                     if part.status == Status::WaitsFor(self.first[pair]) {
                         part.status = Status::Enabled;
                     }
-                    part.overtaken = self.gets_ahead(state, pair, slot);
+                    part.overtaken = self.gets_ahead(state, pair, slot) | others(UNSENT);
                 }
-                _ if machine.variant == Variant::Sc => {}
+                Kind::LocalWrite if is_one_of(Kind::LocalWrite.bit()) && fence.is_some() => {
+                    part.now = Access::default();
+                    if part.status == Status::WaitsFor(self.first[pair] + 1) {
+                        part.status = Status::Enabled;
+                    }
+                    part.overtaken = others(Kind::LocalWrite.bit());
+                }
                 Kind::RemoteWrite | Kind::AtomicWrite => {
                     part.through = Some(Agent::RemoteBuffer(pair));
                 }
@@ -284,7 +301,7 @@ impl Reduction {
 
     /// The gets before an entry of a pipe that still have to read.
     fn gets_ahead(&self, state: &State, pair: usize, slot: usize) -> u64 {
-        let ahead = state.pairs[pair].pipe[..slot].iter().enumerate();
+        let ahead = others_ahead(&state.pairs[pair].pipe, slot).iter().enumerate();
         let gets = ahead.filter(|(_, entry)| entry.item.kind() == Kind::Get);
         // `bit` takes the index modulo 64. This is safe, because states with more parts are not reduced.
         gets.fold(0, |all, (index, _)| all | bit(self.first[pair] + 2 + index))
@@ -297,7 +314,7 @@ impl Reduction {
         let entry = |slot| self.first[pair] + 2 + slot;
         let kind = queues.pipe[slot].item.kind();
         let blocks = |other: &Entry| !machine.may_overtake(kind, other.item.kind());
-        if let Some(blocker) = queues.pipe[..slot].iter().position(blocks) {
+        if let Some(blocker) = others_ahead(&queues.pipe, slot).iter().position(blocks) {
             return Status::WaitsFor(entry(blocker));
         }
         match kind {
@@ -329,6 +346,12 @@ impl Reduction {
         }
         Status::Stuck
     }
+}
+
+/// What is before an entry of a pipe and not a word of its request.
+fn others_ahead(pipe: &[Entry], slot: usize) -> &[Entry] {
+    let first = (0..=slot).rev().find(|at| !pipe[*at].joined).unwrap_or(0);
+    &pipe[..first]
 }
 
 /// The indices of the set bits of a mask, lowest first.

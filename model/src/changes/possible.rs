@@ -88,7 +88,7 @@ fn of_call(call: &str) -> Kinds {
         "Wait" => WAIT,
         "GFence" => GLOBAL_FENCE,
         // It is about requests, and has no events of its own.
-        "Unsignaled" => 0,
+        "Unsignaled" | "Words" => 0,
         "Rma" => READ | WRITE | OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[3] | FLUSH,
         // An unknown statement may have events of every kind.
         _ => (1 << COUNT) - 1,

@@ -129,10 +129,9 @@ fn related(
             }
         }
     }
-    let thread = |event: EventId| question.skeleton.event(event).thread;
     for (place, one) in execution.events.iter().enumerate() {
         for other in &execution.events[place + 1..] {
-            if thread(one.event).is_some() && thread(one.event) == thread(other.event) {
+            if question.skeleton.in_program_order(one.event, other.event) {
                 add((one.event, other.event), "po");
             }
         }

@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 use lang::cat::model::{AxiomKind, Model};
 use lang::limits;
 use rustc_hash::FxBuildHasher;
-use skeleton::{self, Event, Guard, Skeleton, Stamp};
+use skeleton::{self, Event, Guard, Operation, Skeleton, Stamp};
 
 use super::program::{Naming, checked, step_span, tree};
 use super::shape::{Completion, Shape, Side, Step};
@@ -154,13 +154,13 @@ fn polls_from(skeleton: &Skeleton) -> Option<Vec<Relation>> {
     let mut ways = vec![Relation::empty(skeleton.events.len())];
     for poll in skeleton.event_ids() {
         let Some(earlier) = skeleton.polled_by(poll) else { continue };
-        let completion = |index: usize| skeleton.operations[index].completion.0;
-        let completions: Vec<usize> = earlier.map(completion).collect();
+        let operations: Vec<_> = earlier.map(|index| &skeleton.operations[index]).collect();
         let longer = |known: Relation| {
-            let free = completions.iter().filter(|from| known.successors(**from).next().is_none());
-            let with = |from: &usize| {
+            let is_free = |one: &Operation| known.successors(one.completion.0).next().is_none();
+            let free = operations.iter().filter(|one| is_free(one));
+            let with = |one: &&Operation| {
                 let mut way = known.clone();
-                way.insert(*from, poll.0);
+                one.completions().for_each(|end| way.insert(end.0, poll.0));
                 way
             };
             free.map(with).collect::<Vec<_>>()

@@ -30,13 +30,23 @@ pub fn queue_pairs(seed: u64) -> Program {
 /// The same with inline puts, and sometimes two queue pairs.
 pub fn inline_puts(seed: u64) -> Program {
     let queue_pairs = 1 + (seed % 2) as u32;
-    program(seed, Features { queue_pairs, inline: true, unsignaled: false })
+    program(seed, Features { queue_pairs, inline: true, ..Features::default() })
 }
 
 /// The same with requests that have no completion of their own, and sometimes two queue pairs.
 pub fn unsignaled(seed: u64) -> Program {
     let queue_pairs = 1 + (seed % 2) as u32;
-    program(seed, Features { queue_pairs, inline: seed.is_multiple_of(3), unsignaled: true })
+    let inline = seed.is_multiple_of(3);
+    program(seed, Features { queue_pairs, inline, unsignaled: true, words: false })
+}
+
+/// The same with arrays: requests of several words, and indices that are values.
+pub fn words(seed: u64) -> Program {
+    let queue_pairs = 1 + (seed % 2) as u32;
+    program(
+        seed,
+        Features { queue_pairs, inline: false, unsignaled: seed.is_multiple_of(3), words: true },
+    )
 }
 
 /// What programs have that the papers' do not.
@@ -48,11 +58,14 @@ struct Features {
     inline: bool,
     /// Whether there are unsignaled requests.
     unsignaled: bool,
+    /// Whether the locations of a node are the words of an array.
+    words: bool,
 }
 
 fn program(seed: u64, features: Features) -> Program {
     let mut random = Random::new(seed);
-    let is_plain = features.queue_pairs == 1 && !features.inline && !features.unsignaled;
+    let Features { queue_pairs, inline, unsignaled, words } = features;
+    let is_plain = queue_pairs == 1 && !inline && !unsignaled && !words;
     let kind = match random.below(8) {
         0 if is_plain => Kind::Cpu,
         0..=4 => Kind::Polls,
@@ -60,10 +73,15 @@ fn program(seed: u64, features: Features) -> Program {
     };
     let rmws = random.below(3) > 0;
     let nodes = 2 + random.below(2);
-    let names = 1 + random.below(2);
+    let names = if words { 2 } else { 1 + random.below(2) };
     let mut declared = Vec::new();
     for node in 1..=nodes {
         let value = |random: &mut Random| random.below(4) / 3;
+        if words {
+            let values = (value(&mut random), value(&mut random));
+            declared.push(vec![format!("m{node}[2] = ({}, {})", values.0, values.1)]);
+            continue;
+        }
         let mut names: Vec<String> =
             LOCATIONS[..names as usize].iter().map(|name| format!("{name}{node}")).collect();
         names.iter_mut().for_each(|name| *name = format!("{name} = {}", value(&mut random)));
@@ -127,7 +145,22 @@ impl Writer<'_> {
 
     fn declared(&mut self, node: u32) -> String {
         let name = self.below(self.scope.names);
+        if self.scope.features.words {
+            // The last ones may be out of range.
+            return match self.below(8) {
+                0 if self.registers > 0 => {
+                    let index = self.below(self.registers);
+                    format!("m{node}[{}{}]", REGISTERS[index as usize], self.scope.thread)
+                }
+                _ => format!("m{node}[{name}]"),
+            };
+        }
         format!("{}{node}", LOCATIONS[name as usize])
+    }
+
+    /// An array, or all of its words.
+    fn array(&mut self, node: u32) -> String {
+        if self.below(3) == 0 { format!("m{node}[0..2]") } else { format!("m{node}") }
     }
 
     /// A location of the thread's node.
@@ -288,6 +321,15 @@ impl Writer<'_> {
         let remote = format!("{}^{towards}", self.declared(node));
         let (assign, last) = self.work_id();
         let has_id = assign != ":=";
+        if self.scope.features.words && self.below(2) == 0 {
+            // A part says that the array is one of words, and so is what is copied from or to it.
+            let (far, near) = (format!("m{node}[0..2]^{towards}"), self.array(own));
+            let request = match self.below(2) {
+                0 => format!("{far} {assign} {near}"),
+                _ => format!("{near} {assign} {far}"),
+            };
+            return (request, towards, has_id);
+        }
         let request = match self.below(if self.scope.rmws { 16 } else { 10 }) {
             0..=2 if self.scope.features.inline && self.below(3) > 0 => {
                 format!("{remote} {assign} inline {}", self.local())

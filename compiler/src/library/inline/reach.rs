@@ -42,7 +42,8 @@ impl Inliner<'_> {
             StmtKind::Rcas { result, .. } | StmtKind::Rfaa { result, .. } => {
                 Some((result, GET_TARGET))
             }
-            // A value has no place, and polls, fences and calls reach no memory themselves.
+            // A value has no place, polls, fences and calls reach no memory themselves, and bodies have no
+            // arrays.
             StmtKind::Put { source: PutSource::Value(_), .. }
             | StmtKind::Assign { .. }
             | StmtKind::Fence
@@ -55,7 +56,9 @@ impl Inliner<'_> {
             | StmtKind::If { .. }
             | StmtKind::Loop(_)
             | StmtKind::Break
-            | StmtKind::Assume(_) => None,
+            | StmtKind::Assume(_)
+            | StmtKind::Words(_)
+            | StmtKind::OutOfRange { .. } => None,
         };
         let Some((location, broken)) = own else { return Ok(()) };
         let program = &self.test.program;

@@ -91,7 +91,7 @@ impl ThreadRun {
         let first = code.queue_pairs.start;
         let region = std::sync::Arc::clone(&self.region);
         let words = region.words();
-        let layout = self.layout;
+        let layout = self.layout.clone();
         let memory = |location: lang::program::LocationId| {
             &words[layout.word(slot, plan.word_of[location.0])]
         };
@@ -242,7 +242,7 @@ impl ThreadRun {
         let posted = Request {
             kind,
             local: self.layout.word(slot, local),
-            words: 1,
+            words: request.words as u32,
             remote: (connection.remote.address + 8 * remote as u64, connection.remote.key),
             fence: std::mem::take(&mut connection.fence_next),
             inline: (self.parameters.inline || request.inline) && kind == RequestKind::Write,

@@ -35,7 +35,8 @@ pub fn name(text: &str, place: Place) -> Name {
 /// `x`, or with a node `x^2`.
 pub fn access(name: &str, node: Option<u64>, place: Place) -> Access {
     let home = node.map_or(Home::Own, |value| Home::Node(Number { value, place }));
-    Access { name: self::name(name, place), home, queue_pair: None, atomic: None, place }
+    let name = self::name(name, place);
+    Access { name, index: None, home, queue_pair: None, atomic: None, place }
 }
 
 /// `x^2/1`

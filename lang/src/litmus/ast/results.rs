@@ -85,7 +85,39 @@ pub enum Claim {
     Not(Box<Claim>),
 }
 
+impl ResultLine {
+    /// The names in it.
+    pub fn names(&self) -> Vec<&Observed> {
+        let mut found = Vec::new();
+        match &self.kind {
+            ResultKind::Observe(names) => found.extend(names),
+            ResultKind::Verdicts(_, verdicts) => {
+                for verdict in verdicts {
+                    match &verdict.kind {
+                        VerdictKind::Allowed(claim)
+                        | VerdictKind::Forbidden(claim)
+                        | VerdictKind::Always(claim) => claim.names(&mut found),
+                        VerdictKind::Exactly { observed, .. } => found.extend(observed),
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
 impl Claim {
+    fn names<'c>(&'c self, found: &mut Vec<&'c Observed>) {
+        match self {
+            Self::Truth(_) => {}
+            Self::Compare { left, right, .. } => {
+                left.iter().chain(right).for_each(|atom| atom.names(found));
+            }
+            Self::And(all) | Self::Or(all) => all.iter().for_each(|inner| inner.names(found)),
+            Self::Not(inner) => inner.names(found),
+        }
+    }
+
     /// Calls a function for each name in it.
     pub fn each_name(&mut self, visit: &mut impl FnMut(&mut Observed)) {
         match self {
@@ -102,6 +134,17 @@ impl Claim {
 }
 
 impl Atom {
+    fn names<'c>(&'c self, found: &mut Vec<&'c Observed>) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Observed(observed) => found.push(observed),
+            Self::Binary(_, left, right) => {
+                left.names(found);
+                right.names(found);
+            }
+        }
+    }
+
     fn each_name(&mut self, visit: &mut impl FnMut(&mut Observed)) {
         match self {
             Self::Constant(_) => {}

@@ -45,6 +45,11 @@ impl Lowerer<'_, '_> {
             let help = "only locations are accessed through the NIC";
             return self.fail(Code::NotALocation, access.place, message, help);
         };
+        self.remote_home(access, location)
+    }
+
+    /// The same, if it is known which location that is.
+    pub fn remote_home(&mut self, access: &Access, location: LocationId) -> Option<LocationId> {
         let home = self.checker.location(location).node;
         let name = &access.name.text;
         match access.home {

@@ -12,7 +12,7 @@ use crate::program::{LocationId, Origin, Program, RegisterId};
 use super::super::ast::{self, Claim, File, Name, Number};
 use super::super::{parse, print};
 use super::verdicts::List;
-use super::{Checker, Meaning};
+use super::{Checker, Meaning, arrays};
 use crate::front::Sink;
 
 /// Resolves the names of claims that all hold. What outcomes of the test do not show yet, they show from now
@@ -38,6 +38,7 @@ pub fn asked(
     let file = File::default();
     let mut checker = Checker::new(&file, Words::default(), sink);
     checker.program = test.program.clone();
+    checker.arrays = arrays::of_program(&checker.program).into_iter().map(|(_, one)| one).collect();
     checker.meanings = meanings;
     let mut list = List::new(&mut checker, std::mem::take(&mut test.observables));
     let conditions = list.conditions(&claims);
@@ -61,6 +62,9 @@ fn meanings(program: &Program) -> HashMap<String, Meaning> {
         if location.origin != Origin::Unnamed {
             meanings.insert(location.name.clone(), Meaning::Location(LocationId(index)));
         }
+    }
+    for (index, (name, _)) in arrays::of_program(program).into_iter().enumerate() {
+        meanings.insert(name, Meaning::Array(index));
     }
     for (index, register) in program.registers.iter().enumerate() {
         let Some(name) = &register.name else { continue };

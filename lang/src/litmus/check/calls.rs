@@ -99,7 +99,7 @@ pub fn result_register(
             let location = lowerer.own(access, location)?;
             Some((lowerer.hidden(), Some(location)))
         }
-        Meaning::Object(_) => {
+        Meaning::Object(_) | Meaning::Array(_) => {
             let message = format!("expected a register, found `{}`", access.name.text);
             lowerer.fail(Code::NotALocation, access.place, message, "")
         }

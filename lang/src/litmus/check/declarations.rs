@@ -6,7 +6,10 @@ use crate::library::notation::WORDS;
 use crate::program::{LARGEST_WORD, Location, NodeId, Object, Origin};
 
 use super::super::ast::{Cells, Declaration, DeclarationKind, Form, Name, Number};
-use super::{Checker, Meaning};
+use super::{Checker, Meaning, arrays};
+
+/// How many words a mixed-size location may have.
+const MOST_WORDS: u64 = 4;
 
 /// Counts the nodes, and declares what stands above the rule.
 pub fn declare(checker: &mut Checker<'_>) {
@@ -82,6 +85,12 @@ fn declaration(
             };
             Meaning::Location(checker.add_location(location))
         }
+        DeclarationKind::Mixed { size, initial }
+            if arrays::is_array(checker, name, &declaration.kind) =>
+        {
+            let Some(node) = needs_node(checker, name, node) else { return };
+            arrays::declare(checker, name, node, *size, initial)
+        }
         kind => {
             let Some(object) = object(checker, name, kind, node) else { return };
             checker.program.objects.push(object);
@@ -122,6 +131,14 @@ fn object(
             WORDS.clone_into(&mut object.class);
             object.node = Some(needs_node(checker, name, node)?);
             object.size = Some(size.value);
+            if size.value > MOST_WORDS {
+                let message =
+                    format!("expected a size from 1 to {MOST_WORDS}, found {}", size.value);
+                let help = "a location of several words is written at once; arrays whose words are \
+                            accessed one by one, as `x[1]`, may be larger";
+                checker.error(Code::BadSize, size.place, message, help.to_owned());
+                return None;
+            }
             for large in initial.iter().filter(|word| word.value >= LARGEST_WORD) {
                 let message =
                     format!("expected a word below {LARGEST_WORD}, found {}", large.value);

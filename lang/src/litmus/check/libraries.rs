@@ -32,6 +32,7 @@ pub fn object(lowerer: &mut Lowerer<'_, '_>, access: &Access) -> Option<usize> {
         Meaning::Object(object) => return Some(object),
         Meaning::Location(_) => "a plain location",
         Meaning::Register(_) => "a register",
+        Meaning::Array(_) => "an array whose words are accessed one by one",
     };
     if !lowerer.checker.is_new(Code::WrongObjectClass, name) {
         return None;

@@ -10,7 +10,7 @@ use crate::source::Span;
 use super::super::ast::{
     self, Access, Block, ExprKind, Name, Place, Statement, StatementKind, Target, Value, Via,
 };
-use super::{Checker, Meaning, calls, corerma, libraries, mixed, unsigned};
+use super::{Checker, Meaning, arrays, calls, corerma, indexed, libraries, mixed, unsigned};
 
 /// Lowers one thread.
 pub struct Lowerer<'c, 'a> {
@@ -24,6 +24,8 @@ pub struct Lowerer<'c, 'a> {
     out: Vec<Stmt>,
     /// How many loops are around the statement at hand.
     loops: usize,
+    /// The product of the sizes of the arrays among whose words the statement at hand chooses.
+    choices: usize,
     /// The statement at hand.
     pub span: Span,
 }
@@ -32,8 +34,15 @@ pub struct Lowerer<'c, 'a> {
 pub fn thread(checker: &mut Checker<'_>, thread: ThreadId) -> program::Thread {
     let tree = &checker.file.threads[thread.0];
     let node = NodeId(tree.node);
-    let mut lowerer =
-        Lowerer { checker, thread, node, out: Vec::new(), loops: 0, span: Span::default() };
+    let mut lowerer = Lowerer {
+        checker,
+        thread,
+        node,
+        out: Vec::new(),
+        loops: 0,
+        choices: 1,
+        span: Span::default(),
+    };
     let body = lowerer.block(&tree.body);
     program::Thread { node, body }
 }
@@ -56,11 +65,31 @@ impl Lowerer<'_, '_> {
         None
     }
 
-    fn block(&mut self, block: &Block) -> Vec<Stmt> {
+    /// Adds statements.
+    pub fn extend(&mut self, all: Vec<Stmt>) {
+        self.out.extend(all);
+    }
+
+    /// Enters a choice among words, and gives the product of those that the statement at hand is in.
+    pub fn enter_choice(&mut self, words: usize) -> usize {
+        self.choices = self.choices.saturating_mul(words);
+        self.choices
+    }
+
+    /// Leaves it.
+    pub fn leave_choice(&mut self, words: usize) {
+        self.choices /= words.max(1);
+    }
+
+    /// The statements of a block.
+    pub fn block(&mut self, block: &Block) -> Vec<Stmt> {
         let outer = std::mem::take(&mut self.out);
         for statement in &block.statements {
             limits::look();
             self.span = statement.place.span;
+            if indexed::statement(self, statement).is_some() {
+                continue;
+            }
             let before = self.out.len();
             // Errors have been reported; the statements after them are still checked.
             let lowered = self.statement(statement);
@@ -247,6 +276,7 @@ impl Lowerer<'_, '_> {
                 Some(())
             }
             Meaning::Object(object) => mixed::plain_write(self, object, access, expr),
+            Meaning::Array(_) => arrays::write(self, access, expr),
         }
     }
 
@@ -279,6 +309,14 @@ impl Lowerer<'_, '_> {
                 return self.fail(Code::InlineNotPut, expr.place, message, help);
             }
             return mixed::put(self, target, id, expr);
+        }
+        if inline && self.checker.words(target).is_some() {
+            let help = "a request of several words copies an array; write it without `inline`";
+            let message = "expected a put of one word, found one of several";
+            return self.fail(Code::InlineNotPut, expr.place, message, help);
+        }
+        if let Some(copied) = arrays::copy(self, target, expr, id, true) {
+            return copied;
         }
         let queue_pair = self.queue_pair(target)?;
         let location = self.remote(target)?;
@@ -327,6 +365,11 @@ impl Lowerer<'_, '_> {
     fn get(&mut self, target: &Target, id: Option<&Name>, source: &Access) -> Option<()> {
         if let Some(Meaning::Object(_)) = self.checker.meanings.get(&source.name.text) {
             return mixed::get(self, target, id, source);
+        }
+        if let Target::Access(near) = target
+            && let Some(copied) = arrays::copy(self, source, &near.clone().into(), id, false)
+        {
+            return copied;
         }
         let queue_pair = self.queue_pair(source)?;
         let source = self.remote(source)?;
@@ -385,7 +428,11 @@ impl Lowerer<'_, '_> {
             let help = "a get stands alone: `a := x^2`";
             return self.fail(Code::RemoteInExpression, access.place, message, help);
         }
+        if access.index.is_some() {
+            return indexed::read(self, access);
+        }
         match self.checker.meaning(&access.name)? {
+            Meaning::Array(_) => self.several_words(access),
             Meaning::Register(register) => self.own_register(access, register),
             Meaning::Location(location) => {
                 let location = self.own(access, location)?;

@@ -10,7 +10,7 @@ use super::super::ast::{
     Access, Argument, Block, Call, Expr, ExprKind, File, Name, StatementKind, Target, Value, Via,
 };
 use super::super::methods::Method;
-use super::{Checker, Meaning};
+use super::{Checker, Meaning, arrays};
 
 /// How a statement introduces a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,9 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn add(&mut self, access: &'a Access, role: Role) {
-        if access.home.is_own() {
+        // Words of arrays are declared with them.
+        let is_word = access.index.is_some() || arrays::of_word(&access.name.text).is_some();
+        if access.home.is_own() && !is_word {
             self.out.push(Candidate { name: &access.name, role, thread: self.thread });
         }
     }

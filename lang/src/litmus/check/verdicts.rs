@@ -10,7 +10,7 @@ use crate::program::{BinaryOp, LARGEST_WORD, Origin, RegisterId};
 
 use super::super::ast::{self, Atom, Constant, ResultKind, VerdictKind};
 use super::super::{models, print};
-use super::{Checker, Meaning, mixed, unsigned};
+use super::{Checker, Meaning, arrays, mixed, unsigned};
 
 /// Fills in observables and expectations.
 pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
@@ -21,7 +21,9 @@ pub fn verdicts(checker: &mut Checker<'_>, test: &mut Test) {
         if let ResultKind::Observe(names) = &line.kind {
             observes = true;
             for name in names {
-                list.index(name);
+                for name in list.words_of(name).unwrap_or_else(|| vec![name.clone()]) {
+                    list.index(&name);
+                }
             }
         }
     }
@@ -152,6 +154,12 @@ impl<'c, 'a> List<'c, 'a> {
                 self.checker.error(Code::NotObservable, name.place, message, String::new());
                 return None;
             }
+            Meaning::Array(_) => {
+                let message = format!("expected one value, found the words of `{}`", name.text);
+                let help = format!("`{0}[0]` is one; `{0} = (1, 2)` compares all", name.text);
+                self.checker.error(Code::NotObservable, name.place, message, help);
+                return None;
+            }
             Meaning::Object(index) => {
                 let object = &self.checker.program.objects[index];
                 let Some(node) = copy.or(object.node) else {
@@ -206,6 +214,7 @@ impl<'c, 'a> List<'c, 'a> {
             ast::Claim::And(all) => Condition::And(self.conditions(all)?),
             ast::Claim::Or(all) => Condition::Or(self.conditions(all)?),
             ast::Claim::Compare { op, left, right, place } => {
+                let (left, right) = &self.word_by_word(*op, left, right)?;
                 let number = |atom: &Atom| match atom {
                     Atom::Constant(Constant::Number(number)) => Some(*number),
                     _ => None,
@@ -235,6 +244,63 @@ impl<'c, 'a> List<'c, 'a> {
                 }
             }
         })
+    }
+
+    /// The words of an array.
+    fn words_of(&self, name: &ast::Observed) -> Option<Vec<ast::Observed>> {
+        let Some(Meaning::Array(array)) = self.checker.meanings.get(&name.name.text) else {
+            return None;
+        };
+        let word = |number| {
+            let text = arrays::word_name(&name.name.text, number);
+            ast::Observed { name: ast::Name { text, ..name.name.clone() }, ..name.clone() }
+        };
+        Some((0..self.checker.arrays[*array].words).map(word).collect())
+    }
+
+    /// Arrays as their words: `x = (1, 2)` is `(x[0], x[1]) = (1, 2)`.
+    fn word_by_word(
+        &mut self,
+        op: BinaryOp,
+        left: &[Atom],
+        right: &[Atom],
+    ) -> Option<(Vec<Atom>, Vec<Atom>)> {
+        let mut sides = (Vec::new(), Vec::new());
+        for pair in left.iter().zip(right) {
+            let array = |atom: &Atom| match atom {
+                Atom::Observed(name) => self.words_of(name).map(|words| (name.clone(), words)),
+                _ => None,
+            };
+            let Some((name, words)) = array(pair.0).or_else(|| array(pair.1)) else {
+                sides.0.push(pair.0.clone());
+                sides.1.push(pair.1.clone());
+                continue;
+            };
+            if !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
+                let message = format!("expected `=` or `≠` for the words of `{}`", name.name.text);
+                self.checker.error(Code::TupleOrder, name.name.place, message, String::new());
+                return None;
+            }
+            let split = |atom: &Atom| match atom {
+                Atom::Constant(Constant::Words(all)) => {
+                    all.iter().map(|one| Atom::Constant(Constant::Number(one.value))).collect()
+                }
+                other => match array(other) {
+                    Some((_, words)) => words.into_iter().map(Atom::Observed).collect(),
+                    None => vec![other.clone()],
+                },
+            };
+            let (mine, theirs): (Vec<Atom>, Vec<Atom>) = (split(pair.0), split(pair.1));
+            if mine.len() != theirs.len() {
+                let count = words.len();
+                let message = format!("expected the {count} words of `{}`", name.name.text);
+                self.checker.error(Code::TupleLength, name.name.place, message, String::new());
+                return None;
+            }
+            sides.0.extend(mine);
+            sides.1.extend(theirs);
+        }
+        Some(sides)
     }
 
     /// Whether `(1, 2)` stands opposite to something whose values have two words.

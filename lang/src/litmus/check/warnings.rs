@@ -135,10 +135,9 @@ fn waits(checker: &Checker<'_>, thread: &Thread, found: &mut Vec<Diagnostic>) {
     let mut unknown = HashSet::new();
     for stmt in &thread.body {
         each(std::slice::from_ref(stmt), &mut |stmt| match &stmt.kind {
-            StmtKind::Put { id, .. }
-            | StmtKind::Get { id, .. }
-            | StmtKind::Rcas { id, .. }
-            | StmtKind::Rfaa { id, .. } => carried.extend(id.map(|id| (id, None))),
+            request if request.is_request() => {
+                carried.extend(request.work_id().map(|id| (id, None)));
+            }
             StmtKind::Call(call) => match waiter(checker, call) {
                 Some((_, method)) if method.is_wait() => {}
                 Some((waiter, _)) => carried.extend(call.id.map(|id| (id, waiter))),

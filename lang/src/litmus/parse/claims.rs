@@ -194,16 +194,22 @@ fn constant(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> O
 }
 
 fn observed(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Observed> {
-    let (mut owner, mut name, mut copy) = (None, None, None);
+    let (mut owner, mut name, mut word, mut copy) = (None, None, None, None);
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::owner => owner = part.into_inner().next(),
             Rule::name => name = Some(context.name(piece, &part)),
+            Rule::word_number => word = Some(part),
             Rule::copy => copy = part.into_inner().next(),
             _ => {}
         }
     }
-    let name = name?;
+    let mut name = name?;
+    if let Some(word) = word {
+        let end = context.place(piece, &word).span;
+        let number = context.number(piece, &word.into_inner().next()?);
+        name = expressions::word(&name, number.value, end);
+    }
     if let Some(owner) = owner {
         let place = context.place(piece, &owner);
         // A number too large for any thread is not a thread's.

@@ -7,9 +7,7 @@ use crate::source::Span;
 
 use super::super::ast::{Declaration, DeclarationKind, Name, Number};
 use super::{Context, Piece, Rule};
-
-/// How many words a mixed-size location may have.
-const MAX_WORDS: u64 = 4;
+use crate::litmus::MOST_WORDS;
 
 /// What one cell declares.
 pub fn cell(context: &mut Context<'_>, cell: Span) -> Vec<Declaration> {
@@ -115,13 +113,10 @@ fn location(
     let place = name.place;
     let kind = match (class, size, initial.as_slice()) {
         (None, Some(size), _) => {
-            if !(1..=MAX_WORDS).contains(&size.value) {
+            if !(1..=MOST_WORDS).contains(&size.value) {
                 let message =
-                    format!("expected a size from 1 to {MAX_WORDS}, found {}", size.value);
-                let error = Diagnostic::error(Code::BadSize, size.place.span, message);
-                context.sink.push(error.help(
-                    "a location of several words is written at once; of an array, each slot has a name of its own",
-                ));
+                    format!("expected a size from 1 to {MOST_WORDS}, found {}", size.value);
+                context.error(Code::BadSize, size.place, message);
                 return None;
             }
             if initial.len() != 1 && initial.len() as u64 != size.value {

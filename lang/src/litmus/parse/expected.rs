@@ -39,7 +39,7 @@ fn hint(before: &str, rest: &str, expected: &str) -> Option<&'static str> {
     let statement = before.rsplit(['\n', '|', ';', '{', '}']).next().unwrap_or("").trim_start();
     let assigns = expected.contains("`:=`");
     if rest.starts_with('[') {
-        return Some("locations have no index: each slot has a name of its own");
+        return Some("only words of arrays have an index: `x[4] = 0` above the rule declares one");
     }
     if assigns && starts(&["+=", "-=", "*=", "++", "--"]) {
         return Some("`:=` is the only assignment: write `a := a + 1`");
@@ -124,6 +124,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::work_id | Rule::raised_id => "a work id",
         // Marks of a name may stand nearly everywhere, and are hardly ever what was forgotten.
         Rule::overline | Rule::atomicity | Rule::node | Rule::raised_node | Rule::queue_pair => "",
+        Rule::index | Rule::word_number => "",
         Rule::block | Rule::open_brace => "`{`",
         Rule::close_brace | Rule::stray_brace => "`}`",
         Rule::otherwise | Rule::kw_else => "`else`",

@@ -5,14 +5,16 @@ use pest::iterators::Pair;
 use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::program::BinaryOp;
+use crate::source::Span;
 
-use super::super::ast::{Access, Expr, ExprKind, Home, Name, Number, Place};
+use super::super::ast::{Access, Expr, ExprKind, Home, Index, Name, Number, Place};
 use super::{Context, Piece, Rule};
 
 /// A name and its marks.
 pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Option<Access> {
     let place = context.place(piece, &pair);
     let mut name = Name::default();
+    let mut index = None;
     let mut home = Home::Own;
     let mut queue_pair = None;
     let mut atomic = None;
@@ -23,6 +25,12 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
                 name = context.name(piece, &part);
                 inferred |= unbar(&mut name.text);
             }
+            Rule::index if context.dialect == Dialect::CoreRma => {
+                let error = "expected a location, found a word of an array";
+                let error = Diagnostic::error(Code::Syntax, place.span, error);
+                context.sink.push(error.help("coreRMA knows of no arrays"));
+            }
+            Rule::index => index = Some(self::index(context, piece, part, &mut name)?),
             Rule::overline => inferred = true,
             Rule::atomicity => atomic = Some(part.as_str().ends_with('a')),
             Rule::node => {
@@ -45,9 +53,43 @@ pub fn access(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) ->
         );
         context.sink.push(error.help("only coreRMA programs have non-atomic accesses"));
     }
-    let access = Access { name, home, queue_pair, atomic, place };
+    let index = index.flatten().map(Box::new);
+    let access = Access { name, index, home, queue_pair, atomic, place };
     let is_remote = inferred || !home.is_own();
     Some(if is_remote { access.through_nic() } else { access })
+}
+
+/// What stands in brackets behind a name. A number becomes a part of the name: `Some(None)`.
+fn index(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+    name: &mut Name,
+) -> Option<Option<Index>> {
+    let end = context.place(piece, &pair).span;
+    let mut parts = pair.into_inner();
+    let first = parts.next()?;
+    if first.as_rule() == Rule::number {
+        let last = parts.next()?;
+        let (first, last) = (context.number(piece, &first), context.number(piece, &last));
+        return Some(Some(Index::Part(first, last)));
+    }
+    let value = expression(context, piece, first, false)?;
+    if let ExprKind::Number(number) = value.kind {
+        *name = word(name, number, end);
+        return Some(None);
+    }
+    // It is one level more of what is nested.
+    if !context.operator(value.place) {
+        return None;
+    }
+    Some(Some(Index::Value(Box::new(value))))
+}
+
+/// The name of a word of an array.
+pub fn word(array: &Name, number: u64, end: Span) -> Name {
+    let place = Place { span: array.place.span.to(end), ..array.place };
+    Name { text: format!("{}[{number}]", array.text), place }
 }
 
 /// The number after `/`.

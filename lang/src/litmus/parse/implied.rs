@@ -157,7 +157,7 @@ fn homes(file: &File, words: Words<'_>, found: &[Use<'_>]) -> BTreeMap<String, u
         let name = &declaration.name;
         let nodes: BTreeSet<u64> = found
             .iter()
-            .filter(|one| one.name.text == name.text)
+            .filter(|one| one.of() == name.text)
             .filter_map(|one| match (one.home, one.by) {
                 (Home::Node(number), _) => Some(number.value),
                 (Home::Own, By::Cpu) => {
@@ -170,7 +170,7 @@ fn homes(file: &File, words: Words<'_>, found: &[Use<'_>]) -> BTreeMap<String, u
             declaration.kind,
             DeclarationKind::Location(_) | DeclarationKind::Mixed { .. }
         );
-        let mut of_it = found.iter().filter(|one| one.name.text == name.text).peekable();
+        let mut of_it = found.iter().filter(|one| one.of() == name.text).peekable();
         let is_any = declaration.kind.class().is_some_and(|class| words.is_location(class))
             || is_location
                 && of_it.peek().is_some()

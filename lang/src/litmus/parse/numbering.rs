@@ -2,8 +2,8 @@
 //! 1.
 
 use super::super::ast::{
-    Argument, Atom, Block, Call, Cells, Claim, DeclarationKind, Expr, ExprKind, File, Form, Home,
-    Observed, ResultKind, StatementKind, Target, Value, VerdictKind,
+    Access, Argument, Atom, Block, Call, Cells, Claim, DeclarationKind, Expr, ExprKind, File, Form,
+    Home, Index, Observed, ResultKind, StatementKind, Target, Value, VerdictKind,
 };
 use super::super::methods::Method;
 
@@ -129,7 +129,7 @@ fn block(block: &mut Block, visit: Visit<'_>) {
         match &mut statement.kind {
             StatementKind::Assign { target, value, .. } => {
                 if let Target::Access(access) = target {
-                    home(&mut access.home, visit);
+                    self::access(access, visit);
                 }
                 match value {
                     Value::Expr(value) | Value::Inline(value) => expression(value, visit),
@@ -170,15 +170,18 @@ fn call(call: &mut Call, visit: Visit<'_>) {
     }
 }
 
-fn home(home: &mut Home, visit: Visit<'_>) {
-    if let Home::Node(number) = home {
+fn access(access: &mut Access, visit: Visit<'_>) {
+    if let Home::Node(number) = &mut access.home {
         visit(&mut number.value);
+    }
+    if let Some(Index::Value(index)) = access.index.as_deref_mut() {
+        expression(index, visit);
     }
 }
 
 fn expression(expr: &mut Expr, visit: Visit<'_>) {
     match &mut expr.kind {
-        ExprKind::Access(access) => home(&mut access.home, visit),
+        ExprKind::Access(access) => self::access(access, visit),
         ExprKind::Not(inner) => expression(inner, visit),
         ExprKind::Binary(_, left, right) => {
             expression(left, visit);

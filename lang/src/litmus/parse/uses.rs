@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Name, Number, StatementKind, Target,
-    Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, File, Home, Index, Name, Number, StatementKind,
+    Target, Value, Via,
 };
 use super::super::methods::Method;
 
@@ -24,6 +24,8 @@ pub enum By<'f> {
 pub struct Use<'f> {
     /// The name.
     pub name: &'f Name,
+    /// The index behind it, unless that is a number and part of the name.
+    pub index: Option<&'f Index>,
     /// With its node, if that is written.
     pub home: Home,
     /// With the number of its queue pair, if that is written.
@@ -32,6 +34,14 @@ pub struct Use<'f> {
     pub thread: usize,
     /// How.
     pub by: By<'f>,
+}
+
+impl Use<'_> {
+    /// The name of what is declared: of a word of an array, the array's.
+    pub fn of(&self) -> &str {
+        let name = &self.name.text;
+        name.split_once('[').map_or(name, |(array, _)| array)
+    }
 }
 
 /// All uses, in the order of the text.
@@ -53,9 +63,13 @@ struct Finder<'f, 'o> {
 
 impl<'f> Finder<'f, '_> {
     fn access(&mut self, access: &'f Access, by: By<'f>) {
-        let Access { name, home, queue_pair, .. } = access;
+        let Access { name, index, home, queue_pair, .. } = access;
         let (home, queue_pair) = (*home, *queue_pair);
-        self.found.push(Use { name, home, queue_pair, thread: self.thread, by });
+        let index = index.as_deref();
+        self.found.push(Use { name, index, home, queue_pair, thread: self.thread, by });
+        if let Some(Index::Value(index)) = index {
+            self.expression(index, By::Cpu);
+        }
     }
 
     fn block(&mut self, block: &'f Block) {

@@ -4,8 +4,8 @@ use crate::Dialect;
 use crate::program::BinaryOp;
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, Home, Statement, StatementKind, Target, Value,
-    Via,
+    Access, Argument, Block, Call, Expr, ExprKind, Home, Index, Statement, StatementKind, Target,
+    Value, Via,
 };
 use super::declarations::{list, word};
 
@@ -141,7 +141,16 @@ fn access(access: &Access) -> String {
         Some(false) => ".n",
         None => "",
     };
-    format!("{before}{}{mark}{after}{}", access.name.text, queue_pair(access))
+    let index = index(access);
+    format!("{before}{}{index}{mark}{after}{}", access.name.text, queue_pair(access))
+}
+
+fn index(access: &Access) -> String {
+    match access.index.as_deref() {
+        Some(Index::Value(index)) => format!("[{}]", expression(index)),
+        Some(Index::Part(first, last)) => format!("[{}..{}]", first.value, last.value),
+        None => String::new(),
+    }
 }
 
 fn queue_pair(access: &Access) -> String {
@@ -205,7 +214,7 @@ fn operand(expr: &Expr, least: u8) -> String {
         ExprKind::Bottom => "⊥".to_owned(),
         // Inside an expression `~` would be a negation.
         ExprKind::Access(access) if matches!(access.home, Home::Inferred) => {
-            format!("{}\u{304}{}", access.name.text, queue_pair(access))
+            format!("{}{}\u{304}{}", access.name.text, index(access), queue_pair(access))
         }
         ExprKind::Access(access) => self::access(access),
         ExprKind::Not(inner) => {

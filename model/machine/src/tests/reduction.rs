@@ -77,6 +77,36 @@ fn one_thread_with_many_operations() {
     compare(Shape { nodes: 2, locations_per_node: 2, ..one }, 0..40);
 }
 
+/// Requests of several words: the words of one overtake each other, and leave one notice.
+#[test]
+fn with_words() {
+    let bodies = [
+        "x^2 := s; Poll(2); s[0] := 2; s[1] := 2 || a := x[1]; b := x[0]",
+        "s := x^2; Poll(2); c := s[0]; d := s[1] || x[1] := 1; x[0] := 1; a := x[0]",
+        "s := x^2; x^2 := s; Rfence(2); f^2 := 1; Poll(2); s[0] := 3 || a := f; b := x[0]; x[1] := 5",
+        "unsignaled x^2 := s; s := x^2; Poll(2); c := s[0]; s[1] := 4 || a := x[1]; x[0] := 7",
+        "x^2 :=^d s; s :=^e x^2; Wait(d); s[0] := 2; Wait(e); c := s[1] || x[0] := 8; b := x[1]",
+    ];
+    for body in bodies {
+        let test = test("s[2] = (1, 1) || x[2] = 0, f = 0", body, "s, x");
+        let (variants, limits) = match body.contains("Wait") {
+            true => ([Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc], Limits::default()),
+            false => ([Variant::RdmaTso, Variant::RdmaTso, Variant::Sc], Limits::default()),
+        };
+        for variant in variants {
+            let found =
+                [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Full].map(|effort| {
+                    explore_with(&test, variant, FaultSet::NONE, effort, limits.clone()).unwrap()
+                });
+            assert!(found[0].complete && found[0].outcomes.len() > 1, "{body}");
+            for reduced in &found[1..] {
+                assert_eq!(reduced.outcomes, found[0].outcomes, "{body}");
+                assert_eq!(reduced.blocked, found[0].blocked, "{body}");
+            }
+        }
+    }
+}
+
 /// Orders that a wrong reduction would lose, and that random programs of this size seldom have.
 #[test]
 fn rare_orders() {

@@ -26,7 +26,9 @@ impl Encoder<'_> {
                 let completes = self.values.guard(operation.guard);
                 self.cnf.implies(&[literal], &[completes]);
                 self.cnf.implies(&[literal], &[happens]);
-                polls_from.insert((operation.completion.0, poll.0), literal);
+                for completion in operation.completions() {
+                    polls_from.insert((completion.0, poll.0), literal);
+                }
                 of_operation[index].push(literal);
                 answers.push(literal);
             }
@@ -51,8 +53,11 @@ impl Encoder<'_> {
                 let polls =
                     polls_from.iter().filter(|((from, _), _)| *from == operation.completion.0);
                 for ((_, poll), literal) in polls {
-                    let pair = (earlier.completion.0, *poll);
-                    covering.entry(pair).or_insert((earlier.guard, Vec::new())).1.push(*literal);
+                    for completion in earlier.completions() {
+                        let pair = (completion.0, *poll);
+                        let all = covering.entry(pair).or_insert((earlier.guard, Vec::new()));
+                        all.1.push(*literal);
+                    }
                 }
             }
         }

@@ -54,7 +54,11 @@ pub fn relation(skeleton: &Skeleton, base: Base) -> Relation {
                         == (right.origin.object, right.origin.libraries)
             }
             Base::Identity => a == b,
-            Base::ProgramOrder => same_thread && a < b,
+            Base::ProgramOrder => {
+                // The words of one operation are in no order.
+                let apart = left.operation == right.operation && left.word != right.word;
+                same_thread && a < b && !apart
+            }
             Base::SameLocation => left.location.is_some() && left.location == right.location,
             Base::SameThread => same_thread,
             Base::OtherThread => !same_thread,

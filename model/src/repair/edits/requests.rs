@@ -6,6 +6,7 @@ use lang::litmus::ast::{
     Via,
 };
 use lang::litmus::methods::Method;
+use lang::program::array_of;
 use lang::source::Span;
 
 use super::super::Repair;
@@ -103,7 +104,9 @@ fn node_of(test: &Test, access: &Access) -> Option<u64> {
         Home::Node(node) => Some(node.value),
         Home::Inferred => {
             let mut locations = test.program.locations.iter();
-            let found = locations.find(|location| location.name == access.name.text);
+            let name = &access.name.text;
+            let is_of = |location: &str| array_of(location).is_some_and(|(array, _)| array == name);
+            let found = locations.find(|location| location.name == *name || is_of(&location.name));
             found.map(|location| u64::from(location.node.0))
         }
     }
