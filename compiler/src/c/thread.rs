@@ -105,6 +105,7 @@ impl Body<'_> {
                 self.line(&format!("if ({})", failed.text()));
                 self.line("\treturn ASSUMED_FALSE;");
             }
+            StmtKind::OutOfRange { .. } => self.line("return ASSUMED_FALSE;"),
             StmtKind::Poll(towards) => {
                 let pair = self.queue_pair(*towards);
                 self.line(&format!("if (!poll_one(t, {pair}))"));
