@@ -13,7 +13,7 @@ use evidence::record::{Header, fnv1a};
 
 /// How many runs share a random generator. The seed of a chunk of runs depends only on its number, so counts
 /// do not depend on the number of workers.
-pub const CHUNK: u64 = 1000;
+const CHUNK: u64 = 1000;
 
 /// The simulator.
 #[derive(Clone, Debug, Default)]

@@ -100,12 +100,6 @@ impl Suite {
         undecided.map_or(Ok(None), Err)
     }
 
-    /// The names of all tests that are known to notice a change, smallest first.
-    pub fn all_that_notice(&self, change: usize) -> Vec<String> {
-        let noticing = (0..self.cases.len()).filter(|case| self.notices(*case, change) == Ok(true));
-        noticing.map(|case| self.cases[case].test().name.clone()).collect()
-    }
-
     fn notices(&self, case: usize, change: usize) -> Result<bool, Undecided> {
         let case = &self.cases[case];
         if !case.is_concerned(self, change) {

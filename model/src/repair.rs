@@ -294,7 +294,7 @@ impl Repair<'_> {
 pub struct Costs(BTreeMap<Kind, u64>);
 
 /// The costs that hold if the user gives no others.
-pub const COSTS: &str = include_str!("../repair/costs.txt");
+const COSTS: &str = include_str!("../repair/costs.txt");
 
 impl Default for Costs {
     /// The shipped table; a test checks that it can be read.

@@ -9,7 +9,7 @@ use super::link::host_and_port;
 use super::secret::Secret;
 
 /// The environment variable that passes the secret to agents.
-pub const SECRET_VARIABLE: &str = "LITMUS_SECRET";
+const SECRET_VARIABLE: &str = "LITMUS_SECRET";
 /// The environment variable that names a file with a secret. It takes precedence, so it must be unset.
 const SECRET_FILE_VARIABLE: &str = "LITMUS_SECRET_FILE";
 

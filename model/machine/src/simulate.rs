@@ -48,7 +48,6 @@ pub struct Histogram {
 #[derive(Clone, Debug)]
 pub struct Simulator {
     inner: Inner,
-    step_bound: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -103,7 +102,7 @@ const WEIGHTS: u32 = 11;
 const REDRAW: u32 = 256;
 
 impl Simulator {
-    /// The most steps of a run, unless [`Simulator::set_step_bound`] changes it.
+    /// The most steps of a run.
     pub const STEP_BOUND: u32 = 10_000;
 
     /// A simulator of a test's program.
@@ -118,19 +117,14 @@ impl Simulator {
             }
             _ => Inner::Queues(Box::new(Queues::new(test, variant, faults)?)),
         };
-        Ok(Self { inner, step_bound: Self::STEP_BOUND })
-    }
-
-    /// Sets the most steps that a run may take.
-    pub fn set_step_bound(&mut self, steps: u32) {
-        self.step_bound = steps;
+        Ok(Self { inner })
     }
 
     /// Runs the program once. The same generator state gives the same run.
     pub fn run_once(&mut self, random: &mut Random) -> Run {
         match &mut self.inner {
-            Inner::Queues(queues) => queues.run_once(random, self.step_bound),
-            Inner::Rma(machine) => machine.run_once(random, self.step_bound),
+            Inner::Queues(queues) => queues.run_once(random, Self::STEP_BOUND),
+            Inner::Rma(machine) => machine.run_once(random, Self::STEP_BOUND),
         }
     }
 

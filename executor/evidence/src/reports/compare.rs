@@ -9,7 +9,7 @@ use super::judging::{JudgedRecord, name_on, outcome_text};
 use super::statistics::{differ, discoveries, rate};
 
 /// Of the differences in rate that are listed, this share is chance on average.
-pub const FALSE_DISCOVERIES: f64 = 0.05;
+const FALSE_DISCOVERIES: f64 = 0.05;
 
 /// Records side by side: the others are compared with the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

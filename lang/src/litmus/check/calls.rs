@@ -46,7 +46,7 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
 }
 
 /// Reports `Wait(_)`.
-pub fn no_id<T>(lowerer: &mut Lowerer<'_, '_>, place: Place) -> Option<T> {
+fn no_id<T>(lowerer: &mut Lowerer<'_, '_>, place: Place) -> Option<T> {
     lowerer.fail(Code::WrongArguments, place, "expected a work id, found `_`", "write `Wait(d)`")
 }
 
