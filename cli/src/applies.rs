@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Every option of every command has rules or holds always, and rules speak of options that there are.
+    /// Every option of every command has rules or holds always, and rules name options that exist.
     #[test]
     fn every_option_is_known() {
         let (mut unknown, mut known) = (Vec::new(), Vec::new());

@@ -118,7 +118,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "repair",
         &[(
             "litmus repair litmus-suite/put-get/CoWR+get-r.litmus --forbid 'a=0'",
-            "what is to be added for the outcome not to be?",
+            "what must be added to make the outcome impossible?",
         )],
     ),
     (

@@ -67,7 +67,7 @@ A reader of the output that goes away, as in `litmus allowed . | head`, ends the
 mod tests {
     use super::*;
 
-    /// The page for one look says of every exit code what it is, and of none that there is not.
+    /// The cheat sheet lists every exit code and no other.
     #[test]
     fn the_cheat_sheet_has_all_exit_codes() {
         let of_help = HELP.lines().filter_map(|line| line.get(..4)?.trim().parse::<u8>().ok());

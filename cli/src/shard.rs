@@ -21,7 +21,7 @@ pub struct ShardOption {
 }
 
 impl ShardOption {
-    /// Keeps the inputs of this part, if there is one, and says which these are. Results hang on `models` and
+    /// Keeps the inputs of this part, if there is one, and says which these are. Results depend on `models` and
     /// `libraries` too, whose texts the command line does not say.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl ShardOption {
     }
 
     /// Which of the items of these names and costs are this part's, if there is one; `settings` is what else
-    /// the results hang on, as far as the command line does not say it.
+    /// the results depend on, as far as the command line does not say it.
     pub fn items(&self, names: &[String], costs: &[u64], settings: &str) -> Option<ShardOf> {
         let asked = format!("{}\n{settings}", ASKED.get().map_or("", String::as_str));
         Some(self.shard?.of(names, costs, &asked))

@@ -1,6 +1,6 @@
 //! The checked program: what a litmus file means once every name is resolved.
 //!
-//! This is the interface between the language and everything behind it. Expressions here speak of
+//! This is the interface between the language and everything behind it. Expressions here name
 //! registers only: a CPU read that the text hides in an expression (`x := y + 1`, `if y = 1`) stands
 //! as a [`StmtKind::Read`] into an unnamed register before the statement that uses it, and `while`
 //! has become [`StmtKind::Loop`] with a conditional [`StmtKind::Break`].

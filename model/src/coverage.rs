@@ -37,8 +37,8 @@ pub struct Suite {
 struct Case {
     tests: Arc<Vec<Test>>,
     test: usize,
-    /// What the unchanged model allows, when computed. `None` if the engine has no answer.
-    allowed: OnceLock<Option<Allowed>>,
+    /// What the unchanged model allows, when computed.
+    allowed: OnceLock<Allowed>,
     /// For each change, whether the test has events that the change affects.
     concerned: OnceLock<Vec<bool>>,
 }
@@ -138,6 +138,20 @@ impl Case {
         concerned[change]
     }
 
+    /// What the model allows without a change. It is kept, unless a limit was reached: another change has a limit
+    /// of its own.
+    fn before(&self, suite: &Suite) -> Result<Allowed, Refused> {
+        if let Some(allowed) = self.allowed.get() {
+            return Ok(allowed.clone());
+        }
+        let asking = Question::of(self.test(), &suite.model).libraries(suite.libraries);
+        let allowed = asking.question()?.allowed(&Options::default())?;
+        if allowed.complete || allowed.is_beyond_bound {
+            self.allowed.get_or_init(|| allowed.clone());
+        }
+        Ok(allowed)
+    }
+
     fn notices(&self, suite: &Suite, change: &Change) -> Result<bool, Undecided> {
         let Suite { model, libraries, is_own, .. } = suite;
         let test = self.test();
@@ -158,11 +172,10 @@ impl Case {
                 Err(why) => unless_limit(why),
             };
         }
-        let before = || {
-            let question = Question::of(test, model).libraries(libraries).question().ok()?;
-            question.allowed(&options).ok()
+        let mut allowed = match self.before(suite) {
+            Ok(allowed) => allowed,
+            Err(why) => return unless_limit(why),
         };
-        let Some(mut allowed) = self.allowed.get_or_init(before).clone() else { return Ok(false) };
         whole(&allowed)?;
         let mut session = match changed.session(&options, |_| true) {
             Ok(session) => session,

@@ -51,6 +51,9 @@ pub struct Explanation<'q> {
     pub reason: Reason,
     /// Whether the proof is from exploring the model's machine, and not from the solver.
     pub by_machine: bool,
+    /// Whether exploring shows the outcome, in executions with more rounds of loops than the bound. Then the
+    /// question with a larger bound has an execution to show.
+    pub in_more_rounds: bool,
 }
 
 /// The kinds of explanations.
@@ -115,7 +118,13 @@ pub fn explain<'q>(
         Search::Unknown(why) => Reason::Unknown(why),
         Search::Nothing(proof) => excluded(question, options, asked, proof)?,
     };
-    Ok(Explanation { question, asked: asked.clone(), reason, by_machine: false })
+    Ok(Explanation {
+        question,
+        asked: asked.clone(),
+        reason,
+        by_machine: false,
+        in_more_rounds: false,
+    })
 }
 
 impl<'q> Explanation<'q> {
@@ -135,6 +144,7 @@ impl<'q> Explanation<'q> {
         if allowed.outcomes.iter().any(|outcome| self.asked.condition.holds(outcome)) {
             let why = format!("{bound}; exploring the machine shows it, in more rounds");
             self.reason = Reason::Unknown(why);
+            self.in_more_rounds = true;
             return Ok(self);
         }
         self.by_machine = true;

@@ -24,6 +24,7 @@ use lang::cat::model::Model;
 use lang::diagnostic::{Code, Diagnostic};
 use lang::library::Library;
 use lang::outcome::Outcome;
+use lang::program::{Expr, Program, Register, RegisterId, StmtKind, ThreadId};
 use lang::source::Source;
 
 use crate::allowed::{Allowed, Options, Question};
@@ -278,6 +279,8 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
         let source = Source::new("client", text(&client, library, None));
         let (Some(test), _) = lang::litmus::load(&source) else { continue };
         found.extend(wrong_bodies(&test, &libraries, number));
+        let reach = wrong_bodies(&with_any_values(test.clone()), &libraries, number);
+        found.extend(reach.into_iter().filter(|error| NOT_CLIENTS.contains(&error.code)));
         // What methods mean, one call of each shows.
         if client.size() > 2 || index > MOST_ASKED {
             continue;
@@ -294,6 +297,21 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
     found.retain(|error| seen.insert((error.span.start, error.code)));
     found.sort_by_key(|error| error.span.start);
     found
+}
+
+/// A client that passes values that nobody knows, so that no branch of a body is left out because of them.
+fn with_any_values(mut test: Test) -> Test {
+    let Program { threads, registers, .. } = &mut test.program;
+    for (index, thread) in threads.iter_mut().enumerate() {
+        let register = RegisterId(registers.len());
+        registers.push(Register { name: None, thread: ThreadId(index) });
+        for stmt in &mut thread.body {
+            if let StmtKind::Call(call) = &mut stmt.kind {
+                call.arguments.fill(Expr::Register(register));
+            }
+        }
+    }
+    test
 }
 
 /// The most clients of which more is asked than whether their bodies can be followed.

@@ -274,6 +274,7 @@ fn wrong_libraries_are_refused_at_their_place() {
         ("hugefor.lib", "wrong-body", 10),
         ("remotecas.lib", "remote-cpu-access", 14),
         ("remoteread.lib", "remote-cpu-access", 10),
+        ("remotebranch.lib", "remote-cpu-access", 12),
         ("otherthread.lib", "remote-cpu-access", 9),
         ("remotesource.lib", "put-source-remote", 10),
         ("remotetarget.lib", "get-target-remote", 10),

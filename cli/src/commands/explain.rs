@@ -10,7 +10,7 @@ use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::Asked;
 use lang::source::Source;
-use model::allowed::Question;
+use model::allowed::{DEFAULT_LOOP_BOUND, Question};
 use model::asking::Refused;
 use model::explain::{Explanation, Reason};
 use serde_json::json;
@@ -26,6 +26,9 @@ use crate::problem::{Problem, problems};
 use crate::sink::Sink;
 use crate::terminal::Terminal;
 use subject::Subject;
+
+/// The most rounds of loops in which an execution is looked for that exploring has found.
+const MOST_ROUNDS: u32 = 64;
 
 /// Show an execution with an outcome, or the cycle that forbids it
 #[derive(Args)]
@@ -151,6 +154,9 @@ fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, sink: &mut Sink<'_>) {
     sink.exit.raise(Exit::Unknown);
 }
 
+/// Explains outcomes under a model. What exploring has found in more rounds of loops than the bound is looked for
+/// with larger bounds, so that there is an execution to show.
+///
 /// # Errors
 /// Why the model cannot be asked.
 fn explain_one(
@@ -165,6 +171,11 @@ fn explain_one(
     let question = Question::of(test, model).libraries(request.libraries()).options(&options);
     let question = question.question()?;
     let explanation = explained(&question, (test, model), &subject.asked, request)?;
+    let rounds = request.loops.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
+    if explanation.in_more_rounds && rounds < MOST_ROUNDS {
+        let request = Request { loops: Some(2 * rounds), ..*request };
+        return explain_one(shown, subject, &request, test, sink);
+    }
     if !subject.is_told(&explanation.reason) {
         return Ok(());
     }

@@ -24,7 +24,7 @@ use model::smt::solver::SolverKind;
 
 use crate::exit::Exit;
 use crate::interrupt::stop_on_signal;
-use crate::libraries::{LibraryOption, by_name};
+use crate::libraries::{LibraryOption, by_name, wrong_in_bodies};
 use crate::memory;
 use crate::models::Models;
 use crate::options::{Format, FormatOption, JobsOption, seconds};
@@ -214,7 +214,12 @@ fn prepare<'a>(arguments: &'a Arguments, terminal: &mut Terminal) -> Result<Prep
     };
     let library = by_name(&arguments.library).map_err(&mut refuse)?;
     let other = arguments.implementation.as_ref();
-    let other = other.map(|path| by_name(path)).transpose().map_err(refuse)?;
+    let other = other.map(|path| by_name(path)).transpose().map_err(&mut refuse)?;
+    // Clients pass few values; a branch that depends on others is looked at here.
+    let wrong = wrong_in_bodies(other.as_ref().unwrap_or(&library), libraries);
+    if !wrong.is_empty() {
+        return Err(refuse(wrong));
+    }
     let Some(base) = load("rdma-wait-rmw") else { return Err(Exit::Internal) };
     let refinement = Refinement::new(libraries, &library, other.as_ref(), &base, load)
         .map_err(|message| terminal.usage_error(&message))?;

@@ -70,7 +70,7 @@ fn judgement(verdicts: Option<&Verdicts>) -> String {
                 out,
                 "#ifdef __x86_64__\n#define JUDGED 1\n#define NOT_JUDGED \"\"\n\
                  #else\n#define JUDGED 0\n\
-                 #define NOT_JUDGED \"the model speaks of CPUs that are TSO, and this one is not x86\"\n#endif\n\n\
+                 #define NOT_JUDGED \"the model is about CPUs that are TSO, and this one is not x86\"\n#endif\n\n\
                  /* The states that {} allows, in the order of the observables, sorted. */\n\
                  #define ALLOWED_STATES {}\n\
                  static const uint64_t allowed[ALLOWED_STATES + 1][OBSERVED + 1] = {{\n",

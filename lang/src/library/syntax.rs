@@ -25,7 +25,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The names by which its count and initial value speak of the object.
+    /// The names by which its count and initial value refer to the object.
     pub fn objects_named(&self) -> Vec<String> {
         fn collect(expr: &Expr, found: &mut Vec<String>) {
             match expr {

@@ -41,7 +41,7 @@ fn fragment() -> impl Strategy<Value = String> {
         exactly|for|observe|thread 1 @ 1 {|SVar|Barrier z|Ring r 1 -> {2}|x[2] = 0|\"|source \"a\"|model m|\
         bound loops = 3|dialect corerma|model corerma|// c|# c|(*|*)|/*|*/|\
         P0:|P1: ‖ P2:|2:a|0:r|?|×|∈ {0, 1}|_|-1|% 2|Write(x, 1)|Read(x)|Put(x, y, d)|Get(a, x, d)|Acq_WL(l)|Rel_NL(l^2)|\
-        Submit^RBL(x, 1)|Receive_RBL(x)|BAR_{BAL}(z)|GF_sv({n_2})|Bcast_SV(x)|\\bar{x}|x^{2}|:=^{d}|:=_sv|b₁|Ring Buffer r|\
+        Submit^RBL(x, 1)|Receive_RBL(x)|BAR_{BAL}(z)|GF_sv({n_2})|Bcast_SV(x)|\\bar{x}|x^{2}|:=^{d}|:=_sv|:=sv |b₁|Ring Buffer r|\
         WLOCK l|NLOCK l|SVar x, y = 0|SC x = 0|Read_SC(x)|Expected outputs:|thread 0 @ 0 {|⊥|true|.n|²|ᵈ|a:|\u{200b}|\t|\r|é|\0";
     let words: Vec<String> = words
         .split('|')

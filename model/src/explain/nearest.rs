@@ -17,6 +17,7 @@ use crate::asked::{each, named};
 use crate::asking::Refused;
 use crate::bound::Complete;
 use crate::check::broken_axioms;
+use crate::execution::Execution;
 use crate::smt::solver::Answer;
 use crate::smt::{Consistent, Next};
 
@@ -37,6 +38,8 @@ struct Distance {
     unnamed: usize,
     /// How many events are on other ways.
     others: usize,
+    /// How many pairs of one thread's accesses of a location its orders turn round, which puzzles who reads them.
+    reversed: usize,
     /// How long the way is.
     steps: usize,
 }
@@ -126,7 +129,9 @@ impl Search<'_> {
         let (skeleton, model) = (&self.question.skeleton, &*self.question.model);
         let all_axioms = broken_axioms(skeleton, model, &execution);
         let axioms = all_axioms.len();
-        let measured = ways.iter().map(|way| (self.distance(way, &ways, axioms), way));
+        let reversed = reversed(skeleton, &execution);
+        let distance = |way| self.distance(way, &ways, (axioms, reversed));
+        let measured = ways.iter().map(|way| (distance(way), way));
         let Some((distance, way)) = measured.min_by_key(|(distance, _)| *distance) else {
             return Err(unsound("a candidate that the engine excludes breaks no axiom"));
         };
@@ -140,7 +145,7 @@ impl Search<'_> {
         Ok(next)
     }
 
-    fn distance(&self, way: &Way, ways: &[Way], axioms: usize) -> Distance {
+    fn distance(&self, way: &Way, ways: &[Way], (axioms, reversed): (usize, usize)) -> Distance {
         let own = events(way);
         let all: BTreeSet<EventId> = ways.iter().flat_map(events).collect();
         Distance {
@@ -148,6 +153,7 @@ impl Search<'_> {
             is_incoherent: ways.iter().any(|way| self.is_incoherent(way)),
             unnamed: self.unnamed(&own),
             others: all.difference(&own).count(),
+            reversed,
             steps: way.steps.len(),
         }
     }
@@ -182,6 +188,16 @@ impl Search<'_> {
         let clauses: Vec<_> = clauses.map(|(_, clause)| clause).collect();
         if clauses.is_empty() { Next::OtherExecution } else { Next::Without(clauses) }
     }
+}
+
+/// How many pairs of one thread's accesses of a location the model's orders have against program order.
+fn reversed(skeleton: &Skeleton, execution: &Execution) -> usize {
+    let place = |id: EventId| {
+        let event = skeleton.event(id);
+        event.thread.zip(event.location)
+    };
+    let pairs = execution.orders.iter().flat_map(|(_, pairs)| pairs);
+    pairs.filter(|(from, to)| from > to && place(*from).is_some_and(|at| place(*to) == Some(at))).count()
 }
 
 fn events(way: &Way) -> BTreeSet<EventId> {

@@ -128,7 +128,7 @@ impl Explanation<'_> {
     }
 }
 
-/// How a relation is drawn; orders that relate much that the outcome does not hang on are not.
+/// How a relation is drawn. Orders whose pairs mostly do not affect the outcome are not drawn.
 fn kind(name: &str) -> Option<Kind> {
     Some(match name.rsplit('.').next().unwrap_or(name) {
         "po" => Kind::Program,

@@ -344,7 +344,7 @@ impl Frame<'_> {
         alternate && (!waits || ops.last().is_some_and(|_| ops.iter().any(has_id)))
     }
 
-    /// Whether a call is a global fence that its library's consistency does not speak of: all it does is to
+    /// Whether a call is a global fence that its library's consistency does not mention: all it does is to
     /// order what precedes it in its thread before what follows it.
     fn is_fence(&self, op: &Op) -> bool {
         let Op::Call { method, objects, .. } = op else { return false };

@@ -23,7 +23,7 @@ use crate::options::Format;
 use crate::ordered::map_in_order;
 use crate::terminal::Terminal;
 
-/// Tests that hang on one rule of a model
+/// Tests that depend on one rule of a model
 ///
 /// For every rule of the model (each axiom, each part of a union, each table cell), all programs within the
 /// bounds that have an outcome which is forbidden, and allowed when that rule alone is dropped; and of which

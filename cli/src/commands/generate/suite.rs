@@ -47,7 +47,7 @@ struct Line {
     unlisted: u64,
 }
 
-/// A test of a unit: its name, and what it is but for names.
+/// A test of a unit: its name, and a key that is equal for tests that differ in names alone.
 #[derive(Serialize, Deserialize)]
 struct Named {
     name: String,
@@ -224,7 +224,7 @@ impl Suite {
     fn remember(&mut self, line: &str) -> Result<(), Failure> {
         let line: Line = serde_json::from_str(line).map_err(|_| {
             let path = self.journal.path().display();
-            Failure::Usage(format!("{path}: expected lines of a suite, found one that is none"))
+            Failure::Usage(format!("{path}: expected lines of a suite, found another line"))
         })?;
         for Named { name, key } in line.tests {
             if self.names.insert(key, name.clone()).is_none() {

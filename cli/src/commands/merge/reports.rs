@@ -36,7 +36,7 @@ pub enum Listed {
     Skip(Skip),
 }
 
-/// The number of what is of no input; those of inputs are one more than their numbers.
+/// What sorts items without an input; those of an input sort by its index plus one.
 const OF_NO_INPUT: usize = 0;
 
 /// What merge looks at in a result: those of `allowed` have a status, those of `run` a judgement.

@@ -30,7 +30,7 @@ use crate::judge::{Judgement, decided, shows};
 struct Says {
     /// The cells that it is about, each with the violations that its loss would explain.
     about: BTreeMap<Place, BTreeSet<Outcome>>,
-    /// The cells of which a limit kept from knowing whether it is about them.
+    /// The cells for which a limit was reached before it was known whether it is about them.
     open: BTreeSet<Place>,
 }
 

@@ -159,7 +159,7 @@ fn of_coverage(coverage: &Coverage, tables: &[&TableReport]) -> Vec<String> {
     }
     if cells_not_known > 0 {
         points.push(format!(
-            "Whether {cells_not_known} of {cells} ordered cells of the models' tables are kept: no test of this run is known to show their loss, and a limit kept from knowing it of {}.",
+            "Whether {cells_not_known} of {cells} ordered cells of the models' tables are kept: no test of this run is known to show their loss, and for {} a limit was reached first.",
             counted(undecided, "program")
         ));
     }
@@ -197,7 +197,7 @@ fn of_coverage(coverage: &Coverage, tables: &[&TableReport]) -> Vec<String> {
             .iter()
             .find_map(|mutant| mutant.reason.as_deref().filter(|_| mutant.state == NotKnown));
         points.push(format!(
-            "Whether these tests catch faults like {unknown}: on the simulator, some showed what is not known to be forbidden ({}).",
+            "Whether these tests catch faults like {unknown}: on the simulator, some showed outcomes that the models could not decide ({}).",
             reason.unwrap_or_default()
         ));
     }
@@ -225,7 +225,7 @@ fn of_setup(source: &Source) -> Vec<String> {
         );
     }
     if flag("relaxed_ordering") {
-        points.push("Whether the default registration of memory keeps the model: memory was registered with relaxed ordering, which the models do not speak of.".to_owned());
+        points.push("Whether the default registration of memory keeps the model: memory was registered with relaxed ordering, which the models do not describe.".to_owned());
     }
     points
 }

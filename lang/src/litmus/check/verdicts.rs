@@ -63,17 +63,21 @@ fn listed(checker: &mut Checker<'_>, test: &Test, name: &ast::Name) {
     let message = format!("expected a model of the header, found `{}`", name.text);
     let listed = test.models.iter().map(String::as_str);
     let help = match checker.sink.suggest(&name.text, listed) {
+        _ if name.text.strip_suffix(".cat").is_some_and(|stem| test.lists(stem)) => {
+            format!("write `{}`", name.text.trim_end_matches(".cat"))
+        }
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!(
-            "verdicts hold for {}; `model {} {}` in the header adds this one",
-            test.models.join(", "),
-            test.models
-                .iter()
-                .map(|name| models::model_as_written(name))
-                .collect::<Vec<_>>()
-                .join(" "),
-            name.text
-        ),
+        None => {
+            let written = test.models.iter().map(|name| models::model_as_written(name));
+            format!(
+                "verdicts hold for {}; if `{}` is a model (`litmus models` lists the shipped ones), \
+                 `model {} {}` in the header adds it",
+                test.models.join(", "),
+                name.text,
+                written.collect::<Vec<_>>().join(" "),
+                name.text
+            )
+        }
     };
     checker.error(Code::UnlistedModel, name.place, message, help);
 }

@@ -115,7 +115,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::declared | Rule::other => "a name",
         Rule::size | Rule::ring_size => "a size",
         Rule::home => "`@` and a node",
-        Rule::copy | Rule::library | Rule::owner | Rule::owner_number => "",
+        Rule::copy | Rule::library | Rule::small_library | Rule::owner | Rule::owner_number => "",
         Rule::arrow => "`->`",
         Rule::number_set => "`{`",
         Rule::statement | Rule::assignment | Rule::call_statement | Rule::call => "a statement",

@@ -6,7 +6,7 @@ use super::super::bounds::{Bounds, has_sizes, has_words};
 use super::ObjectText;
 
 /// The sets of objects: a number of each class, each with every node, writer and size that the library's text
-/// speaks of.
+/// mentions.
 pub fn object_sets(library: &Library, bounds: &Bounds, nodes: &[u32]) -> Vec<Vec<ObjectText>> {
     let attributes = library.attributes();
     let homes: Vec<Option<u32>> = match attributes.contains("home") {

@@ -24,7 +24,7 @@ pub struct TableReport {
     pub examined: usize,
     /// How many there are.
     pub programs: usize,
-    /// Those of which a limit kept from knowing all cells that they are about.
+    /// Programs for which a limit was reached before all their cells were known.
     pub undecided: usize,
     /// Their numbers.
     #[serde(skip)]
@@ -57,7 +57,7 @@ pub enum CellEvidence {
     /// No test would show its loss.
     #[default]
     Untested,
-    /// No test is known to show its loss, and of some a limit kept from knowing it.
+    /// No test is known to show its loss, and for some a limit was reached first.
     NotKnown,
     /// The model does not order these events.
     Unordered,
@@ -73,7 +73,7 @@ pub struct CellReport {
     pub evidence: CellEvidence,
     /// Tests that would show its loss.
     pub tests: usize,
-    /// Tests of which a limit kept from knowing whether they would.
+    /// Tests for which a limit was reached before that was known.
     pub undecided: usize,
     /// Their finished runs together.
     pub runs: u64,
@@ -95,9 +95,9 @@ pub struct Coverage {
     pub cells_tested: usize,
     /// Ordered cells.
     pub cells: usize,
-    /// Cells that no test is known to be about, where a limit kept from knowing it of some tests.
+    /// Cells that no test is known to be about, where for some tests a limit was reached first.
     pub cells_not_known: usize,
-    /// Programs of which a limit kept from knowing all cells that they are about. One that several models
+    /// Programs for which a limit was reached before all their cells were known. One that several models
     /// judge counts once.
     pub undecided: usize,
     /// The faults of the simulator that these tests catch there.

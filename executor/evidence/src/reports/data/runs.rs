@@ -79,7 +79,7 @@ pub struct Verdict {
     pub forbidding: usize,
     /// Those that allow all that their executions give: they cannot show a violation.
     pub permissive: usize,
-    /// Those of which a limit kept from knowing which of the two they do.
+    /// Programs for which a limit was reached before that was known.
     pub undecided: usize,
     /// Forbidden outcomes that were seen, each counted once for each program; with a baseline, those that it
     /// lacks.
