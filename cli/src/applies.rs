@@ -239,6 +239,7 @@ mod tests {
         ("compile", "target output inline"),
         ("check", "deny_warnings"),
         ("fmt", "check write to output"),
+        ("lsp", "stdio"),
         ("devices", "nodes launch device"),
         (
             "nic",

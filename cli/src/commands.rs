@@ -12,6 +12,7 @@ pub mod explain;
 pub mod explain_code;
 pub mod fmt;
 pub mod generate;
+pub mod lsp;
 pub mod man;
 pub mod merge;
 pub mod models;

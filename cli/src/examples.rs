@@ -206,6 +206,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("litmus fmt --check litmus-suite", "is anything not in normal form?"),
         ],
     ),
+    ("lsp", &[("litmus lsp", "editors start this; docs/editors.md says how")]),
     (
         "models",
         &[

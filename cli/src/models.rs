@@ -13,7 +13,7 @@ use lang::cat::{self, LARGEST_FILE, Loaded};
 use lang::diagnostic::{Code, Diagnostic, nearest};
 use lang::litmus::models::is_model_file;
 use lang::source::{Source, Span};
-use model::models::{SHIPPED, shipped};
+use model::models::{SHIPPED, shipped, unknown};
 
 use crate::problem::Problem;
 
@@ -229,12 +229,7 @@ pub fn unknown_model(name: &str) -> String {
 
 /// Points at the name in the `model` line of the header.
 fn unknown_in_header(name: &str, source: &Source) -> Diagnostic {
-    let span = in_header(name, source);
-    let error = Diagnostic::error(Code::UnknownModel, span, format!("there is no model `{name}`"));
-    match nearest(name, names()) {
-        Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
-    }
+    unknown(name, in_header(name, source))
 }
 
 /// Where a name stands in the `model` line of the header.

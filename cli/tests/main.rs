@@ -3,6 +3,7 @@
 
 mod diagnostics;
 mod help;
+mod lsp;
 mod measure;
 mod names;
 mod own_models;

@@ -9,7 +9,7 @@ use lang::source::Source;
 /// The crates, and which of the others each may use. The engines stand apart, so that their agreement means
 /// something: `machine` cannot see the skeleton, and neither `machine`, `smt` nor `checker` can see another
 /// of the three.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 13] = [
     ("lang", &[]),
     ("campaign", &[]),
     ("compiler", &["lang"]),
@@ -21,10 +21,12 @@ const CRATES: [(&str, &[&str]); 12] = [
     ("evidence", &["lang", "campaign", "compiler", "model"]),
     ("executor", &["lang", "compiler", "model", "evidence"]),
     ("nic", &[]),
-    ("cli", &["lang", "campaign", "compiler", "skeleton", "model", "evidence", "executor"]),
+    ("lsp", &["lang", "compiler", "skeleton", "model"]),
+    ("cli", &["lang", "campaign", "compiler", "skeleton", "model", "evidence", "executor", "lsp"]),
 ];
 /// The folders that they are in.
-const FOLDERS: [&str; 7] = ["lang", "campaign", "compiler", "model", "executor", "nic", "cli"];
+const FOLDERS: [&str; 8] =
+    ["lang", "campaign", "compiler", "model", "executor", "nic", "lsp", "cli"];
 /// The widest that a comment may be, in columns.
 const COLUMNS: usize = 110;
 /// The longest that a source file may be, in lines.

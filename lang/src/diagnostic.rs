@@ -6,9 +6,11 @@ use crate::source::{Source, Span};
 
 mod clip;
 mod code;
+mod fix;
 
 use clip::Clipped;
 pub use code::Code;
+pub use fix::{Fix, apply};
 
 /// Whether a diagnostic stops the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +38,8 @@ pub struct Diagnostic {
     pub related: Vec<(Span, String)>,
     /// What to do about it.
     pub help: Option<String>,
+    /// A change that does it.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
@@ -49,6 +53,7 @@ impl Diagnostic {
             label: String::new(),
             related: Vec::new(),
             help: None,
+            fix: None,
         }
     }
 

@@ -14,9 +14,26 @@ use skeleton::Guard;
 
 use crate::allowed::{
     DEFAULT_LOOP_BOUND, MISUSES, Options, Question, limit_reached, misuse_error, undefined_call,
-    undefined_statements,
+    undefined_calls, undefined_statements,
 };
 use crate::smt::plan::Plan;
+
+/// What is wrong with a test under the models that it is for: statements that they do not define, and rules of
+/// libraries that it breaks.
+pub fn wrong_under(test: &Test, models: &[&Model], libraries: &Libraries) -> Vec<Diagnostic> {
+    let undefined = models.iter().flat_map(|model| undefined_calls(test, model, libraries));
+    let mut wrong: Vec<Diagnostic> = undefined.collect();
+    // Rules of libraries are kept whatever the model, so one is enough to see.
+    let is_shown = |one: &Observable| matches!(one.what, Observed::Copy(..));
+    let has_objects =
+        !libraries.used(&test.program).is_empty() || test.observables.iter().any(is_shown);
+    if let (true, true, Some(model)) = (wrong.is_empty(), has_objects, models.first())
+        && let Err(errors) = Question::of(test, model).libraries(libraries).question()
+    {
+        wrong.extend(errors.diagnostics());
+    }
+    wrong
+}
 
 /// A question before it is asked. Unless said otherwise, its libraries are the shipped ones, its loops are
 /// unrolled as the test says, and there are no limits.

@@ -48,11 +48,11 @@ pub fn load(source: &Source) -> Result<Library, Vec<(Source, Diagnostic)>> {
         && models::shipped(name).is_none()
     {
         let message = format!("expected a model, found `{name}`");
-        let help = match nearest(name, models::SHIPPED.iter().map(|(known, _)| *known)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`litmus models` lists them".to_owned(),
+        let error = Diagnostic::error(Code::UnknownModel, *span, message);
+        let error = match nearest(name, models::SHIPPED.iter().map(|(known, _)| *known)) {
+            Some(near) => error.did_you_mean(near),
+            None => error.help("`litmus models` lists them"),
         };
-        let error = Diagnostic::error(Code::UnknownModel, *span, message).help(help);
         return Err(vec![(source.clone(), error)]);
     }
     Ok(library)

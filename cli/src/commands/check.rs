@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use compiler::library::Libraries;
-use lang::diagnostic::Diagnostic;
 use lang::litmus;
-use lang::outcome::{Observable, Observed};
-use model::allowed::{Question, undefined_calls};
+use model::asking::wrong_under;
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -118,22 +116,8 @@ fn check(input: &Input, shipped: &Models, libraries: &Libraries, uses: &Uses<'_>
         uses.take(&test);
         match shipped.of_test(&test, &source) {
             Ok(models) => {
-                let undefined: Vec<Diagnostic> = models
-                    .iter()
-                    .flat_map(|model| undefined_calls(&test, model.model(), libraries))
-                    .collect();
-                let is_defined = undefined.is_empty();
-                diagnostics.extend(undefined);
-                // Rules of libraries are kept whatever the model, so one is enough to see.
-                let is_shown = |one: &Observable| matches!(one.what, Observed::Copy(..));
-                let has_objects = !libraries.used(&test.program).is_empty()
-                    || test.observables.iter().any(is_shown);
-                if let (true, true, Some(model)) = (is_defined, has_objects, models.first())
-                    && let Err(errors) =
-                        Question::of(&test, model.model()).libraries(libraries).question()
-                {
-                    diagnostics.extend(errors.diagnostics());
-                }
+                let models: Vec<_> = models.iter().map(|model| model.model()).collect();
+                diagnostics.extend(wrong_under(&test, &models, libraries));
             }
             Err(unknown) => diagnostics.extend(unknown),
         }

@@ -307,10 +307,10 @@ impl Collector<'_> {
         }
         let error =
             Diagnostic::error(Code::UnknownCall, name.span, format!("{message} `{}`", name.text));
-        self.error(error.help(match nearest(&name.text, known.iter().copied()) {
-            Some(known) => format!("did you mean `{known}`?"),
-            None => format!("expected one of {}", known.join(", ")),
-        }));
+        self.error(match nearest(&name.text, known.iter().copied()) {
+            Some(known) => error.did_you_mean(known),
+            None => error.help(format!("expected one of {}", known.join(", "))),
+        });
     }
 
     /// What only the model's own file names: a model that includes it may have changed what was true of it.
@@ -402,7 +402,7 @@ fn with_nearest<'a>(
         return error;
     }
     match nearest(name, known.iter().copied()) {
-        Some(known) => error.help(format!("did you mean `{known}`?")),
+        Some(known) => error.did_you_mean(known),
         None if known.is_empty() || known.len() > 12 => error,
         None => error.help(format!("expected one of {}", known.join(", "))),
     }

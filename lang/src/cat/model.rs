@@ -255,12 +255,12 @@ pub enum Expr {
 }
 
 macro_rules! base {
-    ($($(#[$doc:meta])* $variant:ident $text:literal $ty:ident,)*) => {
+    ($($(#[doc = $doc:literal])* $variant:ident $text:literal $ty:ident,)*) => {
         /// The sets and relations that every execution comes with. Stamps are those of
         /// "Specifying and Verifying RDMA Synchronisation", Fig. 9.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Base {
-            $($(#[$doc])* $variant,)*
+            $($(#[doc = $doc])* $variant,)*
             /// Events of a library, by its number among a program's libraries; 0 is the base. No text names
             /// it.
             Library(u8),
@@ -278,6 +278,15 @@ macro_rules! base {
                     $(Base::$variant => $text,)*
                     Base::Library(_) => "library",
                     Base::Method(..) => "method",
+                }
+            }
+
+            /// What it is, in words.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Base::$variant => concat!($($doc),*).trim_ascii(),)*
+                    Base::Library(_) => "Events of a library.",
+                    Base::Method(..) => "Events of calls of a method.",
                 }
             }
 

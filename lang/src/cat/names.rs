@@ -20,14 +20,18 @@ pub(super) fn unknown<'a>(
     visible: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {
     let error = Diagnostic::error(Code::UnknownName, span, format!("unknown name `{name}`"));
-    if let Some(help) = synonym(name) {
-        return error.help(help);
-    }
     let mut known: Vec<&str> = visible.into_iter().collect();
+    if let Some((help, instead)) = synonym(name) {
+        let error = error.help(help);
+        let is_known = known.contains(&instead)
+            || Base::ALL.iter().any(|base| base.name() == instead)
+            || !instead.starts_with(|c: char| c.is_alphabetic());
+        return if is_known && !instead.is_empty() { error.replace(span, instead) } else { error };
+    }
     known.extend(Base::ALL.iter().map(|base| base.name()));
     known.sort_unstable();
     match nearest(name, known) {
-        Some(known) => error.help(format!("did you mean `{known}`?")),
+        Some(known) => error.did_you_mean(known),
         None => error,
     }
 }
@@ -52,34 +56,41 @@ pub(super) fn too_early(
     }
 }
 
-/// What herd, other papers, or the papers in another notation call something that models here can say.
-fn synonym(name: &str) -> Option<&'static str> {
+/// What herd, other papers, or the papers in another notation call something that models here can say, and
+/// what to write instead, if one expression says it.
+fn synonym(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
-        "fr" | "fre" | "fri" => "the models here call it `rb`: `let rb = (rf^-1; mo) \\ id`",
+        "fr" | "fre" | "fri" => {
+            ("the models here call it `rb`: `let rb = (rf^-1; mo) \\ id`", "rb")
+        }
         "co" | "coe" | "coi" | "ws" => {
-            "the models here call it `mo`, and choose it: `exists mo total on …`"
+            ("the models here call it `mo`, and choose it: `exists mo total on …`", "mo")
         }
-        "rfe" => "define it: `let rfe = rf & ext`",
-        "rfi" => "define it: `let rfi = rf & int`",
-        "sb" => "program order is `po`",
-        "addr" | "data" | "ctrl" | "dep" | "deps" => {
-            "dependencies order nothing more: the CPUs here are TSO, whose reads stay before all that follows them"
+        "rfe" => ("define it: `let rfe = rf & ext`", "(rf & ext)"),
+        "rfi" => ("define it: `let rfi = rf & int`", "(rf & int)"),
+        "sb" => ("program order is `po`", "po"),
+        "addr" | "data" | "ctrl" | "dep" | "deps" => (
+            "dependencies order nothing more: the CPUs here are TSO, whose reads stay before all that follows them",
+            "",
+        ),
+        "po-loc" => ("define it: `let po-loc = po & loc`", "(po & loc)"),
+        "sloc" | "same-loc" => ("accesses of one location are related by `loc`", "loc"),
+        "sthd" | "same-thread" => ("events of one thread are related by `int`", "int"),
+        "sqp" | "same-qp" => {
+            ("events of one queue pair are related by `same-queue-pair`", "same-queue-pair")
         }
-        "po-loc" => "define it: `let po-loc = po & loc`",
-        "sloc" | "same-loc" => "accesses of one location are related by `loc`",
-        "sthd" | "same-thread" => "events of one thread are related by `int`",
-        "sqp" | "same-qp" => "events of one queue pair are related by `same-queue-pair`",
-        "iso" => "events of one operation are related by `same-op`",
-        "E" | "Event" | "SEvent" | "emptyset" => "all events are `_`, no events `0`",
-        "lR" => "the stamp of CPU reads is `aCR`",
-        "lW" => "the stamp of CPU writes is `aCW`",
-        "nlR" => "the stamp of NIC local reads is `aNLR`",
-        "nrW" => "the stamp of NIC remote writes is `aNRW`",
-        "narR" => "the stamp of NIC atomic remote reads is `aNAR`",
-        "nrR" => "the stamp of NIC remote reads is `aNRR`",
-        "nlW" => "the stamp of NIC local writes is `aNLW`",
-        "nF" => "the stamp of remote fences is `aRF`",
-        "F" | "MFENCE" => "the stamp of CPU fences is `aMF`",
+        "iso" => ("events of one operation are related by `same-op`", "same-op"),
+        "E" | "Event" | "SEvent" => ("all events are `_`, no events `0`", "_"),
+        "emptyset" => ("all events are `_`, no events `0`", "0"),
+        "lR" => ("the stamp of CPU reads is `aCR`", "aCR"),
+        "lW" => ("the stamp of CPU writes is `aCW`", "aCW"),
+        "nlR" => ("the stamp of NIC local reads is `aNLR`", "aNLR"),
+        "nrW" => ("the stamp of NIC remote writes is `aNRW`", "aNRW"),
+        "narR" => ("the stamp of NIC atomic remote reads is `aNAR`", "aNAR"),
+        "nrR" => ("the stamp of NIC remote reads is `aNRR`", "aNRR"),
+        "nlW" => ("the stamp of NIC local writes is `aNLW`", "aNLW"),
+        "nF" => ("the stamp of remote fences is `aRF`", "aRF"),
+        "F" | "MFENCE" => ("the stamp of CPU fences is `aMF`", "aMF"),
         _ => return None,
     })
 }

@@ -229,17 +229,21 @@ impl<'a> Parser<'a> {
             let message = format!("`{word}` of herd is not in this language");
             return Box::new(Diagnostic::error(Code::NotInThisLanguage, token.span, message));
         }
-        let mut error = self.tokens.expected(match token.first_on_line {
+        let mut error = *self.tokens.expected(match token.first_on_line {
             true => "a statement",
             false => "an operator or a statement",
         });
+        if token.kind == Kind::Name
+            && let Some(known) = nearest(word, STATEMENTS)
+        {
+            return Box::new(error.did_you_mean(known));
+        }
         error.help = match token.kind {
-            Kind::Name => nearest(word, STATEMENTS).map(|known| format!("did you mean `{known}`?")),
             Kind::Tilde => Some("conditions are not negated: say what must be empty".to_owned()),
             Kind::String => Some("the title stands at the head of the file, once".to_owned()),
             _ => None,
         };
-        error
+        Box::new(error)
     }
 
     /// A hint for a reserved word in the place of a name. One that begins a line is meant to be what it is.

@@ -148,13 +148,11 @@ fn hidden_characters(text: &str) -> Vec<Diagnostic> {
         .map(|(start, character)| {
             let span = Span::new(start, start + character.len_utf8());
             let code_point = u32::from(character);
-            Diagnostic::error(
-                Code::BadCharacter,
-                span,
-                format!(
-                    "the hidden character U+{code_point:04X} is not accepted, not even in comments"
-                ),
-            )
+            let message = format!(
+                "the hidden character U+{code_point:04X} is not accepted, not even in comments"
+            );
+            let error = Diagnostic::error(Code::BadCharacter, span, message);
+            error.fixed("delete the character", span, "")
         })
         .collect()
 }

@@ -176,7 +176,7 @@ impl Lowerer<'_> {
             let word = text.trim_start_matches('%');
             let near = nearest(word, registers::names(self.architecture));
             let error = match near {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
+                Some(near) => error.did_you_mean(near),
                 None => error.help("a location is written `[x]` or `(x)`"),
             };
             self.sink.push(error);

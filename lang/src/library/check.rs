@@ -44,6 +44,28 @@ impl Checker<'_> {
         self.sink.push(error);
     }
 
+    /// A word that means nothing: which known one is meant, or else a hint.
+    fn unknown(
+        &mut self,
+        (code, span, message): (Code, Span, String),
+        (word, near): (&str, Option<&str>),
+        help: Option<String>,
+    ) {
+        let mut error = Diagnostic::error(code, span, message);
+        match near {
+            Some(near) => {
+                error = error.help(format!("did you mean `{near}`?"));
+                let text = self.library.source.text.get(span.range()).unwrap_or_default();
+                if let Some(at) = text.find(word) {
+                    let start = span.start + at;
+                    error = error.replace(Span::new(start, start + word.len()), near);
+                }
+            }
+            None => error.help = help,
+        }
+        self.sink.push(error);
+    }
+
     fn rules(&mut self) {
         for rule in &self.library.rules {
             let methods = match &rule.kind {
@@ -123,11 +145,9 @@ impl Checker<'_> {
     fn event(&mut self, event: &Event) {
         if !STAMPS.contains(&event.stamp.as_str()) {
             let message = format!("expected a stamp, found `{}`", event.stamp);
-            let help = match nearest(&event.stamp, STAMPS) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the stamps are {}", STAMPS.join(", ")),
-            };
-            self.error(Code::UnknownStamp, event.span, message, Some(help));
+            let help = format!("the stamps are {}", STAMPS.join(", "));
+            let near = (&*event.stamp, nearest(&event.stamp, STAMPS));
+            self.unknown((Code::UnknownStamp, event.span, message), near, Some(help));
         }
         let towards_node = event.stamp.starts_with("aN") || matches!(&*event.stamp, "aRF" | "aGF");
         if towards_node != event.node.is_some() {
@@ -168,11 +188,9 @@ impl Checker<'_> {
             memory.iter().filter(known).map(|memory| memory.name.as_str()).collect();
         if !names.contains(&place.name.as_str()) {
             let message = format!("expected memory that is declared, found `{}`", place.name);
-            let help = match nearest(&place.name, names.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("declare it: `memory {}`", place.name),
-            };
-            self.error(Code::UnknownMemory, place.span, message, Some(help));
+            let help = format!("declare it: `memory {}`", place.name);
+            let near = (&*place.name, nearest(&place.name, names.iter().copied()));
+            self.unknown((Code::UnknownMemory, place.span, message), near, Some(help));
         }
         let parts = place.node.iter().map(AsRef::as_ref).chain(&place.index);
         parts.for_each(|part| self.expression(part, true));
@@ -182,9 +200,9 @@ impl Checker<'_> {
         if self.variables.contains(name) {
             return;
         }
-        let known = self.variables.iter().map(String::as_str);
-        let help = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
-        self.error(Code::UnknownName, span, format!("expected a known name, found `{name}`"), help);
+        let near = nearest(name, self.variables.iter().map(String::as_str)).map(str::to_owned);
+        let message = format!("expected a known name, found `{name}`");
+        self.unknown((Code::UnknownName, span, message), (name, near.as_deref()), None);
     }
 
     /// An expression; `in_body` if memory in it is the implementation's.

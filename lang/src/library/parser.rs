@@ -114,11 +114,12 @@ impl Parser<'_> {
                     library.implementation = Some(self.implementation()?);
                 }
                 other => {
-                    let mut error =
-                        self.tokens.expected("a section such as `call` or `implementation`");
-                    error.help =
-                        nearest(other, SECTIONS).map(|near| format!("did you mean `{near}`?"));
-                    return Err(error);
+                    let error =
+                        *self.tokens.expected("a section such as `call` or `implementation`");
+                    return Err(Box::new(match nearest(other, SECTIONS) {
+                        Some(near) => error.did_you_mean(near),
+                        None => error,
+                    }));
                 }
             }
         }

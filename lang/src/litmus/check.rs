@@ -56,6 +56,8 @@ struct Checker<'a> {
     /// Their names.
     by_words: HashSet<String>,
     work_ids: HashMap<String, WorkId>,
+    /// Where names stand that are work ids.
+    ids: Vec<Span>,
     /// How many locations nobody names.
     unnamed: usize,
     /// Where each name is declared, or first assigned.
@@ -79,6 +81,7 @@ impl<'a> Checker<'a> {
             arrays: Vec::new(),
             by_words: arrays::by_words(file),
             work_ids: HashMap::new(),
+            ids: Vec::new(),
             unnamed: 0,
             introduced: HashMap::new(),
             clashing: HashSet::new(),
@@ -115,12 +118,12 @@ impl<'a> Checker<'a> {
         }
         if found.is_none() && self.is_new(Code::UndeclaredName, &name.text) {
             let known = self.meanings.keys().map(String::as_str);
-            let help = match self.sink.suggest(&name.text, known) {
-                Some(known) => format!("did you mean `{known}`?"),
-                None => format!("declare it above the rule, such as {declaration}"),
-            };
             let message = format!("expected a declared name or a register, found `{}`", name.text);
-            self.error(Code::UndeclaredName, name.place, message, help);
+            let error = Diagnostic::error(Code::UndeclaredName, name.place.span, message);
+            self.sink.push(match self.sink.suggest(&name.text, known) {
+                Some(known) => error.did_you_mean(known),
+                None => error.help(format!("declare it above the rule, such as {declaration}")),
+            });
         }
         found
     }
@@ -156,6 +159,7 @@ impl<'a> Checker<'a> {
     }
 
     fn work_id(&mut self, name: &Name) -> WorkId {
+        self.ids.push(name.place.span);
         let next = WorkId(self.program.work_ids.len());
         let id = *self.work_ids.entry(name.text.clone()).or_insert(next);
         if id == next {
@@ -186,8 +190,9 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Checks a file.
-pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> Option<Test> {
+/// Checks a file. The test is only of use if there is no error. With it come the places of names that are work
+/// ids.
+pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> (Test, Vec<Span>) {
     let mut checker = Checker::new(file, words, sink);
     let mut test = header(&mut checker, source);
     declarations::declare(&mut checker);
@@ -200,7 +205,7 @@ pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> 
     verdicts::verdicts(&mut checker, &mut test);
     warnings::warn(&mut checker);
     test.program = checker.program;
-    Some(test)
+    (test, checker.ids)
 }
 
 fn header(checker: &mut Checker<'_>, source: &Source) -> Test {
@@ -247,7 +252,8 @@ fn header(checker: &mut Checker<'_>, source: &Source) -> Test {
     if is_file && stem != test.name.as_str() {
         let message = format!("the test is named `{}`, and its file `{stem}`", test.name);
         let span = file.name.place.span;
-        checker.sink.push(Diagnostic::warning(Code::NameDiffersFromFile, span, message));
+        let warning = Diagnostic::warning(Code::NameDiffersFromFile, span, message);
+        checker.sink.push(warning.replace(span, stem));
     }
     test
 }

@@ -8,8 +8,10 @@ pub mod ast;
 mod check;
 pub mod methods;
 pub mod models;
+pub mod names;
 mod parse;
 mod print;
+mod survey;
 mod text;
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -21,6 +23,7 @@ use crate::source::{Source, Span};
 use crate::{Dialect, Test};
 
 pub use parse::{LITMUS_MAX_NESTING as MAX_NESTING, complete};
+pub use survey::{Survey, survey};
 pub use text::MAX_BYTES;
 
 /// The most nodes, and the most threads, that a program may have.
@@ -45,8 +48,8 @@ pub fn check(
     words: Words<'_>,
 ) -> (Option<Test>, Vec<Diagnostic>) {
     let mut sink = Sink::default();
-    let test = check::file(file, source, words, &mut sink);
-    (test.filter(|_| !sink.has_errors()), sink.finish())
+    let (test, _) = check::file(file, source, words, &mut sink);
+    (Some(test).filter(|_| !sink.has_errors()), sink.finish())
 }
 
 /// Reads and checks a file, ours or one of herd's for x86, in which objects are declared, and calls of

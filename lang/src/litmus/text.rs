@@ -147,5 +147,6 @@ fn refuse(rest: &str, character: char, offset: usize) -> Option<Diagnostic> {
     let message =
         format!("expected visible text, found the character U+{:04X}", u32::from(character));
     let error = Diagnostic::error(Code::InvisibleCharacter, span, message);
-    Some(error.help("delete it; only comments may contain such characters"))
+    let error = error.help("delete it; only comments may contain such characters");
+    Some(error.fixed("delete the character", span, ""))
 }

@@ -17,6 +17,13 @@ fn exercise(text: &str) {
             assert!(text.get(span.range()).is_some(), "{diagnostic:?}\n{text}");
         }
     }
+    let known = lang::litmus::survey(&source, crate::words());
+    assert_eq!(known.test.is_some(), load(&source).0.is_some(), "{text}");
+    let fixes = known.diagnostics.iter().filter_map(|diagnostic| diagnostic.fix.as_ref());
+    let edited = fixes.flat_map(|fix| fix.edits.iter().map(|(span, _)| *span));
+    for span in known.names.iter().map(|name| name.span).chain(edited) {
+        assert!(text.get(span.range()).is_some(), "{span:?}\n{text}");
+    }
     if let Some(file) = file {
         survives(&file);
     } else {

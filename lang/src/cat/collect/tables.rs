@@ -86,14 +86,15 @@ impl Collector<'_> {
             return false;
         }
         let message = format!("`{letter}` is not a letter of the table `{}`", table.text);
-        let help = match (letter.as_str(), nearest(letter, letters.iter().map(String::as_str))) {
+        let error = Diagnostic::error(Code::UnknownLetter, cell.span, message);
+        let near = nearest(letter, letters.iter().map(String::as_str));
+        self.error(match (letter.as_str(), near) {
             ("x" | "X", _) => {
-                "a cell that orders is written `✓` or `+`, one that does not `·` or `-`".to_owned()
+                error.help("a cell that orders is written `✓` or `+`, one that does not `·` or `-`")
             }
-            (_, Some(known)) => format!("did you mean `{known}`?"),
-            _ => format!("bind it at the table's head: `where {letter} = …`"),
-        };
-        self.error(Diagnostic::error(Code::UnknownLetter, cell.span, message).help(help));
+            (_, Some(known)) => error.did_you_mean(known),
+            _ => error.help(format!("bind it at the table's head: `where {letter} = …`")),
+        });
         false
     }
 

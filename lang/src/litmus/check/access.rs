@@ -55,8 +55,11 @@ impl Lowerer<'_, '_> {
         match access.home {
             Home::Own => {
                 let message = format!("expected a remote location, found `{name}`");
-                let help = format!("write `{name}^{}`", home.0);
-                self.fail(Code::MissingNodeMark, access.place, message, help)
+                let error = Diagnostic::error(Code::MissingNodeMark, access.place.span, message);
+                let marked = format!("{name}^{}", home.0);
+                let error = error.help(format!("write `{marked}`"));
+                self.checker.sink.push(error.replace(access.name.place.span, marked));
+                None
             }
             Home::Inferred => Some(location),
             Home::Node(number) => {
@@ -76,7 +79,14 @@ impl Lowerer<'_, '_> {
         let message = format!("`{name}` is on node {}", home.0);
         let error = Diagnostic::error(Code::WrongHomeNode, place.span, message);
         let error = error.related(declared, format!("`{name}` is declared here"));
-        self.checker.sink.push(error.help(format!("write `{name}^{}`", home.0)));
+        let error = error.help(format!("write `{name}^{}`", home.0));
+        self.checker.sink.push(match access.home {
+            Home::Node(number) => {
+                let span = Span::new(access.name.place.span.end, number.place.span.end);
+                error.fixed(format!("write `{name}^{}`", home.0), span, format!("^{}", home.0))
+            }
+            Home::Own | Home::Inferred => error,
+        });
         None
     }
 

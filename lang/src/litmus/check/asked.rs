@@ -118,12 +118,12 @@ fn known(claims: &mut [Claim], test: &Test, meanings: &HashMap<String, Meaning>,
         if meanings.contains_key(text) {
             return;
         }
-        let help = match nearest(text, meanings.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the test has {}", names(test).join(", ")),
-        };
         let message = format!("expected a register or a location of the test, found `{text}`");
-        sink.push(Diagnostic::error(Code::UndeclaredName, place.span, message).help(help));
+        let error = Diagnostic::error(Code::UndeclaredName, place.span, message);
+        sink.push(match nearest(text, meanings.keys().map(String::as_str)) {
+            Some(near) => error.did_you_mean(near),
+            None => error.help(format!("the test has {}", names(test).join(", "))),
+        });
     };
     claims.iter_mut().for_each(|claim| claim.each_name(&mut look));
 }

@@ -103,8 +103,10 @@ fn declaration(
 fn needs_node(checker: &mut Checker<'_>, name: &Name, node: Option<NodeId>) -> Option<NodeId> {
     if node.is_none() {
         let message = format!("expected a node for `{}`, found a row above all columns", name.text);
-        let help = format!("write it in its node's column, or as `{}@1`", name.text);
-        checker.error(Code::MissingNode, name.place, message, help);
+        let error = Diagnostic::error(Code::MissingNode, name.place.span, message);
+        let placed = format!("{}@1", name.text);
+        let error = error.help(format!("write it in its node's column, or as `{placed}`"));
+        checker.sink.push(error.replace(name.place.span, placed));
     }
     node
 }

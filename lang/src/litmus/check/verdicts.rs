@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Test;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
 use crate::outcome::{Claim, Condition, Expectation, Observable, Observed, Operand, Value};
 use crate::program::{BinaryOp, LARGEST_WORD, Origin, RegisterId};
@@ -62,24 +62,26 @@ fn listed(checker: &mut Checker<'_>, test: &Test, name: &ast::Name) {
     }
     let message = format!("expected a model of the header, found `{}`", name.text);
     let listed = test.models.iter().map(String::as_str);
-    let help = match checker.sink.suggest(&name.text, listed) {
-        _ if name.text.strip_suffix(".cat").is_some_and(|stem| test.lists(stem)) => {
-            format!("write `{}`", name.text.trim_end_matches(".cat"))
+    let error = Diagnostic::error(Code::UnlistedModel, name.place.span, message);
+    let stem = name.text.strip_suffix(".cat").filter(|stem| test.lists(stem));
+    let error = match checker.sink.suggest(&name.text, listed) {
+        _ if let Some(stem) = stem => {
+            error.help(format!("write `{stem}`")).replace(name.place.span, stem)
         }
-        Some(near) => format!("did you mean `{near}`?"),
+        Some(near) => error.did_you_mean(near),
         None => {
             let written = test.models.iter().map(|name| models::model_as_written(name));
-            format!(
+            error.help(format!(
                 "verdicts hold for {}; if `{}` is a model (`litmus models` lists the shipped ones), \
                  `model {} {}` in the header adds it",
                 test.models.join(", "),
                 name.text,
                 written.collect::<Vec<_>>().join(" "),
                 name.text
-            )
+            ))
         }
     };
-    checker.error(Code::UnlistedModel, name.place, message, help);
+    checker.sink.push(error);
 }
 
 /// What outcomes show, and the names that verdicts give it.
@@ -146,8 +148,11 @@ impl<'c, 'a> List<'c, 'a> {
                 let home = self.checker.location(location).node;
                 if copy.is_some_and(|node| node != home) {
                     let message = format!("`{}` is on node {}", name.text, home.0);
-                    let help = format!("write `{}`", name.text);
-                    self.checker.error(Code::WrongHomeNode, name.place, message, help);
+                    let error = Diagnostic::error(Code::WrongHomeNode, name.place.span, message);
+                    let error = error.help(format!("write `{}`", name.text));
+                    let copy = observed.copy.map_or(name.place, |number| number.place).span;
+                    let span = name.place.span.to(copy);
+                    self.checker.sink.push(error.replace(span, name.text.as_str()));
                     return None;
                 }
                 Observed::Location(location)
@@ -169,8 +174,10 @@ impl<'c, 'a> List<'c, 'a> {
                 let Some(node) = copy.or(object.node) else {
                     let message =
                         format!("expected a node's copy of `{0}`, found `{0}`", name.text);
-                    let help = format!("write `{}@1` for node 1's copy", name.text);
-                    self.checker.error(Code::NotObservable, name.place, message, help);
+                    let error = Diagnostic::error(Code::NotObservable, name.place.span, message);
+                    let copy = format!("{}@1", name.text);
+                    let error = error.help(format!("write `{copy}` for node 1's copy"));
+                    self.checker.sink.push(error.replace(name.place.span, copy));
                     return None;
                 };
                 Observed::Copy(index, node)

@@ -69,13 +69,15 @@ fn blocked_poll(span: Span, towards: Towards, other: Option<Towards>) -> Diagnos
     let node = towards.node.0;
     let message = format!("no operation towards node {node}{on} is left to poll, so this blocks");
     let warning = Diagnostic::warning(Code::PollWithoutOperation, span, message);
-    warning.help(match other {
+    match other {
         Some(other) => {
-            format!("each queue pair is polled by itself; there is one for `Poll({other})`")
+            let poll = format!("Poll({other})");
+            let help = format!("each queue pair is polled by itself; there is one for `{poll}`");
+            warning.help(help).replace(span, poll)
         }
-        None => "`Poll(n)` waits for the oldest unpolled operation of the thread towards node n"
-            .to_owned(),
-    })
+        None => warning
+            .help("`Poll(n)` waits for the oldest unpolled operation of the thread towards node n"),
+    }
 }
 
 /// Global fences that leave out other queue pairs of their nodes, on which something is still on its way.

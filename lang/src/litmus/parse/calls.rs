@@ -28,6 +28,14 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
         Dialect::CoreRma => Dialect::Rdma,
     };
     let help = match context.sink.suggest(word, known) {
+        Some(known)
+            if methods::lookup(other, word).is_none()
+                && methods::written(word).is_none()
+                && words.like(word).is_none() =>
+        {
+            context.sink.push(error.did_you_mean(known));
+            return;
+        }
         _ if methods::lookup(other, word).is_some() => {
             format!("`{word}` belongs to the other dialect; see the header's `dialect`")
         }
@@ -36,8 +44,7 @@ pub fn unknown(context: &mut Context<'_>, piece: &Piece, start: usize, word: &st
             false => format!("write `{usage}`"),
         },
         _ if let Some(usage) = words.like(word) => format!("write `{usage}`"),
-        Some(known) => format!("did you mean `{known}`?"),
-        None => "docs/language.md lists the statements".to_owned(),
+        _ => "docs/language.md lists the statements".to_owned(),
     };
     context.sink.push(error.help(help));
 }

@@ -54,15 +54,14 @@ fn unknown(context: &mut Context<'_>, line: Span, word: &str) {
             Diagnostic::error(Code::UnknownHeaderKeyword, span, message)
         }
     };
-    let help = match context.sink.suggest(word, KEYWORDS.iter().copied()) {
-        _ if word == "observe" => "`observe` stands below the program".to_owned(),
-        Some(known) if known != word => format!("did you mean `{known}`?"),
-        _ => format!(
+    context.sink.push(match context.sink.suggest(word, KEYWORDS.iter().copied()) {
+        _ if word == "observe" => error.help("`observe` stands below the program"),
+        Some(known) if known != word => error.did_you_mean(known),
+        _ => error.help(format!(
             "header lines are a title in quotes, {}; declarations look like `x = 0`",
             KEYWORDS[1..].join(", ")
-        ),
-    };
-    context.sink.push(error.help(help));
+        )),
+    });
 }
 
 fn quoted(context: &mut Context<'_>, rule: Rule, piece: &Piece) -> Option<String> {

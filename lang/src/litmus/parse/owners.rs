@@ -34,7 +34,8 @@ pub fn check_owners(
         let Some(owner) = owner(name) else {
             let message = format!("expected a register of a thread, found `{}`", name.text);
             let error = Diagnostic::error(Code::WrongThread, place, message);
-            sink.push(error.help(format!("a location is written `{}`", name.text)));
+            let error = error.help(format!("a location is written `{}`", name.text));
+            sink.push(error.replace(place, name.text.as_str()));
             continue;
         };
         if number.value != owner as u64 + u64::from(!from_0) {
@@ -42,7 +43,7 @@ pub fn check_owners(
             let error = Diagnostic::error(Code::WrongThread, number.place.span, message);
             let help =
                 format!("write `{0}` or `{1}:{0}`; threads count from 1", name.text, owner + 1);
-            sink.push(error.help(help));
+            sink.push(error.help(help).replace(place, name.text.as_str()));
         }
     }
 }

@@ -160,7 +160,11 @@ fn missing_rule(context: &mut Context<'_>, lines: &[Span]) {
         span,
         "expected a line of dashes between declarations and statements, found none",
     );
-    context.sink.push(error.help("write `---` below the declarations, even if there are none"));
+    let error = error.help("write `---` below the declarations, even if there are none");
+    context.sink.push(match statement {
+        Some(line) => error.replace(Span::new(line.start, line.start), "---\n"),
+        None => error,
+    });
 }
 
 /// How many of the lines are rows of the program.
@@ -195,9 +199,8 @@ fn program_rows(
                 return index;
             }
             let error = Diagnostic::error(Code::SecondRule, *line, "the program has a second rule");
-            context
-                .sink
-                .push(error.help("one line of dashes separates declarations and statements"));
+            let error = error.help("one line of dashes separates declarations and statements");
+            context.sink.push(error.fixed("delete the rule", *line, ""));
         }
         let opened = text.matches('{').count();
         braces = (braces + opened).saturating_sub(text.matches('}').count());

@@ -289,7 +289,8 @@ fn via(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Via {
         | (Rule::plain_assign | Rule::equals, Dialect::CoreRma) => Via::Plain,
         (Rule::equals, Dialect::Rdma) => {
             let error = Diagnostic::error(Code::Syntax, place.span, "expected `:=`, found `=`");
-            context.sink.push(error.help("`=` assigns only under `dialect corerma`"));
+            let error = error.help("`=` assigns only under `dialect corerma`");
+            context.sink.push(error.replace(place.span, ":="));
             Via::Plain
         }
         _ => {
