@@ -55,6 +55,8 @@ fn what_is_not_known_of_faults_and_cells_is_counted_apart() {
     let not_known = evidence.filter(|cell| cell.evidence == CellEvidence::NotKnown).count();
     assert_eq!(not_known, coverage.cells_not_known);
     let says = |what: &str| run.cannot_tell.iter().any(|point| point.contains(what));
-    assert!(says("outcomes that the models could not decide (LOOP: a loop can run more than 4 times)"));
+    assert!(says(
+        "outcomes that the models could not decide (LOOP: a loop can run more than 4 times)"
+    ));
     assert!(says("and for 1 program a limit was reached first"), "{:?}", run.cannot_tell);
 }

@@ -114,7 +114,10 @@ pub fn lookup(dialect: Dialect, word: &str) -> Option<Method> {
 
 /// What verbs, other languages and other tools call a statement, and how it is written here.
 const OTHER_WORDS: &[(&[&str], &str)] = &[
-    (&["fence"], "`Mfence` for the CPU, `Rfence(2)` for IBV_SEND_FENCE on the queue pair to node 2"),
+    (
+        &["fence"],
+        "`Mfence` for the CPU, `Rfence(2)` for IBV_SEND_FENCE on the queue pair to node 2",
+    ),
     (&["mb", "smp_mb", "mfences", "sfence", "lfence"], "Mfence"),
     (&["rdma_write", "ibv_wr_rdma_write", "ibv_post_send", "store_remote"], "x^2 := y"),
     (&["ibv_send_signaled"], "x^2 :=^d y"),

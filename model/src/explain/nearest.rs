@@ -197,7 +197,9 @@ fn reversed(skeleton: &Skeleton, execution: &Execution) -> usize {
         event.thread.zip(event.location)
     };
     let pairs = execution.orders.iter().flat_map(|(_, pairs)| pairs);
-    pairs.filter(|(from, to)| from > to && place(*from).is_some_and(|at| place(*to) == Some(at))).count()
+    pairs
+        .filter(|(from, to)| from > to && place(*from).is_some_and(|at| place(*to) == Some(at)))
+        .count()
 }
 
 fn events(way: &Way) -> BTreeSet<EventId> {
