@@ -80,6 +80,7 @@ pub enum SolverName {
     #[default]
     Batsat,
     /// Z3.
+    #[cfg(feature = "z3")]
     Z3,
 }
 
@@ -126,6 +127,7 @@ impl Request {
     pub fn options(&self) -> Options {
         let solver = match self.solver {
             SolverName::Batsat => SolverKind::Batsat,
+            #[cfg(feature = "z3")]
             SolverName::Z3 => SolverKind::Z3,
         };
         Options { solver, limits: self.limits(), loop_bound: self.loops }

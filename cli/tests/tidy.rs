@@ -9,7 +9,7 @@ use lang::source::Source;
 /// The crates, and which of the others each may use. The engines stand apart, so that their agreement means
 /// something: `machine` cannot see the skeleton, and neither `machine`, `smt` nor `checker` can see another
 /// of the three.
-const CRATES: [(&str, &[&str]); 13] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("lang", &[]),
     ("campaign", &[]),
     ("compiler", &["lang"]),
@@ -22,11 +22,12 @@ const CRATES: [(&str, &[&str]); 13] = [
     ("executor", &["lang", "compiler", "model", "evidence"]),
     ("nic", &[]),
     ("lsp", &["lang", "compiler", "skeleton", "model"]),
+    ("playground", &["lang", "compiler", "model"]),
     ("cli", &["lang", "campaign", "compiler", "skeleton", "model", "evidence", "executor", "lsp"]),
 ];
 /// The folders that they are in.
-const FOLDERS: [&str; 8] =
-    ["lang", "campaign", "compiler", "model", "executor", "nic", "lsp", "cli"];
+const FOLDERS: [&str; 9] =
+    ["lang", "campaign", "compiler", "model", "executor", "nic", "lsp", "playground", "cli"];
 /// The widest that a comment may be, in columns.
 const COLUMNS: usize = 110;
 /// The longest that a source file may be, in lines.

@@ -41,7 +41,7 @@ fn main() {
         }),
         row("event skeleton", &all, |(_, test)| skeleton::build(&test.program, 4).is_ok()),
     ];
-    for solver in SolverKind::ALL {
+    for &solver in SolverKind::ALL {
         let what = format!("all outcomes: smt, {}", solver.name());
         rows.push(row(&what, &asked, |(_, test)| is_answered(test, &model, solver)));
     }

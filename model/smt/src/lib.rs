@@ -12,6 +12,7 @@ pub mod prefix;
 pub mod relation;
 pub mod solver;
 pub mod theory;
+#[cfg(feature = "z3")]
 pub mod z3;
 
 use std::collections::BTreeSet;

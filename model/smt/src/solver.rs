@@ -48,17 +48,23 @@ pub enum SolverKind {
     #[default]
     Batsat,
     /// Z3, as a solver of finite domains (QF_FD).
+    #[cfg(feature = "z3")]
     Z3,
 }
 
 impl SolverKind {
     /// All solvers.
-    pub const ALL: [SolverKind; 2] = [SolverKind::Batsat, SolverKind::Z3];
+    pub const ALL: &[SolverKind] = &[
+        SolverKind::Batsat,
+        #[cfg(feature = "z3")]
+        SolverKind::Z3,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Batsat => "batsat",
+            #[cfg(feature = "z3")]
             Self::Z3 => "z3",
         }
     }
@@ -67,6 +73,7 @@ impl SolverKind {
     pub fn start(self, limits: &Limits) -> Box<dyn Solver> {
         match self {
             Self::Batsat => Box::new(super::batsat::Batsat::new(limits.clone())),
+            #[cfg(feature = "z3")]
             Self::Z3 => Box::new(super::z3::Z3::new(limits.clone())),
         }
     }
@@ -119,7 +126,7 @@ mod tests {
     #[test]
     fn every_assignment_is_found_once() {
         let none = |_: &[Lit]| Vec::new();
-        for kind in SolverKind::ALL {
+        for &kind in SolverKind::ALL {
             assert_eq!(count(kind, 3, &[], &none), 7);
             assert_eq!(count(kind, 3, &[1], &none), 4);
             assert_eq!(count(kind, 3, &[0, 2], &none), 2);
@@ -131,7 +138,7 @@ mod tests {
 
     #[test]
     fn clauses_of_any_length_are_kept() {
-        for kind in SolverKind::ALL {
+        for &kind in SolverKind::ALL {
             let name = kind.name();
             let count = |assumptions: &[usize], also: &dyn Fn(&[Lit]) -> Vec<Vec<Lit>>| {
                 count(kind, 3, assumptions, also)
@@ -158,7 +165,7 @@ mod tests {
         let no_odd = |all: &[Lit]| -> Vec<Vec<Lit>> {
             all.iter().skip(1).step_by(2).map(|literal| vec![!*literal]).collect()
         };
-        for kind in SolverKind::ALL {
+        for &kind in SolverKind::ALL {
             let name = kind.name();
             assert_eq!(count(kind, 12, &[], &no_two), 12, "{name}");
             assert_eq!(count(kind, 12, &[7], &no_two), 1, "{name}");

@@ -1,0 +1,191 @@
+//! Outcomes, verdicts and explanations of a program.
+
+use lang::Test;
+use lang::diagnostic::Diagnostic;
+use lang::library::Words;
+use lang::litmus;
+use lang::outcome::{Asked, Claim, Expectation};
+use lang::source::Source;
+use model::allowed::{Allowed, Options, Question, undefined_calls};
+use model::asking::Refused;
+use model::explain::{Explanation, Reason, explain};
+use model::verdict::{self, Checked};
+use serde_json::{Value as Json, json};
+
+use crate::files::{self, Files, Wrong};
+use crate::question::Program;
+
+/// The most rows of outcomes that the page shows.
+const MOST_ROWS: usize = 500;
+
+/// A program that was read.
+pub struct Read {
+    /// The models and libraries that it may use.
+    pub files: Files,
+    /// Its text.
+    pub source: Source,
+    /// What is odd about it.
+    pub warnings: Vec<Diagnostic>,
+    /// It.
+    pub test: Test,
+    /// The model to ask about: the one chosen, or the first that the program names.
+    pub model: String,
+}
+
+impl Program {
+    /// Reads the program.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(&self) -> Result<Read, Wrong> {
+        let files = Files::of(&self.own);
+        let source = Source::new("program", self.text.as_str());
+        let (test, warnings) = litmus::load_with(&source, Words::of(&files.libraries.all));
+        let Some(test) = test else { return Err(in_file(&source, warnings)) };
+        if !files.wrong.is_empty() {
+            return Err(files.wrong);
+        }
+        let first = || test.models.first().cloned().unwrap_or_default();
+        let model = self.model.clone().unwrap_or_else(first);
+        Ok(Read { files, source, warnings, test, model })
+    }
+}
+
+/// Diagnostics with the file that they are about.
+pub fn in_file(source: &Source, diagnostics: Vec<Diagnostic>) -> Wrong {
+    diagnostics.into_iter().map(|diagnostic| (source.clone(), diagnostic)).collect()
+}
+
+impl Read {
+    /// Asks under a model.
+    ///
+    /// # Errors
+    /// Why the question cannot be asked, or what is wrong with the model.
+    pub fn under<T>(
+        &self,
+        name: &str,
+        answer: impl FnOnce(&Question<'_>) -> Result<T, Refused>,
+    ) -> Result<T, Wrong> {
+        let model = self.files.model(name)?.model;
+        let undefined = undefined_calls(&self.test, &model, &self.files.libraries);
+        if !undefined.is_empty() {
+            return Err(in_file(&self.source, undefined));
+        }
+        let asking = Question::of(&self.test, &model).libraries(&self.files.libraries);
+        let answered = asking.question().and_then(|question| answer(&question));
+        answered.map_err(|refused| in_file(&self.source, refused.diagnostics()))
+    }
+
+    /// The results of the verdicts, where they stand, and whether each holds.
+    fn verdicts(&self, allowed: &Allowed) -> Vec<Json> {
+        let is_own = self.files.is_own(&self.model);
+        let checked = verdict::check(&self.test, &self.model, is_own, allowed);
+        let claims = self.test.expectations.iter();
+        let claims = claims.filter(|one| verdict::applies(&self.test, one, &self.model, is_own));
+        claims.zip(&checked).map(|(claim, checked)| self.verdict(claim, checked)).collect()
+    }
+
+    fn verdict(&self, claim: &Expectation, checked: &Checked) -> Json {
+        let to_explain = match &claim.claim {
+            Claim::Exactly { .. } => None,
+            _ => Some(&checked.condition),
+        };
+        json!({
+            "condition": checked.condition,
+            "explain": to_explain,
+            "expected": checked.expected.name(),
+            "found": checked.verdict.name(),
+            "holds": checked.holds(),
+            "answer": checked.answer(),
+            "line": self.source.line_column(claim.span.start).0,
+        })
+    }
+
+    /// Outcomes as a table: the names that are shown, and the values in rows.
+    fn table(&self, allowed: &Allowed) -> Json {
+        let shown = &self.test.observables[..self.test.shown];
+        let names: Vec<&str> = shown.iter().map(|observable| observable.name.as_str()).collect();
+        let rows = allowed.shown(&self.test);
+        let row = |row: &Vec<_>| -> Vec<String> {
+            row.iter().zip(shown).map(|(value, observable)| observable.show(*value)).collect()
+        };
+        let count = rows.len();
+        let rows: Vec<_> = rows.iter().take(MOST_ROWS).map(row).collect();
+        json!({
+            "names": names,
+            "rows": rows,
+            "count": count,
+            "complete": allowed.complete,
+            "reason": allowed.reason,
+        })
+    }
+}
+
+/// An answer in which nothing is wrong, or what is.
+pub fn told(answer: Result<Json, Wrong>) -> Json {
+    answer.unwrap_or_else(|wrong| json!({ "diagnostics": files::located(&wrong) }))
+}
+
+/// The outcomes of a program, and what its verdicts come to.
+pub fn judge(program: &Program) -> Json {
+    told(program.read().and_then(|read| {
+        let allowed = read.under(&read.model, |question| question.allowed(&Options::default()))?;
+        let mut diagnostics = files::diagnostics(&read.source, &read.warnings);
+        diagnostics.extend(files::diagnostics(&read.source, &allowed.misuses));
+        Ok(json!({
+            "name": read.test.name,
+            "title": read.test.title,
+            "models": read.test.models,
+            "model": read.model,
+            "outcomes": read.table(&allowed),
+            "verdicts": read.verdicts(&allowed),
+            "diagnostics": diagnostics,
+        }))
+    }))
+}
+
+/// Why outcomes are allowed or forbidden.
+pub fn explained(program: &Program, outcome: &str) -> Json {
+    told(program.read().and_then(|mut read| {
+        let condition = Source::new("outcome", outcome);
+        let asked =
+            litmus::ask(&condition, &mut read.test).map_err(|wrong| in_file(&condition, wrong))?;
+        read.under(&read.model, |question| {
+            let explanation = explain(question, &Options::default(), &asked)?;
+            Ok(explanation_json(&explanation, &read, &asked))
+        })
+    }))
+}
+
+fn explanation_json(explanation: &Explanation<'_>, read: &Read, asked: &Asked) -> Json {
+    json!({
+        "model": read.model,
+        "outcome": asked.text,
+        "verdict": match explanation.reason {
+            Reason::Witness(_) => "allowed",
+            Reason::Unknown(_) => "unknown",
+            _ => "forbidden",
+        },
+        "text": explanation.text(&read.source),
+        "picture": explanation.svg_for_page(&read.source),
+    })
+}
+
+/// The outcomes that only one of two models allows.
+pub fn compared(program: &Program, with: &str) -> Json {
+    told(program.read().and_then(|read| {
+        let ask = |model: &str| read.under(model, |question| question.allowed(&Options::default()));
+        let (first, second) = (ask(&read.model)?, ask(with)?);
+        let only = |one: &Allowed, other: &Allowed| {
+            let outcomes = one.outcomes.iter().filter(|outcome| !other.contains(outcome));
+            let outcomes = outcomes.cloned().collect();
+            read.table(&Allowed { outcomes, complete: other.complete, ..Allowed::default() })
+        };
+        Ok(json!({
+            "models": [read.model, with],
+            "complete": first.complete && second.complete,
+            "only": [only(&first, &second), only(&second, &first)],
+            "diagnostics": files::diagnostics(&read.source, &read.warnings),
+        }))
+    }))
+}
