@@ -16,12 +16,14 @@ use lang::diagnostic::Diagnostic;
 use lang::library::Words;
 use lang::litmus::ast::{File, Statement, StatementKind};
 use lang::litmus::print;
+use lang::outcome::Expectation;
 use lang::source::{Source, Span};
 
 use compiler::library::Libraries;
 use serde_json::Value as Json;
 
 use crate::allowed::Options;
+use crate::verdict;
 
 pub use kind::{Kind, REWRITES};
 
@@ -144,11 +146,13 @@ impl Repair<'_> {
         let mut asking = ask::Asking::new(self, &test)?;
         let hopeless = asking.hopeless.clone();
         if let Some(is_right) = asking.is_right_already() {
-            let open = asking.open.clone();
+            let mut open = asking.open.clone();
+            open.extend(self.of_other_models(&test));
+            let is_right = is_right && open.is_empty();
             return Ok(Repairs { is_right, hopeless, open, ..Repairs::default() });
         }
         let candidates = edits::candidates(self, &test);
-        let count = candidates.len();
+        let count = candidates.iter().filter(|one| !one.is_sized()).count();
         let found = search::minimal(&candidates, self.size, &mut asking);
         let mut repairs: BTreeMap<String, Repaired> = BTreeMap::new();
         for set in found {
@@ -182,6 +186,8 @@ impl Repair<'_> {
         let candidates = edits::candidates(self, &test);
         let mut near: BTreeSet<BTreeSet<usize>> =
             (0..candidates.len()).map(|one| BTreeSet::from([one])).collect();
+        // Of a flush, only the size of a repair is listed as near it.
+        near.retain(|set| set.iter().all(|one| !candidates[*one].is_sized()));
         for repair in &found.repairs {
             let without = |one: &usize| repair.set.iter().copied().filter(|of| of != one).collect();
             near.extend(repair.set.iter().map(without));
@@ -196,6 +202,8 @@ impl Repair<'_> {
                 continue;
             }
             let allows = match asking.forbids(&candidates, &set) {
+                // It is more than a repair has.
+                ask::Helps::Yes if asking.keeps_the_rest(&candidates, &set) => continue,
                 ask::Helps::Yes => None,
                 ask::Helps::No => match asking.broken_by(&candidates, &set) {
                     Some(allows) => Some(allows),
@@ -276,6 +284,21 @@ impl Repair<'_> {
         let mut comments = self.file.comments.iter();
         comments.any(|comment| {
             (place.line..=last).contains(&comment.place.line) && is_keep(&comment.text)
+        })
+    }
+
+    /// What to say where the file's verdicts are about other models, so that none was looked at.
+    fn of_other_models(&self, test: &Test) -> Option<String> {
+        let claims = || test.expectations.iter().filter(|claim| !claim.is_question);
+        let is_here = |claim: &Expectation| {
+            let mut models = self.models.iter();
+            models.any(|(model, is_own)| verdict::applies(test, claim, &model.name, *is_own))
+        };
+        let is_other = self.forbid.is_none() && claims().next().is_some() && !claims().any(is_here);
+        is_other.then(|| {
+            "the file's verdicts are about other models; name one of theirs with --model, or say what to \
+             forbid with --forbid"
+                .to_owned()
         })
     }
 

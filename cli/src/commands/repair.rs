@@ -32,9 +32,9 @@ use show::Shown;
 /// What is repaired are the verdicts of the file that fail: outcomes that it forbids and the model allows. A
 /// repair is a set of changes after which these outcomes are forbidden; no part of it alone does that. All
 /// outcomes that the file claims to be allowed stay, and a program that always ends still does. Of changes
-/// that rewrite statements (rcas, exchange, queue-pair, signal), a repair has at most one. A repair is right
-/// under all models given with --model; without, under those of the header that have the same way to wait. A
-/// line with the comment `// keep` stays as it is.
+/// that rewrite statements (rcas, exchange, queue-pair, signal, inline), a repair has at most one. A repair is
+/// right under all models given with --model; without, under those of the header that have the same way to
+/// wait. A line with the comment `// keep` stays as it is.
 #[derive(Args)]
 pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
@@ -48,7 +48,7 @@ pub struct Arguments {
     #[command(flatten)]
     libraries: LibraryOption,
     /// Which changes may be made: poll, wait, rfence, gfence, mfence, flush, rcas, exchange,
-    /// queue-pair, signal [default: all]
+    /// queue-pair, signal, inline [default: all]
     #[arg(long, value_name = "CHANGE,…", value_delimiter = ',', value_parser = kind)]
     only: Vec<Kind>,
     /// Say instead what may go: all largest sets of waits, fences and gets of unused values without which all

@@ -201,6 +201,18 @@ impl<'a> Asking<'a> {
         self.wanted.iter().any(|wanted| !wanted.never.is_empty())
     }
 
+    /// What is repaired.
+    pub fn repair(&self) -> &'a Repair<'a> {
+        self.repair
+    }
+
+    /// Remembers, once, what was not decided.
+    pub fn leave_open(&mut self, why: String) {
+        if !self.open.contains(&why) {
+            self.open.push(why);
+        }
+    }
+
     fn changed(&self, edits: &[Edit], set: &BTreeSet<usize>) -> Option<Test> {
         let edits: Vec<&Edit> = set.iter().map(|index| &edits[*index]).collect();
         let file = apply(self.repair.file, &edits)?;
@@ -265,7 +277,7 @@ impl<'a> Asking<'a> {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(why) => {
-                    self.open.push(why);
+                    self.leave_open(why);
                     return false;
                 }
             }
@@ -276,7 +288,7 @@ impl<'a> Asking<'a> {
             // What is added stands at an empty place, so its waits are told from those that were there.
             (Ending::NotAlways(before), Ending::NotAlways(after)) => after.is_subset(before),
             (Ending::Unknown, _) | (_, Ending::Unknown) => {
-                self.open.push("whether a changed program always ends is not known".to_owned());
+                self.leave_open("whether a changed program always ends is not known".to_owned());
                 false
             }
         }

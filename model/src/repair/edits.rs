@@ -1,6 +1,8 @@
 //! The changes that a repair may consist of, and how they are made in the syntax tree.
 
 mod candidates;
+mod flushes;
+mod order;
 mod removals;
 mod requests;
 
@@ -19,6 +21,7 @@ use lang::source::{Source, Span};
 
 use super::kind::{Kind, REWRITES};
 pub use candidates::candidates;
+pub use flushes::{Sizes, completing, is_without_get, settled, sized};
 pub use removals::removals;
 
 /// A block of a thread: the statements and the blocks in them that lead there.
@@ -39,6 +42,8 @@ pub struct Edit {
     what: What,
     /// The statement before the gap, or the statement that changes.
     after: Option<Named>,
+    /// What the block is, if nothing stands before the gap.
+    head: String,
     /// The gap, or the statement that changes.
     at: Span,
     /// It is made only if the statements beside the gap are exchanged.
@@ -65,7 +70,7 @@ impl fmt::Display for Named {
 
 /// A node, and a queue pair to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Towards {
+pub struct Towards {
     node: u64,
     queue_pair: u64,
 }
@@ -87,6 +92,8 @@ enum What {
         operation: Site,
         id: String,
         at: Named,
+        /// Where the operation had no completion before.
+        completes: Option<Towards>,
     },
     Rfence(Towards),
     Gfence(u64),
@@ -96,7 +103,9 @@ enum What {
         from: String,
         to: String,
         id: Option<String>,
+        /// How many polls; if it is not sized, fewer where earlier changes have polled.
         polls: usize,
+        is_sized: bool,
     },
     Rcas {
         before: u64,
@@ -105,7 +114,14 @@ enum What {
     Move(Towards),
     /// No longer unsignaled.
     Signal,
+    /// The source is copied into the request.
+    Inline,
     Exchange,
+    /// The wait comes earlier: before the statement with this index.
+    Lift {
+        to: usize,
+        before: Named,
+    },
     Remove {
         kind: Kind,
         /// The wait that goes with it, by its index in the block.
@@ -124,7 +140,8 @@ impl Edit {
             What::Mfence => Kind::Mfence,
             What::Flush { .. } => Kind::Flush,
             What::Rcas { .. } => Kind::Rcas,
-            What::Exchange => Kind::Exchange,
+            What::Inline => Kind::Inline,
+            What::Exchange | What::Lift { .. } => Kind::Exchange,
             What::Move(_) => Kind::QueuePair,
             What::Signal => Kind::Signal,
             What::Remove { kind, .. } => kind,
@@ -158,7 +175,7 @@ impl Edit {
         let statement = self.after.as_ref().map(Named::to_string).unwrap_or_default();
         let gap = match &self.after {
             Some(before) => format!("after {before}"),
-            None => "at the beginning of its block".to_owned(),
+            None => format!("at the beginning of {}", self.head),
         };
         let added = match &self.what {
             What::Remove { with: Some((_, wait)), .. } => {
@@ -167,6 +184,12 @@ impl Edit {
             What::Remove { .. } => return format!("thread {thread}: {statement}"),
             What::Exchange => {
                 return format!("thread {thread}: exchange {statement} and the statement after it");
+            }
+            What::Lift { before, .. } => {
+                return format!("thread {thread}: {statement} already before {before}");
+            }
+            What::Inline => {
+                return format!("thread {thread}: {statement} with its source `inline`");
             }
             What::Rcas { .. } => {
                 return format!("thread {thread}: an RCAS in place of {statement}");
@@ -211,7 +234,7 @@ impl Edit {
                 vec![statement(call)]
             }
             What::Mfence => vec![statement(call(Method::Mfence, [], place))],
-            What::Flush { on, from, to, id, polls } => {
+            What::Flush { on, from, to, id, polls, .. } => {
                 let via = id.as_ref().map_or(Via::Plain, |id| Via::Id(Some(name(id, place))));
                 let from = on_queue_pair(access(from, Some(on.node), place), on.queue_pair);
                 let get = assign(access(to, None, place), via, Value::Expr(from.into()));
@@ -222,35 +245,11 @@ impl Edit {
             | What::Exchange
             | What::Move(_)
             | What::Signal
+            | What::Inline
+            | What::Lift { .. }
             | What::Remove { .. } => Vec::new(),
         }
     }
-}
-
-/// Changes as they are beside each other, in the order of the program: a flush polls what is on its way in
-/// the program as it is, less what other changes have polled before it.
-pub fn settled(edits: &[&Edit]) -> Vec<Edit> {
-    let mut settled: Vec<Edit> = edits.iter().map(|edit| (*edit).clone()).collect();
-    for (index, edit) in settled.iter_mut().enumerate() {
-        let Site { thread, path, .. } = edit.site.clone();
-        let What::Flush { on, id: None, polls, .. } = &mut edit.what else { continue };
-        let earlier = edits[..index]
-            .iter()
-            .filter(|other| other.site.thread == thread && other.site.path == path);
-        let (mut before, mut polled) = (0, 0);
-        for other in earlier {
-            match &other.what {
-                What::Poll(towards) if towards == on => polled += 1,
-                // It has polled all that was on its way there.
-                What::Flush { on: towards, polls, .. } if towards == on => {
-                    (before, polled) = (polls - 1, 0);
-                }
-                _ => {}
-            }
-        }
-        *polls -= (before + polled).min(*polls - 1);
-    }
-    settled
 }
 
 /// Changes without the removals that are a part of others.
@@ -291,23 +290,18 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
         let path = path.clone();
         edits.iter().filter(move |edit| edit.site.path == path && edit.site.index == index)
     };
-    let mut order: Vec<usize> = (0..block.statements.len()).collect();
-    for index in 0..block.statements.len() {
-        if at(index, path).any(|edit| matches!(edit.what, What::Exchange)) {
-            if index + 1 >= order.len() || order[index] != index {
-                return None;
-            }
-            order.swap(index, index + 1);
-        }
-    }
+    let order = order::order(block.statements.len(), &|index| at(index, path).copied().collect())?;
     let mut statements = Vec::new();
-    for index in 0..=block.statements.len() {
+    for (gaps, from) in &order {
+        let index = gaps.clone().last().unwrap_or_default();
         let near = block.statements.get(index.saturating_sub(1)).map_or(block.end, |one| one.place);
         // An empty place tells what is added from what was there.
         let span = Span::new(near.span.end, near.span.end);
         let place = Place { span, ..near };
-        at(index, path).for_each(|edit| statements.extend(edit.added(place)));
-        let Some(from) = order.get(index) else { continue };
+        for edit in gaps.clone().flat_map(|index| at(index, path)) {
+            statements.extend(edit.added(place));
+        }
+        let Some(from) = from else { continue };
         let is_removed = |edit: &&Edit| match &edit.what {
             What::Remove { with, .. } => {
                 edit.site.index == *from || with.as_ref().is_some_and(|(wait, _)| wait == from)
@@ -327,6 +321,9 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
                     for access in remote_accesses(&mut one) {
                         *access = on_queue_pair(access.clone(), to.queue_pair);
                     }
+                }
+                What::Inline if edit.site.path == *path && edit.site.index == *from => {
+                    with_inline_source(&mut one);
                 }
                 What::Signal if edit.site.path == *path && edit.site.index == *from => {
                     one.unsignaled = false;
@@ -375,6 +372,15 @@ fn rcas(put: &Statement, before: u64) -> Option<Statement> {
         made.arguments.push(Argument::Expr(access(&id.text, None, place).into()));
     }
     Some(Statement { kind: StatementKind::Call(made), unsignaled: put.unsignaled, place })
+}
+
+/// The put with its source copied when it is posted.
+fn with_inline_source(put: &mut Statement) {
+    if let StatementKind::Assign { value, .. } = &mut put.kind
+        && let Value::Expr(source) = value
+    {
+        *value = Value::Inline(source.clone());
+    }
 }
 
 /// What has an id has a completion to wait for.

@@ -15,7 +15,7 @@ pub enum Kind {
     Flush,
     /// An RCAS in place of a put of a constant.
     Rcas,
-    /// Two statements that follow each other, exchanged.
+    /// Two statements that follow each other, exchanged, or a wait that comes earlier.
     Exchange,
     /// `GFence({n})`.
     Gfence,
@@ -23,14 +23,17 @@ pub enum Kind {
     QueuePair,
     /// A completion for a request that is unsignaled, so that a poll can take it.
     Signal,
+    /// A put that copies its source when it is posted.
+    Inline,
 }
 
 /// Kinds that change what is there, and do not only add.
-pub const REWRITES: [Kind; 4] = [Kind::Rcas, Kind::Exchange, Kind::QueuePair, Kind::Signal];
+pub const REWRITES: [Kind; 5] =
+    [Kind::Rcas, Kind::Exchange, Kind::QueuePair, Kind::Signal, Kind::Inline];
 
 impl Kind {
     /// All kinds, with their words.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::Poll, "poll"),
         (Self::Wait, "wait"),
         (Self::Rfence, "rfence"),
@@ -41,6 +44,7 @@ impl Kind {
         (Self::Exchange, "exchange"),
         (Self::QueuePair, "queue-pair"),
         (Self::Signal, "signal"),
+        (Self::Inline, "inline"),
     ];
 
     /// The kind of a word.

@@ -2,34 +2,197 @@
 //!
 //! What is added to a program only takes outcomes away. So a set of additions that does not help is made as
 //! large as it can be without helping; a repair has one of the additions that are not in it. The smallest
-//! sets that have one of each of these are asked next (as in Reiter's hitting sets). Rewritings may allow
-//! more, so each is tried on its own, with all additions.
+//! sets that have one of each of these are asked next (as in Reiter's hitting sets). Other changes may allow
+//! more, so each set of them is a base of its own, which is tried with all additions: a rewriting, and what
+//! leaves a completion that a Poll may take. A flush with its polls may make the program wait for ever; then
+//! it is tried with fewer, and with polls beside it.
 
 use std::collections::BTreeSet;
 
 use super::ask::{Asking, Helps};
-use super::edits::Edit;
+use super::edits::{Edit, Sizes, completing, is_without_get, sized};
 
 type Set = BTreeSet<usize>;
 
+/// The most bases of one search. If there are more, those with fewer changes are tried, and that is told.
+const BASES: usize = 256;
+/// The most sets of changes that are tried where a flush with its polls makes the program wait for ever.
+const BESIDE: usize = 256;
+/// The most numbers of polls that are tried of the flushes of a set.
+const SIZES: usize = 64;
+
 /// The minimal sets of changes, by their indices. A set has at most one rewriting.
 pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> Vec<Set> {
-    let is_addition = |index: &usize| !edits[*index].is_rewriting();
-    let (additions, rewritings): (Vec<usize>, Vec<usize>) = (0..edits.len()).partition(is_addition);
-    let bases = rewritings.into_iter().map(|one| Set::from([one]));
-    let mut found: Vec<Set> = Vec::new();
-    for base in std::iter::once(Set::new()).chain(bases).filter(|base| base.len() <= size) {
-        let rewriting = base.first().map(|one| &edits[*one]);
-        let goes_with = |one: &usize| edits[*one].goes_with(rewriting);
-        let additions: &Vec<usize> = &additions.iter().copied().filter(goes_with).collect();
-        let helping =
-            Helping { edits, base: &base, additions, asking: &mut *asking, is_weaker: false };
-        let (sets, _) = helping.all(size - base.len());
-        found.extend(sets.into_iter().filter(|set| asking.keeps_the_rest(edits, set)));
+    let listed = (0..edits.len()).filter(|index| !edits[*index].is_sized());
+    let (rewritings, additions): (Vec<usize>, Vec<usize>) =
+        listed.partition(|index| edits[*index].is_rewriting());
+    let completing = completing(asking.repair(), edits);
+    let mut found = Found { edits, size, sets: Vec::new(), tried: 0 };
+    let rewritings = || std::iter::once(None).chain(rewritings.iter().copied().map(Some));
+    let bases = |number: usize| {
+        let sets = subsets(&completing, number);
+        let with = rewritings().flat_map(move |one| {
+            sets.clone().into_iter().map(move |set| set.into_iter().chain(one).collect::<Set>())
+        });
+        let fits = |set: &Set| set.len() <= size && go_together(edits, set);
+        with.filter(fits).collect::<Vec<Set>>()
+    };
+    let mut count = 0;
+    for number in 0..=size.min(completing.len()) {
+        let bases = bases(number);
+        count += bases.len();
+        if number > 1 && count > BASES {
+            asking.leave_open(format!(
+                "repairs with {number} or more changes after which a Poll may take another completion were \
+                 not tried: there are too many"
+            ));
+            break;
+        }
+        for base in bases {
+            if found.sets.iter().any(|(known, _)| known.is_subset(&base)) {
+                continue;
+            }
+            let goes_with = |one: &usize| {
+                !completing.contains(one) && edits[*one].goes_with(rewriting(edits, &base))
+            };
+            let additions: &Vec<usize> = &additions.iter().copied().filter(goes_with).collect();
+            let helping =
+                Helping { edits, base: &base, additions, asking: &mut *asking, is_weaker: false };
+            let (sets, _) = helping.all(size - base.len());
+            found.take(sets, additions, asking);
+        }
     }
-    let all = found.clone();
-    found.retain(|set| !all.iter().any(|other| other != set && other.is_subset(set)));
-    found
+    found.smallest()
+}
+
+fn rewriting<'e>(edits: &'e [Edit], set: &Set) -> Option<&'e Edit> {
+    set.iter().map(|index| &edits[*index]).find(|edit| edit.is_rewriting())
+}
+
+fn go_together(edits: &[Edit], set: &Set) -> bool {
+    set.iter().all(|index| edits[*index].goes_with(rewriting(edits, set)))
+}
+
+/// All sets of so many of some changes.
+fn subsets(of: &[usize], number: usize) -> Vec<Set> {
+    if number == 0 {
+        return vec![Set::new()];
+    }
+    let Some((first, rest)) = of.split_first() else { return Vec::new() };
+    let with = subsets(rest, number - 1).into_iter();
+    let with = with.map(|set| set.into_iter().chain([*first]).collect());
+    with.chain(subsets(rest, number)).collect()
+}
+
+/// What has been found: sets with all their flushes in full, and the same of the sizes that do.
+struct Found<'e> {
+    edits: &'e [Edit],
+    size: usize,
+    sets: Vec<(Set, Vec<Set>)>,
+    /// How many sets were tried beside those that make the program wait for ever.
+    tried: usize,
+}
+
+impl Found<'_> {
+    /// Takes the sets that help and keep what is to stay.
+    fn take(&mut self, helping: Vec<Set>, additions: &[usize], asking: &mut Asking<'_>) {
+        let mut waiting = Vec::new();
+        for set in helping {
+            let sizes = self.sizes_of(&set, asking);
+            if sizes.is_empty() {
+                waiting.push(set);
+            } else {
+                self.sets.push((set, sizes));
+            }
+        }
+        for set in waiting {
+            self.beside(&set, additions, asking);
+        }
+    }
+
+    /// A set with its flushes of the least sizes that help and keep what is to stay.
+    fn sizes_of(&self, set: &Set, asking: &mut Asking<'_>) -> Vec<Set> {
+        let most: Vec<(usize, usize)> =
+            set.iter().filter_map(|index| Some((*index, self.edits[*index].polls()?))).collect();
+        let mut all = vec![Sizes::new()];
+        for (index, most) in most {
+            let with = |sizes: &Sizes| {
+                let sizes = sizes.clone();
+                (1..=most).map(move |number| {
+                    sizes.iter().map(|(of, size)| (*of, *size)).chain([(index, number)]).collect()
+                })
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        all.sort_by_key(|sizes| sizes.values().sum::<usize>());
+        if all.len() > SIZES {
+            all.truncate(SIZES);
+            asking.leave_open(format!("of flushes together, {SIZES} numbers of polls were tried"));
+        }
+        let mut least: Vec<Sizes> = Vec::new();
+        for sizes in all {
+            let is_more = |known: &Sizes| known.iter().all(|(of, number)| *number <= sizes[of]);
+            let changes = sized(self.edits, set, &sizes);
+            if !least.iter().any(is_more)
+                && asking.forbids(self.edits, &changes) == Helps::Yes
+                && asking.keeps_the_rest(self.edits, &changes)
+            {
+                least.push(sizes);
+            }
+        }
+        least.iter().map(|sizes| sized(self.edits, set, sizes)).collect()
+    }
+
+    /// A set after which the program may wait for ever, with more beside it that changes what is polled.
+    fn beside(&mut self, set: &Set, additions: &[usize], asking: &mut Asking<'_>) {
+        let polls_on = |index: &usize| self.edits[*index].polls_on();
+        let places: BTreeSet<_> = set.iter().filter_map(polls_on).collect();
+        let more: Vec<usize> = additions
+            .iter()
+            .copied()
+            .filter(|one| {
+                !set.contains(one) && polls_on(one).is_some_and(|at| places.contains(&at))
+            })
+            .collect();
+        let is_flush = |index: &usize| self.edits[*index].polls().is_some();
+        let mut sets = Vec::new();
+        for number in 1..=self.size.saturating_sub(set.len()) {
+            let all = subsets(&more, number).into_iter().map(|more| &more | set);
+            // Without a flush, a poll more does not make a program end.
+            sets.extend(all.filter(|set| set.iter().any(is_flush)));
+        }
+        for set in sets {
+            if self.sets.iter().any(|(known, _)| known.is_subset(&set)) {
+                continue;
+            }
+            if self.tried >= BESIDE {
+                asking.leave_open(format!(
+                    "where a flush waits for ever, {BESIDE} sets of changes with it were tried"
+                ));
+                return;
+            }
+            self.tried += 1;
+            if asking.forbids(self.edits, &set) == Helps::Yes {
+                let sizes = self.sizes_of(&set, asking);
+                if !sizes.is_empty() {
+                    self.sets.push((set, sizes));
+                }
+            }
+        }
+    }
+
+    /// What has no other repair as a part: also not the polls of a flush alone.
+    fn smallest(self) -> Vec<Set> {
+        let is_larger = |set: &Set| {
+            let mut sets = self.sets.iter();
+            sets.any(|(other, _)| other != set && other.is_subset(set))
+        };
+        let smallest = self.sets.iter().filter(|(set, _)| !is_larger(set));
+        let sized: Vec<Set> = smallest.flat_map(|(_, sizes)| sizes.iter().cloned()).collect();
+        let has_vain_get =
+            |set: &&Set| sized.iter().any(|other| is_without_get(self.edits, other, set));
+        sized.iter().filter(|set| !has_vain_get(set)).cloned().collect()
+    }
 }
 
 /// The largest sets of removals after which all that is to be forbidden still is, and the smallest sets

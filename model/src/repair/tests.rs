@@ -1,6 +1,7 @@
 //! The search against trying all sets, on programs of each kind.
 
 mod random;
+mod sound;
 
 use std::collections::BTreeSet;
 
@@ -26,37 +27,74 @@ fn with<R>(text: &str, model: &str, forbid: Option<&str>, work: impl FnOnce(Repa
     })
 }
 
-/// The texts of all minimal repairs, found by trying all sets.
+/// The texts of all minimal repairs, found by trying all sets, with all sizes of flushes.
 fn brute(repair: &Repair<'_>) -> BTreeSet<String> {
     let test = repair.test(repair.file).unwrap();
     let mut asking = ask::Asking::new(repair, &test).unwrap();
     let edits = edits::candidates(repair, &test);
+    let listed: Vec<usize> = (0..edits.len()).filter(|one| !edits[*one].is_sized()).collect();
     let mut sets: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     let mut good: Vec<BTreeSet<usize>> = Vec::new();
+    let mut all: Vec<BTreeSet<usize>> = Vec::new();
     for _ in 0..repair.size {
         let larger = |set: &BTreeSet<usize>| {
             let (set, next) = (set.clone(), set.last().map_or(0, |last| last + 1));
-            (next..edits.len()).map(move |one| set.iter().copied().chain([one]).collect())
+            let more = listed.iter().copied().filter(move |one| *one >= next);
+            more.map(move |one| set.iter().copied().chain([one]).collect())
         };
         sets = sets.iter().flat_map(larger).collect();
         for set in &sets {
             let mut rewritings = set.iter().filter(|one| edits[**one].is_rewriting());
             let rewriting = rewritings.next().map(|one| &edits[*one]);
-            if rewritings.next().is_none()
-                && set.iter().all(|one| edits[*one].goes_with(rewriting))
-                && !good.iter().any(|known| known.is_subset(set))
-                && asking.forbids(&edits, set) == ask::Helps::Yes
-                && asking.keeps_the_rest(&edits, set)
+            if rewritings.next().is_some()
+                || !set.iter().all(|one| edits[*one].goes_with(rewriting))
+                || good.iter().any(|known| known.is_subset(set))
             {
+                continue;
+            }
+            let least = least_sizes(&edits, set, &mut asking);
+            if !least.is_empty() {
                 good.push(set.clone());
             }
+            all.extend(least);
         }
     }
+    let is_least =
+        |set: &&BTreeSet<usize>| !all.iter().any(|other| edits::is_without_get(&edits, other, set));
     let text = |set: &BTreeSet<usize>| {
         let edits: Vec<_> = set.iter().map(|one| &edits[*one]).collect();
         print(&edits::apply(repair.file, &edits).unwrap())
     };
-    good.iter().map(text).collect()
+    all.iter().filter(is_least).map(text).collect()
+}
+
+/// The smallest flushes with which a set is a repair: of all numbers of polls.
+fn least_sizes(
+    edits: &[edits::Edit],
+    set: &BTreeSet<usize>,
+    asking: &mut ask::Asking<'_>,
+) -> Vec<BTreeSet<usize>> {
+    let mut all: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
+    for one in set {
+        let Some(most) = edits[*one].polls() else { continue };
+        let with = |sizes: &Vec<(usize, usize)>| {
+            let sizes = sizes.clone();
+            (1..=most).map(move |number| sizes.iter().copied().chain([(*one, number)]).collect())
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    let changes =
+        |sizes: &Vec<(usize, usize)>| edits::sized(edits, set, &sizes.iter().copied().collect());
+    let is_good = |sizes: &Vec<(usize, usize)>, asking: &mut ask::Asking<'_>| {
+        let set = changes(sizes);
+        asking.forbids(edits, &set) == ask::Helps::Yes && asking.keeps_the_rest(edits, &set)
+    };
+    let good: Vec<_> = all.into_iter().filter(|sizes| is_good(sizes, asking)).collect();
+    let is_less = |one: &Vec<(usize, usize)>, other: &Vec<(usize, usize)>| {
+        one != other && one.iter().zip(other).all(|(one, other)| one.1 <= other.1)
+    };
+    let least = good.iter().filter(|sizes| !good.iter().any(|other| is_less(other, sizes)));
+    least.map(changes).collect()
 }
 
 const GET: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0 || v = 1\n---\nx := v^2 ||\na := x ||\n\na = 0 ✗\na = 1 ✓\n";
@@ -289,11 +327,10 @@ fn nothing_is_said_of_a_program_that_never_ends() {
     assert!(found.is_right, "{found:?}");
 }
 
-const LATE: &str =
-    "litmus t\nmodel rdma-tso-rmw\n\nx = 0 || v = 1\n---\na := x ||\nx := v^2 ||\n\na = 0 ✗\n";
+const LATE: &str = "litmus t\nmodel rdma-tso-rmw\n\n || x = 0 || f = 0\n---\nf^3 := 1 || || a := f\nx^2 := 1 || || b := x^2\n|| || Poll(2)\n\n(a, b) = (1, 0) ✗\n";
 
 #[test]
-fn what_is_exchanged_can_be_polled_between() {
+fn what_is_exchanged_can_be_waited_for_between() {
     let repairs = with(LATE, "rdma-tso-rmw", None, |repair| {
         let found = repair.find().unwrap();
         let texts: BTreeSet<String> = found.repairs.iter().map(|one| one.text.clone()).collect();
@@ -301,7 +338,7 @@ fn what_is_exchanged_can_be_polled_between() {
         found.repairs
     });
     let has_both =
-        |one: &&Repaired| one.kinds.contains(&Kind::Exchange) && one.kinds.contains(&Kind::Poll);
+        |one: &&Repaired| one.kinds.contains(&Kind::Exchange) && one.kinds.contains(&Kind::Flush);
     assert_eq!(repairs.iter().filter(has_both).count(), 1, "{repairs:?}");
 }
 
@@ -313,7 +350,8 @@ fn a_round_of_a_loop_can_wait_for_the_round_before() {
         repair.kinds = vec![Kind::Wait];
         repair.find().unwrap()
     });
-    let at_head = |one: &&Repaired| one.changes[0].contains("at the beginning of its block");
+    let at_head =
+        |one: &&Repaired| one.changes[0].contains("at the beginning of `while i < 2` (line 7)");
     assert_eq!(found.repairs.iter().filter(at_head).count(), 1, "{found:?}");
     assert!(found.open.is_empty(), "{:?}", found.open);
 }

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lang::Test;
-use lang::litmus::ast::{Block, Expr, ExprKind, Statement, StatementKind, Target, Value, Via};
+use lang::litmus::ast::{
+    Block, Expr, ExprKind, Place, Statement, StatementKind, Target, Value, Via,
+};
 use lang::litmus::methods::Method;
 use lang::source::Span;
 
 use super::super::{Kind, Repair};
 use super::requests::{self, Sent};
-use super::{Edit, Named, Path, Site, Towards, What, blocks_mut};
+use super::{Edit, Named, Path, Site, Towards, What, blocks_mut, flushes, order};
 
 /// What a thread's statements may leave out or repeat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,16 +33,28 @@ pub fn flow(block: &Block) -> Flow {
     block.statements.iter().map(of_one).max().unwrap_or(Flow::Straight)
 }
 
+/// What a thread has done before a place.
+#[derive(Clone, Default)]
+struct Done {
+    sent: Vec<Sent>,
+    polled: BTreeMap<Towards, usize>,
+    /// How many completions may be left to poll, at most: of branches, that with most of them counts.
+    open: BTreeMap<Towards, usize>,
+    /// The nodes that a call of a library may have reached.
+    called: BTreeSet<u64>,
+}
+
 struct Lister<'r> {
     flow: Flow,
     repair: &'r Repair<'r>,
     test: &'r Test,
     names: BTreeSet<String>,
     edits: Vec<Edit>,
-    sent: Vec<Sent>,
-    polled: BTreeMap<Towards, usize>,
-    /// The nodes that a call of a library may have reached.
-    called: BTreeSet<u64>,
+    done: Done,
+    /// What the block is, in words.
+    head: String,
+    /// How many loops are around.
+    loops: usize,
     /// What the rest of a loop sends, which its next round may wait for.
     next_round: Vec<Sent>,
     /// Whether the statements beside the gap are taken as exchanged.
@@ -56,32 +70,27 @@ pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
     let names = names.chain(program.registers.iter().filter_map(|one| one.name.clone()));
     let names = names.chain(program.work_ids.iter().cloned());
     let names = names.chain(program.objects.iter().map(|one| one.name.clone())).collect();
-    let (sent, polled) = (Vec::new(), BTreeMap::new());
-    let at = Span::new(0, 0);
-    let (called, next_round) = (BTreeSet::new(), Vec::new());
-    let (edits, with_exchange) = (Vec::new(), false);
     let mut lister = Lister {
         flow: Flow::Straight,
         repair,
         test,
         names,
-        edits,
-        sent,
-        polled,
-        called,
-        next_round,
-        with_exchange,
-        at,
+        edits: Vec::new(),
+        done: Done::default(),
+        head: String::new(),
+        loops: 0,
+        next_round: Vec::new(),
+        with_exchange: false,
+        at: Span::new(0, 0),
     };
     for (thread, of) in repair.file.threads.iter().enumerate() {
-        lister.sent.clear();
-        lister.polled.clear();
-        lister.called.clear();
+        lister.done = Done::default();
+        lister.head = "the thread".to_owned();
         lister.flow = flow(&of.body);
         lister.block(thread, &of.body, &Path::new());
         lister.moves();
     }
-    lister.edits
+    flushes::with_sizes(lister.edits)
 }
 
 impl Lister<'_> {
@@ -102,36 +111,63 @@ impl Lister<'_> {
             before = Some(one);
             self.at = one.place.span;
             self.rewritings(&site, one, block.statements.get(index + 1));
+            self.lifts(&site, block);
             self.note(&site, one);
             self.inner(&site, one);
         }
     }
 
-    /// The blocks of a statement.
+    /// The blocks of a statement. After them, as much may be left to poll as the one that leaves most does.
     fn inner(&mut self, site: &Site, one: &Statement) {
         let is_loop = matches!(one.kind, StatementKind::While(..) | StatementKind::Loop(_));
-        let outer = self.next_round.clone();
+        let is_whole = matches!(one.kind, StatementKind::If { otherwise: Some(_), .. });
+        let (outer, head) = (self.next_round.clone(), self.head.clone());
+        let before = self.done.open.clone();
+        let mut after = if is_whole { BTreeMap::new() } else { before.clone() };
+        self.loops += usize::from(is_loop);
         let mut copy = one.clone();
-        for (number, block) in blocks_mut(&mut copy).into_iter().enumerate() {
+        let blocks = blocks_mut(&mut copy);
+        for number in 0..blocks.len() {
             let mut path = site.path.clone();
             path.push((site.index, number));
+            let earlier = number.checked_sub(1).map(|earlier| blocks[earlier].end);
+            self.head = self.head_of(one, earlier);
+            let block = &*blocks[number];
             if is_loop {
                 let sent = self.sent_in(site.thread, block, &path);
                 self.next_round.extend(sent);
             }
+            self.done.open.clone_from(&before);
             self.block(site.thread, block, &path);
+            for (on, left) in std::mem::take(&mut self.done.open) {
+                let start = before.get(&on).copied().unwrap_or_default();
+                // A later round leaves as much again.
+                let more = if is_loop { left.saturating_sub(start) } else { 0 };
+                let most = after.entry(on).or_default();
+                *most = (*most).max(left + more);
+            }
         }
-        self.next_round = outer;
+        self.loops -= usize::from(is_loop);
+        (self.next_round, self.head, self.done.open) = (outer, head, after);
+    }
+
+    /// A block in words: what stands before its brace, and its line.
+    fn head_of(&self, one: &Statement, earlier: Option<Place>) -> String {
+        let source = self.repair.source;
+        let start = earlier.map_or(one.place.span.start, |end| end.span.start);
+        let rest = source.text.get(start..).unwrap_or_default().trim_start_matches('}');
+        let words = rest.split('{').next().unwrap_or_default().trim();
+        format!("`{words}` (line {})", source.line_column(start).0)
     }
 
     /// What a block sends, with the blocks in it.
     fn sent_in(&mut self, thread: usize, block: &Block, path: &Path) -> Vec<Sent> {
-        let before = (self.sent.clone(), self.polled.clone(), self.called.clone());
+        let before = self.done.clone();
         let mut sent = Vec::new();
         for (index, one) in block.statements.iter().enumerate() {
-            self.sent.clear();
+            self.done.sent.clear();
             self.note(&Site { thread, path: path.clone(), index }, one);
-            sent.append(&mut self.sent);
+            sent.append(&mut self.done.sent);
             let mut copy = one.clone();
             for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
                 let mut path = path.clone();
@@ -139,7 +175,7 @@ impl Lister<'_> {
                 sent.extend(self.sent_in(thread, inner, &path));
             }
         }
-        (self.sent, self.polled, self.called) = before;
+        self.done = before;
         sent
     }
 
@@ -158,12 +194,12 @@ impl Lister<'_> {
             return;
         }
         let usual = self.edits.len();
-        let kept = (self.sent.clone(), self.polled.clone(), self.called.clone());
+        let kept = self.done.clone();
         self.note(site, next);
         self.with_exchange = true;
         self.gap(site, Some(before));
         self.with_exchange = false;
-        (self.sent, self.polled, self.called) = kept;
+        self.done = kept;
         // What may stand there without the exchange is listed once.
         let more = self.edits.split_off(usual);
         let at_gap = |edit: &&Edit| edit.site == *site && !edit.with_exchange;
@@ -189,29 +225,32 @@ impl Lister<'_> {
     /// Whether there are global fences: of the models, or of a library where the thread has called one.
     fn has_gfence(&self) -> bool {
         let word = Method::Gfence.spelling();
-        let is_library = || !self.called.is_empty() && self.repair.words().method(word).is_some();
+        let is_library =
+            || !self.done.called.is_empty() && self.repair.words().method(word).is_some();
         self.defines(word) || is_library()
     }
 
     fn push(&mut self, site: &Site, after: Option<&Statement>, what: What) {
         let after = after.map(|one| Named::new(one, self.repair.source));
         let (site, at, with_exchange) = (site.clone(), self.at, self.with_exchange);
-        self.edits.push(Edit { site, what, after, at, with_exchange });
+        let head = self.head.clone();
+        self.edits.push(Edit { site, what, after, head, at, with_exchange });
     }
 
     fn gap(&mut self, site: &Site, after: Option<&Statement>) {
         if self.may(Kind::Mfence, "Mfence") && site.index > 0 {
             self.push(site, after, What::Mfence);
         }
-        let queue_pairs: BTreeSet<Towards> = self.sent.iter().map(|sent| sent.on).collect();
+        let queue_pairs: BTreeSet<Towards> = self.done.sent.iter().map(|sent| sent.on).collect();
         for on in queue_pairs {
             let is_polled = |sent: &&Sent| sent.on == on && !sent.is_unsignaled;
-            let sent = self.sent.iter().filter(is_polled).count();
-            let open = sent.saturating_sub(self.polled.get(&on).copied().unwrap_or(0));
+            let sent = self.done.sent.iter().filter(is_polled).count();
+            let open = sent.saturating_sub(self.done.polled.get(&on).copied().unwrap_or(0));
             if self.may(Kind::Poll, "Poll") {
                 // A repair may give one more of them a completion.
                 let may_signal = |sent: &Sent| sent.on == on && sent.is_unsignaled && !sent.is_kept;
-                let signaled = self.may(Kind::Signal, "Poll") && self.sent.iter().any(may_signal);
+                let signaled =
+                    self.may(Kind::Signal, "Poll") && self.done.sent.iter().any(may_signal);
                 // Polls of one branch are not done in another, and a loop sends more than once.
                 let open = match self.flow {
                     Flow::Straight => open,
@@ -226,43 +265,59 @@ impl Lister<'_> {
                 self.push(site, after, What::Rfence(on));
             }
             if self.may(Kind::Flush, "Get") {
-                self.flush(site, after, on, open);
+                self.flush(site, after, on);
+            }
+        }
+        if self.may(Kind::Rfence, "Rfence") {
+            // For what the round before has sent.
+            let sent: BTreeSet<Towards> = self.done.sent.iter().map(|sent| sent.on).collect();
+            let next_round: BTreeSet<Towards> =
+                self.next_round.iter().map(|sent| sent.on).collect();
+            for on in next_round.difference(&sent) {
+                self.push(site, after, What::Rfence(*on));
             }
         }
         if self.repair.kinds.contains(&Kind::Gfence) && self.has_gfence() {
             // It is about the queue pairs 0.
-            let sent = self.sent.iter().filter(|sent| sent.on.queue_pair == 0);
+            let sent = self.done.sent.iter().filter(|sent| sent.on.queue_pair == 0);
             let nodes: BTreeSet<u64> = sent.map(|sent| sent.on.node).collect();
-            for node in nodes.union(&self.called.clone()) {
+            for node in nodes.union(&self.done.called.clone()) {
                 self.push(site, after, What::Gfence(*node));
             }
         }
         if self.may(Kind::Wait, "Wait") {
             let may_have_id = |sent: &&Sent| sent.id.is_some() || !sent.is_kept;
-            let is_earlier = |later: &&Sent| self.sent.iter().all(|sent| sent.site != later.site);
+            let is_earlier =
+                |later: &&Sent| self.done.sent.iter().all(|sent| sent.site != later.site);
             let next_round = self.next_round.iter().filter(is_earlier);
-            let waited = self.sent.iter().chain(next_round).filter(may_have_id);
+            let waited = self.done.sent.iter().chain(next_round).filter(may_have_id);
             let waited: Vec<Sent> = waited.cloned().collect();
             for sent in waited {
                 let id = sent.id.clone().unwrap_or_else(|| self.fresh("d", &sent.site));
-                let what = What::Wait { operation: sent.site.clone(), id, at: sent.named };
+                let completes = (sent.is_unsignaled && sent.id.is_none()).then_some(sent.on);
+                let operation = sent.site.clone();
+                let what = What::Wait { operation, id, at: sent.named, completes };
                 self.push(site, after, what);
             }
         }
     }
 
-    fn flush(&mut self, site: &Site, after: Option<&Statement>, on: Towards, open: usize) {
-        let last = self.sent.iter().rev().find(|sent| sent.on == on);
+    fn flush(&mut self, site: &Site, after: Option<&Statement>, on: Towards) {
+        let last = self.done.sent.iter().rev().find(|sent| sent.on == on);
         let Some(from) = last.map(|sent| sent.location.clone()) else { return };
         let number = Some(on.queue_pair).filter(|number| *number != 0);
         let of_queue_pair = number.map(|number| format!("q{number}_")).unwrap_or_default();
         let to = self.fresh(&format!("f{of_queue_pair}"), site);
         let (id, polls) = match (self.defines("Wait"), self.defines("Poll")) {
             (true, _) => (Some(self.fresh(&format!("g{of_queue_pair}"), site)), 0),
-            (false, true) => (None, open + 1),
+            (false, true) => {
+                let is_of_round = |sent: &&Sent| sent.on == on && !sent.is_unsignaled;
+                let of_round = self.next_round.iter().filter(is_of_round).count();
+                (None, self.done.open.get(&on).copied().unwrap_or_default() + of_round + 1)
+            }
             (false, false) => return,
         };
-        self.push(site, after, What::Flush { on, from, to, id, polls });
+        self.push(site, after, What::Flush { on, from, to, id, polls, is_sized: false });
     }
 
     /// What a thread has sent on another queue pair that it uses to the same node.
@@ -270,13 +325,14 @@ impl Lister<'_> {
         if !self.repair.kinds.contains(&Kind::QueuePair) {
             return;
         }
-        let queue_pairs: BTreeSet<Towards> = self.sent.iter().map(|sent| sent.on).collect();
-        for sent in self.sent.clone().iter().filter(|sent| !sent.is_kept) {
+        let queue_pairs: BTreeSet<Towards> = self.done.sent.iter().map(|sent| sent.on).collect();
+        for sent in self.done.sent.clone().iter().filter(|sent| !sent.is_kept) {
             let others = queue_pairs.iter().filter(|on| on.node == sent.on.node && **on != sent.on);
             for on in others {
                 let (site, what, named) = (sent.site.clone(), What::Move(*on), sent.named.clone());
                 let at = sent.span;
-                self.edits.push(Edit { site, what, after: Some(named), at, with_exchange: false });
+                let (after, head, with_exchange) = (Some(named), String::new(), false);
+                self.edits.push(Edit { site, what, after, head, at, with_exchange });
             }
         }
     }
@@ -301,12 +357,24 @@ impl Lister<'_> {
             && !target.home.is_own()
             && matches!(value, Value::Expr(Expr { kind: ExprKind::Number(_), .. }))
             && self.may(Kind::Rcas, "RCAS")
+            && self.loops == 0
+            // It expects the initial value.
+            && self.is_written_once(&target.name.text)
         {
             let locations = &self.test.program.locations;
             let at = locations.iter().find(|location| location.name == target.name.text);
             if let Some(location) = at {
                 self.push(site, Some(one), What::Rcas { before: location.initial });
             }
+        }
+        if self.repair.kinds.contains(&Kind::Inline)
+            && let StatementKind::Assign { target: Target::Access(target), via, value } = &one.kind
+            && !matches!(via, Via::Library(_))
+            && !target.home.is_own()
+            && matches!(value, Value::Expr(Expr { kind: ExprKind::Access(source), .. })
+                if self.is_location(&source.name.text))
+        {
+            self.push(site, Some(one), What::Inline);
         }
         if one.unsignaled && self.may(Kind::Signal, "Poll") {
             self.push(site, Some(one), What::Signal);
@@ -321,9 +389,66 @@ impl Lister<'_> {
             && is_plain(next)
             && !is_kept(next)
             && text(one) != text(next)
+            && !order::depends(one, next)
         {
             self.push(site, Some(one), What::Exchange);
         }
+    }
+
+    /// A Poll or a Wait that stands later in the block may come before a statement, over several.
+    fn lifts(&mut self, site: &Site, block: &Block) {
+        if !self.repair.kinds.contains(&Kind::Exchange) {
+            return;
+        }
+        let text = |one: &Statement| self.repair.source.text.get(one.place.span.range());
+        let Some((before, later)) = block.statements.get(site.index..).and_then(<[_]>::split_first)
+        else {
+            return;
+        };
+        let is_simple = |one: &Statement| {
+            matches!(one.kind, StatementKind::Assign { .. } | StatementKind::Call(_))
+        };
+        if !is_simple(before) {
+            return;
+        }
+        let mut lifted = Vec::new();
+        let mut over = vec![before];
+        for (one, index) in later.iter().zip(site.index + 1..) {
+            let has_request = match (requests::polled(one), requests::waited(one)) {
+                (Some(on), _) => self.done.sent.iter().any(|sent| sent.on == on),
+                (_, Some(id)) => self.done.sent.iter().any(|sent| sent.id.as_deref() == Some(id)),
+                _ => false,
+            };
+            if over.len() > 1
+                && has_request
+                && !self.repair.is_kept(one)
+                && over.last().is_some_and(|last| text(last) != text(one))
+                && text(before) != text(one)
+                && !over.iter().any(|other| order::depends(other, one))
+            {
+                lifted.push((index, one));
+            }
+            if !is_simple(one) {
+                break;
+            }
+            over.push(one);
+        }
+        let before = Named::new(before, self.repair.source);
+        for (index, one) in lifted {
+            let what = What::Lift { to: site.index, before: before.clone() };
+            self.at = one.place.span;
+            self.push(&Site { index, ..site.clone() }, Some(one), what);
+        }
+    }
+
+    fn is_location(&self, name: &str) -> bool {
+        self.test.program.locations.iter().any(|location| location.name == name)
+    }
+
+    /// Whether one statement writes a location, and no other.
+    fn is_written_once(&self, name: &str) -> bool {
+        let threads = self.repair.file.threads.iter();
+        order::writes(threads.map(|thread| &thread.body), name) == 1
     }
 
     /// Remembers what a statement sends, polls or calls.
@@ -332,11 +457,17 @@ impl Lister<'_> {
             let program = &self.test.program;
             let own = program.threads.get(site.thread).map(|thread| u64::from(thread.node.0));
             let nodes = 1..=u64::from(program.nodes);
-            self.called = nodes.filter(|node| Some(*node) != own).collect();
+            self.done.called = nodes.filter(|node| Some(*node) != own).collect();
         } else if let Some(on) = requests::polled(one) {
-            *self.polled.entry(on).or_insert(0) += 1;
+            *self.done.polled.entry(on).or_insert(0) += 1;
+            let open = self.done.open.entry(on).or_default();
+            *open = open.saturating_sub(1);
         } else {
-            self.sent.extend(requests::sent(self.repair, self.test, site, one));
+            let sent = requests::sent(self.repair, self.test, site, one);
+            if let Some(sent) = sent.as_ref().filter(|sent| !sent.is_unsignaled) {
+                *self.done.open.entry(sent.on).or_default() += 1;
+            }
+            self.done.sent.extend(sent);
         }
     }
 }

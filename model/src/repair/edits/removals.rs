@@ -31,7 +31,8 @@ fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Ed
             let site = Site { index, ..at.clone() };
             let what = What::Remove { kind, with: None };
             let after = Some(Named::new(one, repair.source));
-            found.push(Edit { site, what, after, at: one.place.span, with_exchange: false });
+            let (head, at) = (String::new(), one.place.span);
+            found.push(Edit { site, what, after, head, at, with_exchange: false });
         }
         let mut copy = one.clone();
         for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
@@ -78,6 +79,7 @@ fn flushes(block: &Block, thread: usize, repair: &Repair<'_>, test: &Test, found
             site: get.site.clone(),
             what: What::Remove { kind: Kind::Flush, with },
             after: Some(get.named.clone()),
+            head: String::new(),
             at: one.place.span,
             with_exchange: false,
         });
