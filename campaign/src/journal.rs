@@ -126,8 +126,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Keeps the first bytes of a journal that was opened; `digest` and `items` describe the lines in them. What
-    /// follows is removed. A last line without an end of line gets one.
+    /// Keeps the first bytes of a journal that was opened; `digest` and `items` describe the lines in them.
+    /// What follows is removed. A last line without an end of line gets one.
     ///
     /// # Errors
     /// What the file system says.

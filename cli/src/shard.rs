@@ -21,8 +21,8 @@ pub struct ShardOption {
 }
 
 impl ShardOption {
-    /// Keeps the inputs of this part, if there is one, and says which these are. Results depend on `models` and
-    /// `libraries` too, whose texts the command line does not say.
+    /// Keeps the inputs of this part, if there is one, and says which these are. Results depend on `models`
+    /// and `libraries` too, whose texts the command line does not say.
     ///
     /// # Errors
     /// Inputs that cannot be split: standard input, which each part would read for itself, and one that is

@@ -27,7 +27,7 @@ const CRATES: [(&str, &[&str]); 14] = [
 ];
 /// The folders that they are in.
 const FOLDERS: [&str; 9] =
-    ["lang", "campaign", "compiler", "model", "executor", "nic", "lsp", "playground", "cli"];
+    ["lang", "campaign", "compiler", "model", "executor", "nic", "lsp", "playground/src", "cli"];
 /// The widest that a comment may be, in columns.
 const COLUMNS: usize = 110;
 /// The longest that a source file may be, in lines.

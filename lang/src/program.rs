@@ -293,8 +293,8 @@ pub enum StmtKind {
     Break,
     /// `assume(c)`: executions in which c is 0 do not count.
     Assume(Expr),
-    /// The index of `x[i]` is not the number of a word. Executions that come here do not count, and that there
-    /// are some is worth a warning.
+    /// The index of `x[i]` is not the number of a word. Executions that come here do not count, and that
+    /// there are some is worth a warning.
     OutOfRange {
         /// The array's name.
         array: String,

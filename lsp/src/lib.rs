@@ -1,8 +1,8 @@
 //! The language server: what editors ask about programs, models and libraries, and the answers.
 //!
-//! [`serve`] talks with one editor until it says that it is done. It does one thing after the other (`server`);
-//! what takes longer than an editor waits, verdicts (`verdicts`) and commands (`commands`), is done by
-//! other threads, and can be canceled. What is known of a text is computed once after each change
+//! [`serve`] talks with one editor until it says that it is done. It does one thing after the other
+//! (`server`); what takes longer than an editor waits, verdicts (`verdicts`) and commands (`commands`), is
+//! done by other threads, and can be canceled. What is known of a text is computed once after each change
 //! (`documents`): by `program`, `models` or `library`, as its language is. Where names stand (`names`) is the
 //! same for all three, so that references, definitions and renaming are.
 

@@ -152,8 +152,8 @@ pub fn words(text: &str, lexis: Lexis) -> Vec<Span> {
     found
 }
 
-/// The words of a text with errors that are taken for names, since no tree has them. `is_name` says which words
-/// are; it is told whether a word is a value's name elsewhere.
+/// The words of a text with errors that are taken for names, since no tree has them. `is_name` says which
+/// words are; it is told whether a word is a value's name elsewhere.
 pub fn in_wrong_text(
     text: &str,
     lexis: Lexis,

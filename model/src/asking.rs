@@ -18,8 +18,8 @@ use crate::allowed::{
 };
 use crate::smt::plan::Plan;
 
-/// What is wrong with a test under the models that it is for: statements that they do not define, and rules of
-/// libraries that it breaks.
+/// What is wrong with a test under the models that it is for: statements that they do not define, and rules
+/// of libraries that it breaks.
 pub fn wrong_under(test: &Test, models: &[&Model], libraries: &Libraries) -> Vec<Diagnostic> {
     let undefined = models.iter().flat_map(|model| undefined_calls(test, model, libraries));
     let mut wrong: Vec<Diagnostic> = undefined.collect();

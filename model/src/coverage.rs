@@ -138,8 +138,8 @@ impl Case {
         concerned[change]
     }
 
-    /// What the model allows without a change. It is kept, unless a limit was reached: another change has a limit
-    /// of its own.
+    /// What the model allows without a change. It is kept, unless a limit was reached: another change has a
+    /// limit of its own.
     fn before(&self, suite: &Suite) -> Result<Allowed, Refused> {
         if let Some(allowed) = self.allowed.get() {
             return Ok(allowed.clone());

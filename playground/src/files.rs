@@ -6,6 +6,7 @@ use compiler::library::Libraries;
 use lang::cat::{self, Loaded};
 use lang::diagnostic::{Code, Diagnostic, Severity, nearest};
 use lang::source::{Source, Span};
+use model::explain::STYLE;
 use model::{library, models};
 use serde_json::{Value as Json, json};
 
@@ -74,7 +75,7 @@ impl Files {
     }
 }
 
-/// The names and titles of what is shipped.
+/// The names and titles of what is shipped, and the style sheet of pictures.
 pub fn shipped() -> Json {
     let title = |name: &str| {
         let loaded = models::load_shipped(name)?.ok()?;
@@ -83,7 +84,7 @@ pub fn shipped() -> Json {
     let model = |(name, _): &(&str, &str)| json!({ "name": name, "title": title(name) });
     let models: Vec<Json> = models::SHIPPED.iter().map(model).collect();
     let libraries: Vec<&str> = library::SHIPPED.iter().map(|(name, _)| *name).collect();
-    json!({ "models": models, "libraries": libraries })
+    json!({ "models": models, "libraries": libraries, "style": STYLE })
 }
 
 /// The text of a shipped file.

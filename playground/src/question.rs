@@ -10,7 +10,7 @@ use crate::{ask, changes};
 #[derive(Debug, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 pub enum Question {
-    /// The names and titles of the shipped models and libraries.
+    /// The names and titles of the shipped models and libraries, and the style sheet of pictures.
     Shipped,
     /// The text of a shipped model or library.
     Text {

@@ -154,8 +154,8 @@ fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, sink: &mut Sink<'_>) {
     sink.exit.raise(Exit::Unknown);
 }
 
-/// Explains outcomes under a model. What exploring has found in more rounds of loops than the bound is looked for
-/// with larger bounds, so that there is an execution to show.
+/// Explains outcomes under a model. What exploring has found in more rounds of loops than the bound is looked
+/// for with larger bounds, so that there is an execution to show.
 ///
 /// # Errors
 /// Why the model cannot be asked.

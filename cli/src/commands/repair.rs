@@ -32,8 +32,8 @@ use show::Shown;
 /// What is repaired are the verdicts of the file that fail: outcomes that it forbids and the model allows. A
 /// repair is a set of changes after which these outcomes are forbidden; no part of it alone does that. All
 /// outcomes that the file claims to be allowed stay, and a program that always ends still does. Of changes
-/// that rewrite statements (rcas, exchange, queue-pair, signal, inline), a repair has at most one. A repair is
-/// right under all models given with --model; without, under those of the header that have the same way to
+/// that rewrite statements (rcas, exchange, queue-pair, signal, inline), a repair has at most one. A repair
+/// is right under all models given with --model; without, under those of the header that have the same way to
 /// wait. A line with the comment `// keep` stays as it is.
 #[derive(Args)]
 pub struct Arguments {

@@ -190,8 +190,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Checks a file. The test is only of use if there is no error. With it come the places of names that are work
-/// ids.
+/// Checks a file. The test is only of use if there is no error. With it come the places of names that are
+/// work ids.
 pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> (Test, Vec<Span>) {
     let mut checker = Checker::new(file, words, sink);
     let mut test = header(&mut checker, source);

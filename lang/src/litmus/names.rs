@@ -32,8 +32,8 @@ pub struct Named {
     pub is_declaration: bool,
 }
 
-/// The names of a tree, in the order of the text that it was read from. `ids` are the places of those arguments
-/// of calls that are work ids.
+/// The names of a tree, in the order of the text that it was read from. `ids` are the places of those
+/// arguments of calls that are work ids.
 pub fn names(file: &File, text: &str, ids: &[Span]) -> Vec<Named> {
     let mut finder = Finder { text, ids: ids.iter().copied().collect(), found: Vec::new() };
     for line in &file.header {

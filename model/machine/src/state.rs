@@ -57,8 +57,8 @@ pub struct Entry {
     pub wait: Option<usize>,
     /// Whether the operation leaves no completion notice.
     pub unsignaled: bool,
-    /// Whether it is a further word of the request that the entry before it is of. Nothing orders the words of
-    /// a request, and there is one notice for all of them.
+    /// Whether it is a further word of the request that the entry before it is of. Nothing orders the words
+    /// of a request, and there is one notice for all of them.
     pub joined: bool,
     /// What the entry still has to do.
     pub item: Item,

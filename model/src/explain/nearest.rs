@@ -38,7 +38,8 @@ struct Distance {
     unnamed: usize,
     /// How many events are on other ways.
     others: usize,
-    /// How many pairs of one thread's accesses of a location its orders turn round, which puzzles who reads them.
+    /// How many pairs of one thread's accesses of a location its orders turn round, which puzzles who reads
+    /// them.
     reversed: usize,
     /// How long the way is.
     steps: usize,

@@ -127,6 +127,7 @@ async function open() {
   at("examples").replaceChildren(...examples.map(({ path, title }) => new Option(title, path)));
   files.restore(link ?? { program: examples.find((one) => one.path === FIRST)?.text ?? "", own: [] });
   shipped = await engine.ask("shipped", { ask: "shipped" });
+  document.head.append(make("style", {}, shipped.style));
   const texts = [...shipped.models.map(({ name }) => `${name}.cat`), ...shipped.libraries.map((name) => `${name}.lib`)];
   options(at("shipped"), texts.map((name) => [name]), "rdma-tso-rmw.cat");
   models();

@@ -69,7 +69,8 @@ fn asked(seed: u64, kinds: &[Kind], counts: &mut Counts) -> Option<(String, &'st
         undefined_calls(&test, &model, crate::library::shipped()).is_empty()
     };
     // Models of both ways to wait, where what is added for one is taken by the other.
-    let both = if seed / 12 % 2 == 0 { ["verbs", "verbs-ooo"] } else { ["verbs-ooo", "verbs"] };
+    let both =
+        if (seed / 12).is_multiple_of(2) { ["verbs", "verbs-ooo"] } else { ["verbs-ooo", "verbs"] };
     let mut names = ["rdma-tso-rmw", "rdma-wait-rmw"].into_iter().chain(both);
     let name = match seed / 3 % 4 {
         3 => both.into_iter().find(defines),
