@@ -359,7 +359,7 @@ impl<'t> Sink<'t> {
         let broken = self.broken_files();
         let look = self.look();
         let unchecked = self.counts[Status::Unchecked as usize];
-        let is_wordy = results + skipped + broken > 1;
+        let is_wordy = results + skipped + broken > 1 || results == 0 && skipped > 0;
         // Silence would look as if the verdicts held.
         let is_open = look.quiet && unchecked > 0 && unchecked == results;
         if !is_open && (!is_wordy || look.quiet && self.exit == Exit::Fine) {

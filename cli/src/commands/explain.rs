@@ -179,7 +179,7 @@ fn explain_one(
     if !subject.is_told(&explanation.reason) {
         return Ok(());
     }
-    if matches!(explanation.reason, Reason::Unknown(_)) {
+    if matches!(explanation.reason, Reason::Unknown(_)) || subject.is_vacuous() {
         sink.exit.raise(Exit::Unknown);
     }
     sink.exit.raise(shown.draw(&explanation, sink.terminal));

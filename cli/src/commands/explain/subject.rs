@@ -50,6 +50,11 @@ impl Subject {
         }
     }
 
+    /// Whether it comes from a verdict that holds only because no execution ends.
+    pub fn is_vacuous(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| verdict.is_vacuous)
+    }
+
     /// Whether it comes from a verdict that does not hold.
     pub fn is_wrong(&self) -> bool {
         self.verdict.as_ref().is_some_and(|verdict| verdict.holds == Some(false))
