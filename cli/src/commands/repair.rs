@@ -117,8 +117,9 @@ fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
             let json = || json!(result.json(&costs));
             sink.result(result.status(), json, || result.text(&shown));
         }
-        if arguments.write {
-            write(input, results, &costs, sink);
+        if arguments.write && write(input, results, &costs, sink) && arguments.forbid.is_some() {
+            sink.terminal
+                .note("verdicts stay as they are: the file does not say what --forbid says");
         }
     });
     uses.tell(sink.terminal);
@@ -219,24 +220,26 @@ impl OfModels {
     }
 }
 
-/// Makes the best change in the file, if there is one way to change it.
-fn write(input: &Input, found: &[OfModels], costs: &Costs, sink: &mut Sink<'_>) {
+/// Makes the best change in the file, if there is one way to change it; whether it did.
+fn write(input: &Input, found: &[OfModels], costs: &Costs, sink: &mut Sink<'_>) -> bool {
     let changes: Vec<_> = found.iter().filter_map(|result| result.best(costs)).collect();
-    let Some((words, text)) = changes.first() else { return };
+    let Some((words, text)) = changes.first() else { return false };
     if input.is_stdin() {
-        return;
+        return false;
     }
     let name = input.name();
     if changes.iter().any(|(_, other)| other != text) {
         let why = "the models of its header call for different changes";
         let problem = Problem::of_file(&name, Code::SeveralRepairs, why);
-        return sink.problem(problem.help("choose with --model"));
+        sink.problem(problem.help("choose with --model"));
+        return false;
     }
     let written = output::write(&input.path, text, sink.terminal);
     sink.exit.raise(written);
     if written == Exit::Fine {
         sink.terminal.note(&format!("changed {name}: {}", words.join("; ")));
     }
+    written == Exit::Fine
 }
 
 fn repair_one(

@@ -100,6 +100,10 @@ impl OfModels {
                 "no repair {bound}: every candidate was refuted; these models share neither \
                  `Poll` nor `Wait`, so try each with its own --model"
             ),
+            (_, true) if *candidates == 0 => {
+                "no repair: there is no place for a wait or fence, and no statement to change"
+                    .to_owned()
+            }
             (_, true) => format!("no repair {bound}: every candidate was refuted"),
             (_, false) => format!("{} {bound}", count(repairs.len(), "minimal repair")),
         });
