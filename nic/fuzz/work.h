@@ -161,8 +161,11 @@ static void build_sends(void) {
     struct ibv_send_wr *wr = &list[one];
     struct ibv_sge *sges = pieces[one];
     int code = any_request(pair, wr, sges, &cannot[one]);
-    if ((unsigned) wr->opcode > 6) wr->opcode = IBV_WR_SEND, code = wr->num_sge < 0 ||
-      wr->num_sge > (int) pair->cap.max_send_sge ? EINVAL : 0, wr->num_sge = code ? wr->num_sge : 0;
+    if ((unsigned) wr->opcode > 6) {
+      /* There is no call for it: an empty SEND instead, which can succeed, whatever the pieces were. */
+      code = wr->num_sge < 0 || wr->num_sge > (int) pair->cap.max_send_sge ? EINVAL : 0;
+      wr->opcode = IBV_WR_SEND, wr->num_sge = code ? wr->num_sge : 0, cannot[one] = 0;
+    }
     qp->wr_id = name(0, index, pair->serial, pair->posted + one + 1);
     qp->wr_flags = wr->send_flags;
     call("ibv_wr_*");
