@@ -80,7 +80,8 @@ fn suite() {
     let mut commands: Vec<String> = [
         "litmus-suite -j 1",
         "litmus-suite -j 2",
-        "litmus-suite -j 1 --solver z3",
+        "litmus-suite -j 1 --engine smt",
+        "litmus-suite -j 1 --engine smt --solver z3",
         "litmus-suite -j 1 --engine explore",
     ]
     .map(str::to_owned)

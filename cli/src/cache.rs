@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use campaign::files::Unfinished;
+use clap::ValueEnum;
 use evidence::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
@@ -19,7 +20,7 @@ use model::machine::{Ending, Places};
 use model::smt::Statistics;
 use serde_json::{Value as Json, json};
 
-use crate::engine::{Found, Request};
+use crate::engine::{Engine, Found, Request};
 use crate::models::LoadedModel;
 
 /// A folder of answers.
@@ -133,6 +134,7 @@ fn answer(found: &Found) -> Json {
     json!({
         "outcomes": found.allowed.outcomes.iter().map(outcome).collect::<Json>(),
         "blocked": found.allowed.blocked.iter().map(|span| json!([span.start, span.end])).collect::<Json>(),
+        "by": found.by.name(),
         "statistics": [solves, lemmas],
         "explored": found.explored,
         "ending": match &found.ending {
@@ -164,6 +166,7 @@ fn found(json: &Json) -> Option<Found> {
         Json::String(_) => Ending::Always,
         _ => Ending::Unknown,
     };
+    let by = Engine::from_str(json["by"].as_str()?, false).ok()?;
     let (solves, lemmas) = pair(&json["statistics"])?;
     let allowed = Allowed {
         outcomes: outcomes?,
@@ -172,5 +175,5 @@ fn found(json: &Json) -> Option<Found> {
         statistics: Statistics { solves, lemmas },
         ..Allowed::default()
     };
-    Some(Found { allowed, explored: pair(&json["explored"]), ending, ..Found::default() })
+    Some(Found { allowed, by, explored: pair(&json["explored"]), ending, ..Found::default() })
 }

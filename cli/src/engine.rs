@@ -26,9 +26,13 @@ use crate::models::LoadedModel;
 /// Which engine computes outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// Smt, and explore where smt cannot tell since a loop may exceed its bound.
+    /// Explore where it soon knows all outcomes, and else smt; both where a loop may exceed its bound.
     #[default]
     Auto,
+    /// Smt, and explore where smt cannot tell since a loop may exceed its bound. For judging what the
+    /// simulator shows: it is the machine that explore would ask.
+    #[value(skip)]
+    Axioms,
     /// The model's axioms, by a solver.
     Smt,
     /// The operational machine, by exploring all its states.
@@ -37,26 +41,30 @@ pub enum Engine {
     Both,
 }
 
-/// How many states the engine auto explores at most, unless the user says otherwise: a few seconds.
+/// How many states are explored at most where smt cannot tell, unless the user says otherwise: a few seconds.
 const STATES_OF_AUTO: u64 = 1_000_000;
-/// How many states it explores at most to know whether all executions end, where the outcomes are known: some
+/// How many states are explored at most before smt is asked, or to know whether all executions end: some
 /// 10 ms.
-const STATES_OF_ENDING: u64 = 20_000;
+const FEW_STATES: u64 = 20_000;
+/// How many bytes these may take: those of long programs are large, and take as much longer.
+const FEW_BYTES: u64 = 16 << 20;
 
 impl Engine {
-    /// The engine that an answer is from.
-    pub fn of(self, found: &Found) -> Self {
-        match self {
-            Self::Auto if found.explored.is_some() => Self::Both,
-            Self::Auto => Self::Smt,
-            asked => asked,
-        }
+    /// Whether the machine is asked about loops that may exceed their bound.
+    fn explores_loops(self) -> bool {
+        matches!(self, Self::Auto | Self::Axioms)
+    }
+
+    /// The engine that a refusal is from.
+    pub fn refusing(self) -> Self {
+        if self.explores_loops() { Self::Smt } else { self }
     }
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
+            Self::Axioms => "axioms",
             Self::Smt => "smt",
             Self::Explore => "explore",
             Self::Both => "both",
@@ -128,6 +136,8 @@ impl Request {
 pub struct Found {
     /// The outcomes; of both engines, if both were asked.
     pub allowed: Allowed,
+    /// The engine that they are from.
+    pub by: Engine,
     /// States and transitions of the explorer, if it was asked.
     pub explored: Option<(u64, u64)>,
     /// Set if the engines contradict each other.
@@ -192,6 +202,7 @@ pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
     }
     match request.engine {
         Engine::Auto => auto(test, model, request),
+        Engine::Axioms => axioms(test, model, request),
         Engine::Smt => by_smt(test, model, request),
         Engine::Explore => explore(test, model, request).map(|found| of_machine(found, model)),
         Engine::Both => both(by_smt(test, model, request), explore(test, model, request)),
@@ -205,9 +216,11 @@ pub struct Verdicts {
     pub answered: Answered,
     /// How the program misuses libraries.
     pub misuses: Vec<Diagnostic>,
+    /// The engine that they are from.
+    pub by: Engine,
 }
 
-/// Asks the engine smt about verdicts alone.
+/// Asks about verdicts alone: explore where it soon knows all outcomes, and else smt.
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -217,18 +230,27 @@ pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<V
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
     }
+    let own = (model.name(), model.is_own);
+    if request.engine == Engine::Auto
+        && let Some(found) = quickly(test, model.model(), request)
+        && found.allowed.complete
+    {
+        let answered = Answered::of(test, own, &found.allowed);
+        return Ok(Verdicts { answered, misuses: Vec::new(), by: found.by });
+    }
     let options = request.options();
     let asking = Question::of(test, model.model()).libraries(request.libraries());
     let question = asking.options(&options).question()?;
-    let own = (model.name(), model.is_own);
     let mut answered = verdict::ask(&question, own, &options)?;
     let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
-    if request.engine == Engine::Auto && answered.checked.iter().any(is_unknown) {
-        let found = auto(test, model.model(), request)?;
+    let mut by = Engine::Smt;
+    if request.engine.explores_loops() && answered.checked.iter().any(is_unknown) {
+        let found = axioms(test, model.model(), request)?;
         answered = Answered::of(test, own, &found.allowed);
+        by = found.by;
     }
     let misuses = question.misuses(&options)?;
-    Ok(Verdicts { answered, misuses })
+    Ok(Verdicts { answered, misuses, by })
 }
 
 /// Explains outcomes. Where a loop may exceed its bound, what the machine knows counts too, as in [`ask`].
@@ -245,7 +267,7 @@ pub fn explained<'q>(
     let explanation = explain(question, &request.options(), asked)?;
     let is_open = matches!(explanation.reason, Reason::Unknown(_));
     let has_bound = !question.skeleton.exceeded.is_empty();
-    if !is_open || !has_bound || request.engine != Engine::Auto {
+    if !is_open || !has_bound || !request.engine.explores_loops() {
         return Ok(explanation);
     }
     match beyond_bound(test, model, request) {
@@ -254,9 +276,17 @@ pub fn explained<'q>(
     }
 }
 
-/// A loop that waits or tries again may go round for ever, and yet through few states: then the machine knows
-/// all outcomes. It is asked only of the shipped models, which are known to agree with it.
+/// The answer of the machine where it soon knows all outcomes, and else that of the axioms.
 fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    match quickly(test, model, request) {
+        Some(found) if found.allowed.complete => Ok(found),
+        _ => axioms(test, model, request),
+    }
+}
+
+/// The answer of the axioms. A loop that waits or tries again may go round for ever, and yet through few
+/// states: then the machine knows all outcomes.
+fn axioms(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let found = by_smt(test, model, request)?;
     if found.allowed.complete && is_shipped(model) {
         let ending = ending(test, model, request);
@@ -269,6 +299,16 @@ fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal>
         Some(Ok(explored)) => both(Ok(found), Ok(explored)),
         _ => Ok(found),
     }
+}
+
+/// What the machine shows in few states. It is asked only of the shipped models, which are known to agree
+/// with it.
+fn quickly(test: &Test, model: &Model, request: &Request) -> Option<Found> {
+    let at_most = |given: Option<u64>, few: u64| Some(given.map_or(few, |most| most.min(few)));
+    let max_states = at_most(request.max_states, FEW_STATES);
+    let memory = at_most(request.memory, FEW_BYTES);
+    let ask = || explore(test, model, &Request { max_states, memory, ..*request });
+    is_shipped(model).then(ask)?.ok()
 }
 
 /// What the machine of a shipped model says of loops that may exceed their bound; nothing of other models.
@@ -284,9 +324,7 @@ fn ending(test: &Test, model: &Model, request: &Request) -> Ending {
     if !machine::may_wait(&test.program) {
         return Ending::Always;
     }
-    let max_states = request.max_states.unwrap_or(STATES_OF_ENDING).min(STATES_OF_ENDING);
-    let request = Request { max_states: Some(max_states), ..*request };
-    explore(test, model, &request).map(|found| found.ending).unwrap_or_default()
+    quickly(test, model, request).map(|found| found.ending).unwrap_or_default()
 }
 
 /// Whether a model is one of the shipped ones, which are known to mean what their machines do.
@@ -319,7 +357,7 @@ fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusa
     let options = request.options();
     let asking = Question::of(test, model).libraries(request.libraries());
     let allowed = asking.options(&options).question()?.allowed(&options)?;
-    Ok(Found { allowed, ..Found::default() })
+    Ok(Found { allowed, by: Engine::Smt, ..Found::default() })
 }
 
 fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
@@ -361,7 +399,7 @@ fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refus
     };
     let explored = Some((found.states, found.transitions));
     let ending = if is_shipped(model) { ending } else { Ending::Unknown };
-    Ok(Found { allowed, explored, ending, ..Found::default() })
+    Ok(Found { allowed, by: Engine::Explore, explored, ending, ..Found::default() })
 }
 
 /// Puts two answers together. What is complete must hold all of the other.
@@ -371,7 +409,7 @@ fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<
         (Ok(found), Err(Refusal::Unsupported(reason)))
         | (Err(Refusal::Unsupported(reason)), Ok(found)) => {
             let unsupported = Some(format!("not compared: {reason}"));
-            return Ok(Found { unsupported, ..found });
+            return Ok(Found { unsupported, by: Engine::Both, ..found });
         }
         (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
     };
@@ -397,74 +435,8 @@ fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<
         ending = Ending::Unknown;
         disagreement = Some(Disagreement { smt: by_axioms, explore: by_machine });
     }
-    Ok(Found { allowed, explored, disagreement, unsupported: None, ending })
+    Ok(Found { allowed, by: Engine::Both, explored, disagreement, unsupported: None, ending })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use lang::outcome::Value;
-
-    fn found(values: &[u64], complete: bool) -> Result<Found, Refusal> {
-        let outcome = |value: &u64| Outcome(vec![Value::Int(*value)]);
-        let outcomes = values.iter().map(outcome).collect();
-        let allowed = Allowed { outcomes, complete, ..Allowed::default() };
-        Ok(Found { allowed, ..Found::default() })
-    }
-
-    /// smt, explore: what the two come to (agree, outcomes, complete).
-    #[test]
-    fn two_answers() {
-        let rows = [
-            (found(&[0, 1], true), found(&[0, 1], true), true, 2, true),
-            (found(&[0, 1], true), found(&[0], false), true, 2, true),
-            (found(&[0], false), found(&[0, 1], true), true, 2, true),
-            (found(&[0], false), found(&[1], false), true, 2, false),
-            (found(&[0], true), found(&[0, 1], true), false, 2, false),
-            (found(&[0], true), found(&[1], false), false, 2, false),
-            (found(&[1], false), found(&[0], true), false, 2, false),
-        ];
-        for (index, (smt, explore, agree, outcomes, complete)) in rows.into_iter().enumerate() {
-            let found = both(smt, explore).unwrap();
-            assert_eq!(found.disagreement.is_none(), agree, "row {index}");
-            assert_eq!(found.allowed.outcomes.len(), outcomes, "row {index}");
-            assert_eq!(found.allowed.complete, complete, "row {index}");
-        }
-    }
-
-    /// A test, and the outcomes and completeness that an engine finds.
-    fn asked(text: &str, model: &str, engine: Engine) -> (Found, Engine) {
-        let (test, wrong) = lang::litmus::load(&lang::source::Source::new("t.litmus", text));
-        let test = test.unwrap_or_else(|| panic!("{wrong:?}"));
-        let model = models::load_shipped(model).unwrap().unwrap().model;
-        let found = ask(&test, &model, &Request { engine, ..Request::default() }).unwrap();
-        let by = engine.of(&found);
-        (found, by)
-    }
-
-    #[test]
-    fn what_the_bound_leaves_open_is_explored() {
-        // A lock that is tried until it is free: no bound is enough, and there are few states.
-        let text = "litmus lock\nmodel rdma-tso-rmw\n\na = 0 || l = 0 || b = 0\n-----\n\
-             loop { a := RCAS(l^2, 0, 1); Poll(2); c := a; if c = 0 { break } } || \
-             || loop { b := RCAS(l^2, 0, 1); Poll(2); d := b; if d = 0 { break } }\n\
-             l^2 := 0 || || l^2 := 0\n";
-        let (found, by) = asked(text, "rdma-tso-rmw", Engine::Smt);
-        assert!(!found.allowed.complete && found.allowed.is_beyond_bound && by == Engine::Smt);
-        let (found, by) = asked(text, "rdma-tso-rmw", Engine::Auto);
-        assert!(found.allowed.complete && !found.allowed.is_beyond_bound && by == Engine::Both);
-        assert!(!found.allowed.outcomes.is_empty());
-        let (found, by) =
-            asked("litmus one\nmodel tso\n\nx = 0\n-----\na := x\n", "tso", Engine::Auto);
-        assert!(found.allowed.complete && by == Engine::Smt);
-    }
-
-    #[test]
-    fn one_answer_is_kept_and_marked() {
-        let unsupported = || Err(Refusal::Unsupported("no machine".to_owned()));
-        let alone = both(found(&[0], true), unsupported()).unwrap();
-        assert_eq!(alone.unsupported.as_deref(), Some("not compared: no machine"));
-        assert!(alone.allowed.complete);
-        assert!(matches!(both(unsupported(), unsupported()), Err(Refusal::Unsupported(_))));
-    }
-}
+mod tests;

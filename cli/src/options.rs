@@ -113,10 +113,15 @@ pub struct SolverOptions {
 }
 
 impl SolverOptions {
+    /// Whether something is said that only the engine smt heeds.
+    pub fn is_about_smt(&self) -> bool {
+        self.loops.is_some() || self.solver != SolverName::default()
+    }
+
     /// As a request to the engine smt.
     pub fn request(&self) -> Request {
         Request {
-            engine: Engine::Auto,
+            engine: Engine::Axioms,
             solver: self.solver,
             timeout: self.timeout,
             deadline: None,

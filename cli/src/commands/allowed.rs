@@ -53,7 +53,8 @@ pub struct Arguments {
     engine: Engine,
     #[command(flatten)]
     solver: SolverOptions,
-    /// How many states the engine explore may store [default: 50000000, or 1000000 where auto asks it]
+    /// How many states the engine explore may store [default: 50000000; for auto 20000, or 1000000 where a
+    /// loop may exceed its bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_states: Option<u64>,
     /// Show an execution for each outcome
@@ -103,8 +104,9 @@ const FEW: usize = 4;
 /// Asks about all tests; wrong ones do not keep it from asking about the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.verdict_only && !matches!(arguments.engine, Engine::Auto | Engine::Smt) {
-        return terminal
-            .usage_error("--verdict-only is of the engine smt; others find all outcomes");
+        return terminal.usage_error(
+            "--verdict-only is of the engines auto and smt; others find all outcomes",
+        );
     }
     if arguments.select.list {
         let asked = (&*arguments.models.models, &arguments.libraries);
@@ -132,7 +134,11 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let mut inputs = inputs::choose(paths, &["litmus"], select, models, sink)?;
     let texts = arguments.libraries.texts();
     inputs::take_part(&mut inputs, &arguments.shard, models, &texts, sink)?;
-    let (engine, max_states) = (arguments.engine, arguments.max_states);
+    let max_states = arguments.max_states;
+    let engine = match arguments.engine {
+        Engine::Auto if arguments.solver.is_about_smt() => Engine::Axioms,
+        engine => engine,
+    };
     let libraries = arguments.libraries.choose(sink)?;
     let uses = Uses::new(libraries, &arguments.libraries, arguments.inline.inline);
     let libraries = Some(libraries);
@@ -274,26 +280,27 @@ fn ask_about(
         };
         match asked {
             Ok(Asked::Outcomes(found)) => {
-                answer.add((&test, &written), &source, &model, request, *found);
+                answer.add((&test, &written), &source, &model, *found);
             }
             Ok(Asked::Verdicts(verdicts)) if verdicts.answered.checked.is_empty() => {
                 answer.skips.push(skip("no verdict of the test is about the model".to_owned()));
                 continue;
             }
             Ok(Asked::Verdicts(verdicts)) => {
-                let Verdicts { answered, misuses } = verdicts;
+                let Verdicts { answered, misuses, by } = verdicts;
                 answer.problems.extend(problems(&source, misuses));
                 answer.results.push(TestResult::of_verdicts(
                     &test,
                     &source,
                     model.name(),
-                    answered,
+                    (answered, by),
                 ));
             }
             Err(Refusal::Unsupported(reason)) => {
                 let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };
-                let found = Found { allowed, unsupported: Some(reason), ..Found::default() };
-                answer.add((&test, &written), &source, &model, request, found);
+                let by = request.engine.refusing();
+                let found = Found { allowed, by, unsupported: Some(reason), ..Found::default() };
+                answer.add((&test, &written), &source, &model, found);
                 continue;
             }
             // Of all tests below a folder, those are meant that the model is about.
@@ -327,18 +334,16 @@ impl Answer {
         (test, written): (&Test, &Test),
         source: &Arc<Source>,
         model: &LoadedModel,
-        request: &Request,
         found: Found,
     ) {
         let checked = verdict::check(test, model.name(), model.is_own, &found.allowed);
         let misuses = found.allowed.misuses.clone();
         self.problems.extend(problems(source, misuses));
-        let engine = request.engine.of(&found);
         let claims = || written.expectations.iter();
         let here =
             claims().filter(|one| verdict::applies(written, one, model.name(), model.is_own));
         let checked = (checked, Claims { all: claims().count(), here: here.count() });
-        let result = TestResult::new(test, source, model.name(), engine, found, checked);
+        let result = TestResult::new(test, source, model.name(), found, checked);
         self.problems.extend(result.engines_disagree(source));
         self.results.push(result);
     }

@@ -84,7 +84,6 @@ impl TestResult {
         test: &Test,
         source: &Source,
         model: &str,
-        engine: Engine,
         found: Found,
         (checked, claims): (Vec<Checked>, Claims),
     ) -> Self {
@@ -105,7 +104,7 @@ impl TestResult {
             file: source.name.clone(),
             size: test.program.size(),
             model: model.to_owned(),
-            engine,
+            engine: found.by,
             shown: test.observables[..test.shown].to_vec(),
             outcomes: found.allowed.shown(test),
             is_partial: false,
@@ -129,11 +128,16 @@ impl TestResult {
     }
 
     /// Puts together what is known if only verdicts were asked for.
-    pub fn of_verdicts(test: &Test, source: &Source, model: &str, answered: Answered) -> Self {
+    pub fn of_verdicts(
+        test: &Test,
+        source: &Source,
+        model: &str,
+        (answered, by): (Answered, Engine),
+    ) -> Self {
         let Answered { checked, is_endless, reason } = answered;
-        let found = Found::default();
+        let found = Found { by, ..Found::default() };
         let claims = Claims { all: checked.len(), here: checked.len() };
-        let result = Self::new(test, source, model, Engine::Smt, found, (checked, claims));
+        let result = Self::new(test, source, model, found, (checked, claims));
         Self { is_partial: true, is_endless, reason, ..result }
     }
 

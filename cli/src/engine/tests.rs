@@ -1,0 +1,79 @@
+use super::*;
+use lang::outcome::Value;
+
+fn found(values: &[u64], complete: bool) -> Result<Found, Refusal> {
+    let outcome = |value: &u64| Outcome(vec![Value::Int(*value)]);
+    let outcomes = values.iter().map(outcome).collect();
+    let allowed = Allowed { outcomes, complete, ..Allowed::default() };
+    Ok(Found { allowed, ..Found::default() })
+}
+
+/// smt, explore: what the two come to (agree, outcomes, complete).
+#[test]
+fn two_answers() {
+    let rows = [
+        (found(&[0, 1], true), found(&[0, 1], true), true, 2, true),
+        (found(&[0, 1], true), found(&[0], false), true, 2, true),
+        (found(&[0], false), found(&[0, 1], true), true, 2, true),
+        (found(&[0], false), found(&[1], false), true, 2, false),
+        (found(&[0], true), found(&[0, 1], true), false, 2, false),
+        (found(&[0], true), found(&[1], false), false, 2, false),
+        (found(&[1], false), found(&[0], true), false, 2, false),
+    ];
+    for (index, (smt, explore, agree, outcomes, complete)) in rows.into_iter().enumerate() {
+        let found = both(smt, explore).unwrap();
+        assert_eq!(found.disagreement.is_none(), agree, "row {index}");
+        assert_eq!(found.allowed.outcomes.len(), outcomes, "row {index}");
+        assert_eq!(found.allowed.complete, complete, "row {index}");
+    }
+}
+
+/// What is found of a test with these settings.
+fn asked(text: &str, model: &str, request: Request) -> Found {
+    let (test, wrong) = lang::litmus::load(&lang::source::Source::new("t.litmus", text));
+    let test = test.unwrap_or_else(|| panic!("{wrong:?}"));
+    let model = models::load_shipped(model).unwrap().unwrap().model;
+    ask(&test, &model, &request).unwrap()
+}
+
+#[test]
+fn what_the_bound_leaves_open_is_explored() {
+    // A lock that is tried until it is free: no bound is enough, and there are few states.
+    let text = "litmus lock\nmodel rdma-tso-rmw\n\na = 0 || l = 0 || b = 0\n-----\n\
+         loop { a := RCAS(l^2, 0, 1); Poll(2); c := a; if c = 0 { break } } || \
+         || loop { b := RCAS(l^2, 0, 1); Poll(2); d := b; if d = 0 { break } }\n\
+         l^2 := 0 || || l^2 := 0\n";
+    let by = |engine| asked(text, "rdma-tso-rmw", Request { engine, ..Request::default() });
+    let found = by(Engine::Smt);
+    assert!(!found.allowed.complete && found.allowed.is_beyond_bound);
+    assert_eq!(found.by, Engine::Smt);
+    for (engine, answers) in [(Engine::Axioms, Engine::Both), (Engine::Auto, Engine::Explore)] {
+        let found = by(engine);
+        assert!(found.allowed.complete && !found.allowed.is_beyond_bound);
+        assert_eq!(found.by, answers);
+        assert!(!found.allowed.outcomes.is_empty());
+    }
+}
+
+#[test]
+fn few_states_are_explored_and_else_the_axioms_are_asked() {
+    let text = "litmus SB\nmodel tso\n\nx = 0, y = 0\n-----\nx := 1 | y := 1\na := y | b := x\n";
+    let soon = asked(text, "tso", Request::default());
+    assert!(soon.by == Engine::Explore && soon.explored.is_some());
+    let most = Request { max_states: Some(1), ..Request::default() };
+    let late = asked(text, "tso", most);
+    assert!(late.by == Engine::Smt && late.explored.is_none());
+    assert!(soon.allowed.complete && late.allowed.complete);
+    assert_eq!(soon.allowed.outcomes, late.allowed.outcomes);
+    // No machine says what it means.
+    assert_eq!(asked(text, "verbs", Request::default()).by, Engine::Smt);
+}
+
+#[test]
+fn one_answer_is_kept_and_marked() {
+    let unsupported = || Err(Refusal::Unsupported("no machine".to_owned()));
+    let alone = both(found(&[0], true), unsupported()).unwrap();
+    assert_eq!(alone.unsupported.as_deref(), Some("not compared: no machine"));
+    assert!(alone.allowed.complete);
+    assert!(matches!(both(unsupported(), unsupported()), Err(Refusal::Unsupported(_))));
+}
