@@ -144,8 +144,8 @@ const RULES: &[Rule] = &[
     Rule {
         commands: &["compile"],
         options: &["model", "solver", "loops"],
-        applies: |given| is(given, "target", &["verbs-c"]),
-        only_for: "--target verbs-c, whose programs judge what they see",
+        applies: |given| is(given, "target", &["verbs-c", "mpi-c", "shmem-c"]),
+        only_for: "--target verbs-c, mpi-c and shmem-c, whose programs judge what they see",
     },
     Rule {
         commands: &["compile"],

@@ -57,6 +57,9 @@ impl Models {
     }
 }
 
+/// The shipped model of MPI, which judges programs over it.
+pub const MPI: &str = "mpi-rma";
+
 /// The names of the shipped models.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| *name)

@@ -1,11 +1,13 @@
 //! Generates C: a plan as one C file that runs the test through libibverbs and needs nothing else.
 //!
 //! The fixed parts are C texts: `statements.c` has what a thread can do; `setup.c` devices and connections;
-//! `rounds.c` many instances and their histogram. The generated parts are specific to the test: its words,
-//! its queue pairs, one function per thread, and what a model allows.
+//! `rounds.c` many instances, `histogram.c` their histogram, and `nodes.c` nodes and options. The generated
+//! parts are specific to the test: its words, its queue pairs, one function per thread, and what a model
+//! allows. [`fabric`] does the same over MPI and OpenSHMEM.
 
 mod claims;
 mod expression;
+pub mod fabric;
 mod names;
 mod thread;
 
@@ -39,7 +41,7 @@ const TCP_PORT: u32 = 18516;
 
 /// Generates the program. The text is deterministic and compiles without warnings.
 pub fn generate(plan: &Plan, test: &Test, source: &Source, verdicts: Option<&Verdicts>) -> String {
-    let generator = Generator { plan, test, source, names: Names::new(plan) };
+    let generator = Generator { plan, test, source, names: Names::new(plan), calls: &VERBS };
     let mut out = generator.head();
     out.push_str(include_str!("c/statements.c"));
     out.push_str("\n/* ---- The test ");
@@ -54,33 +56,47 @@ pub fn generate(plan: &Plan, test: &Test, source: &Source, verdicts: Option<&Ver
     out.push_str(&generator.claims(verdicts));
     out.push_str(include_str!("c/setup.c"));
     out.push_str(include_str!("c/rounds.c"));
+    out.push_str(include_str!("c/histogram.c"));
+    out.push_str(include_str!("c/nodes.c"));
     out
 }
+
+/// The names of the functions that post requests.
+struct Calls {
+    put: &'static str,
+    put_inline: &'static str,
+    get: &'static str,
+    compare_and_swap: &'static str,
+    fetch_and_add: &'static str,
+    remote_fence: &'static str,
+    /// Whether what a model allows is about CPUs that are TSO.
+    is_tso: bool,
+}
+
+const VERBS: Calls = Calls {
+    put: "rdma_write",
+    put_inline: "rdma_write_inline",
+    get: "rdma_read",
+    compare_and_swap: "rdma_cas",
+    fetch_and_add: "rdma_faa",
+    remote_fence: "remote_fence",
+    is_tso: true,
+};
 
 struct Generator<'a> {
     plan: &'a Plan,
     test: &'a Test,
     source: &'a Source,
     names: Names,
+    calls: &'static Calls,
 }
 
 impl Generator<'_> {
     /// The opening comment, and the constants for all sizes.
     fn head(&self) -> String {
-        let (plan, name) = (self.plan, comment(&self.test.name));
-        let mut out = format!("{MARK} {} of the test {name} */\n/*\n", env!("CARGO_PKG_VERSION"));
-        for line in self.source.text.trim_end().lines() {
-            out.push_str(format!(" * {}", comment(line)).trim_end());
-            out.push('\n');
-        }
+        let plan = self.plan;
         let build = "gcc -O2 FILE.c -o FILE -libverbs (and -lpthread, with glibc before 2.34)";
-        let lines =
-            [String::new(), format!("Build: {build}"), "Run:   ./FILE -h says how".to_owned()];
-        for line in lines {
-            out.push_str(format!(" * {line}").trim_end());
-            out.push('\n');
-        }
-        out.push_str(" */\n\n");
+        let mut out = self.opening(build, "./FILE -h says how");
         let words = plan.nodes.iter().map(|node| node.words.len()).max().unwrap_or(0).max(1);
         let atomics = u8::from(plan.has_atomics());
         let copies = crate::plan::LOOP_COPIES;
@@ -103,12 +119,23 @@ impl Generator<'_> {
             ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
             ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),
         ];
-        for (name, value, what) in defines {
-            let line = format!("#define {name:<14} {value}");
-            let what = if what.is_empty() { String::new() } else { format!("/* {what} */") };
-            let _ = writeln!(out, "{}", format!("{line:<30} {what}").trim_end());
+        out.push_str(&definitions(&defines));
+        out
+    }
+
+    /// The opening comment: the test, and how its program is built and run.
+    fn opening(&self, build: &str, run: &str) -> String {
+        let name = comment(&self.test.name);
+        let mut out = format!("{MARK} {} of the test {name} */\n/*\n", env!("CARGO_PKG_VERSION"));
+        for line in self.source.text.trim_end().lines() {
+            out.push_str(format!(" * {}", comment(line)).trim_end());
+            out.push('\n');
         }
-        out.push('\n');
+        for line in [String::new(), format!("Build: {build}"), format!("Run:   {run}")] {
+            out.push_str(format!(" * {line}").trim_end());
+            out.push('\n');
+        }
+        out.push_str(" */\n\n");
         out
     }
 
@@ -196,6 +223,18 @@ impl Generator<'_> {
         out.push_str("\t{ NULL, -1, 0 },\n};\n\n");
         out
     }
+}
+
+/// Macros: name, value, and what it is.
+fn definitions(defines: &[(&str, String, &str)]) -> String {
+    let mut out = String::new();
+    for (name, value, what) in defines {
+        let line = format!("#define {name:<14} {value}");
+        let what = if what.is_empty() { String::new() } else { format!("/* {what} */") };
+        let _ = writeln!(out, "{}", format!("{line:<30} {what}").trim_end());
+    }
+    out.push('\n');
+    out
 }
 
 /// A decimal number as a C constant, whatever its size.

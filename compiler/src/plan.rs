@@ -178,6 +178,22 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Makes the plan of a test for MPI and OpenSHMEM: `GFence` stays in the program, as these have calls that
+    /// do what it does. Its code has an `Rfence` there, which is no request either.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn for_fabric(test: &Test) -> Result<Self, CompileError> {
+        let mut fenced = test.clone();
+        for thread in &mut fenced.program.threads {
+            expand::with_remote_fences(&mut thread.body);
+        }
+        let mut plan = Self::new(&fenced)?;
+        plan.program = test.program.clone();
+        expand::threads_everywhere(&mut plan.program);
+        Ok(plan)
+    }
+
     /// Prints the plan for people. Statements are quoted from the source.
     pub fn describe<'a>(&'a self, test: &'a Test, source: &'a Source) -> impl fmt::Display + 'a {
         text::Description { plan: self, test, source }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use compiler::c::fabric::{self, Fabric};
 use compiler::c::{self, Verdicts};
 use compiler::library::{Libraries, each_call};
 use compiler::plan::Plan;
@@ -24,7 +25,7 @@ use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
 use crate::inputs::{self, Workers};
 use crate::libraries::{InlineOption, LibraryOption, Uses, inlined_if_sound};
-use crate::models::{LoadedModel, Models};
+use crate::models::{LoadedModel, MPI, Models};
 use crate::options::{Format, JobsOption, SolverOptions, choose_models};
 use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
@@ -76,6 +77,10 @@ enum Target {
     Plan,
     /// A program in C over libibverbs, in one file.
     VerbsC,
+    /// A program in C over MPI's one-sided communication, in one file.
+    MpiC,
+    /// A program in C over OpenSHMEM, in one file.
+    ShmemC,
     /// A file for herd7 and litmus7, of a test of one node: assembly of x86, and the test's first verdict on
     /// x86-TSO.
     Herd,
@@ -86,7 +91,7 @@ impl Target {
     fn extension(self) -> &'static str {
         match self {
             Self::Plan => "plan",
-            Self::VerbsC => "c",
+            Self::VerbsC | Self::MpiC | Self::ShmemC => "c",
             Self::Herd => "litmus",
         }
     }
@@ -95,7 +100,7 @@ impl Target {
     fn has_made(self, start: &str) -> bool {
         match self {
             Self::Plan => start.starts_with("plan of "),
-            Self::VerbsC => start.starts_with(c::MARK),
+            Self::VerbsC | Self::MpiC | Self::ShmemC => start.starts_with(c::MARK),
             Self::Herd => start.lines().any(|line| line == herd::MARK),
         }
     }
@@ -226,20 +231,24 @@ fn compile(
         Target::Herd => within(request, || {
             herd::write(&runnable).map(|written| written.text).map_err(|found| with_hint(*found))
         }),
-        // A limit that ends the judging ends nothing else: the program shows what it sees all the same.
         Target::VerbsC => {
-            within(request, || plan()?.for_c().map_err(|error| Box::new(error.diagnostic())))
-                .and_then(|plan| {
-                    let judged =
-                        judged(&test, &source, models, request).map_err(Hindrance::Wrong)?;
-                    answer.note = judged.verdicts.incomplete.as_ref().map(|reason| {
-                        let text =
-                            format!("{}: the program will judge nothing: {reason}", input.name());
-                        Note { text, is_unknown: judged.is_unknown }
-                    });
-                    let verdicts = Some(&judged.verdicts);
-                    within(request, || Ok(c::generate(&plan, &runnable, &source, verdicts)))
-                })
+            let plan = || plan()?.for_c().map_err(|error| Box::new(error.diagnostic()));
+            let program = |plan: &Plan, verdicts: Option<&Verdicts>| {
+                c::generate(plan, &runnable, &source, verdicts)
+            };
+            in_c((input, request), plan, program, &mut answer, || {
+                judged(&test, &source, models, request).map(Some)
+            })
+        }
+        Target::MpiC | Target::ShmemC => {
+            let of = if arguments.target == Target::MpiC { Fabric::Mpi } else { Fabric::Shmem };
+            let plan = || fabric::plan(of, &runnable).map_err(|found| with_hint(*found));
+            let program = |plan: &Plan, verdicts: Option<&Verdicts>| {
+                fabric::generate(of, plan, &runnable, &source, verdicts)
+            };
+            in_c((input, request), plan, program, &mut answer, || {
+                on_fabric(of, &test, &source, models, request)
+            })
         }
     };
     match made {
@@ -253,6 +262,27 @@ fn compile(
         Err(Hindrance::Wrong(problems)) => answer.problems.extend(problems),
     }
     answer
+}
+
+/// Makes a program in C. A limit that ends the judging ends nothing else: the program shows what it sees all
+/// the same.
+fn in_c(
+    (input, request): (&Input, &Request),
+    plan: impl FnOnce() -> Result<Plan, Box<Diagnostic>>,
+    program: impl FnOnce(&Plan, Option<&Verdicts>) -> String,
+    answer: &mut Answer,
+    judged: impl FnOnce() -> Result<Option<Judged>, Vec<Problem>>,
+) -> Result<String, Hindrance> {
+    let plan = within(request, plan)?;
+    let judged = judged().map_err(Hindrance::Wrong)?;
+    let unjudged = judged.as_ref().and_then(|judged| {
+        let reason = judged.verdicts.incomplete.as_ref()?;
+        let text = format!("{}: the program will judge nothing: {reason}", input.name());
+        Some(Note { text, is_unknown: judged.is_unknown })
+    });
+    answer.note = unjudged;
+    let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
+    within(request, || Ok(program(&plan, verdicts)))
 }
 
 /// Why nothing is made of a file.
@@ -293,6 +323,24 @@ struct Judged {
     is_unknown: bool,
 }
 
+/// What a fabric allows: what the model of MPI's standard does, unless the command line names another. There
+/// is no model of OpenSHMEM's, so only that of the command line judges.
+fn on_fabric(
+    fabric: Fabric,
+    test: &Test,
+    source: &Arc<Source>,
+    models: &Models,
+    request: &Request,
+) -> Result<Option<Judged>, Vec<Problem>> {
+    if !models.chosen.is_empty() {
+        return judged(test, source, models, request).map(Some);
+    }
+    match models.shipped(MPI).filter(|_| fabric == Fabric::Mpi) {
+        Some(model) => judged_by(&[model], test, source, request).map(Some),
+        None => Ok(None),
+    }
+}
+
 fn judged(
     test: &Test,
     source: &Arc<Source>,
@@ -300,6 +348,15 @@ fn judged(
     request: &Request,
 ) -> Result<Judged, Vec<Problem>> {
     let asked = models.of_test(test, source).map_err(|unknown| problems(source, unknown))?;
+    judged_by(&asked, test, source, request)
+}
+
+fn judged_by(
+    asked: &[Arc<LoadedModel>],
+    test: &Test,
+    source: &Arc<Source>,
+    request: &Request,
+) -> Result<Judged, Vec<Problem>> {
     let judged = |model: &str, allowed, incomplete: Option<String>, is_unknown| {
         let verdicts = Verdicts { model: model.to_owned(), allowed, incomplete };
         Ok(Judged { verdicts, is_unknown })

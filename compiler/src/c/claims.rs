@@ -44,13 +44,16 @@ impl Generator<'_> {
             out,
             "static const struct claim claims[] = {{\n{rows}\t{{ ALLOWED, NULL, NULL }},\n}};\n\n"
         );
-        out.push_str(&judgement(verdicts));
+        out.push_str(&judgement(verdicts, self.calls.is_tso));
         out
     }
 }
 
+const NOT_TSO: &str = "#else\n#define JUDGED 0\n\
+    #define NOT_JUDGED \"the model is about CPUs that are TSO, and this one is not x86\"\n#endif\n\n";
+
 /// The table of allowed outcomes, or the reason why there is none.
-fn judgement(verdicts: Option<&Verdicts>) -> String {
+fn judgement(verdicts: Option<&Verdicts>, is_tso: bool) -> String {
     let model = verdicts.map_or("", |verdicts| verdicts.model.as_str());
     let (rows, reason) = match verdicts {
         None => (None, "no model was asked".to_owned()),
@@ -66,12 +69,14 @@ fn judgement(verdicts: Option<&Verdicts>) -> String {
     match &rows {
         // C has no empty arrays, so an empty table has one row that JUDGED does not count.
         Some(rows) => {
+            let judged = "#define JUDGED 1\n#define NOT_JUDGED \"\"\n";
+            out.push_str(&match is_tso {
+                true => format!("#ifdef __x86_64__\n{judged}{NOT_TSO}"),
+                false => format!("{judged}\n"),
+            });
             let _ = write!(
                 out,
-                "#ifdef __x86_64__\n#define JUDGED 1\n#define NOT_JUDGED \"\"\n\
-                 #else\n#define JUDGED 0\n\
-                 #define NOT_JUDGED \"the model is about CPUs that are TSO, and this one is not x86\"\n#endif\n\n\
-                 /* The states that {} allows, in the order of the observables, sorted. */\n\
+                "/* The states that {} allows, in the order of the observables, sorted. */\n\
                  #define ALLOWED_STATES {}\n\
                  static const uint64_t allowed[ALLOWED_STATES + 1][OBSERVED + 1] = {{\n",
                 comment(model),

@@ -111,6 +111,10 @@ impl Body<'_> {
                 self.line(&format!("if (!poll_one(t, {pair}))"));
                 self.line("\treturn BLOCKED;");
             }
+            // Only fabrics have it; elsewhere, it has been expanded.
+            StmtKind::GlobalFence(nodes) => {
+                nodes.iter().for_each(|node| self.line(&format!("flush(t, NODE_{});", node.0)));
+            }
             StmtKind::Put { id, .. }
             | StmtKind::Get { id, .. }
             | StmtKind::Rcas { id, .. }
@@ -176,7 +180,8 @@ impl Body<'_> {
             }
             StmtKind::Fence => "cpu_fence(t);".to_owned(),
             StmtKind::RemoteFence(towards) => {
-                format!("remote_fence(t, {});", self.queue_pair(*towards))
+                let name = self.generator.calls.remote_fence;
+                format!("{name}(t, {});", self.queue_pair(*towards))
             }
             StmtKind::Wait(id) => format!("wait_for_id(t, {});", self.generator.names.ids[id.0]),
             // A program with other statements has no plan.
@@ -209,16 +214,20 @@ impl Body<'_> {
             self.line(&format!("unsignaled(t, {pair}, {is_awaited});"));
         }
         let operands = format!("t, {pair}, {local}, {remote}");
+        let calls = generator.calls;
         let call = match (&request.kind, kind) {
-            (RequestKind::Write, _) if request.inline => format!("rdma_write_inline({operands});"),
-            (RequestKind::Write, _) => format!("rdma_write({operands});"),
-            (RequestKind::Read, _) => format!("rdma_read({operands});"),
+            (RequestKind::Write, _) if request.inline => {
+                format!("{}({operands});", calls.put_inline)
+            }
+            (RequestKind::Write, _) => format!("{}({operands});", calls.put),
+            (RequestKind::Read, _) => format!("{}({operands});", calls.get),
             (RequestKind::CompareAndSwap { .. }, StmtKind::Rcas { expected, desired, .. }) => {
                 let (expected, desired) = (self.value(expected), self.value(desired));
-                format!("rdma_cas({operands}, {}, {});", expected.text(), desired.text())
+                let name = calls.compare_and_swap;
+                format!("{name}({operands}, {}, {});", expected.text(), desired.text())
             }
             (RequestKind::FetchAndAdd { .. }, StmtKind::Rfaa { addend, .. }) => {
-                format!("rdma_faa({operands}, {});", self.value(addend).text())
+                format!("{}({operands}, {});", calls.fetch_and_add, self.value(addend).text())
             }
             _ => "#error a request of another kind than its statement".to_owned(),
         };

@@ -8,7 +8,7 @@
 
 use lang::program::{
     Expr, Location, LocationId, NodeId, Origin, Program, PutSource, Register, RegisterId, RmaKind,
-    RmaStmt, Stmt, StmtKind, Thread, ThreadId, WorkId,
+    RmaStmt, Stmt, StmtKind, Thread, ThreadId, Towards, WorkId,
 };
 use lang::source::Span;
 
@@ -34,6 +34,31 @@ pub(super) fn threads_everywhere(program: &mut Program) {
     for node in (1..=program.nodes).map(NodeId) {
         if program.threads.iter().all(|thread| thread.node != node) {
             program.threads.push(Thread { node, body: Vec::new() });
+        }
+    }
+}
+
+/// Replaces each `GFence` by an `Rfence` for each of its nodes. Blocks are nested as deep as the parser allows.
+pub(super) fn with_remote_fences(body: &mut Vec<Stmt>) {
+    for mut statement in std::mem::take(body) {
+        lang::limits::look();
+        match &mut statement.kind {
+            StmtKind::GlobalFence(nodes) => {
+                let (unsignaled, span) = (statement.unsignaled, statement.span);
+                let towards = nodes.iter().map(|node| Towards { node: *node, queue_pair: 0 });
+                let fences = towards.map(StmtKind::RemoteFence);
+                body.extend(fences.map(|kind| Stmt { kind, unsignaled, span }));
+            }
+            StmtKind::If { then, otherwise, .. } => {
+                with_remote_fences(then);
+                with_remote_fences(otherwise);
+                body.push(statement);
+            }
+            StmtKind::Loop(inner) => {
+                with_remote_fences(inner);
+                body.push(statement);
+            }
+            _ => body.push(statement),
         }
     }
 }

@@ -150,6 +150,10 @@ fn parse_state(line: &str) -> Option<(Vec<(String, String)>, u64)> {
     };
     let mut pairs = Vec::new();
     for part in state.split(';').map(str::trim).filter(|part| !part.is_empty()) {
+        // As programs of `litmus compile` say it.
+        if part.starts_with("forbidden by ") {
+            continue;
+        }
         let (name, value) = part.split_once('=')?;
         let name = name.trim().trim_start_matches('[').trim_end_matches(']');
         // `0:a` is thread 0's register a.
