@@ -28,7 +28,6 @@ const RULES: &[Rule] = &[
         commands: &["run"],
         options: &[
             "nodes",
-            "launch",
             "secret_file",
             "device",
             "port",
@@ -58,7 +57,7 @@ const RULES: &[Rule] = &[
             "tune",
         ],
         applies: |given| is(given, "backend", &["verbs"]),
-        only_for: "--backend verbs; the simulator has nothing of it",
+        only_for: "--backend verbs; the other backends have nothing of it",
     },
     Rule {
         commands: &["run"],
@@ -164,6 +163,21 @@ const RULES: &[Rule] = &[
         options: &["libraries"],
         applies: |given| has(given, "tests"),
         only_for: "the tests of logs, with --tests; a record has its libraries",
+    },
+    Rule {
+        commands: &["run"],
+        options: &["launch"],
+        applies: |given| {
+            is(given, "backend", &["verbs"])
+                || is(given, "backend", &["mpi"]) && is(given, "launch", &["mpirun"])
+        },
+        only_for: "--backend verbs, and --launch mpirun for --backend mpi",
+    },
+    Rule {
+        commands: &["run"],
+        options: &["mpirun"],
+        applies: |given| is(given, "backend", &["mpi"]),
+        only_for: "--backend mpi",
     },
 ];
 
@@ -336,6 +350,8 @@ mod tests {
             ("litmus compile x --target plan", "litmus compile x --target plan -o y", 14),
             ("litmus compare a b", "litmus compare a b x", 15),
             ("litmus report x", "litmus report x --tests y", 16),
+            ("litmus run x --backend mpi", "litmus run x --backend verbs", 17),
+            ("litmus run x", "litmus run x --backend mpi", 18),
         ];
         let ruled: std::collections::BTreeSet<usize> =
             wrong_and_right.iter().map(|(.., rule)| *rule).collect();

@@ -4,6 +4,7 @@
 //! of them. The crate `evidence` says what records mean, and under which model. It knows no backend.
 
 pub mod backend;
+pub mod mpi;
 pub mod nodes;
 pub mod rdma;
 pub mod rounds;

@@ -66,6 +66,10 @@ pub struct Arguments {
     /// What all random choices derive from; random by default, and always printed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// What starts programs of --backend mpi, with its options; mpicc beside it, with the same suffix, builds
+    /// them
+    #[arg(long, value_name = "COMMAND", default_value = "mpirun")]
+    mpirun: String,
     /// Break the simulated machine on purpose; can be repeated
     #[arg(long = "fault", value_name = "NAME")]
     faults: Vec<String>,
@@ -120,6 +124,8 @@ enum BackendName {
     Sim,
     /// Real RDMA, by libibverbs.
     Verbs,
+    /// C programs over MPI's one-sided communication, built and started on this machine.
+    Mpi,
 }
 
 /// How many tests there may be for each to get a table instead of one line.

@@ -212,8 +212,8 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
 /// MPI promises atomicity of accumulates on one location only if they are of one operation (the window's
 /// `accumulate_ops`, whose default is `same_op_no_op`).
 fn mixed_atomics(program: &Program) -> Option<Diagnostic> {
-    let (mut swaps, mut sums): (Vec<(LocationId, Span)>, Vec<(LocationId, Span)>) =
-        Default::default();
+    let mut swaps: Vec<(LocationId, Span)> = Vec::new();
+    let mut sums = swaps.clone();
     for thread in &program.threads {
         each(&thread.body, &mut |statement| match &statement.kind {
             StmtKind::Rcas { target, .. } => swaps.push((*target, statement.span)),

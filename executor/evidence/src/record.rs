@@ -105,6 +105,8 @@ impl Header {
     pub const SIMULATOR: &str = "sim";
     /// The name of the backend of real machines.
     pub const HARDWARE: &str = "verbs";
+    /// The name of the backend of programs over MPI.
+    pub const MPI: &str = "mpi";
 
     /// Whether simulated machines ran the tests.
     pub fn is_simulated(&self) -> bool {
@@ -114,6 +116,11 @@ impl Header {
     /// Whether real machines ran the tests. Of a log, neither is known.
     pub fn is_hardware(&self) -> bool {
         self.backend == Self::HARDWARE
+    }
+
+    /// Whether programs over MPI ran the tests.
+    pub fn is_mpi(&self) -> bool {
+        self.backend == Self::MPI
     }
 
     /// Whether it stands for a log.

@@ -9,6 +9,7 @@ use crate::shell::quote;
 use campaign::shard::ShardOf;
 use evidence::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
 use executor::backend::Backend;
+use executor::mpi::Mpi;
 use executor::nodes::Verbs;
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::{Code, nearest};
@@ -59,6 +60,9 @@ impl Plan {
         let backend: Box<dyn Backend> = match arguments.backend {
             BackendName::Sim => Box::new(sim),
             BackendName::Verbs => Box::new(connect(arguments, terminal)?),
+            BackendName::Mpi => Box::new(
+                Mpi::new(&arguments.mpirun).map_err(|message| no_backend(&message, terminal))?,
+            ),
         };
         let header = Header {
             schema: SCHEMA.to_owned(),
@@ -155,7 +159,7 @@ impl Plan {
 
     /// Whether real machines run the tests, and not simulated ones.
     pub fn is_hardware(&self) -> bool {
-        self.header.is_hardware()
+        self.header.is_hardware() || self.header.is_mpi()
     }
 
     /// The last line of a table.
@@ -227,10 +231,12 @@ pub fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, 
         Ok(parameters) => parameters,
         Err(message) => return Err(terminal.usage_error(&message)),
     };
-    arguments.verbs.connect(parameters).map_err(|message| {
-        terminal.err(&format!("[{}] Error: {message}\n", Code::NoBackend));
-        Exit::Unknown
-    })
+    arguments.verbs.connect(parameters).map_err(|message| no_backend(&message, terminal))
+}
+
+fn no_backend(message: &str, terminal: &mut Terminal) -> Exit {
+    terminal.err(&format!("[{}] Error: {message}\n", Code::NoBackend));
+    Exit::Unknown
 }
 
 fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> Exit {

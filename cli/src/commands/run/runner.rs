@@ -25,7 +25,7 @@ use crate::engine::Request;
 use crate::input::{Input, load_test_within};
 use crate::judging::judge_of;
 use crate::libraries::{Uses, inlined};
-use crate::models::{LoadedModel, Models};
+use crate::models::{LoadedModel, MPI, Models};
 use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
@@ -157,8 +157,12 @@ impl Runner<'_> {
     /// The models that judge, for the models that a test is for: hardware is judged by what it promises,
     /// unless the command line names models. Besides, the models that judge nothing, each with the reason.
     fn promised(&self, asked: Vec<Arc<LoadedModel>>) -> (Vec<Arc<LoadedModel>>, Vec<Unkept>) {
-        if !self.plan.is_hardware() || !self.models.chosen.is_empty() {
+        if !self.plan.is_hardware() || !self.models.chosen.is_empty() || asked.is_empty() {
             return (asked, Vec::new());
+        }
+        // Of MPI, no model of a header says anything but its own.
+        if self.plan.header.is_mpi() {
+            return (self.models.shipped(MPI).into_iter().collect(), Vec::new());
         }
         let mut judges: Vec<Arc<LoadedModel>> = Vec::new();
         let mut unkept = Vec::new();

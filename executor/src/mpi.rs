@@ -1,0 +1,240 @@
+//! The backend `mpi`: tests as C programs over MPI's one-sided communication, built and started here.
+//!
+//! A program is what `litmus compile --target mpi-c` writes, without a model's verdicts. It prints a histogram,
+//! which is read. Programs run one at a time, as each has several processes that busily wait for one another.
+
+mod output;
+mod process;
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use compiler::c::fabric::{self, Fabric};
+use lang::source::Source;
+use serde_json::{Map, Value};
+
+use crate::backend::{Backend, Control, Job, Refusal};
+use evidence::observation::Observations;
+use evidence::record::{Header, fnv1a};
+
+/// How many runs one start of the program makes. Between two, the backend may be stopped.
+const RUNS: u64 = 5_000;
+/// How long one start may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a compiler may take.
+const BUILD_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether somebody wants the work to end.
+type IsOver<'a> = &'a dyn Fn() -> bool;
+
+/// An MPI that is installed.
+#[derive(Debug)]
+pub struct Mpi {
+    /// What starts programs, with its options.
+    launcher: Vec<String>,
+    /// What builds programs for that launcher.
+    compiler: String,
+    /// The first line that the launcher says of its version.
+    version: String,
+    /// Where programs are built.
+    folder: PathBuf,
+    /// Held while a program runs.
+    turn: Mutex<()>,
+}
+
+impl Mpi {
+    /// The MPI of a launcher, such as `mpirun --mca osc sm`: words, with blanks between them.
+    ///
+    /// # Errors
+    /// What is missing, and how to get it.
+    pub fn new(launcher: &str) -> Result<Self, String> {
+        let launcher: Vec<String> = launcher.split_whitespace().map(str::to_owned).collect();
+        let program = launcher.first().ok_or("expected a command after --mpirun, found none")?;
+        let compiler = compiler_of(program).ok_or_else(|| {
+            format!("expected mpirun or mpiexec, perhaps with a suffix, as in mpirun.mpich, found {program}")
+        })?;
+        let version = version(program)?;
+        version_of_compiler(&compiler, program)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+        let name = format!("litmus-mpi-{}-{now}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        // A folder that somebody else has made is not used.
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        Ok(Self { launcher, compiler, version, folder, turn: Mutex::new(()) })
+    }
+
+    /// Builds the program of a job, and says how many processes it needs. `None` if it is over before.
+    fn build(
+        &self,
+        job: &Job<'_>,
+        is_over: IsOver<'_>,
+    ) -> Result<Option<(PathBuf, usize)>, Refusal> {
+        let plan = fabric::plan(Fabric::Mpi, job.test)
+            .map_err(|diagnostic| Refusal::Skip(diagnostic.message.clone()))?;
+        let source = Source::new(job.file, job.program);
+        let text = fabric::generate(Fabric::Mpi, &plan, job.test, &source, None);
+        let name = format!("{:016x}", fnv1a(&[job.file, job.program]));
+        let (file, program) = (self.folder.join(format!("{name}.c")), self.folder.join(name));
+        std::fs::write(&file, text).map_err(|error| {
+            Refusal::Error(format!("{} cannot be written: {error}", file.display()))
+        })?;
+        let mut command = Command::new(&self.compiler);
+        command.arg("-O2").arg(&file).arg("-o").arg(&program);
+        let ended = process::run(&mut command, BUILD_PATIENCE, is_over)
+            .map_err(|why| Refusal::Error(format!("{}: {why}", self.compiler)))?;
+        if ended.is_stopped {
+            return Ok(None);
+        }
+        match ended.code {
+            Some(0) => Ok(Some((program, plan.nodes.len()))),
+            _ => Err(Refusal::Error(format!(
+                "{} failed: {}",
+                self.compiler,
+                first_line(&ended.errors)
+            ))),
+        }
+    }
+
+    /// Starts a program once.
+    fn start(
+        &self,
+        program: &Path,
+        (nodes, runs, seed): (usize, u64, u64),
+        job: &Job<'_>,
+        is_over: IsOver<'_>,
+    ) -> Result<Option<Observations>, String> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut command = Command::new(&self.launcher[0]);
+        command.args(&self.launcher[1..]).args(["-n", &nodes.to_string()]).arg(program);
+        command.args(["-n", &runs.to_string(), "-s", &seed.to_string()]);
+        let ended = process::run(&mut command, PATIENCE, is_over)
+            .map_err(|why| format!("{}: {why}", self.launcher[0]))?;
+        if ended.is_stopped {
+            return Ok(None);
+        }
+        // What the program printed before a crash at its end is not the whole.
+        if ended.code != Some(0) {
+            return Err(output::trouble(&ended, &self.launcher[0]));
+        }
+        output::read(&ended.output, job.test).map(Some)
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        // Nothing is lost if it stays.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Backend for Mpi {
+    fn name(&self) -> &'static str {
+        Header::MPI
+    }
+
+    fn faults(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn parameters(&self) -> Map<String, Value> {
+        let mut parameters = Map::new();
+        parameters.insert("mpirun".to_owned(), self.launcher.join(" ").into());
+        parameters.insert("mpi".to_owned(), self.version.clone().into());
+        parameters
+    }
+
+    fn run(&self, job: &Job<'_>, control: Control<'_>) -> Result<Observations, Refusal> {
+        let limits = lang::limits::current();
+        let is_over = || control.stop.load(Ordering::Relaxed) || limits.reached().is_some();
+        let mut seen = Observations::default();
+        let Some((program, nodes)) = self.build(job, &is_over)? else { return Ok(seen) };
+        let mut left = job.iterations.saturating_sub(job.done);
+        while left > 0 && !is_over() {
+            let (runs, done) = (left.min(RUNS), job.iterations - left);
+            // Its options take numbers of 63 bits.
+            let seed = (job.seed ^ fnv1a(&[job.program])).wrapping_add(done) >> 1;
+            match self.start(&program, (nodes, runs, seed), job, &is_over) {
+                Ok(Some(more)) => {
+                    (control.keep)(&more);
+                    (control.progress)(more.iterations());
+                    seen = seen.merge(more);
+                }
+                Ok(None) => break,
+                Err(reason) => return Err(Refusal::Broken(reason, Box::new(seen))),
+            }
+            left -= runs;
+        }
+        Ok(seen)
+    }
+}
+
+/// The compiler that comes with a launcher: `mpicc.mpich` for `mpirun.mpich`.
+fn compiler_of(launcher: &str) -> Option<String> {
+    let (folder, name) = match launcher.rsplit_once('/') {
+        Some((folder, name)) => (format!("{folder}/"), name),
+        None => (String::new(), launcher),
+    };
+    let suffix = name.strip_prefix("mpirun").or_else(|| name.strip_prefix("mpiexec"))?;
+    Some(format!("{folder}mpicc{suffix}"))
+}
+
+const HINT: &str = "install one, as by `./setup --fabrics`, or name its launcher by --mpirun";
+
+fn version(launcher: &str) -> Result<String, String> {
+    let said = Command::new(launcher).arg("--version").output();
+    let said = said
+        .map_err(|error| format!("there is no MPI: {launcher} cannot be run: {error}; {HINT}"))?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let lines = text.lines().map(str::trim);
+    // MPICH's says it in a line behind the first.
+    let named = lines.clone().find_map(|line| line.strip_prefix("Version:"));
+    Ok(match named {
+        Some(version) => format!("MPICH {}", version.trim()),
+        None => lines.clone().find(|line| !line.is_empty()).unwrap_or("unknown").to_owned(),
+    })
+}
+
+fn version_of_compiler(compiler: &str, launcher: &str) -> Result<(), String> {
+    let said = Command::new(compiler).arg("--version").output();
+    said.map(|_| ()).map_err(|error| {
+        format!("{launcher} is there, and the compiler of its MPI is not: {compiler} cannot be run: {error}; {HINT}")
+    })
+}
+
+fn first_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let wrong = lines.clone().find(|line| line.contains("error"));
+    wrong.or_else(|| lines.next()).unwrap_or("it said nothing").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_has_its_compiler() {
+        assert_eq!(compiler_of("mpirun").as_deref(), Some("mpicc"));
+        assert_eq!(compiler_of("mpiexec.hydra").as_deref(), Some("mpicc.hydra"));
+        assert_eq!(compiler_of("/opt/mpich/bin/mpirun").as_deref(), Some("/opt/mpich/bin/mpicc"));
+        assert_eq!(compiler_of("srun"), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let missing = Mpi::new("/nowhere/mpirun").expect_err("it is not there");
+        assert!(
+            missing.starts_with("there is no MPI: /nowhere/mpirun cannot be run: "),
+            "{missing}"
+        );
+        assert!(missing.ends_with(HINT), "{missing}");
+        let other = Mpi::new("srun").expect_err("it has no compiler");
+        assert!(other.starts_with("expected mpirun or mpiexec"), "{other}");
+        assert!(Mpi::new(" ").is_err());
+    }
+}
