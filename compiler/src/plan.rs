@@ -178,8 +178,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Makes the plan of a test for MPI and OpenSHMEM: `GFence` stays in the program, as these have calls that
-    /// do what it does. Its code has an `Rfence` there, which is no request either.
+    /// Makes the plan of a test for MPI and OpenSHMEM: `GFence` stays in the program, as these have calls
+    /// that do what it does. Its code has an `Rfence` there, which is no request either.
     ///
     /// # Errors
     /// As [`Plan::new`].

@@ -1,7 +1,8 @@
 //! The backend `mpi`: tests as C programs over MPI's one-sided communication, built and started here.
 //!
-//! A program is what `litmus compile --target mpi-c` writes, without a model's verdicts. It prints a histogram,
-//! which is read. Programs run one at a time, as each has several processes that busily wait for one another.
+//! A program is what `litmus compile --target mpi-c` writes, without a model's verdicts. It prints a
+//! histogram, which is read. Programs run one at a time, as each has several processes that busily wait for
+//! one another.
 
 mod output;
 mod process;

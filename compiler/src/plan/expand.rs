@@ -38,7 +38,8 @@ pub(super) fn threads_everywhere(program: &mut Program) {
     }
 }
 
-/// Replaces each `GFence` by an `Rfence` for each of its nodes. Blocks are nested as deep as the parser allows.
+/// Replaces each `GFence` by an `Rfence` for each of its nodes. Blocks are nested as deep as the parser
+/// allows.
 pub(super) fn with_remote_fences(body: &mut Vec<Stmt>) {
     for mut statement in std::mem::take(body) {
         lang::limits::look();
