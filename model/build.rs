@@ -1,11 +1,13 @@
-//! Lists the model and library files, so that a new one in `models/` or `libraries/` needs no line of Rust.
+//! Lists the model and library files, so that a new one in `models/`, `libraries/` or
+//! `objects/` needs no line of Rust.
 
 use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     list("models", ".cat", "shipped.rs")?;
-    list("libraries", ".lib", "libraries.rs")
+    list("libraries", ".lib", "libraries.rs")?;
+    list("objects", ".lib", "objects.rs")
 }
 
 fn list(folder: &str, ending: &str, target: &str) -> io::Result<()> {

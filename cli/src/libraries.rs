@@ -14,7 +14,7 @@ use lang::diagnostic::Code;
 use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
 use model::allowed::{MISUSES, Options, Question, limit_reached};
-use model::library::{SHIPPED, load, shipped};
+use model::library::{OBJECTS, SHIPPED, load, shipped};
 use model::refine;
 
 use crate::engine::Request;
@@ -264,11 +264,12 @@ fn misuses(
 /// # Errors
 /// All that is wrong with the file, or that there is none.
 pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
-    if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
+    let all = || SHIPPED.iter().chain(OBJECTS);
+    if let Some((_, text)) = all().find(|(known, _)| *known == name) {
         return loaded(&Source::new(format!("{name}.lib"), *text));
     }
     if !name.contains(['.', '/']) && !Path::new(name).exists() {
-        let known: Vec<&str> = SHIPPED.iter().map(|(known, _)| *known).collect();
+        let known: Vec<&str> = all().map(|(known, _)| *known).collect();
         let message = "expected a shipped library or a file, found neither".to_owned();
         let help = match lang::diagnostic::nearest(name, known.iter().copied()) {
             Some(near) => {
@@ -290,7 +291,7 @@ pub fn wrong_at_calls(library: &Library, libraries: &Libraries, models: &Models)
 
 /// The same; nothing for shipped libraries, of which a test says that nothing is wrong.
 pub fn wrong_in_bodies(library: &Library, libraries: &Libraries) -> Vec<Problem> {
-    match SHIPPED.iter().any(|(_, text)| *text == library.source.text) {
+    match SHIPPED.iter().chain(OBJECTS).any(|(_, text)| *text == library.source.text) {
         true => Vec::new(),
         false => wrong_at_calls(library, libraries, &Models::default()),
     }

@@ -15,7 +15,7 @@ pub struct LibraryText {
 }
 
 /// The words of the language.
-pub const KEYWORDS: [&str; 41] = [
+pub const KEYWORDS: [&str; 43] = [
     "library",
     "source",
     "class",
@@ -26,6 +26,8 @@ pub const KEYWORDS: [&str; 41] = [
     "specification",
     "marked",
     "consistency",
+    "sequential",
+    "linearizable",
     "implementation",
     "memory",
     "object",

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use compiler::library::{Libraries, prepare};
+use compiler::library::{Libraries, each_call, prepare};
 use compiler::plan::on_verbs;
 use lang::Test;
 use lang::cat::model::Model;
@@ -100,6 +100,10 @@ impl<'a> Asking<'a> {
     fn made(&self) -> Result<Question<'a>, Refused> {
         let Self { model, libraries, loops, .. } = *self;
         let test = as_defined(self.test, model).map_err(|error| Refused::Wrong(vec![*error]))?;
+        let sequential = sequential_calls(&test, libraries);
+        if !sequential.is_empty() {
+            return Err(Refused::Wrong(sequential));
+        }
         let undefined = undefined_statements(&test, model, libraries);
         if !undefined.is_empty() {
             return Err(Refused::of(undefined));
@@ -163,6 +167,23 @@ pub(crate) fn as_defined<'t>(
         Ok(Some(on_verbs)) => Ok(Cow::Owned(on_verbs)),
         Err(error) => Err(Box::new(error.diagnostic())),
     }
+}
+
+/// Calls that have no events, because their library's specification is a sequential object.
+fn sequential_calls(test: &Test, libraries: &Libraries) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    each_call(&test.program, &mut |_, call, span| {
+        let Some(resolved) = libraries.resolve(&test.program, call) else { return };
+        if resolved.library.sequential.is_some() {
+            let (method, library) = (&resolved.method.name, &resolved.library.name);
+            let message = format!(
+                "`{method}`: the specification of `{library}` is a sequential object, without events"
+            );
+            let help = "`--inline` asks about the implementation; `litmus refine` checks it";
+            found.push(Diagnostic::error(Code::LibraryNotUsable, span, message).help(help));
+        }
+    });
+    found
 }
 
 /// The codes of what a model does not define.

@@ -24,6 +24,10 @@ pub(crate) use restrict::{each, map, map_definition};
 /// The shipped libraries, by name: every file in `model/libraries`.
 pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
 
+/// Larger objects, by name: every file in `model/objects`. Their specifications are sequential objects, so
+/// they are there to be checked; programs use them by `--library`.
+pub const OBJECTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+
 /// The shipped libraries. Those whose text is wrong are left out, which a test excludes.
 pub fn shipped() -> &'static Libraries {
     static LOADED: OnceLock<Libraries> = OnceLock::new();

@@ -9,6 +9,7 @@ mod answer;
 mod bounds;
 mod change;
 mod clients;
+mod history;
 mod never;
 mod steps;
 mod stuck;
@@ -22,7 +23,7 @@ use compiler::library::{Depth, Libraries, inline, wrong_bodies};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::{Code, Diagnostic};
-use lang::library::Library;
+use lang::library::{Library, ParameterKind};
 use lang::outcome::Outcome;
 use lang::program::{Expr, Program, Register, RegisterId, StmtKind, ThreadId};
 use lang::source::Source;
@@ -109,6 +110,9 @@ impl Refinement {
     /// # Errors
     /// What is wrong with the library's text, found at a call of this client.
     pub fn check(&self, client: &Client, options: &Options) -> Result<Answer, String> {
+        if self.library().sequential.is_some() {
+            return self.by_histories(client, options);
+        }
         let program = text(client, self.library(), None);
         let wrong = |errors: Vec<Diagnostic>| format!("{}, in\n{program}", first_message(&errors));
         let (test, errors) = lang::litmus::load(&Source::new("client", program.clone()));
@@ -279,7 +283,8 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
         let source = Source::new("client", text(&client, library, None));
         let (Some(test), _) = lang::litmus::load(&source) else { continue };
         found.extend(wrong_bodies(&test, &libraries, number));
-        let reach = wrong_bodies(&with_any_values(test.clone()), &libraries, number);
+        let any = with_any_values(test.clone(), library);
+        let reach = wrong_bodies(&any, &libraries, number);
         found.extend(reach.into_iter().filter(|error| NOT_CLIENTS.contains(&error.code)));
         // What methods mean, one call of each shows.
         if client.size() > 2 || index > MOST_ASKED {
@@ -300,14 +305,22 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
 }
 
 /// A client that passes values that nobody knows, so that no branch of a body is left out because of them.
-fn with_any_values(mut test: Test) -> Test {
+fn with_any_values(mut test: Test, library: &Library) -> Test {
     let Program { threads, registers, .. } = &mut test.program;
     for (index, thread) in threads.iter_mut().enumerate() {
         let register = RegisterId(registers.len());
         registers.push(Register { name: None, thread: ThreadId(index) });
         for stmt in &mut thread.body {
             if let StmtKind::Call(call) = &mut stmt.kind {
-                call.arguments.fill(Expr::Register(register));
+                let method = library.method(&call.method).map(|(_, method)| method);
+                let parameters = method.into_iter().flat_map(|method| &method.parameters);
+                let values = parameters.filter(|one| one.kind == ParameterKind::Value);
+                let known: Vec<bool> = values.map(|one| one.below.is_some()).collect();
+                for (at, argument) in call.arguments.iter_mut().enumerate() {
+                    if !known.get(at).is_some_and(|known| *known) {
+                        *argument = Expr::Register(register);
+                    }
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ mod files;
 mod generate;
 mod libraries;
 mod networks;
+mod objects;
 mod pictures;
 mod programs;
 mod random;

@@ -170,8 +170,20 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let up_to = Bounds::describe(&families, refinement.library());
     let (name, clients) = (&refinement.library().name, head.numbers().count());
     let (up_to, tally) = (up_to.as_str(), &tally);
-    let ended =
-        Ended { name, arguments, up_to, tally, head: &head, clients, checked, took, was_stopped };
+    let is_sequential = refinement.library().sequential.is_some();
+    let head = &head;
+    let ended = Ended {
+        name,
+        arguments,
+        is_sequential,
+        up_to,
+        tally,
+        head,
+        clients,
+        checked,
+        took,
+        was_stopped,
+    };
     let text = match arguments.format.format {
         Format::Table => ended.table(),
         Format::Json => format!("{}\n", ended.json()),

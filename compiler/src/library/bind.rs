@@ -331,3 +331,26 @@ fn unite(left: Set, right: Set) -> Result<Set, Refused> {
         _ => Err("expected two sets of one kind".to_owned()),
     }
 }
+
+impl Environment<lang::program::Expr> {
+    /// Makes a value that is passed a number, which may stand in brackets.
+    ///
+    /// # Errors
+    /// Fails if it is not known before the program runs, or not less than `below`.
+    pub(super) fn make_known(&mut self, name: &str, below: u64) -> Result<(), Refused> {
+        use lang::program::Expr::Constant;
+        match self.names.get_mut(name) {
+            Some(bound @ Bound::Value(Constant(..))) => {
+                let Bound::Value(Constant(number)) = *bound else { return Ok(()) };
+                if number >= below {
+                    return Err(format!(
+                        "expected a number below {below} for `{name}`, found {number}"
+                    ));
+                }
+                *bound = Bound::Number(number);
+                Ok(())
+            }
+            _ => Err(format!("expected a known number below {below} for `{name}`")),
+        }
+    }
+}

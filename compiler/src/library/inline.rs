@@ -324,8 +324,13 @@ impl<'l> Inliner<'l> {
         let body = implementation.bodies.iter().find(|body| body.method == call.method);
         let body = body.ok_or_else(|| format!("`{}` has no implementation", call.method))?;
         let program = &self.test.program;
-        let environment =
+        let mut environment =
             Environment::of_call(program, thread, &body.parameters, call, call.arguments.clone())?;
+        for parameter in &body.parameters {
+            if let Some(below) = parameter.below {
+                environment.make_known(&parameter.name, below)?;
+            }
+        }
         let result = match call.register {
             Some(register) => register,
             None => self.register(thread),

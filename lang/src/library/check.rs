@@ -1,12 +1,14 @@
 //! Names of a library file: every one must mean something.
 
 mod bodies;
+mod sequential;
 
 use std::collections::HashSet;
 
 use super::Library;
 use super::syntax::{
-    Event, Expr, Item, Memory, Parameter, ParameterKind, Place, RuleKind, Statement, StatementKind,
+    Body, Event, Expr, Item, Memory, Parameter, ParameterKind, Place, RuleKind, Statement,
+    StatementKind,
 };
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::Sink;
@@ -20,11 +22,15 @@ pub const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial
 /// Names that mean something everywhere.
 const BUILT_IN: [&str; 4] = ["here", "me", "all", "threads"];
 
+pub use sequential::check as sequential;
+
 /// What is wrong with a library.
 pub fn check(library: &Library) -> Vec<Diagnostic> {
-    let mut checker = Checker { library, sink: Sink::default(), variables: HashSet::new() };
+    let (sink, variables) = (Sink::default(), HashSet::new());
+    let mut checker = Checker { library, sink, variables, in_sequential: false };
     checker.rules();
     checker.cases();
+    checker.sequential();
     checker.implementation();
     bodies::check(library, &mut checker.sink);
     checker.sink.finish()
@@ -35,6 +41,8 @@ struct Checker<'a> {
     sink: Sink,
     /// What is known at the place at hand.
     variables: HashSet<String>,
+    /// Whether the bodies at hand are those of the sequential object.
+    in_sequential: bool,
 }
 
 impl Checker<'_> {
@@ -97,7 +105,8 @@ impl Checker<'_> {
                 if case.idle {
                     self.idle(&case.items);
                 }
-                if case.items.is_empty() && self.library.base.is_none() {
+                let needs_event = self.library.base.is_none() && self.library.sequential.is_none();
+                if case.items.is_empty() && needs_event {
                     let message = "expected an event, found none".to_owned();
                     let help = "a call without events would order nothing; write `{ aMF }`";
                     self.error(Code::NoEvent, case.span, message, Some(help.to_owned()));
@@ -214,8 +223,9 @@ impl Checker<'_> {
                 place.object.iter().for_each(|object| self.name(object, place.span));
             }
             Expr::Place(place) | Expr::Remote(place) => {
-                let memory = match (&self.library.implementation, in_body) {
-                    (Some(implementation), true) => implementation.memory.clone(),
+                let memory = match (&self.library.implementation, &self.library.sequential) {
+                    (_, Some(sequential)) if self.in_sequential => sequential.memory.clone(),
+                    (Some(implementation), _) if in_body => implementation.memory.clone(),
                     _ => self.library.memory.clone(),
                 };
                 self.place(place, &memory);
@@ -247,16 +257,27 @@ impl Checker<'_> {
             && ATTRIBUTES.contains(&place.name.as_str())
     }
 
+    fn sequential(&mut self) {
+        let Some(sequential) = &self.library.sequential else { return };
+        self.in_sequential = true;
+        self.bodies(&sequential.bodies, "the sequential object");
+        self.in_sequential = false;
+    }
+
     fn implementation(&mut self) {
         let Some(implementation) = &self.library.implementation else { return };
+        self.bodies(&implementation.bodies, "the implementation");
+    }
+
+    fn bodies(&mut self, bodies: &[Body], of: &str) {
         for method in &self.library.methods {
-            if implementation.bodies.iter().all(|body| body.method != method.name) {
-                let message = format!("the implementation lacks `{}`", method.name);
+            if bodies.iter().all(|body| body.method != method.name) {
+                let message = format!("{of} lacks `{}`", method.name);
                 let help = format!("add `call {}(…) {{ … }}` to it", method.name);
                 self.error(Code::MissingBody, method.span, message, Some(help));
             }
         }
-        for body in &implementation.bodies {
+        for body in bodies {
             match self.library.method(&body.method) {
                 None => {
                     let message =
@@ -275,8 +296,10 @@ impl Checker<'_> {
                 Some(_) => {}
             }
             self.parameters(&body.parameters);
-            let locals = implementation.locals.iter().map(|local| local.name.clone());
-            self.variables.extend(locals);
+            if !self.in_sequential {
+                let locals = self.library.implementation.iter().flat_map(|all| &all.locals);
+                self.variables.extend(locals.map(|local| local.name.clone()));
+            }
             self.block(&body.statements, 0);
         }
     }
@@ -348,6 +371,9 @@ impl Checker<'_> {
     }
 
     fn is_local(&self, name: &str) -> bool {
+        if self.in_sequential {
+            return false;
+        }
         let locals = self.library.implementation.iter().flat_map(|all| &all.locals);
         locals.into_iter().any(|local| local.name == name)
     }
@@ -367,5 +393,8 @@ fn names_read(items: &[Item], found: &mut HashSet<String>) {
 fn fits(method: &[Parameter], body: &[Parameter]) -> bool {
     let kind = |kind: &ParameterKind| kind.clone();
     method.len() == body.len()
-        && method.iter().zip(body).all(|(a, b)| kind(&a.kind) == kind(&b.kind))
+        && method
+            .iter()
+            .zip(body)
+            .all(|(a, b)| kind(&a.kind) == kind(&b.kind) && a.below == b.below)
 }

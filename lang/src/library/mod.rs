@@ -22,7 +22,7 @@ use crate::source::{Source, Span};
 pub use crate::front::LARGEST_FILE;
 pub use syntax::{
     Body, Case, Event, Expr, Implementation, Item, Memory, Method, Parameter, ParameterKind, Place,
-    Rule, RuleKind, Shape, Statement, StatementKind,
+    Rule, RuleKind, Sequential, Shape, Statement, StatementKind,
 };
 pub use words::{Access, Called, Words};
 
@@ -62,6 +62,8 @@ pub struct Library {
     pub shares: Vec<String>,
     /// Its consistency, over its own events; `so` is what it exports.
     pub consistency: Option<Model>,
+    /// The sequential object that its histories are those of, in place of the consistency.
+    pub sequential: Option<Sequential>,
     /// The model whose statements the methods are, for an implementation of those (`specification "…"`).
     pub base: Option<String>,
     /// How it is implemented.
@@ -81,7 +83,9 @@ pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source,
     let file = parser::parse(&source.text).map_err(all)?;
     let mut library = file.library;
     library.source = source.clone();
-    let errors = check::check(&library);
+    let mut errors = check::sequential(&library, file.consistency);
+    library.give_results();
+    errors.extend(check::check(&library));
     if !errors.is_empty() {
         return Err(all(errors));
     }

@@ -6,7 +6,7 @@ mod statement;
 
 use super::Library;
 use super::lexer::Kind;
-use super::syntax::{Body, Implementation, Local, Memory, Place, Shape};
+use super::syntax::{Body, Implementation, Local, Memory, Place, Sequential, Shape};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::{Cursor, Parse};
 use crate::source::{Source, Span};
@@ -21,7 +21,7 @@ pub struct File {
 }
 
 /// The words that begin sections.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "source",
     "class",
     "marked",
@@ -31,6 +31,7 @@ const SECTIONS: [&str; 12] = [
     "requires",
     "shares",
     "consistency",
+    "sequential",
     "specification",
     "implementation",
     "object",
@@ -74,6 +75,7 @@ impl Parser<'_> {
             rules: Vec::new(),
             shares: Vec::new(),
             consistency: None,
+            sequential: None,
             base: None,
             implementation: None,
             source: Source::new("", ""),
@@ -109,6 +111,9 @@ impl Parser<'_> {
                 "consistency" if consistency.is_none() => {
                     self.tokens.advance();
                     consistency = Some(self.passed_over()?);
+                }
+                "sequential" if library.sequential.is_none() => {
+                    library.sequential = Some(self.sequential()?);
                 }
                 "implementation" if library.implementation.is_none() => {
                     library.implementation = Some(self.implementation()?);
@@ -227,6 +232,26 @@ impl Parser<'_> {
         let initial = if self.tokens.accept_text("=") { Some(self.expression()?) } else { None };
         let span = start.to(self.tokens.previous());
         Ok(Memory { class, name, object, shape, says_home, count, initial, span })
+    }
+
+    /// `sequential { memory Cell.value; call Write(Cell x, value v) { … } } linearizable`.
+    fn sequential(&mut self) -> Parse<Sequential> {
+        let start = self.tokens.token().span;
+        self.tokens.advance();
+        let mut sequential = Sequential { memory: Vec::new(), bodies: Vec::new(), span: start };
+        self.tokens.expect_text("{")?;
+        while !self.tokens.accept_text("}") {
+            match self.tokens.word() {
+                "memory" => sequential.memory.push(self.memory()?),
+                "call" => sequential.bodies.push(self.body()?),
+                _ => return Err(self.tokens.expected("`memory`, `call` or `}`")),
+            }
+        }
+        self.tokens.expect_text("linearizable").map_err(|error| {
+            let help = "it is the condition: `sequential { … } linearizable`";
+            Box::new(error.help(help))
+        })?;
+        Ok(sequential)
     }
 
     fn implementation(&mut self) -> Parse<Implementation> {

@@ -90,6 +90,9 @@ pub struct Parameter {
     pub name: String,
     /// What it is if nothing is passed.
     pub default: Option<Expr>,
+    /// For a value: what it is less than (`value k < 2`). Calls pass a known number then, so it may stand in
+    /// brackets.
+    pub below: Option<u64>,
 }
 
 /// What is passed for a parameter.
@@ -216,6 +219,18 @@ pub enum RuleKind {
     Alternate(String, String),
     /// `requires equal Bar`: the threads that may call it do so equally often.
     Equal(String),
+}
+
+/// What calls do one after another, as the specification of a library whose histories are linearizable:
+/// `sequential { … } linearizable`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequential {
+    /// The state: words of each object of a class, or of the library.
+    pub memory: Vec<Memory>,
+    /// What each method does with it, and returns.
+    pub bodies: Vec<Body>,
+    /// Its place.
+    pub span: Span,
 }
 
 /// How a library is implemented.

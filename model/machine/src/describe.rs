@@ -98,6 +98,20 @@ impl Words<'_> {
             Some(Instruction::Assign { register, value }) => {
                 format!("{} := {}", self.register(*register), shown(self.state.value(value)))
             }
+            Some(Instruction::Read { location, .. })
+                if let Some(other) = self.machine.clock(*location) =>
+            {
+                let calls = self.state.memory[location.0];
+                format!("a call begins; thread {} has returned from {calls}", other + 1)
+            }
+            Some(Instruction::Write { location, value })
+                if self.machine.clock(*location).is_some() =>
+            {
+                format!(
+                    "call {} returns, of which a write enters the store buffer",
+                    self.state.value(value)
+                )
+            }
             Some(Instruction::Read { register, location }) => format!(
                 "{} := {} reads {}",
                 self.register(*register),
@@ -148,6 +162,11 @@ impl Words<'_> {
         let number = thread + 1;
         let entry = &self.state.threads[thread].buffer[slot];
         match &entry.item {
+            Item::Write { target, value } if self.machine.clock(*target).is_some() => {
+                format!(
+                    "store buffer: others may know that call {value} returned (thread {number})"
+                )
+            }
             Item::Write { target, value } => {
                 let target = self.location(*target);
                 let value = shown(*value);

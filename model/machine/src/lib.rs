@@ -16,6 +16,7 @@ mod encode;
 mod explore;
 mod fault;
 mod footprint;
+mod history;
 mod needs;
 mod progress;
 mod queue_pair;
@@ -34,6 +35,7 @@ pub use compiler::code::CompileError;
 pub use describe::describe;
 pub use explore::{Blocked, Effort, Exploration, Limits, explore, explore_with};
 pub use fault::{FAULTS, Fault, FaultInfo, FaultSet};
+pub use history::{Histories, Timed};
 pub use progress::{
     Ending, Places, Stuck, explore_to_ends, may_wait, never_comes_back, progress, why_nothing,
 };

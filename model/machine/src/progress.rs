@@ -55,13 +55,24 @@ pub fn progress(
     variant: Variant,
     effort: Effort,
     limits: Limits,
-    mut tell: impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
+    tell: impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
 ) -> Result<Exploration, CompileError> {
     let test = &*in_requests(test)?;
     let machine = Machine::new(test, variant, FaultSet::NONE)?;
-    let footprints = Footprints::of(test, &machine);
+    Ok(progress_of(test, &machine, effort, limits, tell))
+}
+
+/// The same on a machine that is made.
+pub(super) fn progress_of(
+    test: &Test,
+    machine: &Machine,
+    effort: Effort,
+    limits: Limits,
+    mut tell: impl FnMut(&Exploration, Stuck) -> ControlFlow<()>,
+) -> Exploration {
+    let footprints = Footprints::of(test, machine);
     let explorer = |effort| {
-        let mut explorer = Explorer::new(test, &machine, &footprints, effort, limits.clone());
+        let mut explorer = Explorer::new(test, machine, &footprints, effort, limits.clone());
         explorer.graph = Some(Graph::default());
         explorer.steps_taken.brief = true;
         explorer
@@ -70,7 +81,7 @@ pub fn progress(
     let stopped = reduced.run();
     let mut found = reduced.take_found(stopped);
     if stuck_states(&reduced).is_empty() {
-        return Ok(found);
+        return found;
     }
     // Stuck states are reported with all their values, so the reduction that drops values is not used.
     if effort == Effort::Full {
@@ -89,7 +100,7 @@ pub fn progress(
             break;
         }
     }
-    Ok(found)
+    found
 }
 
 /// The numbers of an explorer's stored states that are stuck.

@@ -9,7 +9,7 @@ use compiler::code::{Code, CompileError, Instruction, Operation, compile};
 use compiler::plan::on_verbs;
 use lang::Test;
 use lang::outcome::{Observed, Outcome, Value};
-use lang::program::WorkId;
+use lang::program::{LocationId, WorkId};
 
 use super::fault::{Fault, FaultSet};
 use super::queue_pair::{ones, overtakes};
@@ -123,6 +123,8 @@ pub struct Machine {
     /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
     /// the thread's queue pairs follow each other.
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
+    /// By thread, a location in which it counts the calls from which it has returned; for words.
+    pub(super) clocks: Vec<LocationId>,
 }
 
 /// The test that this machine runs: a coreRMA test as it runs on verbs.
@@ -161,7 +163,22 @@ impl Machine {
             awaited: vec![0; slots],
         };
         let overtakes = overtakes(faults);
-        Ok(Self { code, variant, faults, observed, initial, overtakes, lock, waits })
+        Ok(Self {
+            code,
+            variant,
+            faults,
+            observed,
+            initial,
+            overtakes,
+            lock,
+            waits,
+            clocks: Vec::new(),
+        })
+    }
+
+    /// The thread whose calls a location counts.
+    pub(super) fn clock(&self, location: LocationId) -> Option<usize> {
+        self.clocks.iter().position(|clock| *clock == location)
     }
 
     /// The initial state of the program.

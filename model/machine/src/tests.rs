@@ -1,6 +1,7 @@
 mod endings;
 mod faults;
 mod figures;
+mod histories;
 mod load;
 mod random_programs;
 mod reduction;

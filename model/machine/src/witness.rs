@@ -35,17 +35,29 @@ pub fn witness(
 ) -> Result<Witness, CompileError> {
     let test = &*in_requests(test)?;
     let machine = Machine::new(test, variant, faults)?;
-    let footprints = Footprints::of(test, &machine);
+    Ok(witness_of(test, &machine, outcome, limits, false))
+}
+
+/// The same on a machine that is made; briefly, without control steps.
+pub(super) fn witness_of(
+    test: &Test,
+    machine: &Machine,
+    outcome: &Outcome,
+    limits: Limits,
+    brief: bool,
+) -> Witness {
+    let footprints = Footprints::of(test, machine);
     // A reduction that drops values nobody needs would show them as 0.
-    let mut explorer = Explorer::new(test, &machine, &footprints, Effort::Stubborn, limits);
+    let mut explorer = Explorer::new(test, machine, &footprints, Effort::Stubborn, limits);
+    explorer.steps_taken.brief = brief;
     let outcome = outcome.clone();
     explorer.search = Some(Search { outcome, parents: Vec::new(), current: 0, reached: false });
     let stopped = explorer.run();
-    let Some(search) = explorer.search.take() else { return Ok(Witness::None) };
+    let Some(search) = explorer.search.take() else { return Witness::None };
     if !search.reached {
-        return Ok(stopped.map_or(Witness::None, Witness::Unknown));
+        return stopped.map_or(Witness::None, Witness::Unknown);
     }
-    Ok(retrace(&mut explorer, &search).map_or_else(Witness::Unknown, Witness::Steps))
+    retrace(&mut explorer, &search).map_or_else(Witness::Unknown, Witness::Steps)
 }
 
 /// Repeats the steps that led from the first state to the outcome.

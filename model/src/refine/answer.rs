@@ -56,6 +56,8 @@ pub struct Counterexample {
 pub enum Wrong {
     /// It shows an outcome that is forbidden.
     Outcome,
+    /// Its calls return what the sequential object returns in no order that keeps to real time.
+    History,
     /// It does not let the client end, and the specification does.
     Stuck,
     /// It uses a lower library as that library's rules exclude.
@@ -67,6 +69,7 @@ impl Wrong {
     pub fn name(self) -> &'static str {
         match self {
             Self::Outcome => "outcome",
+            Self::History => "history",
             Self::Stuck => "stuck",
             Self::Misuse => "misuse",
         }

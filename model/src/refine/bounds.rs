@@ -85,6 +85,10 @@ impl Bounds {
     /// than methods take.
     pub fn families(self, library: &Library) -> Vec<Bounds> {
         let is_base = library.base.is_some();
+        if library.sequential.is_some() && (self.plain, self.near) != (0, 0) {
+            // Histories are of calls.
+            return Bounds { plain: 0, near: 0, ..self }.families(library);
+        }
         // One access alone shows nothing.
         let plain = if self.plain == 1 && !is_base { 0 } else { self.plain };
         let objects = self.objects_of(library);
@@ -180,11 +184,14 @@ impl Bounds {
                     } else {
                         String::new()
                     };
+                    let accesses = match library.sequential {
+                        Some(_) => String::new(),
+                        None => format!("{}, ", count(*plain as u64, "plain access")),
+                    };
                     format!(
-                        "{} of {}, {}, {}, {values}, {}{most}",
+                        "{} of {}, {accesses}{}, {values}, {}{most}",
                         count(*threads as u64, "thread"),
                         count(*calls as u64, "call"),
-                        count(*plain as u64, "plain access"),
                         count(u64::from(*nodes), "node"),
                         count(*objects as u64, "object"),
                     )
@@ -243,7 +250,11 @@ impl Bounds {
                     count(*calls as u64, "call")
                 ),
             };
-            parts.push(text);
+            // Histories have no plain accesses anyway.
+            parts.push(match library.sequential {
+                Some(_) => text.replace(" and no plain access", ""),
+                None => text,
+            });
         }
         parts.join("; ")
     }

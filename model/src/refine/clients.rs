@@ -241,7 +241,7 @@ impl Frame<'_> {
                 let mut threads: Vec<(u32, Vec<Op>)> =
                     threads.map(|(node, ops)| (*node, ops.to_vec())).collect();
                 if self.bounds.values == OWN {
-                    own_values(&mut threads, |method| self.compares(method));
+                    own_values(&mut threads, |method, position| self.is_written(method, position));
                 }
                 let mut objects = self.objects.to_vec();
                 if self.bounds.ahead {

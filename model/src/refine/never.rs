@@ -42,6 +42,10 @@ impl Refinement {
     /// # Errors
     /// What is wrong with the library's text, found at a call.
     pub fn never(&self, clients: &[Client], options: &Options) -> Result<Vec<Never>, String> {
+        // What a sequential object returns, its state decides: what never does it is not linearizable.
+        if self.library().sequential.is_some() {
+            return Ok(Vec::new());
+        }
         let methods = &self.library().methods;
         let mut known = vec![Known::default(); methods.len()];
         for (number, method) in methods.iter().enumerate() {

@@ -28,7 +28,7 @@ use crate::asking::first_message;
 use crate::machine::{self, Effort, FaultSet, Limits, Stuck, Variant, Witness};
 
 /// How many states of one client are looked at.
-const STATES: u64 = 1_000_000;
+pub(super) const STATES: u64 = 1_000_000;
 
 /// How far threads have come in a state from which no execution ends.
 struct Halt {
@@ -284,7 +284,7 @@ impl Refinement {
 }
 
 /// Where threads do not come back from, in words.
-fn where_stuck(source: &Source, stuck: &Stuck) -> String {
+pub(super) fn where_stuck(source: &Source, stuck: &Stuck) -> String {
     let mut words = String::from("stuck: from here no steps lead to the end\n\n");
     for (number, at) in stuck.at.iter().enumerate() {
         let number = number + 1;

@@ -7,7 +7,7 @@ const LITMUS = {
   operator: /^(?::=(?:\^\{?\w+\}?|[A-Z]+)?|\|\|?|‖|[✓✗?∧∨¬≠≤≥<>=+*%~^/-])/,
 };
 const MODEL = {
-  keyword: /^(?:let|rec|and|table|on|where|end|exists|total|extends|acyclic|irreflexive|empty|as|include|replace|drop|calls|uncall|machine|hardware|library|class|method|implementation|over|memory|consistency|returns?|requires|of|words|written|shows|if|else|loop|break|for|in|assume)\b/,
+  keyword: /^(?:let|rec|and|table|on|where|end|exists|total|extends|acyclic|irreflexive|empty|as|include|replace|drop|calls|uncall|machine|hardware|library|class|method|implementation|over|memory|consistency|sequential|linearizable|returns?|requires|of|words|written|shows|if|else|loop|break|for|in|assume)\b/,
   builtin: /^(?:po|rf|mo|rb|pf|nfo|rao|ib|ob|hb|ppo|so|id|loc|int|ext)\b/,
   operator: /^(?:[|&;\\*+?!~=✓·^-]|:=)/,
 };

@@ -93,6 +93,7 @@ impl Shown<'_> {
             };
             let what = match without.wrong {
                 Wrong::Outcome => "this client shows what it should not",
+                Wrong::History => "this client has a history that is not linearizable",
                 Wrong::Stuck => "this client does not end",
                 Wrong::Misuse => "this client misuses a lower library",
             };

@@ -13,6 +13,8 @@ use super::{Arguments, Tally};
 pub struct Ended<'a> {
     pub name: &'a str,
     pub arguments: &'a Arguments,
+    /// Whether its specification is a sequential object.
+    pub is_sequential: bool,
     /// The bounds in words.
     pub up_to: &'a str,
     pub tally: &'a Tally,
@@ -56,9 +58,10 @@ impl Ended<'_> {
         let seconds = self.took.as_secs_f64();
         let rate = self.checked as f64 / seconds.max(0.001);
         out.push_str(&format!(
-            "  {} clients up to symmetry, {} outcomes of their specifications; {seconds:.1} s, {rate:.0} clients per second\n",
+            "  {} clients up to symmetry, {} {}; {seconds:.1} s, {rate:.0} clients per second\n",
             tally.compared() + tally.nothing(),
             tally.outcomes(),
+            if self.is_sequential { "histories" } else { "outcomes of their specifications" },
         ));
         out.push_str(&self.left_open());
         for never in &tally.never {
@@ -74,6 +77,11 @@ impl Ended<'_> {
                     "The client, with the outcome that it should not have:",
                     "The implementation shows it:",
                     "The specification forbids it:",
+                ],
+                Wrong::History => [
+                    "The client, with a history that it should not have:",
+                    "The implementation shows it:",
+                    "The history is not linearizable:",
                 ],
                 Wrong::Stuck => [
                     "The client, which the implementation does not let end:",

@@ -3,15 +3,25 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::front::Sink;
 use crate::library::syntax::{
-    Body, Expr, Implementation, ParameterKind, Statement, StatementKind as Kind,
+    Body, Expr, Implementation, Memory, ParameterKind, Statement, StatementKind as Kind,
 };
 use crate::library::{Library, MOST_WORDS};
 use crate::source::Span;
 
 /// Adds what is wrong.
 pub fn check(library: &Library, sink: &mut Sink) {
+    if let Some(sequential) = &library.sequential {
+        sizes(&sequential.memory, sink);
+        returns(library, &sequential.bodies, sink);
+    }
     let Some(implementation) = &library.implementation else { return };
-    for memory in library.memory.iter().chain(&implementation.memory) {
+    sizes(library.memory.iter().chain(&implementation.memory), sink);
+    returns(library, &implementation.bodies, sink);
+    recursion(library, implementation, sink);
+}
+
+fn sizes<'l>(all: impl IntoIterator<Item = &'l Memory>, sink: &mut Sink) {
+    for memory in all {
         if let Some(Expr::Number(count)) = memory.count
             && count > MOST_WORDS
         {
@@ -19,7 +29,10 @@ pub fn check(library: &Library, sink: &mut Sink) {
             sink.push(Diagnostic::error(Code::TooMuchMemory, memory.span, message));
         }
     }
-    for body in &implementation.bodies {
+}
+
+fn returns(library: &Library, bodies: &[Body], sink: &mut Sink) {
+    for body in bodies {
         let method = library.method(&body.method);
         let gives = method.is_some_and(|(_, m)| m.cases.iter().all(|case| case.returns.is_some()));
         if gives && !always_returns(&body.statements) {
@@ -29,7 +42,6 @@ pub fn check(library: &Library, sink: &mut Sink) {
         }
         returns_last(&body.statements, sink);
     }
-    recursion(library, implementation, sink);
 }
 
 fn always_returns(block: &[Statement]) -> bool {

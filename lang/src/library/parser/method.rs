@@ -101,11 +101,26 @@ impl Parser<'_> {
                 _ => ParameterKind::Object(kind),
             };
             let (name, _) = self.tokens.name("the parameter's name")?;
+            let below = if kind == ParameterKind::Value && self.tokens.accept_text("<") {
+                Some(self.at_least_one()?)
+            } else {
+                None
+            };
             let default =
                 if self.tokens.accept_text("=") { Some(self.expression()?) } else { None };
-            parameters.push(Parameter { kind, name, default });
+            parameters.push(Parameter { kind, name, default, below });
         }
         Ok(parameters)
+    }
+
+    fn at_least_one(&mut self) -> Parse<u64> {
+        match self.tokens.text_here().parse() {
+            Ok(number @ 1..) => {
+                self.tokens.advance();
+                Ok(number)
+            }
+            _ => Err(self.tokens.expected("a number from 1")),
+        }
     }
 
     fn items(&mut self) -> Parse<Vec<Item>> {
@@ -184,5 +199,7 @@ impl Parser<'_> {
 fn is_same(left: &[Parameter], right: &[Parameter]) -> bool {
     let pairs = left.iter().zip(right);
     left.len() == right.len()
-        && pairs.into_iter().all(|(a, b)| a.kind == b.kind && a.name == b.name)
+        && pairs
+            .into_iter()
+            .all(|(a, b)| a.kind == b.kind && a.name == b.name && a.below == b.below)
 }

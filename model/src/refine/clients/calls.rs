@@ -1,6 +1,6 @@
 //! The calls that a thread may make.
 
-use lang::library::{Expr, ParameterKind, Place};
+use lang::library::{Expr, Parameter, ParameterKind, Place};
 
 use super::super::bounds::OWN;
 use super::usage::subsets;
@@ -24,10 +24,13 @@ impl Frame<'_> {
                 method.parameters.iter().any(|p| matches!(p.kind, ParameterKind::Object(_)));
             for (index, parameter) in method.parameters.iter().enumerate() {
                 let is_own = self.is_own_location(&method.name, index);
-                partial = partial
-                    .into_iter()
-                    .flat_map(|op| self.with(thread, op, &parameter.kind, has_object, is_own))
-                    .collect();
+                let all = partial.into_iter();
+                partial = match parameter.below {
+                    Some(below) => all.flat_map(|op| with_each_below(&op, below)).collect(),
+                    None => all
+                        .flat_map(|op| self.with(thread, op, &parameter.kind, has_object, is_own))
+                        .collect(),
+                };
             }
             all.extend(partial.into_iter().filter(|op| self.may_call(thread, op)));
         }
@@ -82,7 +85,8 @@ impl Frame<'_> {
                 .collect(),
             ParameterKind::Value => (0..=self.largest())
                 .filter(|value| {
-                    *value > 0 || !values.is_empty() || self.compares(method) || self.bounds.zero
+                    let is_first = !(0..values.len()).any(|known| self.is_free(method, known));
+                    *value > 0 || !is_first || self.compares(method) || self.bounds.zero
                 })
                 .map(|value| {
                     let values = [values.as_slice(), &[value]].concat();
@@ -120,10 +124,25 @@ impl Frame<'_> {
         }
     }
 
+    /// Whether a value passed at a position of the method's values is any that its type has: not one of a few
+    /// that are numbered (`value k < 2`).
+    pub(super) fn is_free(&self, method: usize, position: usize) -> bool {
+        let parameters = &self.library.methods[method].parameters;
+        let mut values = parameters.iter().filter(|p| p.kind == ParameterKind::Value);
+        values.nth(position).is_none_or(|parameter| parameter.below.is_none())
+    }
+
+    /// Whether a value passed at a position is written: not one that the method compares with.
+    pub(super) fn is_written(&self, method: usize, position: usize) -> bool {
+        let is_first = !(0..position).any(|known| self.is_free(method, known));
+        self.is_free(method, position) && !(is_first && self.compares(method))
+    }
+
     /// Whether a method compares with its first value, so that 0 says something.
     pub(super) fn compares(&self, method: usize) -> bool {
         let parameters = &self.library.methods[method].parameters;
-        parameters.iter().filter(|p| p.kind == ParameterKind::Value).count() > 1
+        let is_free = |p: &&Parameter| p.kind == ParameterKind::Value && p.below.is_none();
+        parameters.iter().filter(is_free).count() > 1
     }
 
     /// Whether a thread is among those that may make the call.
@@ -151,4 +170,16 @@ impl Frame<'_> {
             _ => true,
         }
     }
+}
+
+/// The call with each of the numbers that may be passed.
+fn with_each_below(op: &Op, below: u64) -> Vec<Op> {
+    let with = |number: u64| {
+        let mut op = op.clone();
+        if let Op::Call { values, .. } = &mut op {
+            values.push(number);
+        }
+        op
+    };
+    (0..below).map(with).collect()
 }

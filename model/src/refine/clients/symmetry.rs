@@ -67,7 +67,9 @@ impl Frame<'_> {
                     code.extend([text.size.unwrap_or(0), text.initial]);
                 }
                 locations.iter().for_each(|location| place(*location, names, code));
-                values.iter().for_each(|value| code.push(names.value(*value)));
+                code.extend(values.iter().enumerate().map(|(at, value)| {
+                    if self.is_free(*method, at) { names.value(*value) } else { *value }
+                }));
                 code.push(u64::from(*id));
                 let mut nodes: Vec<u64> =
                     nodes.iter().flatten().map(|node| names.node(*node)).collect();

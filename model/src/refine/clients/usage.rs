@@ -21,8 +21,8 @@ pub fn shows(threads: &[&[Op]], location: usize) -> bool {
 }
 
 /// Gives each statement that writes a value of its own: 1, 2, 3, … What a call compares with, if not 0, is
-/// the first.
-pub fn own_values(threads: &mut [(u32, Vec<Op>)], compares: impl Fn(usize) -> bool) {
+/// the first; that and what is a number of a few, `is_written` says by the method and the value's position.
+pub fn own_values(threads: &mut [(u32, Vec<Op>)], is_written: impl Fn(usize, usize) -> bool) {
     let mut last = 0;
     let mut own = |value: &mut u64| {
         if *value > 0 {
@@ -34,8 +34,8 @@ pub fn own_values(threads: &mut [(u32, Vec<Op>)], compares: impl Fn(usize) -> bo
         match op {
             Op::Write(_, value) | Op::Put(_, value) => own(value),
             Op::Call { method, values, .. } => {
-                let written = usize::from(compares(*method));
-                values.iter_mut().skip(written).for_each(&mut own);
+                let all = values.iter_mut().enumerate();
+                all.filter(|(at, _)| is_written(*method, *at)).for_each(|(_, value)| own(value));
             }
             Op::Read(_) | Op::Get(_) => {}
         }
