@@ -81,7 +81,8 @@ pub fn one(session: &mut Session<'_>, condition: &Condition, assumptions: &[Lit]
     Found::of(answer, found)
 }
 
-fn each_of(
+/// The same as [`each`], of cases.
+pub fn each_of(
     session: &mut Session<'_>,
     cases: &[Case],
     assumptions: &[Lit],

@@ -9,6 +9,7 @@ use lang::cat::model::Model;
 use lang::diagnostic::{Code, Diagnostic};
 use lang::limits::{Limits, Reached};
 use lang::outcome::{Observable, Observed};
+use lang::program::RegisterId;
 use lang::source::Span;
 use skeleton::Guard;
 
@@ -44,6 +45,8 @@ pub struct Asking<'a> {
     libraries: &'a Libraries,
     loops: Option<u32>,
     limits: Option<Limits>,
+    /// Registers that are switches, by their names.
+    switches: &'a [String],
 }
 
 /// Why a question cannot be asked, or has no answer.
@@ -63,13 +66,21 @@ pub enum Refused {
 
 impl<'a> Asking<'a> {
     pub(crate) fn new(test: &'a Test, model: &'a Model) -> Self {
-        Self { test, model, libraries: crate::library::shipped(), loops: None, limits: None }
+        let libraries = crate::library::shipped();
+        Self { test, model, libraries, loops: None, limits: None, switches: &[] }
     }
 
     /// The libraries that the test may use.
     #[must_use]
     pub fn libraries(self, libraries: &'a Libraries) -> Self {
         Self { libraries, ..self }
+    }
+
+    /// Registers, by their names, that hold at first what whoever asks a session chooses: 1 or 0. Programs that
+    /// use libraries have none.
+    #[must_use]
+    pub fn switches(self, switches: &'a [String]) -> Self {
+        Self { switches, ..self }
     }
 
     /// How often loops are unrolled. `None`: as the test says, or [`DEFAULT_LOOP_BOUND`].
@@ -115,7 +126,12 @@ impl<'a> Asking<'a> {
                 true => Cow::Owned(prepare(&test, libraries).map_err(Refused::of)?.test),
                 false => test,
             };
-            let skeleton = skeleton::build(&test.program, bound);
+            let named = |name: &String| {
+                let mut registers = test.program.registers.iter();
+                registers.position(|one| one.name.as_ref() == Some(name)).map(RegisterId)
+            };
+            let switches: Vec<RegisterId> = self.switches.iter().filter_map(named).collect();
+            let skeleton = skeleton::build_with_switches(&test.program, &switches, bound);
             (test, Cow::Borrowed(model), skeleton)
         } else {
             let prepared = prepare(&test, libraries).map_err(Refused::of)?;

@@ -3,10 +3,12 @@
 //! `edits` lists the possible changes and makes them in the syntax tree. `ask` says of a changed program
 //! whether it is as wanted. `search` finds all minimal sets of changes.
 
+mod alike;
 mod ask;
 mod edits;
 mod kind;
 mod search;
+mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,12 +66,23 @@ pub struct Repaired {
     pub why: String,
     /// The same as JSON, as `litmus explain` has it; null if it is not known.
     pub explanation: Json,
+    /// Other repairs that come to the same program but for names.
+    pub alike: Vec<Alike>,
+}
+
+/// A repair of which a listed one differs only in names: it does the same in other threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alike {
+    /// The changes, in words.
+    pub changes: Vec<String>,
+    /// The repaired program, in normal form.
+    pub text: String,
 }
 
 /// What the search came to.
 #[derive(Clone, Debug, Default)]
 pub struct Repairs {
-    /// All minimal repairs up to the size.
+    /// All minimal repairs up to the size, of several that differ only in names one.
     pub repairs: Vec<Repaired>,
     /// Nothing is wrong: no outcome that is to be forbidden is allowed.
     pub is_right: bool,
@@ -136,6 +149,15 @@ pub struct Needed {
     pub model: String,
 }
 
+impl Repairs {
+    /// The texts of all repaired programs, also of those that differ only in names.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let alike = self.repairs.iter().flat_map(|repair| &repair.alike);
+        let first = self.repairs.iter().map(|repair| &repair.text);
+        first.chain(alike.map(|alike| &alike.text)).map(String::as_str)
+    }
+}
+
 impl Repair<'_> {
     /// All minimal repairs.
     ///
@@ -153,23 +175,37 @@ impl Repair<'_> {
         }
         let candidates = edits::candidates(self, &test);
         let count = candidates.iter().filter(|one| !one.is_sized()).count();
-        let found = search::minimal(&candidates, self.size, &mut asking);
-        let mut repairs: BTreeMap<String, Repaired> = BTreeMap::new();
+        let mut found = search::minimal(&candidates, self.size, &mut asking);
+        found.sort();
+        let mut repairs: Vec<Repaired> = Vec::new();
+        let mut known = BTreeSet::new();
+        let mut codes: BTreeMap<(Vec<Kind>, String), usize> = BTreeMap::new();
         for set in found {
             let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
             let Some(file) = edits::apply(self.file, &edits) else { continue };
             let text = print(&file);
+            if !known.insert(text.clone()) {
+                continue;
+            }
             let settled = edits::settled(&edits);
             let changes = settled.iter().map(|edit| edit.words()).collect();
-            let kinds = edits.iter().map(|edit| edit.kind()).collect();
+            let kinds: Vec<Kind> = edits.iter().map(|edit| edit.kind()).collect();
+            if let Some(code) = self.code(&file) {
+                let mut sorted = kinds.clone();
+                sorted.sort();
+                let first = *codes.entry((sorted, code)).or_insert(repairs.len());
+                if let Some(same) = repairs.get_mut(first) {
+                    same.alike.push(Alike { changes, text });
+                    continue;
+                }
+            }
             let places = edits.iter().map(|edit| edit.at()).collect();
-            repairs.entry(text.clone()).or_insert_with(|| {
-                let (why, explanation) = asking.why(&text);
-                Repaired { changes, kinds, places, set, text, why, explanation }
-            });
+            let (why, explanation) = asking.why(&text);
+            let alike = Vec::new();
+            repairs.push(Repaired { changes, kinds, places, set, text, why, explanation, alike });
         }
+        repairs.sort_by(|one, other| one.text.cmp(&other.text));
         let (open, asked) = (asking.open, asking.count);
-        let repairs = repairs.into_values().collect();
         Ok(Repairs { repairs, is_right: false, hopeless, open, asked, candidates: count })
     }
 
@@ -198,7 +234,7 @@ impl Repair<'_> {
             let edits: Vec<&edits::Edit> = set.iter().map(|index| &candidates[*index]).collect();
             let Some(file) = edits::apply(self.file, &edits) else { continue };
             let text = print(&file);
-            if found.repairs.iter().any(|repair| repair.text == text) {
+            if found.texts().any(|repair| repair == text) {
                 continue;
             }
             let allows = match asking.forbids(&candidates, &set) {
@@ -300,6 +336,25 @@ impl Repair<'_> {
              forbid with --forbid"
                 .to_owned()
         })
+    }
+
+    /// The same for programs that differ only in names. `None` if they are not compared.
+    fn code(&self, file: &File) -> Option<String> {
+        let mut test = self.test(file).ok()?;
+        let forbid = match self.forbid {
+            None => None,
+            Some(text) => {
+                Some(lang::litmus::ask(&Source::new("--forbid", text), &mut test).ok()?.condition)
+            }
+        };
+        alike::code(&test, forbid.as_ref())
+    }
+
+    /// All words of the program, each as often as it is there.
+    fn named(&self) -> Vec<String> {
+        let text = print(self.file);
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && !"_'".contains(letter));
+        words.map(str::to_owned).collect()
     }
 
     fn words(&self) -> Words<'_> {

@@ -181,8 +181,11 @@ fn bugs_of_the_field_are_repaired() {
                 continue;
             }
             text += &format!("{} under {}: {forbid}\n", bug.test.name, model.name);
-            for repair in &found.repairs {
-                text += &format!("  {}\n", repair.changes.join("; "));
+            let alike = found.repairs.iter().flat_map(|repair| &repair.alike);
+            let alike = alike.map(|alike| (&alike.text, &alike.changes));
+            let first = found.repairs.iter().map(|repair| (&repair.text, &repair.changes));
+            for changes in first.chain(alike).collect::<BTreeMap<_, _>>().values() {
+                text += &format!("  {}\n", changes.join("; "));
             }
             if found.repairs.is_empty() {
                 text += &format!("  none of {} changes helps\n", found.candidates);

@@ -225,6 +225,7 @@ fn write(input: &Input, found: &[OfModels], costs: &Costs, sink: &mut Sink<'_>) 
     let changes: Vec<_> = found.iter().filter_map(|result| result.best(costs)).collect();
     let Some((words, text)) = changes.first() else { return false };
     if input.is_stdin() {
+        sink.terminal.note("--write changes files, and standard input is none");
         return false;
     }
     let name = input.name();

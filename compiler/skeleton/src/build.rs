@@ -36,8 +36,21 @@ pub struct Unsupported {
 /// # Errors
 /// Fails at the first library call.
 pub fn build(program: &Program, loop_bound: u32) -> Result<Skeleton, Unsupported> {
+    build_with_switches(program, &[], loop_bound)
+}
+
+/// Builds the skeleton of a program in which some registers hold at first what whoever asks chooses: 1 or 0.
+/// Each is a switch, by its place in the list.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with_switches(
+    program: &Program,
+    switches: &[RegisterId],
+    loop_bound: u32,
+) -> Result<Skeleton, Unsupported> {
     let owners = vec![0; program.locations.len()];
-    build_with(program, &owners, &Libraries::default(), &[], loop_bound)
+    build_with(program, switches, (&owners, &Libraries::default(), &[]), loop_bound)
 }
 
 /// Builds the skeleton of a program that uses libraries.
@@ -50,17 +63,17 @@ pub fn build_prepared(
     loop_bound: u32,
 ) -> Result<Skeleton, Unsupported> {
     let program = &prepared.test.program;
-    build_with(program, &prepared.owners, libraries, &prepared.used, loop_bound)
+    build_with(program, &[], (&prepared.owners, libraries, &prepared.used), loop_bound)
 }
 
 fn build_with(
     program: &Program,
-    owners: &[usize],
-    libraries: &Libraries,
-    used: &[usize],
+    switches: &[RegisterId],
+    (owners, libraries, used): (&[usize], &Libraries, &[usize]),
     loop_bound: u32,
 ) -> Result<Skeleton, Unsupported> {
     let mut builder = Builder::new(program, libraries, used, loop_bound);
+    builder.switches(switches);
     builder.initial_writes(program, owners);
     for (index, thread) in program.threads.iter().enumerate() {
         builder.thread = ThreadId(index);
@@ -143,6 +156,14 @@ impl<'a> Builder<'a> {
         let zero = builder.constant(0);
         builder.registers = vec![zero; program.registers.len()];
         builder
+    }
+
+    fn switches(&mut self, switches: &[RegisterId]) {
+        let (off, on) = (self.constant(0), self.constant(1));
+        for (number, register) in switches.iter().enumerate() {
+            let switch = self.condition(Condition::Switch(number));
+            self.registers[register.0] = self.select(switch, on, off);
+        }
     }
 
     fn initial_writes(&mut self, program: &Program, owners: &[usize]) {

@@ -15,7 +15,7 @@ use lang::diagnostic::Code;
 use lang::program::{LocationId, NodeId, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
-pub use build::{Unsupported, build, build_prepared};
+pub use build::{Unsupported, build, build_prepared, build_with_switches};
 
 /// Index into [`Skeleton::events`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,6 +56,8 @@ pub enum Condition {
     True,
     /// A free choice (whether a CPU compare-and-swap succeeds), with a number of its own.
     Choice(usize),
+    /// What whoever asks chooses, by the number of the switch ([`build_with_switches`]).
+    Switch(usize),
     /// True iff the value is not 0.
     NonZero(ValueId),
     /// True iff the values are equal.
@@ -393,6 +395,13 @@ impl Skeleton {
         earlier.filter(move |earlier| earlier.unsignaled && (earlier.thread, earlier.towards) == on)
     }
 
+    /// The condition that a switch is on, if something depends on it.
+    pub fn switch(&self, number: usize) -> Option<Guard> {
+        let is_it = |condition: &Condition| *condition == Condition::Switch(number);
+        let condition = self.conditions.iter().position(is_it)?;
+        Some(Guard { condition, negated: false })
+    }
+
     /// The values that a condition depends on.
     pub fn values_behind(&self, guard: Guard) -> Vec<ValueId> {
         let (mut values, mut open, mut seen) = (Vec::new(), vec![guard.condition], vec![]);
@@ -402,7 +411,7 @@ impl Skeleton {
             }
             seen.push(condition);
             match self.conditions[condition] {
-                Condition::True | Condition::Choice(_) => {}
+                Condition::True | Condition::Choice(_) | Condition::Switch(_) => {}
                 Condition::NonZero(value) => values.push(value),
                 Condition::Equal(left, right) => values.extend([left, right]),
                 Condition::And(left, right) => open.extend([left.condition, right.condition]),

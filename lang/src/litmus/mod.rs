@@ -23,6 +23,7 @@ use crate::source::{Source, Span};
 use crate::{Dialect, Test};
 
 pub use parse::{LITMUS_MAX_NESTING as MAX_NESTING, complete};
+pub use print::item_lines;
 pub use survey::{Survey, survey};
 pub use text::MAX_BYTES;
 

@@ -87,6 +87,8 @@ impl<'a> View<'a> {
                     let success = self.successes.get(&choice);
                     Some(success.is_some_and(|event| self.happenings.contains_key(event)))
                 }
+                // An execution does not say what was chosen.
+                Condition::Switch(_) => None,
                 Condition::NonZero(value) => self.value(value).and_then(|value| {
                     equal(value, Shown::Int(0)).map(|zero| !zero).or_else(|| self.guess(index))
                 }),

@@ -36,6 +36,11 @@ impl Consistent<'_> {
         ways.map(|(event, reason)| (EventId(event), clause(reason))).collect()
     }
 
+    /// Whether a literal of the session holds in it.
+    pub fn holds(&self, literal: Lit) -> bool {
+        (self.candidate.is_true)(literal)
+    }
+
     /// The whole execution.
     pub fn execution(&self) -> Execution {
         let Candidate { encoding, is_true } = self.candidate;

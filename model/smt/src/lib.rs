@@ -301,6 +301,11 @@ impl<'a> Session<'a> {
         vec![self.encoding.exceeded.negate_if(!self.is_beyond), !self.encoding.any_misuse]
     }
 
+    /// The literal of a switch of the skeleton, if something depends on it.
+    pub fn switch(&self, number: usize) -> Option<Lit> {
+        self.skeleton.switch(number).map(|guard| self.encoding.values.guard(guard))
+    }
+
     /// The indices of the skeleton's misuses that some execution has. Misuses that a limit hides are missing.
     pub fn misuses(&mut self) -> Vec<usize> {
         let misusing = self.misusing().into_iter().enumerate();

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::litmus::print;
-use lang::outcome::{Asked, Claim, Condition};
+use lang::outcome::{Asked, Claim, Condition, Outcome};
 use lang::source::Source;
 use serde_json::Value as Json;
 
@@ -26,7 +26,7 @@ pub enum Helps {
     Open,
 }
 
-/// The most states that are explored to know whether a program ends.
+/// The most states that are explored to know whether a program ends, and what it shows.
 const STATES: u64 = 20_000;
 
 /// Questions about changes of one program.
@@ -219,6 +219,13 @@ impl<'a> Asking<'a> {
         self.repair.test(&file).ok()
     }
 
+    /// The test with all that is asked of it under a model, and which outcomes must not be.
+    pub fn never(&self, test: &Test, index: usize) -> Option<(Test, Vec<Condition>)> {
+        let (test, claims) = self.claims(test, index).ok()?;
+        let never = self.wanted[index].never.iter();
+        Some((test, never.map(|at| claims[*at].0.condition.clone()).collect()))
+    }
+
     /// Whether a set of changes forbids all that is to be forbidden, under all models.
     pub fn forbids(&mut self, edits: &[Edit], set: &BTreeSet<usize>) -> Helps {
         if let Some(known) = self.known.get(set) {
@@ -272,8 +279,8 @@ impl<'a> Asking<'a> {
             all.push(Condition::And(Vec::new()));
         }
         all.extend(self.wanted[index].always.iter().map(|at| claims[*at].0.condition.clone()));
-        for condition in all {
-            match self.shows(&with_claims, index, &condition) {
+        for condition in &all {
+            match self.shows(&with_claims, index, condition) {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(why) => {
@@ -282,7 +289,16 @@ impl<'a> Asking<'a> {
                 }
             }
         }
-        match (&self.ends[index], self.ending(test, index)) {
+        let (ending, outcomes) = self.explored(&with_claims, index);
+        if let Some(outcomes) = outcomes {
+            let shows = |condition: &Condition| outcomes.iter().any(|one| condition.holds(one));
+            let mut never = self.wanted[index].never.iter();
+            if !all.iter().all(shows) || never.any(|at| shows(&claims[*at].0.condition)) {
+                self.leave_open("the engines do not agree on a changed program".to_owned());
+                return false;
+            }
+        }
+        match (&self.ends[index], ending) {
             (_, Ending::Always) => true,
             (Ending::Always, Ending::NotAlways(_)) => false,
             // What is added stands at an empty place, so its waits are told from those that were there.
@@ -295,15 +311,28 @@ impl<'a> Asking<'a> {
     }
 
     fn ending(&self, test: &Test, index: usize) -> Ending {
-        if !machine::may_wait(&test.program) {
-            return Ending::Always;
+        match machine::may_wait(&test.program) {
+            true => self.explored(test, index).0,
+            false => Ending::Always,
         }
+    }
+
+    /// What the other engine says, as far as a small exploration shows it: whether executions end, and all
+    /// outcomes.
+    fn explored(&self, test: &Test, index: usize) -> (Ending, Option<BTreeSet<Outcome>>) {
         let name = self.repair.models[index].0.machine.as_deref();
-        let Some(variant) = name.and_then(Variant::from_name) else { return Ending::Unknown };
+        let Some(variant) = name.and_then(Variant::from_name) else {
+            let may_wait = machine::may_wait(&test.program);
+            return (if may_wait { Ending::Unknown } else { Ending::Always }, None);
+        };
         let until = self.repair.options.limits.clone();
         let limits =
             machine::Limits { states: STATES, until: until.clone(), ..machine::Limits::default() };
         let found = until.within(|| machine::explore_to_ends(test, variant, limits));
-        found.ok().and_then(Result::ok).map(|(_, ending)| ending).unwrap_or_default()
+        match found.ok().and_then(Result::ok) {
+            Some((found, ending)) => (ending, found.complete.then_some(found.outcomes)),
+            None if machine::may_wait(&test.program) => (Ending::Unknown, None),
+            None => (Ending::Always, None),
+        }
     }
 }

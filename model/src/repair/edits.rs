@@ -1,10 +1,12 @@
 //! The changes that a repair may consist of, and how they are made in the syntax tree.
 
 mod candidates;
+mod comments;
 mod flushes;
 mod order;
 mod removals;
 mod requests;
+mod switches;
 
 use std::fmt;
 
@@ -21,8 +23,11 @@ use lang::source::{Source, Span};
 
 use super::kind::{Kind, REWRITES};
 pub use candidates::candidates;
+use comments::Moves;
 pub use flushes::{Sizes, completing, is_without_get, settled, sized};
 pub use removals::removals;
+use switches::Switch;
+pub use switches::switched;
 
 /// A block of a thread: the statements and the blocks in them that lead there.
 type Path = Vec<(usize, usize)>;
@@ -48,6 +53,8 @@ pub struct Edit {
     at: Span,
     /// It is made only if the statements beside the gap are exchanged.
     with_exchange: bool,
+    /// It is made in those executions in which a switch is on.
+    switch: Option<Switch>,
 }
 
 /// A statement in words: "`x := 1` (line 7)".
@@ -274,24 +281,28 @@ fn is_part_of(one: &Edit, other: &Edit) -> bool {
 
 /// The file with changes made. `None` if they do not go together.
 pub fn apply(file: &File, edits: &[&Edit]) -> Option<File> {
-    let mut file = file.clone();
+    let mut changed_file = file.clone();
     let edits = settled(edits);
-    for (thread, of) in file.threads.iter_mut().enumerate() {
+    let mut moves = Moves::new();
+    for (thread, of) in changed_file.threads.iter_mut().enumerate() {
         let edits: Vec<&Edit> = edits.iter().filter(|edit| edit.site.thread == thread).collect();
         if !edits.is_empty() {
-            of.body = changed(&of.body, &mut Path::new(), &edits)?;
+            of.body = changed(&of.body, &mut Path::new(), &edits, &mut moves)?;
         }
     }
-    Some(file)
+    comments::follow(&mut changed_file, file, &moves);
+    Some(changed_file)
 }
 
-fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
+fn changed(block: &Block, path: &mut Path, edits: &[&Edit], moves: &mut Moves) -> Option<Block> {
     let at = |index: usize, path: &Path| {
         let path = path.clone();
         edits.iter().filter(move |edit| edit.site.path == path && edit.site.index == index)
     };
     let order = order::order(block.statements.len(), &|index| at(index, path).copied().collect())?;
     let mut statements = Vec::new();
+    // The lines stay in order.
+    let mut lines = block.statements.iter().map(|one| one.place.line);
     for (gaps, from) in &order {
         let index = gaps.clone().last().unwrap_or_default();
         let near = block.statements.get(index.saturating_sub(1)).map_or(block.end, |one| one.place);
@@ -299,9 +310,13 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
         let span = Span::new(near.span.end, near.span.end);
         let place = Place { span, ..near };
         for edit in gaps.clone().flat_map(|index| at(index, path)) {
-            statements.extend(edit.added(place));
+            statements.extend(match &edit.switch {
+                Some(switch) => switch.under(edit, place),
+                None => edit.added(place),
+            });
         }
         let Some(from) = from else { continue };
+        let line = lines.next();
         let is_removed = |edit: &&Edit| match &edit.what {
             What::Remove { with, .. } => {
                 edit.site.index == *from || with.as_ref().is_some_and(|(wait, _)| wait == from)
@@ -312,6 +327,10 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
             continue;
         }
         let mut one = block.statements.get(*from)?.clone();
+        if let Some(line) = line.filter(|line| *line != one.place.line) {
+            moves.push((one.place.line, line));
+            one.place.line = line;
+        }
         for edit in edits {
             match &edit.what {
                 What::Rcas { before } if edit.site.path == *path && edit.site.index == *from => {
@@ -338,7 +357,7 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit]) -> Option<Block> {
         }
         for (number, inner) in blocks_mut(&mut one).into_iter().enumerate() {
             path.push((*from, number));
-            let new = changed(inner, path, edits);
+            let new = changed(inner, path, edits, moves);
             path.pop();
             *inner = new?;
         }

@@ -4,13 +4,15 @@
 //! large as it can be without helping; a repair has one of the additions that are not in it. The smallest
 //! sets that have one of each of these are asked next (as in Reiter's hitting sets). Other changes may allow
 //! more, so each set of them is a base of its own, which is tried with all additions: a rewriting, and what
-//! leaves a completion that a Poll may take. A flush with its polls may make the program wait for ever; then
+//! leaves a completion that a Poll may take. All questions about a base are put to one solver session
+//! (`together`). A flush with its polls may make the program wait for ever; then
 //! it is tried with fewer, and with polls beside it.
 
 use std::collections::BTreeSet;
 
 use super::ask::{Asking, Helps};
 use super::edits::{Edit, Sizes, completing, is_without_get, sized};
+use super::together::{Beyond, Program, Together};
 
 type Set = BTreeSet<usize>;
 
@@ -56,9 +58,22 @@ pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> Vec<Set>
                 !completing.contains(one) && edits[*one].goes_with(rewriting(edits, &base))
             };
             let additions: &Vec<usize> = &additions.iter().copied().filter(goes_with).collect();
-            let helping =
-                Helping { edits, base: &base, additions, asking: &mut *asking, is_weaker: false };
-            let (sets, _) = helping.all(size - base.len());
+            let all = additions.iter().copied().chain(base.iter().copied()).collect();
+            if asking.forbids(edits, &all) == Helps::No {
+                continue;
+            }
+            let known = found.without(&base);
+            let repair = asking.repair();
+            let program = Program::new(asking, edits, &base, additions);
+            let questions = program.as_ref().and_then(|program| program.questions(repair));
+            let together = program.as_ref().zip(questions.as_deref());
+            let together = together.and_then(|(program, questions)| {
+                Together::new(repair, program, questions, additions)
+            });
+            let asking = &mut *asking;
+            let (base, is_weaker) = (&base, false);
+            let helping = Helping { edits, base, additions, asking, together, is_weaker };
+            let (sets, _) = helping.all(size - base.len(), known);
             found.take(sets, additions, asking);
         }
     }
@@ -94,6 +109,11 @@ struct Found<'e> {
 }
 
 impl Found<'_> {
+    /// What has been found, without what is in a base: with more than that, nothing is minimal.
+    fn without(&self, base: &Set) -> Vec<Set> {
+        self.sets.iter().map(|(set, _)| set - base).collect()
+    }
+
     /// Takes the sets that help and keep what is to stay.
     fn take(&mut self, helping: Vec<Set>, additions: &[usize], asking: &mut Asking<'_>) {
         let mut waiting = Vec::new();
@@ -200,8 +220,9 @@ impl Found<'_> {
 pub fn maximal(edits: &[Edit], asking: &mut Asking<'_>) -> (Vec<Set>, Vec<Set>) {
     let all: Vec<usize> = (0..edits.len()).collect();
     let base = Set::new();
-    let harming = Helping { edits, base: &base, additions: &all, asking, is_weaker: true };
-    let (harmful, clauses) = harming.all(edits.len());
+    let (base, additions) = (&base, &all[..]);
+    let harming = Helping { edits, base, additions, asking, together: None, is_weaker: true };
+    let (harmful, clauses) = harming.all(edits.len(), Vec::new());
     let rest =
         |clause: &Vec<usize>| all.iter().copied().filter(|one| !clause.contains(one)).collect();
     (clauses.iter().map(rest).collect(), harmful)
@@ -212,15 +233,18 @@ struct Helping<'s, 'a> {
     base: &'s Set,
     additions: &'s [usize],
     asking: &'s mut Asking<'a>,
+    /// The session about all sets of additions at once. Without it, each set is a program of its own.
+    together: Option<Together<'s>>,
     /// The changes remove; to help is to do harm.
     is_weaker: bool,
 }
 
 impl Helping<'_, '_> {
     /// The minimal sets of up to `most` additions that forbid what is to be forbidden, with the base. For
-    /// each largest set that does not, also what is not in it.
-    fn all(mut self, most: usize) -> (Vec<Set>, Vec<Vec<usize>>) {
-        let (mut clauses, mut known, mut helping) = (Vec::new(), Vec::new(), Vec::new());
+    /// each largest set that does not, also what is not in it. Sets that have one of the known ones in them
+    /// are not looked at.
+    fn all(mut self, most: usize, mut known: Vec<Set>) -> (Vec<Set>, Vec<Vec<usize>>) {
+        let (mut clauses, mut helping) = (Vec::new(), Vec::new());
         let mut size = 0;
         while size <= most {
             let Some(set) = hitting(&clauses, &known, &Set::new(), size) else {
@@ -228,28 +252,37 @@ impl Helping<'_, '_> {
                 continue;
             };
             match self.helps(&set) {
-                Helps::Yes => {
+                Came::Helps => {
                     helping.push(set.union(self.base).copied().collect());
                     known.push(set);
                 }
-                Helps::No => clauses.push(self.missed(set)),
+                Came::Not(large) => clauses.push(self.missed(large)),
                 // It is told; what has more is not looked at.
-                Helps::Open => known.push(set),
+                Came::Open => known.push(set),
             }
         }
         (helping, clauses)
     }
 
-    fn helps(&mut self, set: &Set) -> Helps {
+    fn helps(&mut self, set: &Set) -> Came {
+        if let Some(together) = &mut self.together {
+            self.asking.count += 1;
+            match together.beyond(set) {
+                Beyond::Helps => return Came::Helps,
+                Beyond::Not(large) => return Came::Not(large),
+                // Smaller questions may be answered within the limits.
+                Beyond::Unknown => self.together = None,
+            }
+        }
         let all: Set = set.union(self.base).copied().collect();
         match self.asking.forbids(self.edits, &all) {
-            Helps::Yes if self.is_weaker => Helps::No,
-            Helps::No if self.is_weaker => Helps::Yes,
-            answer => answer,
+            Helps::Open => Came::Open,
+            helps if (helps == Helps::Yes) == self.is_weaker => Came::Not(set.clone()),
+            _ => Came::Helps,
         }
     }
 
-    /// The additions that are not in a largest set that does not help.
+    /// The additions that are not in a largest set that does not help, and has this one in it.
     fn missed(&mut self, set: Set) -> Vec<usize> {
         let others: Vec<usize> =
             self.additions.iter().copied().filter(|one| !set.contains(one)).collect();
@@ -258,9 +291,13 @@ impl Helping<'_, '_> {
     }
 
     fn grown(&mut self, set: Set, more: &[usize]) -> Set {
-        let all: Set = set.iter().chain(more).copied().collect();
-        if more.is_empty() || matches!(self.helps(&all), Helps::No) {
-            return all;
+        let more: Vec<usize> = more.iter().copied().filter(|one| !set.contains(one)).collect();
+        if more.is_empty() {
+            return set;
+        }
+        let all: Set = set.iter().chain(&more).copied().collect();
+        if let Came::Not(large) = self.helps(&all) {
+            return large;
         }
         if more.len() == 1 {
             return set;
@@ -269,6 +306,15 @@ impl Helping<'_, '_> {
         let set = self.grown(set, left);
         self.grown(set, right)
     }
+}
+
+/// What came of a set of additions.
+enum Came {
+    Helps,
+    /// This set, which has the one in it, does not.
+    Not(Set),
+    /// A limit or a bound was hit.
+    Open,
 }
 
 /// A set of at most this many that has one of each clause, and has none of the known sets in it.

@@ -1,5 +1,6 @@
 //! The search against trying all sets, on programs of each kind.
 
+mod alike;
 mod random;
 mod sound;
 
@@ -25,6 +26,11 @@ fn with<R>(text: &str, model: &str, forbid: Option<&str>, work: impl FnOnce(Repa
         size: 2,
         options: Options::default(),
     })
+}
+
+/// The texts of all repairs that were found.
+fn texts(found: &Repairs) -> BTreeSet<String> {
+    found.texts().map(str::to_owned).collect()
 }
 
 /// The texts of all minimal repairs, found by trying all sets, with all sizes of flushes.
@@ -139,9 +145,7 @@ fn the_search_finds_what_trying_all_sets_finds() {
     for (text, model, forbid) in programs {
         with(text, model, forbid, |repair| {
             let found = repair.find().unwrap();
-            let texts: BTreeSet<String> =
-                found.repairs.iter().map(|repair| repair.text.clone()).collect();
-            assert_eq!(texts, brute(&repair), "{text}");
+            assert_eq!(texts(&found), brute(&repair), "{text}");
             assert!(found.open.is_empty(), "{:?}", found.open);
         });
     }
@@ -175,8 +179,7 @@ const OTHER_POLL: &str = "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 || v = 1,
 fn changes_are_of_the_right_queue_pair() {
     with(QUEUE_PAIRS, "rdma-tso-rmw", None, |repair| {
         let found = repair.find().unwrap();
-        let texts: BTreeSet<String> = found.repairs.iter().map(|one| one.text.clone()).collect();
-        assert_eq!(texts, brute(&repair));
+        assert_eq!(texts(&found), brute(&repair));
         let words: Vec<&str> =
             found.repairs.iter().flat_map(|one| &one.changes).map(String::as_str).collect();
         for expected in [
@@ -333,8 +336,7 @@ const LATE: &str = "litmus t\nmodel rdma-tso-rmw\n\n || x = 0 || f = 0\n---\nf^3
 fn what_is_exchanged_can_be_waited_for_between() {
     let repairs = with(LATE, "rdma-tso-rmw", None, |repair| {
         let found = repair.find().unwrap();
-        let texts: BTreeSet<String> = found.repairs.iter().map(|one| one.text.clone()).collect();
-        assert_eq!(texts, brute(&repair));
+        assert_eq!(texts(&found), brute(&repair));
         found.repairs
     });
     let has_both =

@@ -81,6 +81,23 @@ struct Repair {
     /// The same as `litmus explain --format json` has it, with the places in `program`. It is null if that
     /// was not found out.
     explanation: serde_json::Value,
+    /// Other repairs, which differ from this one only in the names of threads, nodes and locations. The program
+    /// is symmetric, and they do the same in other threads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    alike: Vec<Alike>,
+}
+
+/// A repair that differs from a listed one only in names.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Alike {
+    /// Its changes, in words.
+    changes: Vec<String>,
+    /// What an editor does to the file: it then holds `program`.
+    edits: Vec<Edit>,
+    /// The repaired file, in normal form.
+    program: String,
 }
 
 /// Changes that are not a repair: a change alone, or a repair without one of its changes.
@@ -187,7 +204,12 @@ impl OfModels {
     }
 
     fn repair(&self, cost: u64, repair: &Repaired) -> Repair {
-        let Repaired { changes, kinds, places, text, why, explanation, .. } = repair;
+        let Repaired { changes, kinds, places, text, why, explanation, alike, .. } = repair;
+        let alike = alike.iter().map(|one| Alike {
+            changes: one.changes.clone(),
+            edits: edits(&self.source, &one.text),
+            program: one.text.clone(),
+        });
         Repair {
             cost,
             changes: self.changes(changes, kinds, places),
@@ -196,6 +218,7 @@ impl OfModels {
             diff: self.diff(text),
             why: why.clone(),
             explanation: explanation.clone(),
+            alike: alike.collect(),
         }
     }
 

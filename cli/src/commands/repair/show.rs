@@ -118,8 +118,15 @@ impl OfModels {
         for (index, (cost, repair)) in
             sorted(answer, shown.costs).into_iter().take(told).enumerate()
         {
-            text.push_str(&format!("\n  {}. cost {cost}\n", index + 1));
+            let alike = match repair.alike.len() {
+                0 => String::new(),
+                more => format!(", and {more} alike"),
+            };
+            text.push_str(&format!("\n  {}. cost {cost}{alike}\n", index + 1));
             repair.changes.iter().for_each(|change| text.push_str(&format!("     {change}\n")));
+            for alike in repair.alike.iter().filter(|_| shown.verbose) {
+                text.push_str(&format!("     alike: {}\n", alike.changes.join("; ")));
+            }
             if (index == 0 && !shown.quiet) || shown.verbose {
                 self.program(&repair.text, &repair.why, shown, text);
             }

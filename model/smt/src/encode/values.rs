@@ -217,7 +217,10 @@ impl Values {
                         }
                     }
                 }
-                Condition::True | Condition::Choice(_) | Condition::And(..) => {}
+                Condition::True
+                | Condition::Choice(_)
+                | Condition::Switch(_)
+                | Condition::And(..) => {}
             }
         }
     }
@@ -266,7 +269,9 @@ impl Values {
         let hangs = |condition: &Condition| match condition {
             Condition::NonZero(value) => undefined(value),
             Condition::Equal(left, right) => undefined(left) || undefined(right),
-            Condition::True | Condition::Choice(_) | Condition::And(..) => false,
+            Condition::True | Condition::Choice(_) | Condition::Switch(_) | Condition::And(..) => {
+                false
+            }
         };
         let conditions = skeleton.conditions.iter().enumerate();
         let guessed = conditions.filter(|(_, condition)| hangs(condition));

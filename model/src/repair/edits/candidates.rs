@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lang::Test;
 use lang::litmus::ast::{
-    Block, Expr, ExprKind, Place, Statement, StatementKind, Target, Value, Via,
+    Access, Block, Expr, ExprKind, Index, Place, Statement, StatementKind, Target, Value, Via,
 };
 use lang::litmus::methods::Method;
+use lang::program::{Location, array_of};
 use lang::source::Span;
 
 use super::super::{Kind, Repair};
 use super::requests::{self, Sent};
-use super::{Edit, Named, Path, Site, Towards, What, blocks_mut, flushes, order};
+use super::{Edit, Named, Path, Site, Towards, What, apply, blocks_mut, flushes, order};
 
 /// What a thread's statements may leave out or repeat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +91,10 @@ pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
         lister.block(thread, &of.body, &Path::new());
         lister.moves();
     }
+    // What the language refuses is no repair, and says nothing of the changes beside it.
+    let is_program =
+        |edit: &Edit| apply(repair.file, &[edit]).is_some_and(|file| repair.test(&file).is_ok());
+    lister.edits.retain(is_program);
     flushes::with_sizes(lister.edits)
 }
 
@@ -234,7 +239,7 @@ impl Lister<'_> {
         let after = after.map(|one| Named::new(one, self.repair.source));
         let (site, at, with_exchange) = (site.clone(), self.at, self.with_exchange);
         let head = self.head.clone();
-        self.edits.push(Edit { site, what, after, head, at, with_exchange });
+        self.edits.push(Edit { site, what, after, head, at, with_exchange, switch: None });
     }
 
     fn gap(&mut self, site: &Site, after: Option<&Statement>) {
@@ -332,7 +337,7 @@ impl Lister<'_> {
                 let (site, what, named) = (sent.site.clone(), What::Move(*on), sent.named.clone());
                 let at = sent.span;
                 let (after, head, with_exchange) = (Some(named), String::new(), false);
-                self.edits.push(Edit { site, what, after, head, at, with_exchange });
+                self.edits.push(Edit { site, what, after, head, at, with_exchange, switch: None });
             }
         }
     }
@@ -360,12 +365,9 @@ impl Lister<'_> {
             && self.loops == 0
             // It expects the initial value.
             && self.is_written_once(&target.name.text)
+            && let Some(before) = self.initial(target)
         {
-            let locations = &self.test.program.locations;
-            let at = locations.iter().find(|location| location.name == target.name.text);
-            if let Some(location) = at {
-                self.push(site, Some(one), What::Rcas { before: location.initial });
-            }
+            self.push(site, Some(one), What::Rcas { before });
         }
         if self.repair.kinds.contains(&Kind::Inline)
             && let StatementKind::Assign { target: Target::Access(target), via, value } = &one.kind
@@ -443,6 +445,19 @@ impl Lister<'_> {
 
     fn is_location(&self, name: &str) -> bool {
         self.test.program.locations.iter().any(|location| location.name == name)
+    }
+
+    /// What an access to one word finds there at first, whichever word it is.
+    fn initial(&self, access: &Access) -> Option<u64> {
+        let name = &access.name.text;
+        let is_meant = |location: &&Location| match access.index.as_deref() {
+            None => location.name == *name,
+            Some(Index::Value(_)) => array_of(&location.name).is_some_and(|(of, _)| of == name),
+            Some(Index::Part(..)) => false,
+        };
+        let mut words = self.test.program.locations.iter().filter(is_meant);
+        let first = words.next()?.initial;
+        words.all(|word| word.initial == first).then_some(first)
     }
 
     /// Whether one statement writes a location, and no other.

@@ -16,6 +16,10 @@ pub fn settled(edits: &[&Edit]) -> Vec<Edit> {
         let What::Flush { on, id: None, polls, is_sized: false, .. } = &mut edit.what else {
             continue;
         };
+        // Under a switch, it counts while it runs.
+        if edit.switch.is_some() {
+            continue;
+        }
         let earlier = edits[..index]
             .iter()
             .filter(|other| other.site.thread == thread && other.site.path == path);

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use lang::litmus::ast::{
-    Argument, Block, Call, Expr, ExprKind, Statement, StatementKind, Target, Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, Index, Statement, StatementKind, Target, Value,
+    Via,
 };
 use lang::litmus::methods::Method;
+use lang::program::array_of;
 
 use super::{Edit, What, blocks_mut};
 
@@ -55,8 +57,10 @@ pub fn depends(one: &Statement, next: &Statement) -> bool {
     meets(&one, &next) || meets(&next, &one)
 }
 
-/// How often a location is written in some blocks: assignments, and calls that name it.
+/// How often a location is written in some blocks: assignments, and calls that name it. Of an array, all words
+/// count.
 pub fn writes<'b>(blocks: impl IntoIterator<Item = &'b Block>, name: &str) -> usize {
+    let name = array_of(name).map_or(name, |(array, _)| array);
     let of_block = |block: &Block| {
         let of_one = |one: &Statement| {
             let mut copy = one.clone();
@@ -83,7 +87,8 @@ impl Names {
         match &one.kind {
             StatementKind::Assign { target, via, value } => {
                 if let Target::Access(access) = target {
-                    names.changed.insert(access.name.text.clone());
+                    names.changed.insert(name_of(access).to_owned());
+                    in_index(access, &mut names.used);
                 }
                 if let Via::Id(Some(id)) = via {
                     names.used.insert(id.text.clone());
@@ -119,10 +124,24 @@ impl Names {
     }
 }
 
+/// The name of an access. A word of an array counts as the whole array: an index may be a value.
+fn name_of(access: &Access) -> &str {
+    let name = &access.name.text;
+    array_of(name).map_or(name, |(array, _)| array)
+}
+
+/// What the index of an access is computed from.
+fn in_index(access: &Access, names: &mut BTreeSet<String>) {
+    if let Some(Index::Value(value)) = access.index.as_deref() {
+        in_expr(value, names);
+    }
+}
+
 fn in_expr(expr: &Expr, names: &mut BTreeSet<String>) {
     match &expr.kind {
         ExprKind::Access(access) => {
-            names.insert(access.name.text.clone());
+            names.insert(name_of(access).to_owned());
+            in_index(access, names);
         }
         ExprKind::Not(inner) => in_expr(inner, names),
         ExprKind::Binary(_, left, right) => {

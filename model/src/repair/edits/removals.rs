@@ -3,7 +3,6 @@
 use lang::Test;
 use lang::litmus::ast::{Block, Statement, StatementKind, Target, Value};
 use lang::litmus::methods::Method;
-use lang::litmus::print;
 
 use super::super::{Kind, Repair};
 use super::candidates::{Flow, flow};
@@ -32,7 +31,7 @@ fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Ed
             let what = What::Remove { kind, with: None };
             let after = Some(Named::new(one, repair.source));
             let (head, at) = (String::new(), one.place.span);
-            found.push(Edit { site, what, after, head, at, with_exchange: false });
+            found.push(Edit { site, what, after, head, at, with_exchange: false, switch: None });
         }
         let mut copy = one.clone();
         for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
@@ -82,6 +81,7 @@ fn flushes(block: &Block, thread: usize, repair: &Repair<'_>, test: &Test, found
             head: String::new(),
             at: one.place.span,
             with_exchange: false,
+            switch: None,
         });
     }
 }
@@ -120,7 +120,6 @@ fn is_unused_get(one: &Statement, repair: &Repair<'_>) -> bool {
     let name = &to.name.text;
     let declared = repair.file.declarations.iter().flat_map(|row| row.cells.all());
     let declared = declared.filter(|one| one.name.text == *name).count();
-    let text = print(repair.file);
-    let words = text.split(|letter: char| !letter.is_alphanumeric() && !"_'".contains(letter));
-    to.home.is_own() && words.filter(|word| word == name).count() == 1 + declared
+    let words = repair.named();
+    to.home.is_own() && words.iter().filter(|word| *word == name).count() == 1 + declared
 }

@@ -56,13 +56,21 @@ pub fn sent(repair: &Repair<'_>, test: &Test, site: &Site, one: &Statement) -> O
     Some(Sent {
         site: site.clone(),
         on: Towards { node, queue_pair: access.queue_pair.map_or(0, |number| number.value) },
-        location: access.name.text.clone(),
+        location: word_of(test, access),
         id: id.map(|id| id.text.clone()),
         is_unsignaled: one.unsignaled,
         is_kept: repair.is_kept(one),
         named: Named::new(one, repair.source),
         span: one.place.span,
     })
+}
+
+/// One word of what an access is to: of an array, the first.
+fn word_of(test: &Test, access: &Access) -> String {
+    let name = &access.name.text;
+    let first = format!("{name}[0]");
+    let is_array = test.program.locations.iter().any(|location| location.name == first);
+    if is_array { first } else { name.clone() }
 }
 
 /// The queue pair that a statement polls.

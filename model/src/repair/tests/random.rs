@@ -19,9 +19,11 @@ use programs::{generate, load, number, queue_pairs, unsignaled};
 #[path = "../../../tests/programs/mod.rs"]
 mod programs;
 
-const PROGRAMS: u64 = 24;
+const PROGRAMS: u64 = 360;
 /// The most changes of which all sets are tried.
 const MOST: usize = 14;
+/// The most statements that wait or fence of which all sets are left out.
+const MOST_REMOVALS: usize = 7;
 /// How many outcomes of a program are looked at for one to forbid.
 const ATTEMPTS: usize = 16;
 const STATES: u64 = 20_000;
@@ -38,6 +40,10 @@ struct Counts {
     explored: u64,
     not_explored: u64,
     too_large: u64,
+    weakened: u64,
+    /// Of these, programs of which something may go.
+    may_go: u64,
+    too_large_to_weaken: u64,
     open: u64,
     one_outcome: u64,
     no_model: u64,
@@ -53,7 +59,10 @@ fn random_programs_are_repaired_as_trying_all_sets_repairs_them() {
         }
     }
     println!("{count} programs: {counts:#?}");
-    assert!(count < PROGRAMS || counts.signaled > 0, "{counts:?}");
+    let with_repairs = counts.compared - counts.without;
+    let is_enough = counts.compared >= 100 && with_repairs >= 10;
+    let is_enough = is_enough && counts.signaled > 0 && counts.may_go > 0;
+    assert!(count < PROGRAMS || is_enough, "{counts:?}");
 }
 
 /// A program of a seed, with one of its outcomes forbidden and another to be kept.
@@ -154,7 +163,7 @@ fn compare(seed: u64, counts: &mut Counts) -> Result<(), (String, String)> {
         if found.is_right || !found.hopeless.is_empty() {
             return Err(format!("its outcomes are no longer allowed: {found:?}"));
         }
-        let texts: BTreeSet<String> = found.repairs.iter().map(|one| one.text.clone()).collect();
+        let texts = texts(&found);
         let all = brute(&repair);
         if texts != all {
             let (less, more) = (all.difference(&texts), texts.difference(&all));
@@ -168,9 +177,30 @@ fn compare(seed: u64, counts: &mut Counts) -> Result<(), (String, String)> {
         counts.without += u64::from(texts.is_empty());
         let sizes = found.repairs.iter().map(|one| one.kinds.len());
         counts.largest = sizes.max().unwrap_or_default().max(counts.largest);
-        texts.iter().try_for_each(|text| explored(text, &repair, counts))
+        texts.iter().try_for_each(|text| explored(text, &repair, counts))?;
+        texts.first().map_or(Ok(()), |text| weakened(text, model, counts))
     })
     .map_err(|why| (text, why))
+}
+
+/// What may go of a repaired program is what trying all sets says.
+fn weakened(text: &str, model: &str, counts: &mut Counts) -> Result<(), String> {
+    with(text, model, None, |repair| {
+        let test = repair.test(repair.file).unwrap();
+        if edits::removals(&repair, &test).len() > MOST_REMOVALS {
+            counts.too_large_to_weaken += 1;
+            return Ok(());
+        }
+        let found = repair.weaken().map_err(|why| format!("{why:?}"))?;
+        if !found.open.is_empty() || !found.is_right {
+            return Err(format!("not right after its repair: {found:?}"));
+        }
+        let sets: BTreeSet<String> = found.sets.iter().map(|set| set.text.clone()).collect();
+        let all = brute_weaken(&repair);
+        counts.weakened += 1;
+        counts.may_go += u64::from(!all.is_empty());
+        if sets == all { Ok(()) } else { Err(format!("may go: {sets:#?}, of {all:#?}")) }
+    })
 }
 
 /// The machine says of a repaired program what its verdicts say.
