@@ -1,4 +1,5 @@
-//! Which repairs are the same but for names: of a program whose threads are alike, most come in several forms.
+//! Which repairs are the same but for names: of a program whose threads are alike, most come in several
+//! forms.
 
 use std::collections::BTreeMap;
 

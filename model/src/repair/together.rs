@@ -15,8 +15,8 @@ use crate::smt::cnf::Lit;
 use crate::smt::solver::Answer;
 use crate::smt::{Next, Session};
 
-/// The most additions of one session. By measurement, a formula with more of them takes longer than many small
-/// ones.
+/// The most additions of one session. By measurement, a formula with more of them takes longer than many
+/// small ones.
 const SWITCHES: usize = 48;
 
 /// A program with switches, by model, and what must not be.
