@@ -201,6 +201,19 @@ fn a_key_value_store_is_linearizable() {
     refuted("kv", &wait, up_to(1, 2, 2), Wrong::History, &["Lookup(o, 0) → ⊥"]);
 }
 
+/// Values of two words may be torn, which the checksum tells.
+#[test]
+fn torn_values_are_read_again() {
+    holds("kv-wide", up_to(2, 1, 2));
+    let threads: &[(u32, &[&str])] =
+        &[(1, &["a1 := Update(o, 0, 1)"]), (2, &["b1 := Insert(o, 0, 2)", "b2 := Lookup(o, 0)"])];
+    let client = client(&object("kv-wide"), up_to(2, 2, 3), threads);
+    assert!(matches!(answer(&object("kv-wide"), &client), Answer::Holds { .. }));
+    let unchecked = changed("kv-wide", &[("if l = h and l = w % 1000 {", "if true {")]);
+    let Answer::Refuted(found) = answer(&unchecked, &client) else { panic!("it is not refuted") };
+    assert!(found.forbidden.contains("Lookup(o, 0) → "), "{}", found.forbidden);
+}
+
 /// A broken store, and a client that shows it.
 struct Shown<'a> {
     changes: &'a [(&'a str, &'a str)],

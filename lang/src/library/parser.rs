@@ -320,7 +320,7 @@ impl Parser<'_> {
         let mut place = Place { object, name, node: None, index: Vec::new(), span: start };
         loop {
             if self.tokens.accept_text("@") {
-                place.node = Some(Box::new(self.primary()?));
+                place.node = Some(Box::new(self.node()?));
             } else if self.tokens.accept_text("[") {
                 place.index.push(self.expression()?);
                 self.tokens.expect_text("]")?;

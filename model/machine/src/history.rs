@@ -28,8 +28,8 @@ use super::witness::{Witness, witness_of};
 
 /// A program whose calls are timed, on a machine.
 pub struct Histories {
-    test: Test,
-    machine: Machine,
+    pub(super) test: Test,
+    pub(super) machine: Machine,
     /// What each call has read, thread by thread and call by call.
     pub calls: Vec<Vec<Timed>>,
 }

@@ -5,6 +5,7 @@ use super::super::syntax::Expr;
 use super::Parser;
 use crate::front::Parse;
 use crate::program::BinaryOp;
+use crate::source::Span;
 
 impl Parser<'_> {
     /// `or` binds loosest, then `and`, `not`, comparisons, sets (`|`, `\`), sums, products.
@@ -90,6 +91,21 @@ impl Parser<'_> {
         }
     }
 
+    /// The node after `@`: brackets behind its name are the place's, `x.copy@n[i]`.
+    pub(super) fn node(&mut self) -> Parse<Expr> {
+        let span = self.tokens.token().span;
+        if self.tokens.peek() != Kind::Word
+            || matches!(self.tokens.text_here(), "bot" | "true" | "false")
+        {
+            return self.primary();
+        }
+        let (name, _) = self.tokens.name("")?;
+        if self.tokens.text_here() == "[" {
+            return Ok(Expr::Name(name, span));
+        }
+        self.named(name, span)
+    }
+
     pub(super) fn primary(&mut self) -> Parse<Expr> {
         let span = self.tokens.token().span;
         match (self.tokens.peek(), self.tokens.text_here()) {
@@ -132,23 +148,28 @@ impl Parser<'_> {
             }
             (Kind::Word, _) => {
                 let (name, _) = self.tokens.name("")?;
-                if self.tokens.accept_text("(") {
-                    let mut arguments = Vec::new();
-                    while !self.tokens.accept_text(")") {
-                        if !arguments.is_empty() {
-                            self.tokens.expect_text(",")?;
-                        }
-                        arguments.push(self.expression()?);
-                    }
-                    return Ok(Expr::Function(name, arguments, span.to(self.tokens.previous())));
-                }
-                if matches!(self.tokens.text_here(), "." | "@" | "[") {
-                    return Ok(Expr::Place(self.place_after(name, span)?));
-                }
-                Ok(Expr::Name(name, span))
+                self.named(name, span)
             }
             _ => Err(self.tokens.expected("an expression")),
         }
+    }
+
+    /// A function, a place or a name, whose first word has been read.
+    fn named(&mut self, name: String, span: Span) -> Parse<Expr> {
+        if self.tokens.accept_text("(") {
+            let mut arguments = Vec::new();
+            while !self.tokens.accept_text(")") {
+                if !arguments.is_empty() {
+                    self.tokens.expect_text(",")?;
+                }
+                arguments.push(self.expression()?);
+            }
+            return Ok(Expr::Function(name, arguments, span.to(self.tokens.previous())));
+        }
+        if matches!(self.tokens.text_here(), "." | "@" | "[") {
+            return Ok(Expr::Place(self.place_after(name, span)?));
+        }
+        Ok(Expr::Name(name, span))
     }
 }
 

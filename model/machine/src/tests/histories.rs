@@ -1,12 +1,14 @@
 //! Clocks tell which calls came before others, and change nothing else.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use lang::Test;
 use lang::outcome::{Outcome, Value};
 use lang::source::Source;
 
-use crate::{Histories, Limits, Variant, explore};
+use crate::progress::progress_of;
+use crate::{Effort, Histories, Limits, Variant, explore};
 
 fn test(text: &str) -> Test {
     let (test, errors) = lang::litmus::load(&Source::new("x", text));
@@ -15,7 +17,7 @@ fn test(text: &str) -> Test {
 
 fn histories(test: &Test) -> BTreeSet<Outcome> {
     let histories = Histories::of(test, Variant::RdmaWait).expect("it has a meaning");
-    let found = histories.explore(Limits::default(), |_, _| std::ops::ControlFlow::Continue(()));
+    let found = histories.explore(Limits::default(), |_, _| ControlFlow::Continue(()));
     assert!(found.complete);
     found.outcomes
 }
@@ -42,6 +44,21 @@ fn clocks_change_no_outcome() {
         assert!(all.len() > plain.outcomes.len(), "{text}: no history more than outcomes");
         let projected: BTreeSet<Outcome> = all.into_iter().map(cut).collect();
         assert_eq!(projected, plain.outcomes, "{text}");
+    }
+}
+
+/// Reductions leave out no history.
+#[test]
+fn reductions_keep_histories() {
+    for text in PROGRAMS {
+        let test = test(text);
+        let Histories { test: timed, machine, .. } =
+            Histories::of(&test, Variant::RdmaWait).expect("it has a meaning");
+        let plain = progress_of(&timed, &machine, Effort::None, Limits::default(), |_, _| {
+            ControlFlow::Continue(())
+        });
+        assert!(plain.complete);
+        assert_eq!(histories(&test), plain.outcomes, "{text}");
     }
 }
 
