@@ -76,8 +76,8 @@ impl<'a> Asking<'a> {
         Self { libraries, ..self }
     }
 
-    /// Registers, by their names, that hold at first what whoever asks a session chooses: 1 or 0. Programs that
-    /// use libraries have none.
+    /// Registers, by their names, that hold at first what whoever asks a session chooses: 1 or 0. Programs
+    /// that use libraries have none.
     #[must_use]
     pub fn switches(self, switches: &'a [String]) -> Self {
         Self { switches, ..self }

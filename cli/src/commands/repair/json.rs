@@ -81,8 +81,8 @@ struct Repair {
     /// The same as `litmus explain --format json` has it, with the places in `program`. It is null if that
     /// was not found out.
     explanation: serde_json::Value,
-    /// Other repairs, which differ from this one only in the names of threads, nodes and locations. The program
-    /// is symmetric, and they do the same in other threads.
+    /// Other repairs, which differ from this one only in the names of threads, nodes and locations. The
+    /// program is symmetric, and they do the same in other threads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(default))]
     alike: Vec<Alike>,

@@ -57,8 +57,8 @@ pub fn depends(one: &Statement, next: &Statement) -> bool {
     meets(&one, &next) || meets(&next, &one)
 }
 
-/// How often a location is written in some blocks: assignments, and calls that name it. Of an array, all words
-/// count.
+/// How often a location is written in some blocks: assignments, and calls that name it. Of an array, all
+/// words count.
 pub fn writes<'b>(blocks: impl IntoIterator<Item = &'b Block>, name: &str) -> usize {
     let name = array_of(name).map_or(name, |(array, _)| array);
     let of_block = |block: &Block| {
