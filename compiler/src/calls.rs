@@ -1,6 +1,6 @@
 //! Lists the statements that a program uses, so that a model can report those that it does not define.
 
-use lang::program::{Program, StmtKind, each};
+use lang::program::{MessageTarget, Program, StmtKind, each};
 use lang::source::Span;
 
 /// The name of a statement in models (`lang::cat::model::CALLS`, or a library's method). `None` for
@@ -18,6 +18,10 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
         StmtKind::Words(_) => "Get",
         StmtKind::Rcas { .. } => "RCAS",
         StmtKind::Rfaa { .. } => "RFAA",
+        StmtKind::Message { target: MessageTarget::Location(_), .. } => "Put",
+        StmtKind::Message { target: MessageTarget::Receive(_), .. } => "Send",
+        StmtKind::Receive { .. } => "Recv",
+        StmtKind::PollReceive { .. } => "PollRecv",
         StmtKind::Poll(_) => "Poll",
         StmtKind::Wait(_) => "Wait",
         StmtKind::RemoteFence(_) => "Rfence",
@@ -33,6 +37,10 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
     })
 }
 
+fn has_immediate(kind: &StmtKind) -> bool {
+    matches!(kind, StmtKind::Message { immediate: Some(_), .. })
+}
+
 /// The first statement of each kind that the program uses, in the order of the text.
 pub fn calls(program: &Program) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
@@ -40,7 +48,9 @@ pub fn calls(program: &Program) -> Vec<(String, Span)> {
         each(&thread.body, &mut |stmt| {
             let unsignaled = stmt.unsignaled.then_some("Unsignaled");
             let words = matches!(stmt.kind, StmtKind::Words(_)).then_some("Words");
-            for name in call_name(&stmt.kind).into_iter().chain(unsignaled).chain(words) {
+            let immediate = has_immediate(&stmt.kind).then_some("Immediate");
+            let marks = [unsignaled, words, immediate].into_iter().flatten();
+            for name in call_name(&stmt.kind).into_iter().chain(marks) {
                 if !found.iter().any(|(known, _)| known == name) {
                     found.push((name.to_owned(), stmt.span));
                 }

@@ -93,6 +93,10 @@ pub enum Instruction {
         /// Whether it has no completion of its own.
         unsignaled: bool,
     },
+    /// Posts a receive for a message of the queue pair, which is another thread's.
+    Receive { queue_pair: QueuePairId, buffer: LocationId },
+    /// Waits for the oldest receive of the queue pair that is complete and not polled yet.
+    PollReceive { queue_pair: QueuePairId, register: Option<RegisterId> },
     /// Waits for the oldest operation of the queue pair that is not polled yet.
     Poll(QueuePairId),
     /// Waits for all earlier operations with this id, on every queue pair of the thread.
@@ -121,8 +125,19 @@ pub enum Operation {
     Rcas { result: LocationId, target: LocationId, expected: Operand, desired: Operand },
     /// Remote fetch-and-add.
     Rfaa { result: LocationId, target: LocationId, addend: Operand },
+    /// A message that consumes a receive; its data goes to a location, or where the receive says.
+    Message { target: Option<LocationId>, source: MessageSource, immediate: Option<Operand> },
     /// Remote fence. It is never polled.
     Fence,
+}
+
+/// Where a message takes its data from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MessageSource {
+    /// A location of the thread's node.
+    Location(LocationId),
+    /// A value that is fixed when the message is issued.
+    Value(Operand),
 }
 
 /// The reason why a program has no code.
@@ -133,6 +148,13 @@ pub enum CompileError {
         /// The place of the statement.
         span: Span,
         /// The statement's name in programs: `GFence`, `Bcast`.
+        statement: String,
+    },
+    /// The machine and the models know the statement, but nothing posts it to hardware.
+    NotOnHardware {
+        /// The place of the statement.
+        span: Span,
+        /// The statement's name in programs: `Send`, `Recv`.
         statement: String,
     },
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
@@ -161,6 +183,13 @@ impl CompileError {
                 format!("`{statement}` has no operational meaning here"),
             )
             .label("not supported by this engine"),
+            Self::NotOnHardware { span, statement } => Diagnostic::error(
+                diagnostic::Code::UnsupportedStatement,
+                *span,
+                format!("`{statement}` of a message does not run on hardware yet"),
+            )
+            .label("not supported by this backend")
+            .help("the models and `litmus run --backend sim` know it"),
             Self::Faults => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 Span::default(),

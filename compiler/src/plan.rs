@@ -147,6 +147,10 @@ impl Plan {
     /// # Errors
     /// As [`code::compile`].
     pub fn new(test: &Test) -> Result<Self, CompileError> {
+        if let Some(stmt) = test.program.first_message() {
+            let statement = crate::calls::call_name(&stmt.kind).unwrap_or_default().to_owned();
+            return Err(CompileError::NotOnHardware { span: stmt.span, statement });
+        }
         let mut program = expand::implemented(&test.program)?;
         expand::threads_everywhere(&mut program);
         let code = code::compile(&program)?;
@@ -322,7 +326,8 @@ impl Plan {
             Operation::Rfaa { result, target, addend } => {
                 (RequestKind::FetchAndAdd { addend }, word(result), word(target), None)
             }
-            Operation::Fence => return None,
+            // `new` lets no message pass.
+            Operation::Fence | Operation::Message { .. } => return None,
         };
         let copies = if store.is_some() { copies } else { 1 };
         let span = Span::default();

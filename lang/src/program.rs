@@ -5,12 +5,14 @@
 //! as a [`StmtKind::Read`] into an unnamed register before the statement that uses it, and `while`
 //! has become [`StmtKind::Loop`] with a conditional [`StmtKind::Break`].
 
+mod messages;
 mod parts;
 mod queue_pairs;
 mod words;
 
 use crate::source::Span;
 
+pub use messages::{Connection, IMMEDIATES, MessageTarget, PENDING, Peer, Receive};
 pub use parts::{Parts, each};
 pub use queue_pairs::{QUEUE_PAIRS, Towards};
 pub use words::{Words, array_of};
@@ -266,6 +268,34 @@ pub enum StmtKind {
     },
     /// A put or get of several words by one request: `x^2 := y`, `y[0..2] := x[2..4]^2`.
     Words(Words),
+    /// A message that consumes a receive at its target: `Send(n, y)`, `SendImm(n, y, v)`, and the put with
+    /// immediate `PutImm(x^n, y, v)`.
+    Message {
+        /// Where the data goes.
+        target: MessageTarget,
+        /// Where the NIC takes the data from.
+        source: PutSource,
+        /// The immediate, if it has one.
+        immediate: Option<Expr>,
+        /// The work id, if any.
+        id: Option<WorkId>,
+        /// Which of the thread's queue pairs to the remote node it uses.
+        queue_pair: u32,
+    },
+    /// `Recv(t, x)`: post a receive for a message of thread t.
+    Receive {
+        /// Which queue pair the message comes from.
+        from: Peer,
+        /// The receive.
+        receive: Receive,
+    },
+    /// `a := PollRecv(t)`: wait for the oldest receive of a queue pair that is complete and not polled yet.
+    PollReceive {
+        /// Which queue pair the receive is of.
+        from: Peer,
+        /// The register that takes the immediate, or `⊥` if the message has none.
+        register: Option<RegisterId>,
+    },
     /// `Poll(n)`: wait for the oldest operation of a queue pair that is not polled yet.
     Poll(Towards),
     /// `Wait(d)`: wait for all earlier operations with work id d.
@@ -301,25 +331,6 @@ pub enum StmtKind {
         /// How many words it has.
         words: u64,
     },
-}
-
-impl StmtKind {
-    /// Whether it posts a request that completes: a put, a get or a remote RMW.
-    pub fn is_request(&self) -> bool {
-        self.parts().remote.is_some()
-    }
-
-    /// The work id of a request, if it has one.
-    pub fn work_id(&self) -> Option<WorkId> {
-        match self {
-            Self::Put { id, .. }
-            | Self::Get { id, .. }
-            | Self::Rcas { id, .. }
-            | Self::Rfaa { id, .. } => *id,
-            Self::Words(words) => words.id,
-            _ => None,
-        }
-    }
 }
 
 /// Where the NIC takes a put's value from.

@@ -52,9 +52,9 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// The changes of a network's model that are changes of a model that it includes.
+/// The changes of a model of messages or of a network that are changes of a model that it includes.
 fn inherited(loaded: &Loaded) -> BTreeSet<String> {
-    if !loaded.includes("verbs") {
+    if !loaded.includes("rdma-verbs") {
         return BTreeSet::new();
     }
     let own = format!("{}.cat", loaded.model.name);

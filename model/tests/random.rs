@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::programs::{
-    Program, generate, in_turn, inline_puts, load, looping, models, number, queue_pairs, shrink,
-    unsignaled, words,
+    Program, generate, in_turn, inline_puts, load, looping, messages, models, number, queue_pairs,
+    shrink, unsignaled, words,
 };
 use lang::Test;
 use lang::cat::model::Model;
@@ -96,6 +96,12 @@ fn engines_agree_on_unsignaled_requests() {
 #[test]
 fn engines_agree_on_words() {
     println!("{}", agree(words, PROGRAMS, STATES));
+}
+
+/// Sends, puts with immediate, and receives. Messages for which no receive is posted block.
+#[test]
+fn engines_agree_on_messages() {
+    println!("{}", agree(messages, PROGRAMS, STATES));
 }
 
 /// Loops that exceed the bound while other threads wait for what comes after them.

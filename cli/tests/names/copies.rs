@@ -109,6 +109,7 @@ fn compare(name: &str, copy: &str, names: &BTreeSet<String>, folder: &Path) {
         (true, _) => "litmus-suite/corerma/CAS+LB.litmus",
         (_, "sc" | "tso") => "litmus-suite/cpu-classics/MP.litmus",
         (_, "mpi-rma") => "litmus-suite/mpi/Mpi+put-poll-w.litmus",
+        (_, "rdma-verbs") => "litmus-suite/messages/CoRW+send-poll-w.litmus",
         (_, name) if name.starts_with("rdma-wait") => {
             "litmus-suite/poll-wait/CoWR+get-wait-r.litmus"
         }

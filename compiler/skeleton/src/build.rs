@@ -1,13 +1,16 @@
 //! Symbolic execution of each thread into events, values and conditions.
 
 mod cas;
+mod messages;
 mod rma;
 mod words;
 
 use lang::limits;
+use std::collections::BTreeMap;
+
 use lang::program::{
-    BinaryOp, Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId,
-    Towards, WorkId,
+    BinaryOp, Connection, Expr, LocationId, NodeId, Program, PutSource, Receive, RegisterId, Stmt,
+    StmtKind, ThreadId, Towards, WorkId,
 };
 use lang::source::Span;
 use rustc_hash::FxHashMap;
@@ -115,6 +118,14 @@ pub(super) struct Builder<'a> {
     exits: Vec<Vec<(Guard, Registers)>>,
     pub(super) choices: usize,
     operations: usize,
+    /// The receives of each queue pair.
+    receives: BTreeMap<Connection, Vec<Receive>>,
+    /// How many receives of a queue pair are posted before the current point of the thread that posts them.
+    posted: BTreeMap<Connection, usize>,
+    /// How many messages on a queue pair come before the current point of the thread that sends them.
+    consumed: BTreeMap<Connection, messages::Used>,
+    /// How many polls of a queue pair's receives come before the current point of the thread that polls them.
+    polled: BTreeMap<Connection, messages::Used>,
 }
 
 /// What the events of one operation have in common.
@@ -151,6 +162,10 @@ impl<'a> Builder<'a> {
             exits: Vec::new(),
             choices: 0,
             operations: 0,
+            receives: program.receives(),
+            posted: BTreeMap::new(),
+            consumed: BTreeMap::new(),
+            polled: BTreeMap::new(),
         };
         builder.condition(Condition::True);
         let zero = builder.constant(0);
@@ -181,6 +196,7 @@ impl<'a> Builder<'a> {
                 operation,
                 word: 0,
                 id: None,
+                receive: None,
                 atomic: true,
                 loopback: false,
                 guard: Guard::TRUE,
@@ -308,6 +324,9 @@ impl<'a> Builder<'a> {
             | StmtKind::Get { .. }
             | StmtKind::Rcas { .. }
             | StmtKind::Rfaa { .. } => self.nic_operation(stmt),
+            StmtKind::Message { .. } => self.message(stmt),
+            StmtKind::Receive { from, .. } => self.receive(stmt, *from),
+            StmtKind::PollReceive { from, register } => self.poll_receive(stmt, *from, *register),
             StmtKind::Read { .. }
             | StmtKind::Write { .. }
             | StmtKind::Cas { .. }
@@ -352,6 +371,7 @@ impl<'a> Builder<'a> {
             operation: shape.operation,
             word: shape.word,
             id: shape.id,
+            receive: None,
             atomic: true,
             loopback: shape.node.is_some() && shape.node == self.own_node,
             guard,
@@ -443,14 +463,7 @@ impl<'a> Builder<'a> {
                     PutSource::Value(value) => (None, Some(self.expression(value))),
                 };
                 let shape = self.shape_on(stmt.span, towards, *id);
-                let read = self.event(shape, Stamp::NicLocalRead, live, location, None);
-                let value = match known {
-                    Some(value) => {
-                        self.skeleton.events[read.0].read = Some(value);
-                        value
-                    }
-                    None => self.value(Value::Read(read)),
-                };
+                let value = self.source_read(shape, location, known);
                 self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(value))
             }
             StmtKind::Get { target, source, id, .. } => {

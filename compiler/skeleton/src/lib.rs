@@ -12,7 +12,7 @@ mod spin;
 mod values;
 
 use lang::diagnostic::Code;
-use lang::program::{LocationId, NodeId, ThreadId, Towards, WorkId};
+use lang::program::{Connection, LocationId, NodeId, ThreadId, Towards, WorkId};
 use lang::source::Span;
 
 pub use build::{Unsupported, build, build_prepared, build_with_switches};
@@ -99,6 +99,10 @@ pub enum Stamp {
     NicLocalRead,
     /// aNRW: a remote write by the NIC.
     NicRemoteWrite,
+    /// aNRC: the completion of a receive, which the NIC writes at the target of a message.
+    NicRemoteCompletion,
+    /// aRV: a receive is posted.
+    ReceivePosted,
     /// aNAR: the remote read of an RMW by the NIC.
     NicAtomicRead,
     /// aNRR: a remote read by the NIC.
@@ -128,6 +132,8 @@ impl Stamp {
             Self::Wait,
             Self::NicLocalRead,
             Self::NicRemoteWrite,
+            Self::NicRemoteCompletion,
+            Self::ReceivePosted,
             Self::NicAtomicRead,
             Self::NicRemoteRead,
             Self::NicLocalWrite,
@@ -148,6 +154,8 @@ impl Stamp {
             Self::Wait => "aWT",
             Self::NicLocalRead => "aNLR",
             Self::NicRemoteWrite => "aNRW",
+            Self::NicRemoteCompletion => "aNRC",
+            Self::ReceivePosted => "aRV",
             Self::NicAtomicRead => "aNAR",
             Self::NicRemoteRead => "aNRR",
             Self::NicLocalWrite => "aNLW",
@@ -181,6 +189,7 @@ impl Stamp {
                 | Self::CpuWrite
                 | Self::CpuRmw
                 | Self::NicRemoteWrite
+                | Self::NicRemoteCompletion
                 | Self::NicLocalWrite
                 | Self::NicFetchOp
                 | Self::NicCompareSwap
@@ -212,6 +221,8 @@ pub struct Event {
     pub word: usize,
     /// The work id of its operation, or of the `Wait`.
     pub id: Option<WorkId>,
+    /// The receive that it posts, consumes or polls: a queue pair, and the receive's number on it.
+    pub receive: Option<(Connection, usize)>,
     /// Whether the access is atomic. True for events without access; false for coreRMA's `X.n`.
     pub atomic: bool,
     /// Whether `node` is the thread's own node.
@@ -288,7 +299,8 @@ pub struct Operation {
     pub thread: ThreadId,
     /// The queue pair that it is on.
     pub towards: Towards,
-    /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put.
+    /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put, the
+    /// write of the receive's completion of a message.
     pub completion: EventId,
     /// Those of its other words.
     pub further: Vec<EventId>,

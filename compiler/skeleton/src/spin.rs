@@ -48,6 +48,8 @@ pub fn is_idle(skeleton: &Skeleton, first: usize, live: Guard) -> bool {
     conjuncts(skeleton, live, &mut round);
     skeleton.events[first..].iter().all(|event| {
         let idle = match event.stamp {
+            // A poll consumes a receive.
+            _ if event.receive.is_some() => false,
             _ if event.origin.method.is_some() => event.origin.is_idle,
             Stamp::CpuRead | Stamp::Fence => true,
             // A poll consumes an operation; a wait does not.

@@ -3,43 +3,63 @@
 use std::collections::BTreeSet;
 
 use lang::program::{
-    Expr, LocationId, NodeId, Program, PutSource, RegisterId, Stmt, StmtKind, ThreadId, Towards,
-    WorkId,
+    Expr, LocationId, MessageTarget, NodeId, Peer, Program, PutSource, RegisterId, Stmt, StmtKind,
+    ThreadId, Towards, WorkId, each,
 };
 use lang::source::Span;
 
 use super::{
-    Code, CompileError, Instruction, MAX_NESTING, Operand, Operation, QueuePair, QueuePairId,
-    ThreadCode,
+    Code, CompileError, Instruction, MAX_NESTING, MessageSource, Operand, Operation, QueuePair,
+    QueuePairId, ThreadCode,
 };
 
 pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
     let mut queue_pairs = Vec::new();
-    let mut threads = Vec::new();
+    let (mut threads, mut ranges) = (Vec::new(), Vec::new());
     for (index, thread) in program.threads.iter().enumerate() {
         let id = ThreadId(index);
         let mut named = BTreeSet::new();
         collect_queue_pairs(program, &thread.body, 0, &mut named)?;
+        named.extend(received_from(program, id));
         let first = queue_pairs.len();
         queue_pairs.extend(named.into_iter().map(|Towards { node, queue_pair }| QueuePair {
             thread: id,
             node,
             number: queue_pair,
         }));
+        ranges.push(first..queue_pairs.len());
+    }
+    for (thread, range) in program.threads.iter().zip(ranges) {
         let mut lowering = Lowering {
             program,
-            queue_pairs: &queue_pairs[first..],
-            first,
+            node: thread.node,
+            all: &queue_pairs,
+            queue_pairs: &queue_pairs[range.clone()],
+            first: range.start,
             instructions: Vec::new(),
             spans: Vec::new(),
             breaks: Vec::new(),
         };
         lowering.block(&thread.body, 0)?;
         let Lowering { instructions, spans, .. } = lowering;
-        let range = first..queue_pairs.len();
         threads.push(ThreadCode { node: thread.node, instructions, spans, queue_pairs: range });
     }
     Ok(Code { threads, queue_pairs })
+}
+
+/// The queue pairs of a thread of which others post or poll receives.
+fn received_from(program: &Program, sender: ThreadId) -> BTreeSet<Towards> {
+    let mut named = BTreeSet::new();
+    for thread in &program.threads {
+        each(&thread.body, &mut |stmt| {
+            if let StmtKind::Receive { from, .. } | StmtKind::PollReceive { from, .. } = stmt.kind
+                && from.thread == sender
+            {
+                named.insert(Towards { node: thread.node, queue_pair: from.queue_pair });
+            }
+        });
+    }
+    named
 }
 
 /// Collects the queue pairs of a thread's operations, polls and remote fences.
@@ -61,6 +81,7 @@ fn collect_queue_pairs(
             named.insert(Towards { node, queue_pair });
         }
         named.extend(parts.queue_pair);
+        named.extend(parts.sends);
         for block in parts.blocks {
             collect_queue_pairs(program, block, depth + 1, named)?;
         }
@@ -75,6 +96,10 @@ fn home(program: &Program, location: LocationId, span: Span) -> Result<NodeId, C
 
 struct Lowering<'a> {
     program: &'a Program,
+    /// The thread's node.
+    node: NodeId,
+    /// The queue pairs of all threads.
+    all: &'a [QueuePair],
     /// The thread's queue pairs, and the index of the first one in the program's list.
     queue_pairs: &'a [QueuePair],
     first: usize,
@@ -149,6 +174,14 @@ impl Lowering<'_> {
                 value: self.operand(span, value)?,
             },
             StmtKind::Fence => Instruction::Fence,
+            StmtKind::Receive { from, receive } => Instruction::Receive {
+                queue_pair: self.peer(span, *from)?,
+                buffer: self.location(span, receive.buffer)?,
+            },
+            StmtKind::PollReceive { from, register } => Instruction::PollReceive {
+                queue_pair: self.peer(span, *from)?,
+                register: register.map(|register| self.register(span, register)).transpose()?,
+            },
             StmtKind::Poll(towards) => Instruction::Poll(self.queue_pair(span, *towards)?),
             StmtKind::Wait(id) => Instruction::Wait(self.work_id(span, *id)?),
             StmtKind::Assume(condition) => Instruction::Assume(self.operand(span, condition)?),
@@ -184,6 +217,19 @@ impl Lowering<'_> {
             StmtKind::Rfaa { result, target, addend, id, .. } => {
                 let addend = self.operand(span, addend)?;
                 (Operation::Rfaa { result: *result, target: *target, addend }, id)
+            }
+            StmtKind::Message { target, source, immediate, id, .. } => {
+                let target = match target {
+                    MessageTarget::Location(target) => Some(*target),
+                    MessageTarget::Receive(_) => None,
+                };
+                let source = match source {
+                    PutSource::Location(source) => MessageSource::Location(*source),
+                    PutSource::Value(value) => MessageSource::Value(self.operand(span, value)?),
+                };
+                let immediate =
+                    immediate.as_ref().map(|value| self.operand(span, value)).transpose()?;
+                (Operation::Message { target, source, immediate }, id)
             }
             StmtKind::RemoteFence(towards) => {
                 let queue_pair = self.queue_pair(span, *towards)?;
@@ -279,6 +325,15 @@ impl Lowering<'_> {
         known.then_some(id).ok_or(CompileError::Malformed { span, what: "work id" })
     }
 
+    /// The queue pair of another thread, to this thread's node.
+    fn peer(&self, span: Span, from: Peer) -> Result<QueuePairId, CompileError> {
+        let is_it = |pair: &QueuePair| {
+            (pair.thread, pair.node, pair.number) == (from.thread, self.node, from.queue_pair)
+        };
+        let index = self.all.iter().position(is_it);
+        index.map(QueuePairId).ok_or(CompileError::Malformed { span, what: "queue pair" })
+    }
+
     fn queue_pair(&self, span: Span, towards: Towards) -> Result<QueuePairId, CompileError> {
         let index = self.queue_pairs.iter().position(|pair| pair.towards() == towards);
         index
@@ -299,6 +354,10 @@ impl Operation {
                 (Some(target), Some(result))
             }
             Self::PutValue { target, .. } => (Some(target), None),
+            Self::Message { target, source: MessageSource::Location(source), .. } => {
+                (Some(source), target)
+            }
+            Self::Message { target, .. } => (target, None),
             Self::Fence | Self::Words { .. } => (None, None),
         };
         let moved: Vec<LocationId> = moves.iter().flat_map(|(from, to)| [*from, *to]).collect();

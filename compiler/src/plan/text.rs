@@ -100,6 +100,8 @@ impl Description<'_> {
             Instruction::Issue { .. } => {
                 request.map_or(String::new(), |request| self.post(request))
             }
+            // A program with these has no plan.
+            Instruction::Receive { .. } | Instruction::PollReceive { .. } => String::new(),
             Instruction::Poll(queue_pair) => {
                 format!("poll one completion of queue pair {}", queue_pair.0)
             }

@@ -44,8 +44,9 @@ pub enum Hardware {
 }
 
 /// Names for the `calls` of a model: one per statement of the language that has events, `Unsignaled` for
-/// requests without a completion of their own, and `Words` for requests of several words.
-pub const CALLS: [&str; 16] = [
+/// requests without a completion of their own, `Words` for requests of several words, and `Immediate` for
+/// puts and messages with an immediate.
+pub const CALLS: [&str; 20] = [
     "Write",
     "Read",
     "CAS",
@@ -62,6 +63,10 @@ pub const CALLS: [&str; 16] = [
     "Unsignaled",
     "Words",
     "Rma",
+    "Send",
+    "Recv",
+    "PollRecv",
+    "Immediate",
 ];
 
 /// The set of reads that give ⊤, any value at all, if a model defines one of this name.
@@ -323,6 +328,10 @@ base! {
     NicLocalRead "aNLR" Set,
     /// NIC remote writes: of a put or of a remote RMW that succeeds.
     NicRemoteWrite "aNRW" Set,
+    /// Completions of receives, which the NIC writes at the target of a message.
+    NicRemoteCompletion "aNRC" Set,
+    /// Receives are posted.
+    ReceivePosted "aRV" Set,
     /// NIC atomic remote reads, of remote RMWs.
     NicAtomicRead "aNAR" Set,
     /// NIC remote reads, of gets.
@@ -366,9 +375,12 @@ base! {
     /// NIC events, polls and remote and global fences of one queue pair: of one thread, towards one node, and
     /// with one number.
     SameQueuePair "same-queue-pair" Relation,
+    /// The post of a receive, the NIC's writes that need it (of a `Send`'s data, and of the completion), and
+    /// the poll's read of the completion, of whatever threads; reflexive on these.
+    SameReceive "same-receive" Relation,
     /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
     SameId "same-id" Relation,
-    /// The last event of an operation (nlW of a get or RMW, nrW of a put) to a later poll of its queue
-    /// pair; chosen, one operation for every poll and at most one poll for every operation.
+    /// The last event of an operation (nlW of a get or RMW, nrW of a put, aNRC of a message) to a later
+    /// poll of its queue pair; chosen, one operation for every poll and at most one poll for every operation.
     PollsFrom "pf" Relation,
 }

@@ -9,6 +9,7 @@ mod declarations;
 mod indexed;
 mod libraries;
 mod lower;
+mod messages;
 mod mixed;
 mod names;
 mod queue_pairs;
@@ -202,6 +203,7 @@ pub fn file(file: &File, source: &Source, words: Words<'_>, sink: &mut Sink) -> 
         checker.program.threads.push(thread);
     }
     queue_pairs::unexpected(&mut checker);
+    messages::receives(&mut checker);
     verdicts::verdicts(&mut checker, &mut test);
     warnings::warn(&mut checker);
     test.program = checker.program;

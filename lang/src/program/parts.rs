@@ -1,7 +1,7 @@
 //! What statements consist of, in the one match that walks over statements need: a new statement does not
 //! compile before it stands here.
 
-use super::{LocationId, RegisterId, Stmt, StmtKind, Towards};
+use super::{LocationId, MessageTarget, RegisterId, Stmt, StmtKind, Towards, WorkId};
 
 /// What a statement holds and names.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,11 +12,39 @@ pub struct Parts<'s> {
     pub assigned: Option<RegisterId>,
     /// The remote location of an operation of the NIC, and the number of its queue pair.
     pub remote: Option<(LocationId, u32)>,
+    /// The queue pair of a message to a receive.
+    pub sends: Option<Towards>,
     /// The queue pair that it polls or fences.
     pub queue_pair: Option<Towards>,
 }
 
 impl StmtKind {
+    /// Whether it posts a request that completes: a put, a get, a remote RMW or a message.
+    pub fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::Put { .. }
+                | Self::Get { .. }
+                | Self::Rcas { .. }
+                | Self::Rfaa { .. }
+                | Self::Words(_)
+                | Self::Message { .. }
+        )
+    }
+
+    /// The work id of a request, if it has one.
+    pub fn work_id(&self) -> Option<WorkId> {
+        match self {
+            Self::Put { id, .. }
+            | Self::Get { id, .. }
+            | Self::Rcas { id, .. }
+            | Self::Rfaa { id, .. }
+            | Self::Message { id, .. } => *id,
+            Self::Words(words) => words.id,
+            _ => None,
+        }
+    }
+
     /// What it holds and names.
     pub fn parts(&self) -> Parts<'_> {
         let none = Parts::default();
@@ -37,6 +65,13 @@ impl StmtKind {
                 let remote = words.remote.first();
                 Parts { remote: remote.map(|first| (*first, words.queue_pair)), ..none }
             }
+            Self::Message { target: MessageTarget::Location(remote), queue_pair, .. } => {
+                Parts { remote: Some((*remote, *queue_pair)), ..none }
+            }
+            Self::Message { target: MessageTarget::Receive(node), queue_pair, .. } => {
+                Parts { sends: Some(Towards { node: *node, queue_pair: *queue_pair }), ..none }
+            }
+            Self::PollReceive { register, .. } => Parts { assigned: *register, ..none },
             Self::Poll(towards) | Self::RemoteFence(towards) => {
                 Parts { queue_pair: Some(*towards), ..none }
             }
@@ -47,6 +82,7 @@ impl StmtKind {
             Self::Write { .. }
             | Self::Fence
             | Self::Wait(_)
+            | Self::Receive { .. }
             | Self::GlobalFence(_)
             | Self::Break
             | Self::Assume(_)

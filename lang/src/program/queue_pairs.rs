@@ -28,7 +28,11 @@ pub const QUEUE_PAIRS: u32 = 16;
 impl Program {
     /// The queue pair of an operation of the NIC.
     pub fn towards(&self, kind: &StmtKind) -> Option<Towards> {
-        let (remote, queue_pair) = kind.parts().remote?;
+        let parts = kind.parts();
+        if parts.sends.is_some() {
+            return parts.sends;
+        }
+        let (remote, queue_pair) = parts.remote?;
         let node = self.locations.get(remote.0)?.node;
         Some(Towards { node, queue_pair })
     }

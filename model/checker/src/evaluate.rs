@@ -232,6 +232,8 @@ impl<'a> Evaluator<'a> {
             Base::Wait => stamp(Stamp::Wait),
             Base::NicLocalRead => stamp(Stamp::NicLocalRead),
             Base::NicRemoteWrite => stamp(Stamp::NicRemoteWrite),
+            Base::NicRemoteCompletion => stamp(Stamp::NicRemoteCompletion),
+            Base::ReceivePosted => stamp(Stamp::ReceivePosted),
             Base::NicAtomicRead => stamp(Stamp::NicAtomicRead),
             Base::NicRemoteRead => stamp(Stamp::NicRemoteRead),
             Base::NicLocalWrite => stamp(Stamp::NicLocalWrite),
@@ -277,6 +279,9 @@ impl<'a> Evaluator<'a> {
                     && a.origin.object == b.origin.object
                     && a.origin.libraries == b.origin.libraries
             }),
+            Base::SameReceive => {
+                self.where_pair(|a, b| a.receive.is_some() && a.receive == b.receive)
+            }
             Base::SameNode => self.where_pair(|a, b| a.node.is_some() && a.node == b.node),
             Base::SameQueuePair => self.where_pair(|a, b| {
                 of_thread(a, b)

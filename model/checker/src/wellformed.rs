@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lang::outcome::{Observable, Observed, Value as Shown};
-use lang::program::BinaryOp;
+use lang::program::{BOTTOM, BinaryOp};
 use skeleton::{Condition, Event, EventId, Guard, Skeleton, Stamp, Value, ValueId};
 
 use skeleton::execution::{Execution, Happening};
@@ -63,7 +63,9 @@ impl<'a> View<'a> {
         for index in 0..self.skeleton.values.len() {
             let value = match &self.skeleton.values[index] {
                 Value::Constant(value) => Some(Shown::Int(*value)),
-                Value::Read(event) => self.happenings.get(event).and_then(|event| event.read),
+                Value::Read(event) => {
+                    self.happenings.get(event).and_then(|event| event.read).map(as_number)
+                }
                 Value::Binary(op, left, right) => self
                     .value(*left)
                     .zip(self.value(*right))
@@ -124,12 +126,12 @@ impl<'a> View<'a> {
             }
             let Some(happening) = happening else { continue };
             if let Some(written) = event.written
-                && self.value(written) != happening.written
+                && self.value(written).map(as_word) != happening.written
             {
                 return Err(format!("event {} writes a value that does not follow", id.0));
             }
             if let Some(read) = event.read
-                && self.value(read) != happening.read
+                && self.value(read).map(as_word) != happening.read
             {
                 return Err(format!("event {} reads a value that does not follow", id.0));
             }
@@ -329,6 +331,14 @@ fn apply(op: BinaryOp, left: Shown, right: Shown) -> Shown {
 fn equal(left: Shown, right: Shown) -> Option<bool> {
     let unknown = left == Shown::Undefined || right == Shown::Undefined;
     (!unknown).then_some(left == right)
+}
+
+/// Converts `⊥` to the number that encodes it.
+fn as_number(value: Shown) -> Shown {
+    match value {
+        Shown::Bottom => Shown::Int(BOTTOM),
+        other => other,
+    }
 }
 
 /// Converts a number that encodes `⊥` to that value.

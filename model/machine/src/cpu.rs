@@ -1,7 +1,7 @@
 //! Threads: the effect of each instruction.
 
-use compiler::code::{Instruction, Operation, QueuePairId};
-use lang::program::{BinaryOp, LocationId, RegisterId, WorkId};
+use compiler::code::{Instruction, MessageSource, Operation, QueuePairId};
+use lang::program::{BOTTOM, BinaryOp, LocationId, RegisterId, WorkId};
 
 use super::fault::Fault;
 use super::rules::{Effect, Machine, QUEUE_LIMIT, Variant};
@@ -56,6 +56,9 @@ impl Machine {
             Instruction::Cas { .. } | Instruction::Faa { .. } | Instruction::Exchange { .. } => {
                 drained || self.faults.has(Fault::CasDoesNotDrain)
             }
+            Instruction::PollReceive { queue_pair, .. } => {
+                !state.pairs[queue_pair.0].arrived.is_empty()
+            }
             Instruction::Poll(pair) => self.can_poll(state, pair.0),
             Instruction::Wait(id) => match self.awaited(state, thread, *id) {
                 Some((pair, _)) => self.has_notices() && self.can_poll(state, pair),
@@ -65,6 +68,7 @@ impl Machine {
             | Instruction::Read { .. }
             | Instruction::Write { .. }
             | Instruction::Issue { .. }
+            | Instruction::Receive { .. }
             | Instruction::Jump(_)
             | Instruction::JumpIfZero { .. }
             | Instruction::Assume(_) => true,
@@ -115,6 +119,28 @@ impl Machine {
                 let effect = self.issue(state, thread, *queue_pair, &request);
                 if effect == Effect::QueueFull {
                     return effect;
+                }
+            }
+            Instruction::Receive { queue_pair, buffer } => {
+                let item = Item::Receive { buffer: *buffer };
+                let entry = Entry {
+                    pair: queue_pair.0,
+                    wait: None,
+                    unsignaled: false,
+                    joined: false,
+                    item,
+                };
+                let buffer = &mut state.threads[thread].buffer;
+                if buffer.len() >= QUEUE_LIMIT {
+                    return Effect::QueueFull;
+                }
+                buffer.push(entry);
+            }
+            Instruction::PollReceive { queue_pair, register } => {
+                let arrived = &mut state.pairs[queue_pair.0].arrived;
+                let immediate = (!arrived.is_empty()).then(|| arrived.remove(0));
+                if let (Some(register), Some(immediate)) = (register, immediate) {
+                    state.registers[register.0] = immediate;
                 }
             }
             Instruction::Poll(pair) => self.poll(state, thread, pair.0),
@@ -274,6 +300,14 @@ impl Machine {
             Operation::Rfaa { result, target, addend } => {
                 Item::Rfaa { result: *result, target: *target, addend: state.value(addend) }
             }
+            Operation::Message { target, source, immediate } => Item::Message {
+                target: *target,
+                source: match source {
+                    MessageSource::Location(source) => Source::Location(*source),
+                    MessageSource::Value(value) => Source::Value(state.value(value)),
+                },
+                immediate: immediate.as_ref().map_or(BOTTOM, |value| state.value(value)),
+            },
             Operation::Fence | Operation::Words { .. } => Item::Fence,
         }
     }

@@ -24,12 +24,18 @@ pub fn describe(
         }
         Agent::RemoteBuffer(pair) => {
             let write = &state.pairs[pair].remote[transition.slot];
-            let (target, value) = (words.location(write.target), shown(write.value));
+            let pair = words.pair(pair);
+            let completes = match write.completes {
+                Some(_) => "; the receive is complete",
+                None => "",
+            };
+            let Some(target) = write.target else {
+                return format!("rule 4: the receive is complete ({pair})");
+            };
+            let (target, value) = (words.location(target), shown(write.value));
             let rule = if write.atomic { "rule 13: RMW" } else { "rule 4: put" };
-            format!(
-                "{rule}'s remote write {target} := {value} reaches memory ({})",
-                words.pair(pair)
-            )
+            let rule = if write.completes.is_some() { "rule 4: send" } else { rule };
+            format!("{rule}'s remote write {target} := {value} reaches memory{completes} ({pair})")
         }
         Agent::LocalBuffer(pair) => match &state.pairs[pair].local[transition.slot] {
             LocalEntry::Write { target, value, .. } => format!(
@@ -140,6 +146,16 @@ impl Words<'_> {
                 let node = self.towards(queue_pair.0);
                 format!("{} to node {node} enters the store buffer", operation_name(operation))
             }
+            Some(Instruction::Receive { queue_pair, buffer }) => {
+                let (buffer, pair) = (self.location(*buffer), self.pair(queue_pair.0));
+                format!("a receive into {buffer} enters the store buffer ({pair})")
+            }
+            Some(Instruction::PollReceive { queue_pair, .. }) => {
+                let arrived = self.state.pairs[queue_pair.0].arrived.first();
+                let value =
+                    arrived.map_or_else(String::new, |value| format!(" gets {}", shown(*value)));
+                format!("PollRecv{value} ({})", self.pair(queue_pair.0))
+            }
             Some(Instruction::Poll(pair)) => {
                 format!("Poll({})", self.towards(pair.0))
             }
@@ -190,6 +206,18 @@ impl Words<'_> {
             Item::Get { target, source } => {
                 format!("get {} := {}", self.location(*target), self.location(*source))
             }
+            Item::Message { target, source, .. } => {
+                let source = match source {
+                    Source::Location(source) => self.location(*source).to_owned(),
+                    Source::Value(value) => shown(*value).to_string(),
+                };
+                self.message(*target, source)
+            }
+            Item::MessageWrite { target, value, .. } => {
+                self.message(*target, shown(*value).to_string())
+            }
+            Item::Completion { .. } => "completion".to_owned(),
+            Item::Receive { buffer } => format!("a receive into {}", self.location(*buffer)),
             Item::Rcas { target, .. } => format!("RCAS on {}", self.location(*target)),
             Item::Rfaa { target, .. } => format!("RFAA on {}", self.location(*target)),
             Item::Fence => "Rfence".to_owned(),
@@ -203,12 +231,32 @@ impl Words<'_> {
         }
     }
 
+    fn message(&self, target: Option<LocationId>, value: String) -> String {
+        match target {
+            Some(target) => format!("put {} := {value}", self.location(target)),
+            None => format!("send of {value}"),
+        }
+    }
+
     fn pipe(&self, pair: usize, slot: usize) -> String {
         let item = &self.state.pairs[pair].pipe[slot].item;
         let words = self.item(item);
         let memory = |location: &LocationId| self.state.memory[location.0];
         match item {
-            Item::Fence | Item::Write { .. } => "rule 1: Rfence leaves the pipe".to_owned(),
+            Item::Message { source, .. } => {
+                let value = match source {
+                    Source::Location(source) => memory(source),
+                    Source::Value(value) => *value,
+                };
+                format!("rule 2: {words} reads {}", shown(value))
+            }
+            Item::MessageWrite { .. } => format!("rule 3: {words} leaves the pipe"),
+            Item::Completion { .. } => {
+                "rule 3: the put's completion takes a receive and leaves the pipe".to_owned()
+            }
+            Item::Fence | Item::Write { .. } | Item::Receive { .. } => {
+                "rule 1: Rfence leaves the pipe".to_owned()
+            }
             Item::Put { source, .. } => {
                 let value = match source {
                     Source::Location(source) => memory(source),

@@ -44,9 +44,9 @@ impl Dead<'_> {
 /// The locations that an entry still has to read.
 pub(super) fn item_reads(item: &Item) -> u64 {
     match item {
-        Item::Put { source: Source::Location(source), .. } | Item::Get { source, .. } => {
-            bit(source.0)
-        }
+        Item::Put { source: Source::Location(source), .. }
+        | Item::Message { source: Source::Location(source), .. }
+        | Item::Get { source, .. } => bit(source.0),
         Item::Rcas { target, .. } | Item::Rfaa { target, .. } => bit(target.0),
         _ => 0,
     }
@@ -74,8 +74,11 @@ impl Machine {
             entries(out, &pair.pipe, polled);
             number(out, pair.remote.len() as u64);
             for write in &pair.remote {
-                number(out, (write.target.0 as u64) << 1 | u64::from(write.atomic));
+                let target = optional(write.target);
+                let completes = u64::from(write.completes.is_some());
+                number(out, target << 2 | completes << 1 | u64::from(write.atomic));
                 number(out, write.value);
+                write.completes.iter().for_each(|immediate| number(out, *immediate));
             }
             number(out, pair.local.len() as u64);
             for entry in &pair.local {
@@ -90,6 +93,12 @@ impl Machine {
             }
             number(out, if polled { pair.notices.into() } else { 0 });
             number(out, if polled { pair.outstanding.into() } else { 0 });
+            if self.receiver[index].is_some() {
+                number(out, pair.receives.len() as u64);
+                pair.receives.iter().for_each(|buffer| number(out, buffer.0 as u64));
+                number(out, pair.arrived.len() as u64);
+                pair.arrived.iter().for_each(|immediate| number(out, *immediate));
+            }
         }
         self.encode_awaited(state, dead, out);
     }
@@ -137,8 +146,10 @@ impl Machine {
             pair.remote.clear();
             for _ in 0..take(input) {
                 let head = take(input);
-                let (target, atomic) = (LocationId((head >> 1) as usize), head & 1 != 0);
-                pair.remote.push(RemoteWrite { target, value: take(input), atomic });
+                let target = (head >> 2).checked_sub(1).map(|target| LocationId(target as usize));
+                let (value, atomic) = (take(input), head & 1 != 0);
+                let completes = (head & 2 != 0).then(|| take(input));
+                pair.remote.push(RemoteWrite { target, value, completes, atomic });
             }
             pair.local.clear();
             for _ in 0..take(input) {
@@ -154,6 +165,16 @@ impl Machine {
             }
             pair.notices = take(input) as u32;
             pair.outstanding = take(input) as u32;
+            pair.receives.clear();
+            pair.arrived.clear();
+            if self.receiver[index].is_some() {
+                for _ in 0..take(input) {
+                    pair.receives.push(LocationId(take(input) as usize));
+                }
+                for _ in 0..take(input) {
+                    pair.arrived.push(take(input));
+                }
+            }
             let atomic = |entry: &Entry| matches!(entry.item, Item::AtomicWrite { .. });
             if pair.pipe.iter().any(atomic) || pair.remote.iter().any(|write| write.atomic) {
                 state.locks[self.lock[index]] = true;
@@ -168,6 +189,11 @@ impl Machine {
 /// One more than the slot, 0 for none.
 fn slot(wait: Option<usize>, matters: bool) -> u64 {
     wait.filter(|_| matters).map_or(0, |slot| slot as u64 + 1)
+}
+
+/// One more than the location, 0 for none.
+fn optional(location: Option<LocationId>) -> u64 {
+    location.map_or(0, |location| location.0 as u64 + 1)
 }
 
 /// Encodes entries. Without `polled`, leaves out what only polls and waits use.
@@ -211,6 +237,18 @@ fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
             }
             Item::AtomicWrite { target, value } => (head(9), [target.0 as u64, value, 0, 0], 2),
             Item::Fence => (head(10), [0; 4], 0),
+            Item::Message { target, source, immediate } => {
+                let (is_value, source) = match source {
+                    Source::Location(source) => (0, source.0 as u64),
+                    Source::Value(value) => (1, value),
+                };
+                (head(11), [optional(target), immediate, is_value, source], 4)
+            }
+            Item::MessageWrite { target, value, immediate } => {
+                (head(12), [optional(target), value, immediate, 0], 3)
+            }
+            Item::Completion { immediate } => (head(13), [immediate, 0, 0, 0], 1),
+            Item::Receive { buffer } => (head(14), [buffer.0 as u64, 0, 0, 0], 1),
         };
         let ((), values, count) = fields;
         for value in &values[..count] {
@@ -253,6 +291,21 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
                 addend: value(),
             },
             9 => Item::AtomicWrite { target: LocationId(value() as usize), value: value() },
+            11 => Item::Message {
+                target: value().checked_sub(1).map(|target| LocationId(target as usize)),
+                immediate: value(),
+                source: match value() {
+                    0 => Source::Location(LocationId(value() as usize)),
+                    _ => Source::Value(value()),
+                },
+            },
+            12 => Item::MessageWrite {
+                target: value().checked_sub(1).map(|target| LocationId(target as usize)),
+                value: value(),
+                immediate: value(),
+            },
+            13 => Item::Completion { immediate: value() },
+            14 => Item::Receive { buffer: LocationId(value() as usize) },
             _ => Item::Fence,
         };
         let item = item();

@@ -4,7 +4,7 @@
 //! Indices that share a bit are in a set together. This is safe, because every use allows sets that are too
 //! large.
 
-use compiler::code::{Instruction, Operation, ThreadCode};
+use compiler::code::{Instruction, MessageSource, Operation, ThreadCode};
 use lang::Test;
 use lang::outcome::Observed;
 use lang::program::{Register, RegisterId};
@@ -79,7 +79,7 @@ impl Footprints {
         }
         let exact = registers.len() <= 64;
         let threads = machine.code.threads.iter();
-        let futures = threads.map(|thread| futures(thread, &machine.lock, exact)).collect();
+        let futures = threads.map(|thread| futures(thread, machine, exact)).collect();
         Self { futures, observed, registers }
     }
 
@@ -89,7 +89,7 @@ impl Footprints {
 }
 
 /// The least solution of "a future is the instruction's part and its successors' futures".
-fn futures(thread: &ThreadCode, locks: &[usize], exact: bool) -> Vec<Future> {
+fn futures(thread: &ThreadCode, machine: &Machine, exact: bool) -> Vec<Future> {
     let end = thread.instructions.len();
     let mut futures = vec![Future::default(); end + 1];
     let mut changed = true;
@@ -109,7 +109,7 @@ fn futures(thread: &ThreadCode, locks: &[usize], exact: bool) -> Vec<Future> {
                 }
                 _ => futures[pc + 1],
             };
-            add(&mut future, instruction, thread, locks, exact);
+            add(&mut future, instruction, thread, machine, exact);
             changed |= future != futures[pc];
             futures[pc] = future;
         }
@@ -121,7 +121,7 @@ fn add(
     future: &mut Future,
     instruction: &Instruction,
     thread: &ThreadCode,
-    locks: &[usize],
+    machine: &Machine,
     exact: bool,
 ) {
     // An assignment ends a register's life only if no other register shares its bit.
@@ -137,6 +137,10 @@ fn add(
         }
         Instruction::Read { register, .. } => {
             define(Some(*register));
+            vec![]
+        }
+        Instruction::PollReceive { register, .. } => {
+            define(*register);
             vec![]
         }
         Instruction::Cas { register, expected, desired, .. } => {
@@ -157,14 +161,23 @@ fn add(
             Operation::PutValue { value, .. } => vec![value],
             Operation::Rcas { expected, desired, .. } => vec![expected, desired],
             Operation::Rfaa { addend, .. } => vec![addend],
+            Operation::Message { source, immediate, .. } => {
+                let source = match source {
+                    MessageSource::Value(value) => Some(value),
+                    MessageSource::Location(_) => None,
+                };
+                source.into_iter().chain(immediate).collect()
+            }
             Operation::Put { .. }
             | Operation::Get { .. }
             | Operation::Words { .. }
             | Operation::Fence => vec![],
         },
-        Instruction::Fence | Instruction::Poll(_) | Instruction::Wait(_) | Instruction::Jump(_) => {
-            vec![]
-        }
+        Instruction::Fence
+        | Instruction::Receive { .. }
+        | Instruction::Poll(_)
+        | Instruction::Wait(_)
+        | Instruction::Jump(_) => vec![],
     };
     for register in operands.into_iter().flat_map(|operand| operand.registers()) {
         future.live |= bit(register.0);
@@ -174,11 +187,11 @@ fn add(
         Instruction::Wait(_) => thread.queue_pairs.clone().fold(0, |all, pair| all | bit(pair)),
         _ => 0,
     };
-    future.access = future.access.union(access(instruction, locks));
+    future.access = future.access.union(access(instruction, machine));
 }
 
 /// What an instruction touches, including the operation that it issues.
-fn access(instruction: &Instruction, locks: &[usize]) -> Access {
+fn access(instruction: &Instruction, machine: &Machine) -> Access {
     let (mut reads, mut writes, mut lock) = (0, 0, 0);
     match instruction {
         Instruction::Read { location, .. } => reads = bit(location.0),
@@ -204,12 +217,20 @@ fn access(instruction: &Instruction, locks: &[usize]) -> Access {
             Operation::Rcas { result, target, .. } | Operation::Rfaa { result, target, .. } => {
                 reads = bit(target.0);
                 writes = reads | bit(result.0);
-                lock = bit(locks[queue_pair.0]);
+                lock = bit(machine.lock[queue_pair.0]);
+            }
+            Operation::Message { target, source, .. } => {
+                if let MessageSource::Location(source) = source {
+                    reads = bit(source.0);
+                }
+                writes = target.map_or(machine.buffers[queue_pair.0], |target| bit(target.0));
             }
             Operation::Fence => {}
         },
         Instruction::Assign { .. }
         | Instruction::Fence
+        | Instruction::Receive { .. }
+        | Instruction::PollReceive { .. }
         | Instruction::Poll(_)
         | Instruction::Wait(_)
         | Instruction::Jump(_)

@@ -43,11 +43,19 @@ impl Needed {
                 Get | Result => !words.is_put,
                 _ => false,
             },
-            Put => matches!(kind, S::Put { .. }),
-            RemoteWrite => matches!(kind, S::Put { .. } | S::Rcas { .. } | S::Rfaa { .. }),
+            // The machine moves messages by the rules of puts.
+            Put => matches!(kind, S::Put { .. } | S::Message { .. }),
+            RemoteWrite => {
+                matches!(kind, S::Put { .. } | S::Message { .. } | S::Rcas { .. } | S::Rfaa { .. })
+            }
             Operation => matches!(
                 kind,
-                S::Put { .. } | S::Get { .. } | S::Rcas { .. } | S::Rfaa { .. } | S::RemoteFence(_)
+                S::Put { .. }
+                    | S::Message { .. }
+                    | S::Get { .. }
+                    | S::Rcas { .. }
+                    | S::Rfaa { .. }
+                    | S::RemoteFence(_)
             ),
             Get => matches!(kind, S::Get { .. }),
             Rmw => matches!(kind, S::Rcas { .. } | S::Rfaa { .. }),

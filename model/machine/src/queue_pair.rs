@@ -32,6 +32,13 @@ impl Machine {
         match entry.item {
             Item::Write { target, value } => state.memory[target.0] = value,
             Item::Fence if self.faults.has(Fault::RfenceIgnored) => {}
+            Item::Receive { buffer } => {
+                let receives = &mut state.pairs[entry.pair].receives;
+                if receives.len() >= QUEUE_LIMIT {
+                    return Effect::QueueFull;
+                }
+                receives.push(buffer);
+            }
             item => {
                 let buffer = &mut state.threads[thread].buffer;
                 let further = buffer[slot..].iter().take_while(|entry| entry.joined).count();
@@ -79,7 +86,8 @@ impl Machine {
         for (index, entry) in state.pairs[pair].pipe.iter().enumerate().take(QUEUE_LIMIT) {
             let kind = entry.item.kind();
             let free = ahead.of(entry) & !self.overtakes[kind as usize] == 0;
-            slots |= u64::from(free && self.also_needs(state, pair, kind)) << index;
+            let can = free && self.also_needs(state, pair, kind) && has_receive(state, pair, entry);
+            slots |= u64::from(can) << index;
         }
         slots
     }
@@ -141,6 +149,9 @@ impl Machine {
                 }
                 return state.pairs[pair].write_remote(target, value, false);
             }
+            Item::Message { .. } | Item::MessageWrite { .. } | Item::Completion { .. } => {
+                return self.message_step(state, pair, slot);
+            }
             Item::AtomicWrite { target, value } => {
                 queues.pipe.remove(slot);
                 return queues.write_remote(target, value, true);
@@ -163,10 +174,49 @@ impl Machine {
                     self.notify(state, pair, unsignaled);
                 }
             }
-            Item::Fence | Item::Write { .. } => {
+            Item::Fence | Item::Write { .. } | Item::Receive { .. } => {
                 queues.pipe.remove(slot);
             }
         }
+        Effect::Continue
+    }
+
+    /// The steps of a message. It reads its source by rule 2, and writes by rule 3. A `Send` takes its buffer
+    /// from the oldest receive then, and both the data and the completion enter wbR. A put with immediate
+    /// writes without a receive, and needs one for the completion, which follows by rule 3 too.
+    fn message_step(&self, state: &mut State, pair: usize, slot: usize) -> Effect {
+        let queues = &mut state.pairs[pair];
+        let entry = &mut queues.pipe[slot];
+        let (write, completes) = match entry.item {
+            Item::Message { target, source, immediate } => {
+                let value = match source {
+                    Source::Location(location) => state.memory[location.0],
+                    Source::Value(value) => value,
+                };
+                entry.item = Item::MessageWrite { target, value, immediate };
+                return Effect::Continue;
+            }
+            Item::MessageWrite { target: Some(target), value, immediate } => {
+                entry.item = Item::Completion { immediate };
+                return queues.write_remote(target, value, false);
+            }
+            Item::MessageWrite { target: None, value, immediate } => (Some(value), immediate),
+            Item::Completion { immediate } => (None, immediate),
+            _ => return Effect::Continue,
+        };
+        entry.item = Item::Ack;
+        let wait = entry.wait.take();
+        if queues.receives.is_empty() || queues.remote.len() >= QUEUE_LIMIT {
+            return Effect::QueueFull; // `pipe_slots` lets no message pass without a receive
+        }
+        let buffer = queues.receives.remove(0);
+        queues.remote.push(RemoteWrite {
+            target: write.map(|_| buffer),
+            value: write.unwrap_or_default(),
+            completes: Some(completes),
+            atomic: false,
+        });
+        self.complete(state, wait);
         Effect::Continue
     }
 
@@ -268,7 +318,8 @@ impl PairState {
         if self.remote.len() >= QUEUE_LIMIT {
             return Effect::QueueFull;
         }
-        self.remote.push(RemoteWrite { target, value, atomic });
+        let target = Some(target);
+        self.remote.push(RemoteWrite { target, value, completes: None, atomic });
         Effect::Continue
     }
 }
@@ -289,6 +340,11 @@ impl Ahead {
         self.own |= entry.item.kind().bit();
         self.requests
     }
+}
+
+/// Whether the receive is there that an entry's next step consumes, if it does. A message without one blocks.
+pub(super) fn has_receive(state: &State, pair: usize, entry: &Entry) -> bool {
+    !entry.item.needs_receive() || !state.pairs[pair].receives.is_empty()
 }
 
 /// A mask with the low `count` bits set, at most 64.

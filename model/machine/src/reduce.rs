@@ -20,8 +20,11 @@
 //! - rule 2 for a put of a value: wbL can fill in between (rule 7), but it drains again before
 //!   the program can end, and the value read is the same;
 //! - rule 5: the ack blocks only what cannot overtake it, and `cn` blocks nothing;
+//! - a receive going from the head of the store buffer to its queue: it is appended, only messages of its
+//!   queue pair take it, and they take the oldest;
 //! - rules 3 and 12 if no get ahead in the pipe has still to read: all that needs an empty wbR and is
-//!   ahead has happened, and what is behind could not have overtaken the write;
+//!   ahead has happened, and what is behind could not have overtaken the write (a message also needs its
+//!   receive, which nothing else takes);
 //! - rule 1 with rules 5 and 7 for all that stands before the rfence, if those are acks and local writes
 //!   to do. Rule 7 disables rule 2 (until rule 8), but no put can be before the rfence any more and those
 //!   behind it could not move. Local writes reach memory in the same order by rule 8 as by the step below.
@@ -64,7 +67,7 @@
 
 use compiler::code::Instruction;
 
-use super::queue_pair::Ahead;
+use super::queue_pair::{Ahead, has_receive};
 use super::rules::{Agent, Effect, Machine, Transition, Variant};
 use super::state::{Item, Kind, KindSet, Source, State};
 use super::stubborn::Part;
@@ -173,10 +176,18 @@ impl Machine {
             let ahead = before.of(entry);
             let free = ahead & !self.overtakes[kind as usize] == 0;
             let now = match entry.item {
-                Item::Put { source: Source::Value(_), .. } => free && queues.local.is_empty(),
-                Item::RemoteWrite { .. } | Item::AtomicWrite { .. } => {
+                Item::Put { source: Source::Value(_), .. }
+                | Item::Message { source: Source::Value(_), .. } => free && queues.local.is_empty(),
+                Item::RemoteWrite { .. }
+                | Item::AtomicWrite { .. }
+                | Item::MessageWrite { .. }
+                | Item::Completion { .. } => {
                     let is_last = queues.other_words(slot, UNSENT).next().is_none();
-                    free && is_last && ahead & Kind::Get.bit() == 0 && self.variant != Variant::Sc
+                    let no_get = ahead & Kind::Get.bit() == 0;
+                    free && is_last
+                        && no_get
+                        && self.variant != Variant::Sc
+                        && has_receive(state, pair, entry)
                 }
                 Item::Ack => free,
                 // If only acks and local writes stand before the fence, they leave first, from the head.

@@ -12,6 +12,7 @@ use lang::outcome::{Observed, Outcome, Value};
 use lang::program::{LocationId, WorkId};
 
 use super::fault::{Fault, FaultSet};
+use super::footprint::bit;
 use super::queue_pair::{ones, overtakes};
 use super::rma::Rules;
 use super::state::{Kind, KindSet, PairState, State, ThreadState};
@@ -62,8 +63,18 @@ impl Variant {
             | (Self::RdmaWait | Self::RdmaWaitPolls, Instruction::Poll(_)) => false,
             (Self::Tso, instruction) => !matches!(
                 instruction,
-                Instruction::Issue { .. } | Instruction::Poll(_) | Instruction::Wait(_)
+                Instruction::Issue { .. }
+                    | Instruction::Receive { .. }
+                    | Instruction::PollReceive { .. }
+                    | Instruction::Poll(_)
+                    | Instruction::Wait(_)
             ),
+            (
+                Self::Sc,
+                Instruction::Receive { .. }
+                | Instruction::PollReceive { .. }
+                | Instruction::Issue { operation: Operation::Message { .. }, .. },
+            ) => false,
             _ => true,
         }
     }
@@ -120,6 +131,10 @@ pub struct Machine {
     pub(super) overtakes: [KindSet; Kind::COUNT],
     /// By queue pair, the index of its node's lock in [`State::locks`].
     pub(super) lock: Vec<usize>,
+    /// By queue pair, the thread that posts and polls receives of it.
+    pub(super) receiver: Vec<Option<usize>>,
+    /// By queue pair, the locations that receives of it name, as a mask.
+    pub(super) buffers: Vec<u64>,
     /// By thread: for each id that the thread waits for, its first slot in [`State::awaited`]. The slots of
     /// the thread's queue pairs follow each other.
     pub(super) waits: Vec<Vec<(WorkId, usize)>>,
@@ -163,6 +178,7 @@ impl Machine {
             awaited: vec![0; slots],
         };
         let overtakes = overtakes(faults);
+        let (receiver, buffers) = receivers(&code);
         Ok(Self {
             code,
             variant,
@@ -171,6 +187,8 @@ impl Machine {
             initial,
             overtakes,
             lock,
+            receiver,
+            buffers,
             waits,
             clocks: Vec::new(),
         })
@@ -223,7 +241,10 @@ impl Machine {
             Agent::Pipe(pair) => return self.pipe_step(state, pair, transition.slot),
             Agent::RemoteBuffer(pair) => {
                 let write = state.pairs[pair].remote.remove(transition.slot);
-                state.memory[write.target.0] = write.value;
+                if let Some(target) = write.target {
+                    state.memory[target.0] = write.value;
+                }
+                state.pairs[pair].arrived.extend(write.completes);
                 if write.atomic {
                     state.locks[self.lock[pair]] = false;
                 }
@@ -281,6 +302,8 @@ fn check_variant(code: &Code, variant: Variant) -> Result<(), CompileError> {
         for (instruction, span) in code.instructions.iter().zip(&code.spans) {
             if !variant.has(instruction) {
                 let statement = match instruction {
+                    Instruction::Receive { .. } => "Recv",
+                    Instruction::PollReceive { .. } => "PollRecv",
                     Instruction::Poll(_) => "Poll",
                     Instruction::Wait(_) => "Wait",
                     Instruction::Issue { operation, .. } => operation_name(operation),
@@ -292,6 +315,27 @@ fn check_variant(code: &Code, variant: Variant) -> Result<(), CompileError> {
         }
     }
     Ok(())
+}
+
+/// For each queue pair, the thread that posts and polls receives of it, and the locations that they name.
+fn receivers(code: &Code) -> (Vec<Option<usize>>, Vec<u64>) {
+    let mut receiver = vec![None; code.queue_pairs.len()];
+    let mut buffers = vec![0; code.queue_pairs.len()];
+    for (thread, code) in code.threads.iter().enumerate() {
+        for instruction in &code.instructions {
+            match instruction {
+                Instruction::Receive { queue_pair, buffer } => {
+                    receiver[queue_pair.0] = Some(thread);
+                    buffers[queue_pair.0] |= bit(buffer.0);
+                }
+                Instruction::PollReceive { queue_pair, .. } => {
+                    receiver[queue_pair.0] = Some(thread);
+                }
+                _ => {}
+            }
+        }
+    }
+    (receiver, buffers)
 }
 
 /// The lock of each queue pair's node, and the number of locks.
@@ -330,6 +374,8 @@ pub(super) fn operation_name(operation: &Operation) -> &'static str {
         Operation::Get { .. } | Operation::Words { .. } => "get",
         Operation::Rcas { .. } => "RCAS",
         Operation::Rfaa { .. } => "RFAA",
+        Operation::Message { target: Some(_), .. } => "put with immediate",
+        Operation::Message { target: None, .. } => "send",
         Operation::Fence => "Rfence",
     }
 }

@@ -64,8 +64,11 @@ struct Queues {
     agents: Vec<AgentState>,
     /// The sum of the weights of all agents that can move.
     total: u32,
-    /// Whether a step of one thread can enable or disable an agent of another thread.
+    /// Whether a step of a queue pair can enable or disable an agent of another thread.
     locks_nodes: bool,
+    /// Whether there are receives: messages wait for their posts, and polls of receives for messages, each in
+    /// another thread.
+    has_receives: bool,
     /// Whether a step of a thread can enable or disable any agent of the thread, not only the agents next to
     /// the one that moved.
     looks_at_all: bool,
@@ -187,6 +190,7 @@ impl Queues {
         Ok(Self {
             state: machine.initial().clone(),
             locks_nodes: machine.has_remote_rmw(),
+            has_receives: machine.receiver.iter().any(Option::is_some),
             looks_at_all: variant == Variant::Sc || faults != FaultSet::NONE,
             machine,
             agents,
@@ -274,7 +278,9 @@ impl Queues {
         }
         let is_of_pair = !matches!(agent, Agent::Cpu(_) | Agent::StoreBuffer(_));
         match agent {
-            _ if self.locks_nodes && is_of_pair => self.refresh(0, self.agents.len()),
+            _ if self.has_receives || self.locks_nodes && is_of_pair => {
+                self.refresh(0, self.agents.len());
+            }
             _ if self.looks_at_all => self.refresh(first, last),
             Agent::Cpu(thread) => {
                 self.look(first, Agent::Cpu(thread));

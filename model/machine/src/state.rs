@@ -46,6 +46,10 @@ pub struct PairState {
     pub notices: u32,
     /// How many operations are issued and not polled yet.
     pub outstanding: u32,
+    /// The buffers of the receives that are posted at the remote node and not consumed yet, oldest first.
+    pub receives: Vec<LocationId>,
+    /// The immediates of the receives that are complete and not polled yet, oldest first.
+    pub arrived: Vec<u64>,
 }
 
 /// An entry of a store buffer or pipe.
@@ -86,6 +90,14 @@ pub enum Item {
     Rfaa { result: LocationId, target: LocationId, addend: u64 },
     /// The write of a remote RMW.
     AtomicWrite { target: LocationId, value: u64 },
+    /// A message that has not read its source. Without a target, its data goes where a receive says.
+    Message { target: Option<LocationId>, source: Source, immediate: u64 },
+    /// The remote write of a message.
+    MessageWrite { target: Option<LocationId>, value: u64, immediate: u64 },
+    /// The completion of a receive, which a put with immediate leaves at its target.
+    Completion { immediate: u64 },
+    /// A receive on its way to the NIC; in store buffers only.
+    Receive { buffer: LocationId },
     /// A remote fence.
     Fence,
 }
@@ -102,10 +114,12 @@ pub enum Source {
 /// A write in wbR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteWrite {
-    /// The location that is written.
-    pub target: LocationId,
+    /// The location that is written. A completion alone writes none.
+    pub target: Option<LocationId>,
     /// The value that is written.
     pub value: u64,
+    /// The immediate of the receive that is complete then, if one is.
+    pub completes: Option<u64>,
     /// Whether the write comes from a remote RMW. If so, it frees the node's lock.
     pub atomic: bool,
 }
@@ -146,11 +160,25 @@ impl Kind {
 pub(super) type KindSet = u16;
 
 impl Item {
+    /// Whether its next step consumes a receive.
+    pub(super) fn needs_receive(&self) -> bool {
+        matches!(self, Self::MessageWrite { target: None, .. } | Self::Completion { .. })
+    }
+
+    /// Whether it is of a message, on its way to the receive's completion.
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self, Self::Message { .. } | Self::MessageWrite { .. } | Self::Completion { .. })
+    }
+
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::Write { .. } => Kind::Write,
             Self::Put { .. } => Kind::Put,
-            Self::RemoteWrite { .. } => Kind::RemoteWrite,
+            Self::Message { .. } => Kind::Put,
+            Self::RemoteWrite { .. } | Self::MessageWrite { .. } | Self::Completion { .. } => {
+                Kind::RemoteWrite
+            }
+            Self::Receive { .. } => Kind::Write,
             Self::Ack => Kind::Ack,
             Self::Get { .. } => Kind::Get,
             Self::LocalWrite { .. } => Kind::LocalWrite,
@@ -195,6 +223,8 @@ impl State {
             to.local.clone_from(&from.local);
             to.notices = from.notices;
             to.outstanding = from.outstanding;
+            to.receives.clone_from(&from.receives);
+            to.arrived.clone_from(&from.arrived);
         }
     }
 }

@@ -4,9 +4,10 @@ use compiler::code::Instruction;
 
 use super::encode::item_reads;
 use super::footprint::{Access, Footprints, bit};
+use super::queue_pair::has_receive;
 use super::reduce::UNSENT;
 use super::rules::{Agent, Machine, Transition, Variant};
-use super::state::{Entry, Item, Kind, LocalEntry, State};
+use super::state::{Entry, Item, Kind, LocalEntry, RemoteWrite, State};
 
 /// A part of the machine that takes one step at a time, and what it may touch.
 #[derive(Clone, Copy, Debug)]
@@ -190,6 +191,9 @@ impl Reduction {
                     (now.reads, now.writes) = (bit(location.0), bit(location.0));
                     Status::Enabled
                 }
+                (None, Instruction::PollReceive { queue_pair, .. }) => {
+                    self.poll_receive(machine, state, queue_pair.0)
+                }
                 (None, Instruction::Poll(pair)) => self.poll(state, pair.0, buffer),
                 (None, Instruction::Wait(id)) => {
                     match machine.awaited(state, thread, *id) {
@@ -225,6 +229,35 @@ impl Reduction {
         }
     }
 
+    /// What a poll of receives waits for: the write of a completion at the target, or the oldest message that
+    /// is not there yet.
+    fn poll_receive(&self, machine: &Machine, state: &State, pair: usize) -> Status {
+        let queues = &state.pairs[pair];
+        if queues.remote.iter().any(|write| write.completes.is_some()) {
+            return Status::WaitsFor(self.first[pair]);
+        }
+        if let Some(slot) = queues.pipe.iter().position(|entry| entry.item.is_message()) {
+            return Status::WaitsFor(self.first[pair] + 2 + slot);
+        }
+        let sender = machine.code.queue_pairs[pair].thread.0;
+        let is_buffered = |entry: &Entry| entry.pair == pair && entry.item.is_message();
+        match state.threads[sender].buffer.iter().any(is_buffered) {
+            true => Status::WaitsFor(state.threads.len() + sender),
+            false => Status::WaitsFor(sender),
+        }
+    }
+
+    /// What a message without a receive waits for.
+    fn receive(&self, machine: &Machine, state: &State, pair: usize) -> Status {
+        let Some(thread) = machine.receiver[pair] else { return Status::Stuck };
+        let is_buffered =
+            |entry: &Entry| entry.pair == pair && matches!(entry.item, Item::Receive { .. });
+        match state.threads[thread].buffer.iter().any(is_buffered) {
+            true => Status::WaitsFor(state.threads.len() + thread),
+            false => Status::WaitsFor(thread),
+        }
+    }
+
     /// What a Wait without polls waits for: an operation that the slot counts.
     fn wait(&self, state: &State, pair: usize, slot: usize, buffer: usize) -> Status {
         let queues = &state.pairs[pair];
@@ -245,9 +278,14 @@ impl Reduction {
 
     fn pair(&mut self, machine: &Machine, footprints: &Footprints, state: &State, pair: usize) {
         let queues = &state.pairs[pair];
-        let head = queues.remote.first().map_or(0, |write| bit(write.target.0));
-        let all = queues.remote.iter().fold(0, |all, write| all | bit(write.target.0));
-        self.parts.push(buffer_of_writes(Agent::RemoteBuffer(pair), head, all));
+        let target = |write: &RemoteWrite| write.target.map_or(0, |target| bit(target.0));
+        let head = queues.remote.first().map_or(0, target);
+        let all = queues.remote.iter().fold(0, |all, write| all | target(write));
+        let mut part = buffer_of_writes(Agent::RemoteBuffer(pair), head, all);
+        if !queues.remote.is_empty() {
+            part.status = Status::Enabled; // a completion alone writes nothing
+        }
+        self.parts.push(part);
         let target = |entry: &LocalEntry| match entry {
             LocalEntry::Write { target, .. } => bit(target.0),
             LocalEntry::Notice => 0,
@@ -316,6 +354,9 @@ impl Reduction {
         let blocks = |other: &Entry| !machine.may_overtake(kind, other.item.kind());
         if let Some(blocker) = others_ahead(&queues.pipe, slot).iter().position(blocks) {
             return Status::WaitsFor(entry(blocker));
+        }
+        if !has_receive(state, pair, &queues.pipe[slot]) {
+            return self.receive(machine, state, pair);
         }
         match kind {
             Kind::Put if !queues.local.is_empty() => Status::WaitsFor(local),
@@ -397,6 +438,8 @@ fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) 
         | Item::RemoteWrite { target, .. }
         | Item::LocalWrite { target, .. }
         | Item::AtomicWrite { target, .. } => write(bit(target.0)),
+        Item::MessageWrite { target: Some(target), .. } => write(bit(target.0)),
+        Item::MessageWrite { target: None, .. } => write(machine.buffers[pair]),
         Item::Rcas { target, .. } | Item::Rfaa { target, .. } => Access {
             reads: bit(target.0),
             // Under `sc`, the write is part of the same step.
@@ -407,6 +450,9 @@ fn item_access(machine: &Machine, pair: usize, item: &Item) -> (Access, Access) 
     };
     let more = match item {
         Item::Put { target, .. } | Item::Get { target, .. } => write(bit(target.0)),
+        Item::Message { target, .. } => {
+            write(target.map_or(machine.buffers[pair], |target| bit(target.0)))
+        }
         Item::Rcas { result, target, .. } | Item::Rfaa { result, target, .. } => {
             write(bit(target.0) | bit(result.0))
         }

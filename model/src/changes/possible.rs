@@ -30,7 +30,10 @@ const GLOBAL_FENCE: Kinds = 1 << 15;
 const FETCH_OP: Kinds = 1 << 16;
 const COMPARE_SWAP: Kinds = 1 << 17;
 const FLUSH: Kinds = 1 << 18;
-const COUNT: usize = 19;
+const SEND_WRITE: Kinds = 1 << 19;
+const COMPLETION: Kinds = 1 << 20;
+const RECEIVE: Kinds = 1 << 21;
+const COUNT: usize = 22;
 
 /// The kinds of each NIC operation.
 const OPERATIONS: [Kinds; 4] = [
@@ -42,7 +45,7 @@ const OPERATIONS: [Kinds; 4] = [
 /// The kinds of events without a NIC: those of CPUs, including polls and waits, and initial writes.
 const OF_CPU: Kinds = INITIAL | READ | WRITE | CAS | FENCE | POLL | WAIT;
 /// The kinds that each stamp stands for.
-const STAMPS: [(Base, Kinds); 16] = [
+const STAMPS: [(Base, Kinds); 18] = [
     (Base::InitialWrites, INITIAL),
     (Base::CpuRead, READ),
     (Base::CpuWrite, WRITE),
@@ -50,7 +53,9 @@ const STAMPS: [(Base, Kinds); 16] = [
     (Base::Fence, FENCE),
     (Base::Wait, POLL | WAIT),
     (Base::NicLocalRead, PUT_READ),
-    (Base::NicRemoteWrite, PUT_WRITE | RMW_WRITE),
+    (Base::NicRemoteWrite, PUT_WRITE | RMW_WRITE | SEND_WRITE),
+    (Base::NicRemoteCompletion, COMPLETION),
+    (Base::ReceivePosted, RECEIVE),
     (Base::NicAtomicRead, RMW_READ),
     (Base::NicRemoteRead, GET_READ),
     (Base::NicLocalWrite, GET_WRITE | RMW_RESULT),
@@ -60,12 +65,15 @@ const STAMPS: [(Base, Kinds); 16] = [
     (Base::NicCompareSwap, COMPARE_SWAP),
     (Base::Flush, FLUSH),
 ];
-const NIC: Kinds = OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[2] | OPERATIONS[3];
+const NIC: Kinds =
+    OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[2] | OPERATIONS[3] | SEND_WRITE | COMPLETION;
 const READS: Kinds = READ | CAS | PUT_READ | GET_READ | RMW_READ | FETCH_OP | COMPARE_SWAP;
 const WRITES: Kinds = INITIAL
     | WRITE
     | CAS
     | PUT_WRITE
+    | SEND_WRITE
+    | COMPLETION
     | GET_WRITE
     | RMW_WRITE
     | RMW_RESULT
@@ -89,6 +97,10 @@ fn of_call(call: &str) -> Kinds {
         "GFence" => GLOBAL_FENCE,
         // It is about requests, and has no events of its own.
         "Unsignaled" | "Words" => 0,
+        "Send" => PUT_READ | SEND_WRITE | COMPLETION,
+        "Immediate" => COMPLETION,
+        "Recv" => RECEIVE,
+        "PollRecv" => READ,
         "Rma" => READ | WRITE | OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[3] | FLUSH,
         // An unknown statement may have events of every kind.
         _ => (1 << COUNT) - 1,
@@ -330,7 +342,8 @@ impl OverKinds<'_> {
             Base::ReadsFrom => pairs(WRITES, READS),
             Base::Rmw => pairs(RMW_READ, RMW_WRITE),
             Base::SameOperation => {
-                let calls = OPERATIONS.iter().chain(&[FENCE | READ]);
+                let others = [FENCE | READ, PUT_READ | PUT_WRITE | SEND_WRITE | COMPLETION];
+                let calls = OPERATIONS.iter().chain(&others);
                 let calls = calls.map(|kinds| pairs(*kinds, *kinds));
                 calls.fold(Value::set(self.all, 0), |all, one| all.or(&one))
             }
@@ -339,7 +352,11 @@ impl OverKinds<'_> {
                 pairs(towards, towards)
             }
             Base::SameId => pairs(NIC, WAIT),
-            Base::PollsFrom => pairs(PUT_WRITE | GET_WRITE | RMW_RESULT, POLL),
+            Base::PollsFrom => pairs(PUT_WRITE | GET_WRITE | RMW_RESULT | COMPLETION, POLL),
+            Base::SameReceive => {
+                let all = SEND_WRITE | COMPLETION | RECEIVE | READ;
+                pairs(all, all)
+            }
             // Stamps were handled above.
             _ => everything,
         }

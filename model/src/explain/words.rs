@@ -157,6 +157,10 @@ impl<'a> Words<'a> {
             },
             Stamp::NicLocalRead => format!("the NIC reads {place} = {value} on its own node"),
             Stamp::NicRemoteWrite => format!("the NIC writes {place} = {value} on node {home}"),
+            Stamp::NicRemoteCompletion => {
+                format!("the NIC completes the receive with {value} on node {home}")
+            }
+            Stamp::ReceivePosted => "the receive is posted".to_owned(),
             Stamp::NicAtomicRead => {
                 format!("the NIC reads {place} = {value} on node {home}, for an atomic operation")
             }

@@ -37,20 +37,25 @@ pub fn inline_puts(seed: u64) -> Program {
 pub fn unsignaled(seed: u64) -> Program {
     let queue_pairs = 1 + (seed % 2) as u32;
     let inline = seed.is_multiple_of(3);
-    program(seed, Features { queue_pairs, inline, unsignaled: true, words: false })
+    program(seed, Features { queue_pairs, inline, unsignaled: true, ..Features::default() })
 }
 
 /// The same with arrays: requests of several words, and indices that are values.
 pub fn words(seed: u64) -> Program {
     let queue_pairs = 1 + (seed % 2) as u32;
-    program(
-        seed,
-        Features { queue_pairs, inline: false, unsignaled: seed.is_multiple_of(3), words: true },
-    )
+    let unsignaled = seed.is_multiple_of(3);
+    program(seed, Features { queue_pairs, unsignaled, words: true, ..Features::default() })
+}
+
+/// The same with messages and receives, sometimes two queue pairs, and sometimes unsignaled requests.
+pub fn messages(seed: u64) -> Program {
+    let queue_pairs = 1 + (seed % 2) as u32;
+    let unsignaled = seed.is_multiple_of(3);
+    program(seed, Features { queue_pairs, unsignaled, messages: true, ..Features::default() })
 }
 
 /// What programs have that the papers' do not.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct Features {
     /// How many queue pairs a thread has to a node.
     queue_pairs: u32,
@@ -60,15 +65,18 @@ struct Features {
     unsignaled: bool,
     /// Whether the locations of a node are the words of an array.
     words: bool,
+    /// Whether there are messages and receives.
+    messages: bool,
 }
 
 fn program(seed: u64, features: Features) -> Program {
     let mut random = Random::new(seed);
-    let Features { queue_pairs, inline, unsignaled, words } = features;
-    let is_plain = queue_pairs == 1 && !inline && !unsignaled && !words;
+    let words = features.words;
+    let is_plain = features == Features { queue_pairs: 1, ..Features::default() };
     let kind = match random.below(8) {
         0 if is_plain => Kind::Cpu,
         0..=4 => Kind::Polls,
+        _ if features.messages => Kind::Polls,
         _ => Kind::Waits,
     };
     let rmws = random.below(3) > 0;
@@ -88,7 +96,8 @@ fn program(seed: u64, features: Features) -> Program {
         declared.push(names);
     }
     let threads = 2 + random.below(3);
-    let mut budget = 8;
+    let mut budget = if features.messages { 6 } else { 8 };
+    let mut sent = Vec::new();
     let mut bodies = Vec::new();
     for thread in 1..=threads {
         let node = if thread <= nodes && kind != Kind::Cpu {
@@ -99,11 +108,52 @@ fn program(seed: u64, features: Features) -> Program {
         let count = (2 + random.below(3)).min(budget);
         budget -= count;
         let scope = Scope { kind, rmws, nodes, names, node, thread, features };
-        let mut writer =
-            Writer { random: &mut random, scope, registers: 0, fresh: 0, issued: Vec::new() };
+        let mut writer = Writer {
+            random: &mut random,
+            scope,
+            registers: 0,
+            fresh: 0,
+            issued: Vec::new(),
+            sent: Vec::new(),
+        };
         bodies.push((node as usize, (0..count).map(|_| writer.statement(0)).collect()));
+        sent.extend(writer.sent.into_iter().map(|(node, pair)| (thread, node, pair)));
     }
+    receives(&mut random, &sent, &mut bodies);
     Program { name: format!("random-{seed}"), loops: 3, nodes: declared, threads: bodies }
+}
+
+/// Adds receives for most messages (by thread, node and queue pair), and polls of receives.
+fn receives(random: &mut Random, sent: &[(u32, u32, u32)], bodies: &mut [(usize, Vec<Statement>)]) {
+    let mut connections = sent.to_vec();
+    connections.sort_unstable();
+    connections.dedup();
+    for (index, (thread, node, pair)) in connections.into_iter().enumerate() {
+        let messages = sent.iter().filter(|one| **one == (thread, node, pair)).count();
+        let at_node = |(_, body): &(usize, &mut (usize, Vec<Statement>))| body.0 == node as usize;
+        let Some((number, (_, body))) = bodies.iter_mut().enumerate().find(at_node) else {
+            continue;
+        };
+        let from = if pair == 0 { thread.to_string() } else { format!("{thread}/{pair}") };
+        let mut first = 0;
+        for _ in 0..messages + usize::from(random.below(8) == 0) {
+            if random.below(16) == 0 {
+                continue;
+            }
+            let buffer = match random.below(4) {
+                0 => "_".to_owned(),
+                _ => format!("{}{node}", LOCATIONS[0]),
+            };
+            let at = first + random.below((body.len() - first) as u32 + 1) as usize;
+            body.insert(at, Statement::Line(format!("Recv({from}, {buffer})")));
+            first = if random.below(4) == 0 { 0 } else { at + 1 };
+        }
+        for poll in 0..random.below(messages as u32 + 1) {
+            let at = random.below(body.len() as u32 + 1) as usize;
+            let text = format!("p{}_{index}_{poll} := PollRecv({from})", number + 1);
+            body.insert(at, Statement::Line(text));
+        }
+    }
 }
 
 const LOCATIONS: [&str; 2] = ["x", "y"];
@@ -132,6 +182,8 @@ struct Writer<'a> {
     fresh: u32,
     /// The queue pairs of the operations that are not polled yet.
     issued: Vec<String>,
+    /// The nodes and queue pairs of messages.
+    sent: Vec<(u32, u32)>,
 }
 
 impl Writer<'_> {
@@ -319,6 +371,17 @@ impl Writer<'_> {
         };
         let towards = self.towards(node);
         let remote = format!("{}^{towards}", self.declared(node));
+        if self.scope.features.messages && self.below(2) == 0 {
+            let pair = towards.split_once('/').map_or(0, |(_, pair)| pair.parse().unwrap_or(0));
+            self.sent.push((node, pair));
+            let source = if self.below(2) == 0 { self.local() } else { self.value() };
+            let request = match self.below(3) {
+                0 => format!("Send({towards}, {source})"),
+                1 => format!("SendImm({towards}, {source}, {})", self.value()),
+                _ => format!("PutImm({remote}, {source}, {})", self.value()),
+            };
+            return (request, towards, false);
+        }
         let (assign, last) = self.work_id();
         let has_id = assign != ":=";
         if self.scope.features.words && self.below(2) == 0 {

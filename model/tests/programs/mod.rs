@@ -5,7 +5,7 @@ mod loops;
 mod shrink;
 mod text;
 
-pub use generate::{generate, inline_puts, queue_pairs, unsignaled, words};
+pub use generate::{generate, inline_puts, messages, queue_pairs, unsignaled, words};
 pub use loops::looping;
 pub use shrink::shrink;
 pub use text::{Program, Statement};

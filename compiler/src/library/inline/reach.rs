@@ -42,9 +42,15 @@ impl Inliner<'_> {
             StmtKind::Rcas { result, .. } | StmtKind::Rfaa { result, .. } => {
                 Some((result, GET_TARGET))
             }
+            StmtKind::Message { source: PutSource::Location(source), .. } => {
+                Some((source, PUT_SOURCE))
+            }
+            StmtKind::Receive { receive, .. } => Some((&receive.buffer, GET_TARGET)),
             // A value has no place, polls, fences and calls reach no memory themselves, and bodies have no
             // arrays.
             StmtKind::Put { source: PutSource::Value(_), .. }
+            | StmtKind::Message { source: PutSource::Value(_), .. }
+            | StmtKind::PollReceive { .. }
             | StmtKind::Assign { .. }
             | StmtKind::Fence
             | StmtKind::Poll(_)

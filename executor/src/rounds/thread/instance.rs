@@ -150,6 +150,10 @@ impl ThreadRun {
                     self.issue(pair, request, slot, scratch, stop)?;
                     self.ring_before(code.instructions.get(at), *queue_pair, pair)?;
                 }
+                // A program with these has no plan.
+                Instruction::Receive { .. } | Instruction::PollReceive { .. } => {
+                    return Ok(Ending::Blocked);
+                }
                 Instruction::Poll(queue_pair) => {
                     let connection = &mut self.connections[queue_pair.0 - first];
                     let Some(count) = connection.unpolled.pop_front() else {

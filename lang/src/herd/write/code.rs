@@ -35,6 +35,9 @@ pub fn is_remote(kind: &StmtKind) -> bool {
             | StmtKind::Get { .. }
             | StmtKind::Rcas { .. }
             | StmtKind::Rfaa { .. }
+            | StmtKind::Message { .. }
+            | StmtKind::Receive { .. }
+            | StmtKind::PollReceive { .. }
             | StmtKind::Poll(_)
             | StmtKind::Wait(_)
             | StmtKind::RemoteFence(_)

@@ -6,7 +6,7 @@ use crate::program::{Expr, LocationId, NodeId, RegisterId, StmtKind, Towards, Wo
 use super::super::ast::{Access, Argument, Call, ExprKind, Name, Number, Place, Target};
 use super::super::methods::Method;
 use super::lower::Lowerer;
-use super::{Meaning, libraries};
+use super::{Meaning, libraries, messages};
 
 /// A call on its own.
 pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
@@ -40,6 +40,11 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
             return remote_rmw(lowerer, call, &target, rest, None);
         }
         (Method::Cas | Method::Faa | Method::Xchg, _) => return cpu_rmw(lowerer, call, None),
+        (Method::Send | Method::SendImm | Method::PutImm, _) => {
+            return messages::message(lowerer, call);
+        }
+        (Method::Recv, _) => return messages::receive(lowerer, call),
+        (Method::PollRecv, _) => return messages::poll(lowerer, call, None),
         _ => return libraries::call(lowerer, call, None),
     }
     Some(())
@@ -69,6 +74,7 @@ pub fn assign(
     let register = Some(into.0);
     match call.method {
         Method::Cas | Method::Faa | Method::Xchg => cpu_rmw(lowerer, call, register)?,
+        Method::PollRecv => messages::poll(lowerer, call, register)?,
         _ => libraries::call(lowerer, call, register)?,
     }
     if let Some(location) = into.1 {
@@ -251,7 +257,7 @@ pub fn node(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<NodeId
 }
 
 /// A node's number, or `2/1`: a queue pair.
-fn towards(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Towards> {
+pub fn towards(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Towards> {
     let Argument::Towards(node, number) = argument else {
         return node(lowerer, argument).map(|node| Towards { node, queue_pair: 0 });
     };

@@ -11,6 +11,7 @@ use super::super::ast::{
     self, Access, Argument, Block, ExprKind, Index, Name, Statement, StatementKind, Target, Value,
     Via,
 };
+use super::super::methods::Method;
 use super::Meaning;
 use super::arrays::word_name;
 use super::lower::Lowerer;
@@ -31,12 +32,21 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, statement: &Statement) -> Option
         return Some(write(lowerer, target, &index, value));
     }
     let Some(index) = lowerer.expression(&index) else { return Some(None) };
+    if is_receive(statement) && !index.registers().is_empty() {
+        let message = format!("expected a word whose number is known, found `{}[…]`", name.text);
+        let help = "receives stand outside of choices: each names its own word, `Recv(1, x[0])`";
+        return Some(lowerer.fail(Code::ReceiveInBlock, name.place, message, help));
+    }
     Some(choose(lowerer, &name, &index, &mut |lowerer, word| {
         if let Some(access) = all_places(&mut changed.kind).get_mut(at) {
             word.clone_into(&mut access.name.text);
         }
         lowerer.block(&Block { statements: vec![changed.clone()], ..Block::default() })
     }))
+}
+
+fn is_receive(statement: &Statement) -> bool {
+    matches!(&statement.kind, StatementKind::Call(call) if call.method == Method::Recv)
 }
 
 /// The target and the value of a CPU write.

@@ -323,14 +323,15 @@ impl Lowerer<'_, '_> {
         let source = match inline {
             // The CPU reads what the value is made of, before it posts the put.
             true => PutSource::Value(self.expression(expr)?),
-            false => self.put_source(target, expr)?,
+            false => self.put_source(&target.name.text, expr)?,
         };
         let id = self.id(id);
         self.push(StmtKind::Put { target: location, source, id, queue_pair, inline });
         Some(())
     }
 
-    fn put_source(&mut self, target: &Access, expr: &ast::Expr) -> Option<PutSource> {
+    /// What a put to a target, or a message, takes its value from.
+    pub fn put_source(&mut self, target: &str, expr: &ast::Expr) -> Option<PutSource> {
         let ExprKind::Access(access) = &expr.kind else {
             return Some(PutSource::Value(self.expression(expr)?));
         };
@@ -339,7 +340,7 @@ impl Lowerer<'_, '_> {
                 "expected a local location or a value, found a remote access on both sides";
             let help = format!(
                 "get `{0}` first: `a := {0}^n`, wait, then `{1}^n := a`",
-                access.name.text, target.name.text
+                access.name.text, target
             );
             return self.fail(Code::RemoteToRemote, expr.place, message, help);
         }

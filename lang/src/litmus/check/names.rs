@@ -134,6 +134,11 @@ impl<'a> Collector<'a, '_> {
         {
             self.add(access, Role::Fresh);
         }
+        if let (Method::Recv, [_, Argument::Expr(expr)]) = (call.method, &call.arguments[..])
+            && let ExprKind::Access(access) = &expr.kind
+        {
+            self.add(access, Role::Fresh);
+        }
     }
 
     fn assign(&mut self, target: &'a Target, via: &Via, value: &Value) {

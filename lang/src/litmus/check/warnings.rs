@@ -137,15 +137,12 @@ fn waits(checker: &Checker<'_>, thread: &Thread, found: &mut Vec<Diagnostic>) {
     let mut unknown = HashSet::new();
     for stmt in &thread.body {
         each(std::slice::from_ref(stmt), &mut |stmt| match &stmt.kind {
-            request if request.is_request() => {
-                carried.extend(request.work_id().map(|id| (id, None)));
-            }
             StmtKind::Call(call) => match waiter(checker, call) {
                 Some((_, method)) if method.is_wait() => {}
                 Some((waiter, _)) => carried.extend(call.id.map(|id| (id, waiter))),
                 None => unknown.extend(call.id),
             },
-            _ => {}
+            kind => carried.extend(kind.work_id().map(|id| (id, None))),
         });
         each(std::slice::from_ref(stmt), &mut |stmt| {
             let (id, waiter) = match &stmt.kind {

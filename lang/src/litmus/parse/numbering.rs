@@ -62,6 +62,7 @@ fn each(file: &mut File, kind: Kind, visit: Visit<'_>) {
         }
     }
     if kind == Kind::Thread {
+        file.threads.iter_mut().for_each(|thread| senders(&mut thread.body, visit));
         return;
     }
     for thread in &mut file.threads {
@@ -155,9 +156,42 @@ fn block(block: &mut Block, visit: Visit<'_>) {
     }
 }
 
+/// The threads of which receives are.
+fn senders(block: &mut Block, visit: Visit<'_>) {
+    for statement in &mut block.statements {
+        match &mut statement.kind {
+            StatementKind::Assign { value: Value::Call(call), .. } | StatementKind::Call(call)
+                if matches!(call.method, Method::Recv | Method::PollRecv) =>
+            {
+                match call.arguments.first_mut() {
+                    Some(Argument::Towards(thread, _)) => visit(&mut thread.value),
+                    Some(Argument::Expr(Expr { kind: ExprKind::Number(thread), .. })) => {
+                        visit(thread);
+                    }
+                    _ => {}
+                }
+            }
+            StatementKind::If { branches, otherwise } => {
+                branches.iter_mut().for_each(|(_, block)| senders(block, visit));
+                otherwise.iter_mut().for_each(|block| senders(block, visit));
+            }
+            StatementKind::While(_, block) | StatementKind::Loop(block) => senders(block, visit),
+            _ => {}
+        }
+    }
+}
+
 fn call(call: &mut Call, visit: Visit<'_>) {
-    let is_node = matches!(call.method, Method::Poll | Method::Rfence | Method::RmaFlush);
-    for argument in &mut call.arguments {
+    let names_node = matches!(
+        call.method,
+        Method::Poll | Method::Rfence | Method::RmaFlush | Method::Send | Method::SendImm
+    );
+    let names_thread = matches!(call.method, Method::Recv | Method::PollRecv);
+    for (index, argument) in call.arguments.iter_mut().enumerate() {
+        let is_node = names_node && index == 0;
+        if names_thread && index == 0 {
+            continue;
+        }
         match argument {
             Argument::Nodes(nodes, _) => {
                 nodes.iter_mut().for_each(|number| visit(&mut number.value));

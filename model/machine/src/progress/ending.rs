@@ -74,7 +74,10 @@ fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
     let mut open: Vec<&Stmt> = body.iter().rev().collect();
     while let Some(stmt) = open.pop() {
         let target = match &stmt.kind {
-            StmtKind::Loop(_) => return true,
+            // A message waits for a receive, and a receive for a message.
+            StmtKind::Loop(_) | StmtKind::Message { .. } | StmtKind::PollReceive { .. } => {
+                return true;
+            }
             StmtKind::If { then, otherwise, .. } => {
                 branches = true;
                 open.extend(then.iter().chain(otherwise));

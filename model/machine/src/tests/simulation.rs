@@ -56,6 +56,49 @@ fn every_outcome_is_one_of_the_explorer() {
     assert!(10 * seen > 9 * all, "only {seen} of {all} outcomes seen");
 }
 
+/// A message waits for a receive of another thread, and a poll of receives for a message of another thread.
+#[test]
+fn messages() {
+    let cases = [
+        (
+            "x = 0 || m = 0",
+            "Send(2, x); x := 1; Poll(2) || a := m; Recv(1, m); b := PollRecv(1); c := m",
+            "a, b, c",
+        ),
+        ("|| x = 0, m = 0", "x^2 := 1; SendImm(2, 2, 7) || Recv(1, m); a := m; b := x", "a, b, m"),
+        (
+            "|| x = 0, m = 0",
+            "PutImm(x^2, 1, 7); Send(2, 3) || Recv(1, _); b := x; Recv(1, m); a := PollRecv(1)",
+            "a, b, m",
+        ),
+        (
+            "m = 5 || x = 0",
+            "Send(2, m); m := 6; Recv(2, m); PollRecv(2) || Recv(1, x); PollRecv(1); Send(1, x); a := x",
+            "a, m",
+        ),
+        ("x = 0, m = 0", "Send(1, x); x := 1 | Recv(1, m); PollRecv(1); a := m", "a, m"),
+    ];
+    let (mut seen, mut all) = (0, 0);
+    for (memory, program, observed) in cases {
+        let test = test(memory, program, observed);
+        let explored = outcomes(&test, Variant::RdmaTso);
+        let simulated = simulate(&test, Variant::RdmaTso, FaultSet::NONE, 5_000);
+        assert_eq!(total(&simulated), 5_000);
+        for outcome in simulated.outcomes.keys() {
+            assert!(explored.contains(outcome), "{program}: {outcome:?}");
+        }
+        assert_eq!(simulated.blocked + simulated.unfinished, 0, "{program}");
+        seen += simulated.outcomes.len();
+        all += explored.len();
+    }
+    assert!(all >= 10 && seen == all, "only {seen} of {all} outcomes seen");
+    let lost =
+        test("x = 0 || m = 0", "Send(2, 1); Send(2, 2); Poll(2); Poll(2) || Recv(1, m)", "m");
+    assert!(outcomes(&lost, Variant::RdmaTso).is_empty());
+    let simulated = simulate(&lost, Variant::RdmaTso, FaultSet::NONE, 1_000);
+    assert_eq!((simulated.blocked, simulated.outcomes.len()), (1_000, 0));
+}
+
 /// Threads that run one after another show what no thread saw in the middle of another one.
 #[test]
 fn serial_outcomes_are_those_without_overlap() {

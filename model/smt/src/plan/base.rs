@@ -16,6 +16,8 @@ pub fn stamp(base: Base) -> Option<Stamp> {
         Base::Wait => Stamp::Wait,
         Base::NicLocalRead => Stamp::NicLocalRead,
         Base::NicRemoteWrite => Stamp::NicRemoteWrite,
+        Base::NicRemoteCompletion => Stamp::NicRemoteCompletion,
+        Base::ReceivePosted => Stamp::ReceivePosted,
         Base::NicAtomicRead => Stamp::NicAtomicRead,
         Base::NicRemoteRead => Stamp::NicRemoteRead,
         Base::NicLocalWrite => Stamp::NicLocalWrite,
@@ -68,6 +70,7 @@ pub fn relation(skeleton: &Skeleton, base: Base) -> Relation {
                     && right.stamp == Stamp::NicRemoteWrite
             }
             Base::SameOperation => left.operation == right.operation,
+            Base::SameReceive => left.receive.is_some() && left.receive == right.receive,
             Base::SameNode => left.node.is_some() && left.node == right.node,
             Base::SameQueuePair => left.on().is_some() && left.on() == right.on(),
             Base::SameId => {
