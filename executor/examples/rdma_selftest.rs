@@ -13,10 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use executor::rdma::verbs::{self, Selection};
 use executor::rdma::{
     Address, AtomicCapability, Device, Endpoint, RdmaError, RdmaErrorKind, Region, RegionKey,
-    Registration, Request, RequestKind, Settings,
+    Registration, Request, RequestKind, Selection, Settings, verbs,
 };
 
 /// Words of the region, more than a cache line's worth and no whole number of lines.

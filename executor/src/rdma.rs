@@ -6,6 +6,10 @@
 
 #[cfg(test)]
 pub mod memory;
+#[cfg(not(any(feature = "dlopen", feature = "rdma-sys")))]
+#[path = "rdma/without.rs"]
+pub mod verbs;
+#[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
 pub mod verbs;
 
 use std::any::Any;
@@ -52,6 +56,17 @@ pub trait Region: Any + Send + Sync {
 
     /// Flushes the cache line of a word from the CPU's caches, if this CPU supports it.
     fn flush(&self, word: usize);
+}
+
+/// Which device to use, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// The device's name (`-d`); else the first device that can be used.
+    pub device: Option<String>,
+    /// The port, from 1 (`-i`); else the first port that is active.
+    pub port: Option<u8>,
+    /// The index of the port's GID (`-x`); else, on Ethernet, the GID that is most likely to reach a peer.
+    pub gid_index: Option<u32>,
 }
 
 /// How memory is allocated and registered.

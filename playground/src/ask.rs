@@ -15,9 +15,6 @@ use serde_json::{Value as Json, json};
 use crate::files::{self, Files, Wrong};
 use crate::question::Program;
 
-/// The most rows of outcomes that the page shows.
-const MOST_ROWS: usize = 500;
-
 /// A program that was read.
 pub struct Read {
     /// The models and libraries that it may use.
@@ -30,6 +27,7 @@ pub struct Read {
     pub test: Test,
     /// The model to ask about: the one chosen, or the first that the program names.
     pub model: String,
+    most_rows: usize,
 }
 
 impl Program {
@@ -47,7 +45,7 @@ impl Program {
         }
         let first = || test.models.first().cloned().unwrap_or_default();
         let model = self.model.clone().unwrap_or_else(first);
-        Ok(Read { files, source, warnings, test, model })
+        Ok(Read { files, source, warnings, test, model, most_rows: self.rows })
     }
 }
 
@@ -110,7 +108,7 @@ impl Read {
             row.iter().zip(shown).map(|(value, observable)| observable.show(*value)).collect()
         };
         let count = rows.len();
-        let rows: Vec<_> = rows.iter().take(MOST_ROWS).map(row).collect();
+        let rows: Vec<_> = rows.iter().take(self.most_rows).map(row).collect();
         json!({
             "names": names,
             "rows": rows,

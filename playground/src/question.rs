@@ -1,4 +1,4 @@
-//! What the page may ask.
+//! What the page, and Python, may ask.
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -59,6 +59,14 @@ pub struct Program {
     /// Models and libraries of one's own: names of files, and texts. They come before shipped ones.
     #[serde(default)]
     pub own: Vec<(String, String)>,
+    /// The most rows of outcomes that an answer has.
+    #[serde(default = "most_rows")]
+    pub rows: usize,
+}
+
+/// As many rows as the page shows.
+fn most_rows() -> usize {
+    500
 }
 
 impl Question {

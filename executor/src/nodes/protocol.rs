@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cores::Place;
-pub use crate::rdma::verbs::Selection;
+pub use crate::rdma::Selection;
 use crate::rdma::{Address, DeviceInfo, RdmaErrorKind, RegionKey};
 use crate::rounds::Parameters;
 use evidence::record::Host;

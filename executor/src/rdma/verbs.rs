@@ -18,23 +18,10 @@ mod ffi;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Device, DeviceInfo, RdmaError, RdmaErrorKind};
+use super::{Device, DeviceInfo, RdmaError, RdmaErrorKind, Selection};
 
 use endpoint::VerbsDevice;
 use ffi::{Context, DeviceList};
-
-/// Which device to use, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Selection {
-    /// The device's name (`-d`); else the first device that can be used.
-    pub device: Option<String>,
-    /// The port, from 1 (`-i`); else the first port that is active.
-    pub port: Option<u8>,
-    /// The index of the port's GID (`-x`); else, on Ethernet, the GID that is most likely to reach a peer.
-    pub gid_index: Option<u32>,
-}
 
 /// Prevents the CPU from doing the NIC's work. With the default of 1, mlx5 may put the result of a small read
 /// or atomic into the completion, and `ibv_poll_cq` writes it to memory. That is a CPU write, and is ordered
