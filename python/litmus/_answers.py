@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Iterator, Union
 
 if TYPE_CHECKING:
     import pandas
@@ -58,7 +58,7 @@ class Outcomes:
     verdicts: list[Verdict] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[dict[str, Value]]:
         return iter(self.outcomes)
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Repairs:
     open: list[str] | str | None
     """What was not decided."""
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Repair]:
         return iter(self.repairs)
 
     def __len__(self) -> int:

@@ -77,7 +77,7 @@ def repair(text: str, model: str | None = None, *, own: Mapping[str, str] | None
 
 def fmt(text: str) -> str:
     """The program in its normal form."""
-    return _ask("format", text)["text"]
+    return str(_ask("format", text)["text"])
 
 
 def models() -> dict[str, str]:

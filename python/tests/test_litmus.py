@@ -77,7 +77,8 @@ class Asking(unittest.TestCase):
         count = 10
         rows = "".join(f"  x{one} := 1 | a{one} := x{one}\n" for one in range(count))
         places = ", ".join(f"x{one} = 0" for one in range(count))
-        found = litmus.allowed(f"litmus many\nmodel tso\n\n  {places} |\n  ---\n{rows}\n  a0 = 0 ✓\n")
+        claim = " ∧ ".join(f"a{one} = 0" for one in range(count))
+        found = litmus.allowed(f"litmus many\nmodel tso\n\n  {places} |\n  ---\n{rows}\n  {claim} ✓\n")
         self.assertEqual(len(found), 2**count)
 
     def test_the_rest(self):
