@@ -1,5 +1,5 @@
-//! The engines for Python: one function, which takes a question in JSON and gives an answer in JSON. What users
-//! call is written in Python, in the folder `litmus`.
+//! The engines for Python: one function, which takes a question in JSON and gives an answer in JSON. What
+//! users call is written in Python, in the folder `litmus`.
 
 use pyo3::prelude::*;
 

@@ -1,6 +1,7 @@
 //! Symbolic execution of each thread into events, values and conditions.
 
 mod cas;
+mod cpu;
 mod messages;
 mod rma;
 mod words;
@@ -384,73 +385,6 @@ impl<'a> Builder<'a> {
     fn read(&mut self, shape: Shape, stamp: Stamp, guard: Guard, at: LocationId) -> ValueId {
         let event = self.event(shape, stamp, guard, Some(at), None);
         self.value(Value::Read(event))
-    }
-
-    fn cpu_operation(&mut self, stmt: &Stmt) {
-        let live = self.live;
-        match &stmt.kind {
-            StmtKind::Read { register, location } => {
-                let shape = self.shape(stmt.span, None, None);
-                self.registers[register.0] = self.read(shape, Stamp::CpuRead, live, *location);
-            }
-            StmtKind::Write { location, value } => {
-                let value = self.expression(value);
-                let shape = self.shape(stmt.span, None, None);
-                self.event(shape, Stamp::CpuWrite, live, Some(*location), Some(value));
-            }
-            StmtKind::Cas { register, location, expected, desired } => {
-                let expected = self.expression(expected);
-                let desired = self.expression(desired);
-                let old = self.compare_and_swap(stmt.span, *location, expected, desired);
-                if let Some(register) = register {
-                    self.registers[register.0] = old;
-                }
-            }
-            StmtKind::Faa { register, location, addend } => {
-                let addend = self.expression(addend);
-                self.fetch_and(stmt, *register, *location, |build, old| {
-                    build.binary(BinaryOp::Add, old, addend)
-                });
-            }
-            StmtKind::Exchange { register, location, value } => {
-                let value = self.expression(value);
-                self.fetch_and(stmt, *register, *location, |_, _| value);
-            }
-            StmtKind::Fence => {
-                let shape = self.shape(stmt.span, None, None);
-                self.event(shape, Stamp::Fence, live, None, None);
-            }
-            StmtKind::Poll(towards) => {
-                let shape = self.shape_on(stmt.span, *towards, None);
-                self.event(shape, Stamp::Wait, live, None, None);
-            }
-            StmtKind::Wait(id) => {
-                let shape = self.shape(stmt.span, None, Some(*id));
-                self.event(shape, Stamp::Wait, live, None, None);
-            }
-            StmtKind::RemoteFence(towards) => {
-                let shape = self.shape_on(stmt.span, *towards, None);
-                self.event(shape, Stamp::RemoteFence, live, None, None);
-            }
-            _ => {}
-        }
-    }
-
-    /// A CPU RMW that always writes: one event.
-    fn fetch_and(
-        &mut self,
-        stmt: &Stmt,
-        register: Option<RegisterId>,
-        location: LocationId,
-        new: impl FnOnce(&mut Self, ValueId) -> ValueId,
-    ) {
-        let shape = self.shape(stmt.span, None, None);
-        let event = self.event(shape, Stamp::CpuRmw, self.live, Some(location), None);
-        let old = self.value(Value::Read(event));
-        self.skeleton.events[event.0].written = Some(new(self, old));
-        if let Some(register) = register {
-            self.registers[register.0] = old;
-        }
     }
 
     fn nic_operation(&mut self, stmt: &Stmt) {
