@@ -137,6 +137,8 @@ fn count(block: &[Stmt], needed: Needed) -> usize {
     let of = |stmt: &Stmt| match &stmt.kind {
         StmtKind::If { then, otherwise, .. } => count(then, needed) + count(otherwise, needed),
         StmtKind::Loop(body) => 2 * count(body, needed),
+        // Its data and the completion of its receive are two writes.
+        StmtKind::Message { .. } => 2 * usize::from(needed.is(&stmt.kind)),
         kind => usize::from(needed.is(kind)),
     };
     block.iter().map(of).sum()
