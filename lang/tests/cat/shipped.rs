@@ -22,8 +22,8 @@ fn load_without_warnings_and_say_what_they_are() {
         let model = &loaded.model;
         assert_eq!(source.name, format!("{}.cat", model.name));
         assert!(model.title.is_some(), "{} has no title", model.name);
-        // The operational semantics is that of RDMA^TSO and coreRMA, and of no other network.
-        let is_network = loaded.includes("verbs");
+        // The operational semantics is that of RDMA^TSO and coreRMA, and of no other network, nor of MPI.
+        let is_network = loaded.includes("verbs") || model.name == "mpi-rma";
         assert_ne!(model.machine.is_some(), is_network, "{}: the machine", model.name);
         if let Hardware::By(judge) = &model.hardware {
             let judge =
