@@ -23,7 +23,9 @@ unsafe fn stands_for(path: *const c_char) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stat(path: *const c_char, out: *mut libc::stat) -> c_int {
     // SAFETY: by the contract; the kernel checks addresses.
-    unsafe { libc::syscall(libc::SYS_stat, stands_for(path), out) as c_int }
+    unsafe {
+        libc::syscall(libc::SYS_newfstatat, libc::AT_FDCWD, stands_for(path), out, 0) as c_int
+    }
 }
 
 /// `access`
@@ -33,5 +35,5 @@ pub unsafe extern "C" fn stat(path: *const c_char, out: *mut libc::stat) -> c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
     // SAFETY: by the contract; the kernel checks addresses.
-    unsafe { libc::syscall(libc::SYS_access, stands_for(path), mode) as c_int }
+    unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, stands_for(path), mode) as c_int }
 }
