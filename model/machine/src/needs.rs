@@ -56,11 +56,13 @@ impl Needed {
                     | S::Rcas { .. }
                     | S::Rfaa { .. }
                     | S::RemoteFence(_)
+                    // Posting it waits for the CPU's writes, as posting a request does.
+                    | S::Receive { .. }
             ),
             Get => matches!(kind, S::Get { .. }),
             Rmw => matches!(kind, S::Rcas { .. } | S::Rfaa { .. }),
             Result => matches!(kind, S::Get { .. } | S::Rcas { .. } | S::Rfaa { .. }),
-            Completion => matches!(kind, S::Poll(_) | S::Wait(_)),
+            Completion => matches!(kind, S::Poll(_) | S::Wait(_) | S::PollReceive { .. }),
             RemoteFence => matches!(kind, S::RemoteFence(_)),
             CpuWrite => matches!(kind, S::Write { .. }),
             CpuFence => matches!(kind, S::Fence),
