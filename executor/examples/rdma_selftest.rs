@@ -93,7 +93,7 @@ impl Bench {
     fn request(&self, kind: RequestKind, local: usize, remote: usize) -> Request {
         let key = self.region.key();
         let remote = (key.address + 8 * remote as u64, key.key);
-        Request { kind, local, words: 1, remote, fence: false, inline: false, signaled: true }
+        Request::plain(kind, local, 1, remote)
     }
 
     fn set(&self, word: usize, value: u64) {
@@ -321,7 +321,7 @@ impl Pair {
         let theirs = self.theirs;
         let to = |kind, local, word: u64| {
             let remote = (theirs.address + 8 * word, theirs.key);
-            Request { kind, local, words: 1, remote, fence: false, inline: false, signaled: true }
+            Request::plain(kind, local, 1, remote)
         };
         let words = Arc::clone(&self.region);
         let word = |index: usize| words.words()[index].load(Relaxed);

@@ -123,6 +123,7 @@ pub fn describe(request: &Request) -> String {
     let remote = format!("{address:#x} by key {key:#x}");
     let mut text = match request.kind {
         RequestKind::Write => format!("write of {words}, from word {local} to {remote}"),
+        RequestKind::Send => format!("send of {words}, from word {local}"),
         RequestKind::Read => format!("read of {words}, from {remote} to word {local}"),
         RequestKind::CompareAndSwap { .. } => {
             format!("compare-and-swap of {remote}, result to word {local}")
@@ -131,6 +132,9 @@ pub fn describe(request: &Request) -> String {
             format!("fetch-and-add to {remote}, result to word {local}")
         }
     };
+    if request.immediate.is_some() {
+        text.push_str(", with an immediate");
+    }
     if request.fence {
         text.push_str(", fence");
     }
@@ -171,6 +175,7 @@ mod tests {
             kind,
             local: 5,
             words: 1,
+            immediate: None,
             remote,
             fence: true,
             signaled: true,
