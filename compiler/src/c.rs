@@ -43,6 +43,8 @@ const TCP_PORT: u32 = 18516;
 pub fn generate(plan: &Plan, test: &Test, source: &Source, verdicts: Option<&Verdicts>) -> String {
     let generator = Generator { plan, test, source, names: Names::new(plan), calls: &VERBS };
     let mut out = generator.head();
+    out.push_str(include_str!("c/types.c"));
+    out.push_str(include_str!("c/common.c"));
     out.push_str(include_str!("c/statements.c"));
     out.push_str("\n/* ---- The test ");
     out.push_str(&"-".repeat(97));
@@ -97,29 +99,40 @@ impl Generator<'_> {
         let plan = self.plan;
         let build = "gcc -O2 FILE.c -o FILE -libverbs (and -lpthread, with glibc before 2.34)";
         let mut out = self.opening(build, "./FILE -h says how");
-        let words = plan.nodes.iter().map(|node| node.words.len()).max().unwrap_or(0).max(1);
         let atomics = u8::from(plan.has_atomics());
-        let copies = crate::plan::LOOP_COPIES;
-        let defines = [
-            ("TEST", string(&self.test.name), ""),
-            ("PROGRAM", format!("{:#018x}ull", hash(&self.source.text)), "hash of the text above"),
+        out.push_str(&self.definitions(&[
             ("TCP_PORT", format!("\"{TCP_PORT}\""), "of node 1"),
-            ("NODES", plan.nodes.len().to_string(), ""),
             ("THREADS", plan.code.threads.len().to_string(), "on all nodes"),
             ("QUEUE_PAIRS", plan.code.queue_pairs.len().to_string(), "of all threads"),
+            ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
+            ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),
+        ]));
+        out
+    }
+
+    /// Macros for the constants of every program, then for those of one kind: name, value, and what it is.
+    fn definitions(&self, of_kind: &[(&str, String, &str)]) -> String {
+        let plan = self.plan;
+        let words = plan.nodes.iter().map(|node| node.words.len()).max().unwrap_or(0).max(1);
+        let (copies, per_round) = (crate::plan::LOOP_COPIES, crate::plan::PER_ROUND);
+        let mut all = vec![
+            ("TEST", string(&self.test.name), ""),
+            ("PROGRAM", format!("{:#018x}ull", hash(&self.source.text)), "hash of the text above"),
+            ("NODES", plan.nodes.len().to_string(), ""),
             ("WORDS", words.to_string(), "of an instance, at the node that has most"),
             ("WORK_IDS", plan.program.work_ids.len().to_string(), ""),
             ("OBSERVED", plan.observed.len().to_string(), "values per instance"),
-            (
-                "PER_ROUND",
-                crate::plan::PER_ROUND.to_string(),
-                "instances, unless -r says otherwise",
-            ),
+            ("PER_ROUND", per_round.to_string(), "instances, unless -r says otherwise"),
             ("COPIES", copies.to_string(), "of a value that a loop puts"),
-            ("NEEDS_ATOMICS", atomics.to_string(), "of the NIC"),
-            ("INLINE_BYTES", if plan.has_inline() { "8" } else { "0" }.to_owned(), "of a request"),
         ];
-        out.push_str(&definitions(&defines));
+        all.extend_from_slice(of_kind);
+        let mut out = String::new();
+        for (name, value, what) in all {
+            let line = format!("#define {name:<14} {value}");
+            let what = if what.is_empty() { String::new() } else { format!("/* {what} */") };
+            let _ = writeln!(out, "{}", format!("{line:<30} {what}").trim_end());
+        }
+        out.push('\n');
         out
     }
 
@@ -194,10 +207,14 @@ impl Generator<'_> {
             let _ = writeln!(out, "\t[{name}] = {{ .thread = {thread}, .node = {node} }},");
         }
         out.push_str("\t[QUEUE_PAIRS] = { 0, 0 },\n};\n\n");
-        if !self.names.ids.is_empty() {
-            let _ = writeln!(out, "/* Work ids. */\nenum {{ {} }};\n", self.names.ids.join(", "));
+        out + &self.work_ids()
+    }
+
+    fn work_ids(&self) -> String {
+        match self.names.ids.as_slice() {
+            [] => String::new(),
+            ids => format!("/* Work ids. */\nenum {{ {} }};\n\n", ids.join(", ")),
         }
-        out
     }
 
     /// The tables that the fixed parts use: threads and observables.
@@ -223,18 +240,6 @@ impl Generator<'_> {
         out.push_str("\t{ NULL, -1, 0 },\n};\n\n");
         out
     }
-}
-
-/// Macros: name, value, and what it is.
-fn definitions(defines: &[(&str, String, &str)]) -> String {
-    let mut out = String::new();
-    for (name, value, what) in defines {
-        let line = format!("#define {name:<14} {value}");
-        let what = if what.is_empty() { String::new() } else { format!("/* {what} */") };
-        let _ = writeln!(out, "{}", format!("{line:<30} {what}").trim_end());
-    }
-    out.push('\n');
-    out
 }
 
 /// A decimal number as a C constant, whatever its size.

@@ -13,7 +13,7 @@ use lang::program::{LocationId, Program, Stmt, StmtKind, each};
 use lang::source::{Source, Span};
 
 use super::names::{Names, string};
-use super::{Calls, Generator, Verdicts, definitions, hash};
+use super::{Calls, Generator, Verdicts};
 use crate::plan::Plan;
 
 /// What the program is written over.
@@ -80,6 +80,8 @@ pub fn generate(
         plan.code.queue_pairs.iter().map(|pair| format!("NODE_{}", pair.node.0)).collect();
     let mut generator = Generator { plan, test, source, names, calls: &CALLS };
     let mut out = generator.fabric_head(fabric);
+    out.push_str(include_str!("fabric/types.c"));
+    out.push_str(include_str!("common.c"));
     out.push_str(include_str!("fabric/statements.c"));
     out.push_str(match fabric {
         Fabric::Mpi => include_str!("fabric/mpi.c"),
@@ -107,22 +109,9 @@ impl Generator<'_> {
         let nodes = plan.nodes.len();
         let build = format!("{compiler} -O2 FILE.c -o FILE");
         let mut out = self.opening(&build, &format!("{launcher} -n {nodes} ./FILE"));
-        let words = plan.nodes.iter().map(|node| node.words.len()).max().unwrap_or(0).max(1);
-        out.push_str(&definitions(&[
-            ("TEST", string(&self.test.name), ""),
-            ("PROGRAM", format!("{:#018x}ull", hash(&self.source.text)), "hash of the text above"),
+        out.push_str(&self.definitions(&[
             ("LAUNCHER", string(launcher), ""),
-            ("NODES", nodes.to_string(), "one process each"),
             ("THREADS", plan.code.threads.len().to_string(), "one at each node"),
-            ("WORDS", words.to_string(), "of an instance, at the node that has most"),
-            ("WORK_IDS", plan.program.work_ids.len().to_string(), ""),
-            ("OBSERVED", plan.observed.len().to_string(), "values per instance"),
-            (
-                "PER_ROUND",
-                crate::plan::PER_ROUND.to_string(),
-                "instances, unless -r says otherwise",
-            ),
-            ("COPIES", crate::plan::LOOP_COPIES.to_string(), "of a value that a loop puts"),
         ]));
         let _ = writeln!(out, "#define _GNU_SOURCE\n#include <{header}>\n");
         out
@@ -133,10 +122,7 @@ impl Generator<'_> {
         let nodes = self.plan.nodes.iter().map(|node| format!("NODE_{}", node.node.0));
         let mut out = String::from("/* Nodes, as ranks. */\n");
         let _ = writeln!(out, "enum {{ {} }};\n", nodes.collect::<Vec<_>>().join(", "));
-        if !self.names.ids.is_empty() {
-            let _ = writeln!(out, "/* Work ids. */\nenum {{ {} }};\n", self.names.ids.join(", "));
-        }
-        out
+        out + &self.work_ids()
     }
 }
 

@@ -1,0 +1,105 @@
+#define _GNU_SOURCE
+#include <infiniband/verbs.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE 64			/* bytes: each word has a cache line of its own */
+#define BATCH 1024		/* instances of the test between two resets of the memory */
+#define DEPTH 64		/* requests under way per queue pair */
+#define PATIENCE 10		/* seconds until waiting for the NIC or another thread is an error */
+#define LOOP_PATIENCE 1		/* seconds until an instance that loops is given up */
+
+/* A link is a pair of connected queue pairs. The first end is a thread's and initiates; the second is at the node it
+ * leads to. First come those of the test, then one per thread and node for the start barrier. */
+#define LINKS (QUEUE_PAIRS + THREADS * NODES)
+static int node_of_link(int link);
+
+/* The memory of a node, in lines: what the barriers need, then the words of all instances. */
+#define ROUNDS 16				/* start barriers of a thread whose writes may be under way */
+#define ARRIVAL 0				/* per thread, the start barriers that it has reached */
+#define ROUND (ARRIVAL + THREADS)		/* per thread, what it writes there */
+#define FLUSHED (ROUND + THREADS * ROUNDS)	/* per thread, where it reads into at the end of a batch, */
+#define FLUSH (FLUSHED + THREADS)		/* and from */
+#define FIRST_WORD (FLUSH + 1)
+#define MEMORY_LINES (FIRST_WORD + BATCH * WORDS)
+
+/* ---- What statements do ------------------------------------------------------------------------------------- */
+
+enum status { FINISHED, ASSUMED_FALSE, BLOCKED, GIVEN_UP };
+
+#define UNUSED __attribute__((unused))	/* not every test needs it */
+
+/* The initiating end of a connection. Requests of one connection complete in the order in which they were posted,
+ * so two numbers say which are under way. Only its thread uses it. */
+struct end {
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	uint64_t posted, completed;	/* requests since the beginning */
+	uint64_t signaled;		/* how many were posted up to the last signaled one */
+	uint64_t stands_for[DEPTH];	/* for how many the completion of each of the last stands */
+	uint64_t counted, polled;	/* how many Polls may take, and how many they took or no longer may */
+	uint64_t recent[DEPTH];		/* how many were posted up to each of the last of those */
+	enum { SIGNALED, UNSIGNALED, UNSIGNALED_BUT_AWAITED } kind;	/* of the next request */
+	int fence;			/* the next request carries IBV_SEND_FENCE */
+} __attribute__((aligned(LINE)));
+
+/* What a node tells the others. */
+struct contact {
+	uint32_t magic, node;
+	uint64_t program;		/* PROGRAM: all must run the same one */
+	uint64_t address;		/* of the node's memory */
+	uint32_t key;
+	uint32_t mtu;			/* enum ibv_mtu */
+	uint32_t gid_type;
+	uint32_t psn;			/* the first packet sequence number of its queue pairs */
+	uint16_t lid, is_global;
+	uint32_t reads_out, reads_in;	/* READs and atomics under way that it can begin and serve per queue pair */
+	uint8_t gid[16];
+	uint32_t first[LINKS], second[LINKS];	/* queue pair numbers of the two ends, if they are here */
+};
+
+struct node {
+	int number;			/* from 0; messages count from 1 */
+	int listener, sockets[NODES];	/* TCP: node 0 has one to each other, the others have one to node 0 */
+	const char *host, *port;	/* of node 0 */
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_mr *region;
+	char *memory;
+	int gid_index;
+	struct contact contacts[NODES];
+	struct end ends[LINKS];
+	struct ibv_qp *second[LINKS];	/* the ends that initiate nothing */
+};
+
+struct thread {
+	struct node *node;
+	int number;			/* from 0 */
+	unsigned instance;		/* which words it works on */
+	unsigned instances;		/* how many there are in this batch */
+	uint64_t round;			/* start barriers so far */
+	uint64_t random, delay;		/* ns */
+	uint64_t looping, loops;	/* since when, how often in this instance */
+	unsigned given_up;
+	uint64_t ids[WORK_IDS + 1][QUEUE_PAIRS + 1];	/* per work id: ends[].posted after its last request, or 0 */
+	uint64_t (*rows)[OBSERVED + 1];	/* per instance: observed values, then the status */
+	uint64_t *row;			/* this instance's */
+};
+
+static __thread int this_node = -1;
+static int cpus_are_few, verbose;
