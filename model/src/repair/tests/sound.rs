@@ -100,23 +100,21 @@ fn verdicts_of_other_models_are_not_all_right() {
     assert!(!found.is_right && found.open[0].contains("about other models"), "{found:?}");
 }
 
+/// The changes of a kind that may be made, in words.
+fn candidates(text: &str, kind: Kind) -> Vec<String> {
+    with(text, "rdma-tso-rmw", None, |mut repair| {
+        repair.kinds = Kind::ALL.iter().map(|(kind, _)| *kind).collect();
+        let test = repair.test(repair.file).unwrap();
+        let edits = edits::candidates(&repair, &test);
+        edits.iter().filter(|one| one.kind() == kind).map(edits::Edit::words).collect()
+    })
+}
+
 /// A word of an array is put by an RCAS too, also where a value names the word.
 #[test]
 fn a_put_to_a_word_becomes_an_rcas() {
     let text = "litmus t\nmodel rdma-tso-rmw\n\n || d[2] = 0, f = 0\n---\nd[WORD]^2/1 := 5 || a := f\nf^2 := 1 || b := d[1]\n\n(a, b) = (1, 0) ✗\n";
-    let all: Vec<Kind> = Kind::ALL.iter().map(|(kind, _)| *kind).collect();
-    let kinds = |text: &str| {
-        with(text, "rdma-tso-rmw", None, |mut repair| {
-            repair.kinds = all.clone();
-            let test = repair.test(repair.file).unwrap();
-            let edits = edits::candidates(&repair, &test);
-            edits
-                .iter()
-                .filter(|one| one.kind() == Kind::Rcas)
-                .map(edits::Edit::words)
-                .collect::<Vec<_>>()
-        })
-    };
+    let kinds = |text: &str| candidates(text, Kind::Rcas);
     let constant = kinds(&text.replace("WORD", "1"));
     assert!(constant.iter().any(|words| words.contains("`d[1]^2/1 := 5`")), "{constant:?}");
     let value = text.replace(" || d[2]", "i = 1 || d[2]").replace("WORD", "i");
@@ -133,15 +131,7 @@ fn a_put_to_a_word_becomes_an_rcas() {
 #[test]
 fn what_an_index_needs_is_not_exchanged() {
     let text = "litmus t\nmodel rdma-tso-rmw\n\ni = 0 || d[2] = 0, f = 0\n---\ni := 1 || a := f\nd[i]^2/1 := 5 || b := d[1]\nf^2 := 1 || \n\n(a, b) = (1, 0) ✗\n";
-    let exchanged = with(text, "rdma-tso-rmw", None, |repair| {
-        let test = repair.test(repair.file).unwrap();
-        let edits = edits::candidates(&repair, &test);
-        edits
-            .iter()
-            .filter(|one| one.kind() == Kind::Exchange)
-            .map(edits::Edit::words)
-            .collect::<Vec<_>>()
-    });
+    let exchanged = candidates(text, Kind::Exchange);
     assert!(exchanged.iter().all(|words| !words.contains("`i := 1`")), "{exchanged:?}");
     assert!(exchanged.iter().any(|words| words.contains("`d[i]^2/1 := 5`")), "{exchanged:?}");
 }
