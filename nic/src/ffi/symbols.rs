@@ -8,6 +8,22 @@ use super::calls::{
     address, completion, context, device, memory, modify, pair, shared, text, unsupported,
 };
 
+/// The instruction that jumps.
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump {
+    () => {
+        "jmp"
+    };
+}
+
+/// The instruction that jumps.
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump {
+    () => {
+        "b"
+    };
+}
+
 /// Exports names in a version node, each with its function.
 macro_rules! export {
     ($($node:literal: $($name:literal => $function:path),+ $(,)?;)+) => { $($(
@@ -15,7 +31,7 @@ macro_rules! export {
             ".text",
             concat!(".globl at_", $name),
             concat!(".type at_", $name, ", @function"),
-            concat!("at_", $name, ": jmp {function}"),
+            concat!("at_", $name, ": ", jump!(), " {function}"),
             concat!(".size at_", $name, ", . - at_", $name),
             concat!(".symver at_", $name, ", ", $name, "@@@IBVERBS_", $node),
             function = sym $function,
