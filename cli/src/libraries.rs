@@ -15,6 +15,7 @@ use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
 use model::allowed::{MISUSES, Options, Question, limit_reached};
 use model::library::{OBJECTS, SHIPPED, load, shipped};
+use model::models::UNDER_LIBRARIES;
 use model::refine;
 
 use crate::engine::Request;
@@ -284,7 +285,7 @@ pub fn by_name(name: &str) -> Result<Library, Vec<Problem>> {
 
 /// What is wrong with a library that only calls of its methods show, beside these libraries.
 pub fn wrong_at_calls(library: &Library, libraries: &Libraries, models: &Models) -> Vec<Problem> {
-    let Some(model) = models.shipped("rdma-wait-rmw") else { return Vec::new() };
+    let Some(model) = models.shipped(UNDER_LIBRARIES) else { return Vec::new() };
     let source = Arc::new(library.source.clone());
     problems(&source, refine::wrong_at_calls(libraries, library, model.model()))
 }

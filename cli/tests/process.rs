@@ -130,7 +130,7 @@ fn a_reader_that_goes_away_is_no_error() {
             .write(&format!("{name}.litmus"), MP.replace("litmus MP", &format!("litmus {name}")));
     }
     for (arguments, expected) in [
-        // What is told at the end comes after all was looked at.
+        // The summary at the end comes after all files.
         ("allowed .", 0),
         ("allowed . --format json", 2),
         ("run . -n 10 --format json", 2),

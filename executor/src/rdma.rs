@@ -121,7 +121,7 @@ pub trait Endpoint: Send {
     /// Returns the device's error, or that the request leaves the local region.
     fn post(&mut self, request: &Request) -> Result<(), RdmaError>;
 
-    /// Posts up to [`LONGEST_LIST`] requests by one call, so that the NIC is told once of all.
+    /// Posts up to [`LONGEST_LIST`] requests by one call, so that the doorbell rings once for all.
     ///
     /// # Errors
     /// As [`Self::post`]. Then some of them may have been posted.

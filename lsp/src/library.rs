@@ -74,7 +74,7 @@ impl LibraryText {
         let names = names(&source.text);
         match library::load(source) {
             Ok(found) => {
-                let base = models::load_shipped("rdma-wait-rmw").and_then(Result::ok);
+                let base = models::load_shipped(models::UNDER_LIBRARIES).and_then(Result::ok);
                 let wrong = base.map(|base| refine::wrong_at_calls(shipped(), &found, &base.model));
                 (Self { library: Some(found) }, names, wrong.unwrap_or_default())
             }

@@ -153,7 +153,7 @@ pub fn words(text: &str, lexis: Lexis) -> Vec<Span> {
 }
 
 /// The words of a text with errors that are taken for names, since no tree has them. `is_name` says which
-/// words are; it is told whether a word is a value's name elsewhere.
+/// words are; its second argument says whether a word is a value's name elsewhere.
 pub fn in_wrong_text(
     text: &str,
     lexis: Lexis,

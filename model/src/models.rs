@@ -23,6 +23,10 @@ pub fn unknown(name: &str, span: Span) -> Diagnostic {
     }
 }
 
+/// The shipped model that implementations of libraries run on, as in "Specifying and Verifying RDMA
+/// Synchronisation", §4.
+pub const UNDER_LIBRARIES: &str = "rdma-wait-rmw";
+
 /// Loads a shipped model.
 ///
 /// # Errors

@@ -60,7 +60,7 @@ fn check(library: &Library, bounds: Bounds) -> (Option<Box<Counterexample>>, usi
     (None, held)
 }
 
-/// Clients of so many threads, calls of each, and calls in all, on two nodes.
+/// Clients of up to `threads` threads, `calls` calls of each, and `size` calls in all, on two nodes.
 fn up_to(threads: usize, calls: usize, size: usize) -> Bounds {
     Bounds { threads, calls, size, plain: 0, near: 0, ..Bounds::default() }
 }

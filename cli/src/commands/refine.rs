@@ -19,6 +19,7 @@ use lang::cat::model::Model;
 use lang::library::Library;
 use lang::limits::Limits;
 use model::allowed::Options;
+use model::models::UNDER_LIBRARIES;
 use model::refine::{Answer, Bounds, Client, MOST, OWN, Refinement, by_default, clients};
 use model::smt::solver::SolverKind;
 
@@ -232,7 +233,7 @@ fn prepare<'a>(arguments: &'a Arguments, terminal: &mut Terminal) -> Result<Prep
     if !wrong.is_empty() {
         return Err(refuse(wrong));
     }
-    let Some(base) = load("rdma-wait-rmw") else { return Err(Exit::Internal) };
+    let Some(base) = load(UNDER_LIBRARIES) else { return Err(Exit::Internal) };
     let refinement = Refinement::new(libraries, &library, other.as_ref(), &base, load)
         .map_err(|message| terminal.usage_error(&message))?;
     Ok(Prepared { refinement, libraries, library, other, base })

@@ -146,7 +146,7 @@ impl Client {
         self.tell("textDocument/didChange", params);
     }
 
-    /// What is wrong with a text, once that is told.
+    /// The problems of a text, once the server publishes them.
     pub fn problems(&mut self, uri: &str) -> Value {
         loop {
             match self.problems.remove(uri) {

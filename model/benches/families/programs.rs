@@ -48,7 +48,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// As it is told to the process.
+    /// The name by which the process is asked for it.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -61,7 +61,7 @@ const RANDOM: &str = "random ";
 const TSO: &str = "tso";
 const RDMA: &str = "rdma-tso-rmw";
 
-/// A program as a process is told, and its model's name.
+/// The program that a name stands for, and its model's name.
 pub fn load(told: &str) -> (Test, &'static str) {
     if let Some(number) = told.strip_prefix(RANDOM) {
         let vocabulary = vocabulary();

@@ -178,7 +178,7 @@ impl Timed<'_> {
         }
     }
 
-    /// What is wrong with the sequential object itself is told later.
+    /// What is wrong with the sequential object itself is reported later.
     fn is_right(&self, outcome: &Outcome) -> bool {
         !matches!(self.history_of(outcome).order(false), Ok(None))
     }

@@ -16,7 +16,8 @@ use super::together::{Beyond, Program, Together};
 
 type Set = BTreeSet<usize>;
 
-/// The most bases of one search. If there are more, those with fewer changes are tried, and that is told.
+/// The most bases of one search. If there are more, only those with fewer changes are tried; the result says
+/// so.
 const BASES: usize = 256;
 /// The most sets of changes that are tried where a flush with its polls makes the program wait for ever.
 const BESIDE: usize = 256;
@@ -88,7 +89,7 @@ fn go_together(edits: &[Edit], set: &Set) -> bool {
     set.iter().all(|index| edits[*index].goes_with(rewriting(edits, set)))
 }
 
-/// All sets of so many of some changes.
+/// All sets of `number` changes out of `of`.
 fn subsets(of: &[usize], number: usize) -> Vec<Set> {
     if number == 0 {
         return vec![Set::new()];
@@ -257,7 +258,7 @@ impl Helping<'_, '_> {
                     known.push(set);
                 }
                 Came::Not(large) => clauses.push(self.missed(large)),
-                // It is told; what has more is not looked at.
+                // The result lists it as undecided; larger sets are not looked at.
                 Came::Open => known.push(set),
             }
         }

@@ -173,7 +173,7 @@ fn words(step: &Step, issued: Option<&Issued>) -> String {
             )
         }
         Step::Completed { status: 0 } => match issued {
-            Some(Issued { signaled: false, .. }) => "ends; nobody is told".to_owned(),
+            Some(Issued { signaled: false, .. }) => "ends without a completion".to_owned(),
             _ => "its completion can be polled".to_owned(),
         },
         Step::Completed { status } => {

@@ -11,7 +11,7 @@ use lang::program::{
 use super::super::{Guard, Operation, Stamp, Value, ValueId};
 use super::{Builder, Shape};
 
-/// How far a queue pair's receives are used: for each number, the condition that exactly so many are.
+/// How many of a queue pair's receives are used: the condition for each number.
 pub(super) type Used = Vec<Guard>;
 
 impl Builder<'_> {

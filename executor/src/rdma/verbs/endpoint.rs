@@ -266,7 +266,7 @@ impl Endpoint for VerbsEndpoint {
 }
 
 impl VerbsEndpoint {
-    /// Whether a request can be posted after so many others of a list.
+    /// Whether a request can be posted after `before` others of a list.
     fn check(&self, request: &Request, before: u64) -> Result<(), RdmaError> {
         let depth = u64::from(self.settings.depth);
         let refused = |why: String| Err(refusal(format!("{}: {why}", describe(request))));
