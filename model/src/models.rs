@@ -7,6 +7,10 @@ use lang::source::{Source, Span};
 /// The shipped models, by name: every file in `model/models`.
 pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
+/// The shipped model that implementations of libraries run on, as in "Specifying and Verifying RDMA
+/// Synchronisation", §4.
+pub const UNDER_LIBRARIES: &str = "rdma-wait-rmw";
+
 /// The text of a shipped model.
 pub fn shipped(name: &str) -> Option<Source> {
     let (_, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
@@ -22,10 +26,6 @@ pub fn unknown(name: &str, span: Span) -> Diagnostic {
         None => error.help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
     }
 }
-
-/// The shipped model that implementations of libraries run on, as in "Specifying and Verifying RDMA
-/// Synchronisation", §4.
-pub const UNDER_LIBRARIES: &str = "rdma-wait-rmw";
 
 /// Loads a shipped model.
 ///

@@ -48,7 +48,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// The name by which the process is asked for it.
+    /// What is sent to the process: the litmus file, or the number of the random program.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -61,19 +61,19 @@ const RANDOM: &str = "random ";
 const TSO: &str = "tso";
 const RDMA: &str = "rdma-tso-rmw";
 
-/// The program that a name stands for, and its model's name.
-pub fn load(told: &str) -> (Test, &'static str) {
-    if let Some(number) = told.strip_prefix(RANDOM) {
+/// The program that [`Program::text`] stands for, and its model's name.
+pub fn load(sent: &str) -> (Test, &'static str) {
+    if let Some(number) = sent.strip_prefix(RANDOM) {
         let vocabulary = vocabulary();
         let number = number.parse().expect("a number");
         let shape = draw(number, &vocabulary).expect("a number with a program");
         return (test(&shape, vocabulary.completion), RDMA);
     }
-    let source = Source::new("bench", told);
+    let source = Source::new("bench", sent);
     let (test, diagnostics) = lang::litmus::load(&source);
     let report: String = diagnostics.iter().map(|found| found.render(&source, false)).collect();
     let test = test.unwrap_or_else(|| panic!("{report}"));
-    let name = if told.contains(&format!("\nmodel {TSO}\n")) { TSO } else { RDMA };
+    let name = if sent.contains(&format!("\nmodel {TSO}\n")) { TSO } else { RDMA };
     (test, name)
 }
 

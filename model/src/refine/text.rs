@@ -4,6 +4,7 @@ use lang::library::{Library, ParameterKind};
 use lang::outcome::Value;
 
 use super::clients::{Client, Op};
+use crate::models::UNDER_LIBRARIES;
 
 /// Names of objects.
 const OBJECTS: [&str; 4] = ["o", "p", "q", "r"];
@@ -40,7 +41,7 @@ fn write(
     verdict: Option<(&[(String, Value)], char)>,
 ) -> String {
     let mut out = String::from("litmus client\n");
-    out.push_str("model rdma-wait-rmw\n\n");
+    out.push_str(&format!("model {UNDER_LIBRARIES}\n\n"));
     for (index, _) in client.objects.iter().enumerate() {
         if is_used(client, |op| matches!(op, Op::Call { objects, .. } if objects.contains(&index)))
         {

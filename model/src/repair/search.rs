@@ -258,7 +258,7 @@ impl Helping<'_, '_> {
                     known.push(set);
                 }
                 Came::Not(large) => clauses.push(self.missed(large)),
-                // The result lists it as undecided; larger sets are not looked at.
+                // The result says what is undecided; sets with this one in them are not looked at.
                 Came::Open => known.push(set),
             }
         }
