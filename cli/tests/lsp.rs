@@ -2,7 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking")]
 
 mod client;
+mod edited;
 mod files;
+mod hostile;
+mod meanings;
+mod renames;
 
 use client::{Client, at};
 use serde_json::{Value, json};
@@ -73,6 +77,12 @@ fn a_session() {
     assert_eq!(lenses.as_array().unwrap().len(), 4);
     let hints = client.hints(&uri);
     assert_eq!(labels(&hints), ["✓ found", "✗ violated"]);
+    client.change(
+        &uri,
+        2,
+        &PROGRAM.replace("(0, 0) ✓", "(0, 0) ✗").replace("(1, 1) ✗", "(1, 2) ✗"),
+    );
+    assert_eq!(labels(&client.hints(&uri)), ["✗ violated", "✓ never"]);
     assert_eq!(hints[1]["position"], json!({ "line": 10, "character": 19 }));
     client.end();
 }
@@ -115,10 +125,8 @@ fn columns_are_bytes_for_editors_that_say_so() {
     }
 }
 
-#[test]
-fn what_is_canceled_is_not_done() {
-    let mut client = Client::new(json!({}));
-    // Far more executions than there is time for.
+/// A program with far more executions than there is time for.
+fn long() -> String {
     let words: Vec<String> = (0..14).map(|word| format!("w{word} = 0")).collect();
     let writes = |node| (0..14).map(move |word| format!("w{word}^1 := {node}")).collect::<Vec<_>>();
     let all: Vec<String> = (0..14).map(|word| format!("w{word}")).collect();
@@ -127,12 +135,17 @@ fn what_is_canceled_is_not_done() {
         .zip(writes(3))
         .map(|(two, three)| format!("  || {two} || {three}\n"))
         .collect();
-    let text = format!(
+    format!(
         "litmus long\nmodel rdma-tso-rmw\n\n  {} || ||\n  ---\n{rows}\n  exactly {{}} for ({})\n",
         words.join(", "),
         all.join(", ")
-    );
-    let uri = client.open("long.litmus", &text);
+    )
+}
+
+#[test]
+fn what_is_canceled_is_not_done() {
+    let mut client = Client::new(json!({}));
+    let uri = client.open("long.litmus", &long());
     assert_eq!(client.problems(&uri), json!([]));
     let id = client.send("textDocument/inlayHint", client::everywhere(&uri));
     client.tell("$/cancelRequest", json!({ "id": id }));

@@ -10,7 +10,7 @@ pub(crate) use comments::{blank, end_of_comment};
 pub(crate) use cursor::{Cursor, Parse};
 pub use sink::MOST_DIAGNOSTICS;
 pub(crate) use sink::Sink;
-pub(crate) use tokens::{Flaw, Kind, Token, comment, tokens, unclosed_string};
+pub(crate) use tokens::{Flaw, Kind, Token, comment, is_name, tokens, unclosed_string};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 1 << 20;
@@ -51,6 +51,19 @@ mod tests {
         for text in ["(* (* *) *)", "// end", "(**)"] {
             assert_eq!(wrong(text)[1], [], "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_name_is_one_word() {
+        let names = ["x", "po_x", "a1"];
+        let none =
+            ["", " x", "x ", "//", "#", "a,b", "a := 1 // ", "1a", "let\n", "(* *)a", "⊥", "\"a\""];
+        for is_name in [cat::is_name, library::is_name, crate::litmus::is_name] {
+            assert!(names.iter().all(|name| is_name(name)));
+            none.iter().for_each(|text| assert!(!is_name(text), "{text:?}"));
+        }
+        assert!(cat::is_name("po-loc") && !cat::is_name("let") && !cat::is_name("a-"));
+        assert!(crate::litmus::is_name("x'") && !crate::litmus::is_name("while"));
     }
 
     #[test]

@@ -1,15 +1,21 @@
 //! What is wrong, as editors show it, and what makes it right.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic, Fix, apply};
+use lang::limits::Limits;
 use lang::source::Span;
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, DiagnosticRelatedInformation,
     DiagnosticSeverity, Location, NumberOrString, TextEdit, Uri, WorkspaceEdit,
 };
 
+use crate::documents::{Document, Documents, Known, What};
 use crate::text::Text;
+
+/// How long changes are tried.
+const LIMIT: Duration = Duration::from_millis(1500);
 
 /// A problem as editors show it.
 pub fn shown(problem: &Diagnostic, text: &Text, uri: &Uri) -> lsp_types::Diagnostic {
@@ -51,31 +57,83 @@ fn visible(span: Span, text: &Text) -> Span {
     }
 }
 
-/// Changes that make problems go away that touch a place.
+/// What is said of a text that takes too long to check.
+pub fn not_checked(why: &str) -> lsp_types::Diagnostic {
+    lsp_types::Diagnostic {
+        severity: Some(DiagnosticSeverity::WARNING),
+        source: Some("litmus".to_owned()),
+        message: format!("not checked: {why}"),
+        ..lsp_types::Diagnostic::default()
+    }
+}
+
+/// Changes that make problems go away that touch a place. Each was tried: nothing is wrong with it that was
+/// not.
 pub fn fixes(
-    problems: &[Diagnostic],
+    documents: &Documents,
+    document: &Document,
+    known: &Known,
     place: Span,
-    text: &Text,
-    uri: &Uri,
 ) -> Vec<CodeActionOrCommand> {
+    let (text, uri) = (&document.text, &document.uri);
     let touches = |problem: &&Diagnostic| {
         let span = visible(problem.span, text);
         span.start <= place.end && place.start <= span.end
     };
-    let action = |problem: &Diagnostic| {
-        let fix = problem.fix.as_ref()?;
+    let action = |problem: &Diagnostic, fix: &Fix| {
         let edits = fix.edits.iter();
         let edits = edits.map(|(span, new)| TextEdit::new(text.range(*span), new.clone()));
-        Some(CodeActionOrCommand::CodeAction(CodeAction {
+        CodeActionOrCommand::CodeAction(CodeAction {
             title: fix.title.clone(),
             kind: Some(CodeActionKind::QUICKFIX),
             diagnostics: Some(vec![shown(problem, text, uri)]),
             edit: Some(edit(uri, edits.collect())),
             is_preferred: Some(true),
             ..CodeAction::default()
-        }))
+        })
     };
-    problems.iter().filter(touches).filter_map(action).collect()
+    let mut found = Vec::new();
+    // What there is no time to try is not offered.
+    let limits = Limits::of_time(LIMIT);
+    for problem in known.problems.iter().filter(touches) {
+        let Some(fix) = &problem.fix else { continue };
+        match limits.within(|| mends(documents, document, known, problem, fix)) {
+            Ok(true) => found.push(action(problem, fix)),
+            Ok(false) => {}
+            Err(_) => break,
+        }
+    }
+    found
+}
+
+/// Whether a change makes a problem go away, and brings no other one.
+fn mends(
+    documents: &Documents,
+    document: &Document,
+    known: &Known,
+    problem: &Diagnostic,
+    fix: &Fix,
+) -> bool {
+    let new = || fix.edits.iter().map(|(_, new)| new.as_str());
+    if let (Code::UnlistedModel, What::Program(program)) = (problem.code, &known.what) {
+        // A model that the header misspells is none to write elsewhere too.
+        let is_known = |name| program.models.iter().any(|model| model.loaded.model.name == name);
+        if !new().all(is_known) {
+            return false;
+        }
+    }
+    let after = documents.with_text(document, apply(&document.text.text, &fix.edits));
+    let said = |of: &Diagnostic| (of.code, of.message.clone());
+    let mut before: Vec<_> = known.all_problems().map(said).collect();
+    let Some(at) = before.iter().position(|one| *one == said(problem)) else { return false };
+    before.swap_remove(at);
+    after.problems.iter().map(said).all(|one| {
+        let known = before.iter().position(|before| *before == one);
+        known.is_some_and(|at| {
+            before.swap_remove(at);
+            true
+        })
+    })
 }
 
 /// Changes of one text.

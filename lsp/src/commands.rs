@@ -1,16 +1,17 @@
 //! Commands that an editor may run on a text: `litmus` itself does them, as on a command line.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use lsp_server::RequestId;
 use serde::Serialize;
 
+use crate::copies::Files;
 use crate::server::Done;
 
 /// How long a command may take.
@@ -54,11 +55,11 @@ pub const ALL: [Offered; 4] = [
 ];
 
 /// What a command is run on.
-pub struct Subject {
-    /// The file.
-    pub path: Option<PathBuf>,
-    /// Its text, if that is not what is stored.
-    pub text: Option<String>,
+pub enum Subject {
+    /// A file, which is stored as the editor has it, and so is all that it names.
+    Stored(PathBuf),
+    /// Texts that are not.
+    Edited(Files),
 }
 
 /// What came of a command.
@@ -72,62 +73,68 @@ pub struct Outcome {
     pub output: String,
 }
 
-/// A command that runs; it is ended when this is dropped.
-pub struct Running(Arc<AtomicBool>);
+/// A command that runs; it is ended when this is dropped, and is gone then.
+pub struct Running {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A thread that has panicked runs no command.
+            let _ = thread.join();
+        }
     }
 }
 
 /// Runs a command, and sends what came of it.
+///
+/// # Errors
+/// If what it is run on cannot be written.
 pub fn start(
     id: RequestId,
     litmus: &Path,
     offered: &Offered,
-    subject: Subject,
+    subject: &Subject,
     done: Sender<Done>,
-) -> Running {
+) -> std::io::Result<Running> {
     let stop = Arc::new(AtomicBool::new(false));
-    let running = Running(Arc::clone(&stop));
-    let mut command = Command::new(litmus);
-    command.args(["--color", "never"]).args(offered.arguments);
-    let file = match (&subject.path, &subject.text) {
-        (Some(path), None) => path.to_string_lossy().into_owned(),
-        _ => "-".to_owned(),
+    let (path, copies) = match subject {
+        Subject::Stored(path) => (path.clone(), None),
+        Subject::Edited(files) => {
+            let copies = files.write()?;
+            (copies.main.clone(), Some(copies))
+        }
     };
-    command.arg(&file);
-    if let Some(folder) = subject.path.as_deref().and_then(Path::parent).filter(|it| it.is_dir()) {
-        command.current_dir(folder);
-    }
-    let shown = format!("litmus {} {file}", offered.arguments.join(" "));
-    std::thread::spawn(move || {
-        let outcome = run(command, subject.text, &stop);
-        let outcome = outcome.map(|(exit, output)| Outcome { command: shown, exit, output });
-        let outcome = outcome.map_err(|error| error.to_string());
+    let mut command = Command::new(litmus);
+    command.args(["--color", "never"]).args(offered.arguments).arg(&path);
+    let in_truth = move |output: &str| match &copies {
+        Some(copies) => copies.in_truth(output),
+        None => output.to_owned(),
+    };
+    let shown = format!("litmus {} {}", offered.arguments.join(" "), path.display());
+    let stopped = Arc::clone(&stop);
+    let thread = std::thread::spawn(move || {
+        let outcome = run(command, &stopped).map_err(|error| error.to_string());
+        let outcome = outcome.map(|(exit, output)| Outcome {
+            command: in_truth(&shown),
+            exit,
+            output: in_truth(&output),
+        });
         // If nobody waits for it any more, nothing is lost.
         let _ = done.send(Done::Command { id, outcome });
     });
-    running
+    Ok(Running { stop, thread: Some(thread) })
 }
 
-fn run(
-    mut command: Command,
-    text: Option<String>,
-    stop: &AtomicBool,
-) -> std::io::Result<(Option<i32>, String)> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+fn run(mut command: Command, stop: &AtomicBool) -> std::io::Result<(Option<i32>, String)> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
-    let mut input = child.stdin.take();
     let output = child.stdout.take();
     let errors = child.stderr.take();
     let (output, errors) = (reader(output), reader(errors));
-    if let (Some(input), Some(text)) = (&mut input, text) {
-        // A command that does not read it says by its exit what is wrong.
-        let _ = input.write_all(text.as_bytes());
-    }
-    drop(input);
     let begin = Instant::now();
     let exit = loop {
         if let Some(status) = child.try_wait()? {
@@ -144,7 +151,7 @@ fn run(
     Ok((exit, output + &errors))
 }
 
-fn reader(from: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+fn reader(from: Option<impl std::io::Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut from) = from {

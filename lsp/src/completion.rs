@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use lang::Dialect;
 use lang::cat::model::{Base, CALLS, Type};
 use lang::litmus::methods::{KEYWORDS, Method, SIGNATURES};
-use lsp_types::{CompletionItem, CompletionItemKind};
+use lang::source::Span;
+use lsp_types::{CompletionItem, CompletionItemKind, CompletionTextEdit, TextEdit};
 use model::library::shipped;
 use model::models::SHIPPED;
 
 use crate::documents::{Known, What};
 use crate::library;
 use crate::models::ModelText;
-use crate::names::Space;
+use crate::names::{self, Piece, Space};
 use crate::program::ProgramText;
+use crate::text::Text;
 
 /// The words that begin lines above the declarations.
 const HEADER: [&str; 6] =
@@ -21,6 +23,8 @@ const HEADER: [&str; 6] =
 /// The words of the lines below a program.
 const VERDICT: [&str; 8] =
     ["✓", "✗", "exists", "forall", "exactly", "observe", "allowed", "forbidden"];
+/// The most files of a folder that are looked at.
+const MOST_FILES: usize = 1000;
 /// The words of models.
 const OF_MODELS: [&str; 23] = [
     "include",
@@ -70,19 +74,92 @@ impl Words {
     }
 }
 
-/// What may stand at an offset.
-pub fn completion(known: &Known, offset: usize) -> Vec<CompletionItem> {
+/// What may stand at an offset, in place of the word that ends there.
+pub fn completion(known: &Known, text: &Text, offset: usize) -> Vec<CompletionItem> {
     let mut words = Words::default();
-    match &known.what {
-        What::Program(program) => of_program(known, program, offset, &mut words),
-        What::Model(model) => of_model(known, model, &mut words),
-        What::Library(_) => {
+    let before = known.source.text.get(..offset).unwrap_or_default();
+    let lexis = match known.what {
+        What::Program(_) => names::PROGRAM,
+        What::Model(_) => names::MODEL,
+        What::Library(_) => names::LIBRARY,
+    };
+    let mut start = offset - word(before, lexis.continues).len();
+    match (names::around(&known.source.text, lexis, offset), &known.what) {
+        (Some((Piece::Quote, quote)), _) => {
+            start = quote.start + 1;
+            in_quotes(known, before, &mut words);
+        }
+        (Some(_), _) => {}
+        (None, What::Program(program)) => match of_line(before, &mut words) {
+            Some(from) => start = from,
+            None => of_program(known, program, before, &mut words),
+        },
+        (None, What::Model(model)) => of_model(known, model, &mut words),
+        (None, What::Library(_)) => {
             words.all(&library::KEYWORDS, CompletionItemKind::KEYWORD);
             of_base(&mut words);
             names(known, &mut words);
         }
     }
-    words.0.into_values().collect()
+    let range = text.range(Span::new(start, offset));
+    let edit = |mut item: CompletionItem| {
+        let edit = TextEdit::new(range, item.label.clone());
+        item.text_edit = Some(CompletionTextEdit::Edit(edit));
+        item
+    };
+    words.0.into_values().map(edit).collect()
+}
+
+/// The word at the end of a text.
+fn word(text: &str, continues: impl Fn(char) -> bool) -> &str {
+    let start = text.char_indices().rev().take_while(|(_, c)| continues(*c)).last();
+    start.map_or("", |(at, _)| &text[at..])
+}
+
+/// Names of files: models, where a text may name one.
+fn in_quotes(known: &Known, before: &str, words: &mut Words) {
+    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    let is_include = line.starts_with("include");
+    if !is_include && !line.starts_with("model") {
+        return;
+    }
+    let folder = crate::shipped::beside(&known.source.name, "");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let own = known.source.name.rsplit('/').next();
+    for name in names.filter(|name| name.ends_with(".cat") && own != Some(name.as_str())) {
+        words.add(&name, CompletionItemKind::FILE, None);
+    }
+    for (name, _) in SHIPPED.iter().filter(|_| is_include) {
+        words.add(&format!("{name}.cat"), CompletionItemKind::MODULE, title(name));
+    }
+}
+
+fn title(model: &str) -> Option<String> {
+    crate::shipped::model(model).and_then(|model| model.loaded.model.title.clone())
+}
+
+/// What may stand in a line of the header whose first word says so, and where it begins.
+fn of_line(before: &str, words: &mut Words) -> Option<usize> {
+    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    let (first, _) = line.split_once(' ')?;
+    let start =
+        || before.len() - word(before, |c| c.is_ascii_alphanumeric() || "_-.+".contains(c)).len();
+    match first {
+        "model" => {
+            SHIPPED.iter().for_each(|(name, _)| {
+                words.add(name, CompletionItemKind::MODULE, title(name));
+            });
+            Some(start())
+        }
+        "dialect" => {
+            words.add("corerma", CompletionItemKind::ENUM_MEMBER, None);
+            Some(start())
+        }
+        // Nobody knows what the author wants to say.
+        "litmus" | "source" | "tags" | "bound" => Some(start()),
+        _ => None,
+    }
 }
 
 fn names(known: &Known, words: &mut Words) {
@@ -93,18 +170,8 @@ fn names(known: &Known, words: &mut Words) {
     }
 }
 
-fn of_program(known: &Known, program: &ProgramText, offset: usize, words: &mut Words) {
-    let before = known.source.text.get(..offset).unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+fn of_program(known: &Known, program: &ProgramText, before: &str, words: &mut Words) {
     let is_rule = |line: &str| line.trim().len() >= 3 && line.trim().starts_with("---");
-    if line.starts_with("model ") {
-        for (name, _) in SHIPPED {
-            let title =
-                crate::shipped::model(name).and_then(|model| model.loaded.model.title.clone());
-            words.add(name, CompletionItemKind::MODULE, title);
-        }
-        return;
-    }
     if !before.lines().any(is_rule) {
         words.all(&HEADER, CompletionItemKind::KEYWORD);
         for library in &shipped().all {

@@ -12,9 +12,9 @@ use lsp_types::{TextDocumentContentChangeEvent, Uri};
 use crate::library::LibraryText;
 use crate::models::ModelText;
 use crate::names::Names;
-use crate::paths::{name_of, path_of};
+use crate::paths::{name_of, path_of, resolved};
 use crate::program::ProgramText;
-use crate::shipped;
+use crate::shipped::{self, Texts};
 use crate::text::{Encoding, Text};
 
 /// A text.
@@ -38,6 +38,21 @@ pub struct Known {
     pub problems: Vec<Diagnostic>,
     /// What only texts of its language have.
     pub what: What,
+}
+
+impl Known {
+    /// What is wrong, and what may be once the text can all be read.
+    pub fn all_problems(&self) -> impl Iterator<Item = &Diagnostic> {
+        let perhaps = match &self.what {
+            What::Program(program) => program.survey.perhaps.as_slice(),
+            What::Model(model) => model.perhaps.as_slice(),
+            What::Library(_) => &[],
+        };
+        let is_new = |one: &&Diagnostic| {
+            !self.problems.iter().any(|known| known.span == one.span && known.code == one.code)
+        };
+        self.problems.iter().chain(perhaps.iter().filter(is_new))
+    }
 }
 
 /// A text by its language.
@@ -67,12 +82,21 @@ impl Documents {
     pub fn open(&mut self, uri: Uri, version: i32, text: String) {
         let text = Text::new(text, self.encoding);
         let document = Document { uri: uri.clone(), version, text, known: OnceCell::new() };
-        self.open.insert(uri, document);
+        self.open.insert(uri.clone(), document);
+        self.has_changed(&uri);
     }
 
     /// A text that the editor has closed.
     pub fn close(&mut self, uri: &Uri) {
         self.open.remove(uri);
+        self.has_changed(uri);
+    }
+
+    /// A file is not what it was: what depends on it is looked at again. Any text may depend on a model.
+    pub fn has_changed(&mut self, uri: &Uri) {
+        let depends = |document: &&mut Document| is_model(uri) || document.uri == *uri;
+        let stale = self.open.values_mut().filter(depends);
+        stale.for_each(|document| document.known = OnceCell::new());
     }
 
     /// Changes a text.
@@ -91,8 +115,7 @@ impl Documents {
             }
         }
         document.version = version;
-        // What depends on models depends on other texts.
-        self.open.values_mut().for_each(|document| document.known = OnceCell::new());
+        self.has_changed(uri);
     }
 
     /// A text by its name.
@@ -108,37 +131,32 @@ impl Documents {
     /// What is known of a text.
     pub fn known(&self, document: &Document) -> Rc<Known> {
         let source = || Source::new(name_of(&document.uri), document.text.text.clone());
-        Rc::clone(document.known.get_or_init(|| Rc::new(self.look_at(source()))))
+        Rc::clone(
+            document.known.get_or_init(|| Rc::new(look_at(source(), &|path| self.text_of(path)))),
+        )
     }
 
-    /// What is wrong with a text that the editor does not have.
-    pub fn problems_of(&self, source: Source) -> Vec<Diagnostic> {
-        self.look_at(source).problems
+    /// What would be known of a text if it were another one.
+    pub fn with_text(&self, document: &Document, text: String) -> Known {
+        self.with_texts(document, &[(document.uri.clone(), text)])
     }
 
-    fn look_at(&self, source: Source) -> Known {
-        let texts = |path: &Path| self.text_of(path);
-        let ending = source.name.rsplit('.').next().unwrap_or_default();
-        let (names, problems, what) = match ending {
-            "cat" => {
-                let (model, names, problems) = ModelText::new(&source, &texts);
-                (names, problems, What::Model(model))
-            }
-            "lib" => {
-                let (library, names, problems) = LibraryText::new(&source);
-                (names, problems, What::Library(library))
-            }
-            _ => {
-                let (program, names, problems) = ProgramText::new(&source, &texts);
-                (names, problems, What::Program(program))
-            }
+    /// What would be known of a text if it and others were other ones.
+    pub fn with_texts(&self, document: &Document, texts: &[(Uri, String)]) -> Known {
+        let of = |uri: &Uri| texts.iter().find(|(other, _)| other == uri).map(|(_, text)| text);
+        let text = of(&document.uri).unwrap_or(&document.text.text);
+        let changed = |path: &Path| {
+            let is_it = |(uri, _): &&(Uri, String)| path_of(uri) == Some(resolved(path));
+            let changed = texts.iter().find(is_it).map(|(_, text)| text.clone());
+            changed.or_else(|| self.text_of(path))
         };
-        Known { source, names, problems, what }
+        look_at(Source::new(name_of(&document.uri), text.clone()), &changed)
     }
 
     /// The text of a file, as it is in the editor if that has it open.
     pub fn text_of(&self, path: &Path) -> Option<String> {
-        let is_it = |document: &&Document| path_of(&document.uri).as_deref() == Some(path);
+        let path = &resolved(path);
+        let is_it = |document: &&Document| path_of(&document.uri).as_ref() == Some(path);
         match self.open.values().find(is_it) {
             Some(document) => Some(document.text.text.clone()),
             None => shipped::stored(path),
@@ -149,4 +167,29 @@ impl Documents {
     pub fn counted(&self, text: String) -> Text {
         Text::new(text, self.encoding)
     }
+}
+
+/// Whether a document is a model.
+pub fn is_model(uri: &Uri) -> bool {
+    uri.as_str().ends_with(".cat")
+}
+
+fn look_at(source: Source, texts: Texts<'_>) -> Known {
+    let ending = source.name.rsplit('.').next().unwrap_or_default();
+    let (names, mut problems, what) = match ending {
+        "cat" => {
+            let (model, names, problems) = ModelText::new(&source, texts);
+            (names, problems, What::Model(model))
+        }
+        "lib" => {
+            let (library, names, problems) = LibraryText::new(&source);
+            (names, problems, What::Library(library))
+        }
+        _ => {
+            let (program, names, problems) = ProgramText::new(&source, texts);
+            (names, problems, What::Program(program))
+        }
+    };
+    problems.sort_by_key(|problem| problem.span);
+    Known { source, names, problems, what }
 }

@@ -2,14 +2,17 @@
 //!
 //! [`serve`] talks with one editor until it says that it is done. It does one thing after the other
 //! (`server`); what takes longer than an editor waits, verdicts (`verdicts`) and commands (`commands`), is
-//! done by other threads, and can be canceled. What is known of a text is computed once after each change
-//! (`documents`): by `program`, `models` or `library`, as its language is. Where names stand (`names`) is the
-//! same for all three, so that references, definitions and renaming are.
+//! done by other threads, and can be canceled. Commands see the texts of the editor (`copies`). What is known
+//! of a text is computed once after each change (`documents`): by `program`, `models` or `library`, as its
+//! language is. Where names stand (`names`) is the same for all three, so that references, definitions and
+//! renaming are.
 
 mod actions;
 mod commands;
 mod completion;
+mod copies;
 mod documents;
+mod events;
 mod hover;
 mod library;
 mod models;
@@ -17,17 +20,20 @@ mod names;
 mod paths;
 mod program;
 mod protocol;
+mod rename;
 mod requests;
 mod server;
 mod shipped;
 mod symbols;
 mod text;
+mod transport;
 mod verdicts;
 mod wire;
 
 use std::path::PathBuf;
 
 use lsp_server::Connection;
+use transport::Transport;
 
 /// Why a server ends before its editor said so.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -38,9 +44,9 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 /// # Errors
 /// If the editor goes away, or what it sends is no message.
 pub fn serve_stdio(litmus: PathBuf) -> Result<(), Error> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, writer, why) = Transport::stdio().parts();
     let served = serve(connection, litmus);
-    threads.join()?;
+    Transport::join(writer, &why)?;
     served
 }
 

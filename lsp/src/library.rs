@@ -1,17 +1,34 @@
 //! What is known of a library's text.
 
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::Library;
 use lang::source::{Source, Span};
 use model::library::{self, shipped};
 use model::{models, refine};
 
-use crate::names::{LIBRARY, Names, Occurrence, Space, words};
+use crate::names::{LIBRARY, MODEL, Names, Occurrence, Space, words};
 
 /// A library.
 pub struct LibraryText {
     /// The library, if nothing is wrong.
     pub library: Option<Library>,
+    /// What it defines, in the order of the text.
+    pub parts: Vec<Part>,
+}
+
+/// A class, a method, memory, or what else a library defines.
+pub struct Part {
+    /// The word before it: `call`.
+    pub word: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Where its name is.
+    pub at: Span,
+    /// Its place.
+    pub whole: Span,
 }
 
 /// The words of the language.
@@ -66,51 +83,104 @@ const OF_MODELS: [&str; 9] =
     ["let", "rec", "and", "exists", "total", "on", "extends", "acyclic", "empty"];
 
 /// What defines the word behind it.
-const DEFINE: [&str; 7] = ["class", "call", "memory", "let", "exists", "local", "object"];
+const DEFINE: [&str; 8] = ["class", "call", "memory", "let", "rec", "exists", "local", "object"];
 
 impl LibraryText {
     /// Reads it. With it come its names, and what is wrong with it.
     pub fn new(source: &Source) -> (Self, Names, Vec<Diagnostic>) {
         let names = names(&source.text);
+        let parts = parts(&source.text, &names);
         match library::load(source) {
             Ok(found) => {
-                let base = models::load_shipped(models::UNDER_LIBRARIES).and_then(Result::ok);
-                let wrong = base.map(|base| refine::wrong_at_calls(shipped(), &found, &base.model));
-                (Self { library: Some(found) }, names, wrong.unwrap_or_default())
+                let base = crate::shipped::model(models::UNDER_LIBRARIES);
+                let base = base.as_ref().map(|base| &base.loaded.model);
+                let wrong = base.map(|base| wrong_at_calls(&found, base));
+                (Self { library: Some(found), parts }, names, wrong.unwrap_or_default())
             }
             Err(errors) => {
                 let errors = errors.into_iter().map(|(_, error)| error).collect();
-                (Self { library: None }, names, errors)
+                (Self { library: None, parts }, names, errors)
             }
         }
     }
 }
 
+/// What only calls show, of the library that is edited.
+fn wrong_at_calls(library: &Library, base: &Model) -> Vec<Diagnostic> {
+    static CALLS: LazyLock<Mutex<refine::Calls>> = LazyLock::new(Mutex::default);
+    let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+    refine::wrong_at_calls_again(shipped(), library, base, &mut calls)
+}
+
+/// Whether a word is one of the language.
+pub fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word) || OF_MODELS.contains(&word)
+}
+
 /// The names of a text. Those that a method's head or body brings are its own.
 fn names(text: &str) -> Names {
-    let all = words(text, LIBRARY);
+    let all = all_words(text);
     let methods = methods(text, &all);
     let mut found = Vec::new();
     let mut before = "";
     for span in &all {
         let word = &text[span.range()];
-        let is_keyword = KEYWORDS.contains(&word) || OF_MODELS.contains(&word);
-        if !is_keyword {
+        // `memory Class.name` and `object Class.name` define what is behind the dot.
+        let is_class = ["memory", "object"].contains(&before) && text[span.end..].starts_with('.');
+        if !is_keyword(word) {
             let dotted = text[..span.start].ends_with('.');
             let method = methods.iter().find(|method| method.holds(*span) && !dotted);
             let space = match method {
                 Some(method) if method.locals.contains(&word) => Space::Local(method.span.start),
                 _ => Space::Value,
             };
-            let defines = DEFINE.contains(&before) || dotted && before == "memory";
+            let defines = DEFINE.contains(&before) && !is_class;
             found.push(Occurrence { name: word.to_owned(), span: *span, space, defines });
         }
-        // `memory Class.name` defines the name.
-        if !(before == "memory" && text[span.end..].starts_with('.')) {
+        if !is_class {
             before = word;
         }
     }
-    Names::introduced(found)
+    Names::with_locals(found)
+}
+
+/// The words of a text. Those of its consistency are a model's: `same-object` is one.
+fn all_words(text: &str) -> Vec<Span> {
+    let mut all = words(text, LIBRARY);
+    let is_block = |span: &&Span| {
+        &text[span.range()] == "consistency" && text[span.end..].trim_start().starts_with('{')
+    };
+    let blocks: Vec<Span> = all
+        .iter()
+        .filter(is_block)
+        .map(|span| Span::new(span.end, end_of(text, span.end)))
+        .collect();
+    for block in blocks {
+        all.retain(|span| span.end <= block.start || block.end <= span.start);
+        let inside = words(&text[block.range()], MODEL).into_iter();
+        all.extend(inside.map(|span| Span::new(span.start + block.start, span.end + block.start)));
+    }
+    all.sort_unstable();
+    all
+}
+
+/// What a text defines, without what methods keep to themselves.
+fn parts(text: &str, names: &Names) -> Vec<Part> {
+    let defined = names.all().iter().filter(|one| one.defines && one.space == Space::Value);
+    let part = |one: &Occurrence| {
+        let line = text[..one.span.start].rfind('\n').map_or(0, |at| at + 1);
+        let before = &text[line..one.span.start];
+        let word = DEFINE.iter().find_map(|word| Some((*word, before.rfind(word)?)));
+        let (word, at) = word?;
+        let start = line + at;
+        let end = match word {
+            "call" => end_of(text, start),
+            _ => text[start..].find('\n').map_or(text.len(), |end| start + end),
+        };
+        let whole = Span::new(start, end.max(one.span.end));
+        Some(Part { word, name: one.name.clone(), at: one.span, whole })
+    };
+    defined.filter_map(part).collect()
 }
 
 struct Method<'t> {
@@ -180,5 +250,10 @@ mod tests {
         assert_eq!((at(0), at(1)), (1, 2));
         let next = names.definition("next", &Space::Value).expect("memory");
         assert_eq!(&text[next.span.start - 2..next.span.end], "L.next");
+        let parts: Vec<(&str, String)> =
+            parts(text, &names).into_iter().map(|part| (part.word, part.name)).collect();
+        let expected = [("class", "L"), ("call", "Do"), ("call", "Un"), ("memory", "next")];
+        assert_eq!(parts, expected.map(|(word, name)| (word, name.to_owned())));
+        assert!(names.definition("aMF", &Space::Value).is_none(), "it is no name of this file");
     }
 }

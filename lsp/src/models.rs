@@ -1,12 +1,14 @@
 //! What is known of a model's text.
 
+use std::collections::BTreeSet;
+
 use lang::cat::model::Base;
 use lang::cat::syntax::{Binding, CellKind, Expr, File, Name, Statement, StatementKind, Table};
 use lang::cat::{self, Loaded};
-use lang::diagnostic::Diagnostic;
+use lang::diagnostic::{Code, Diagnostic};
 use lang::source::{Source, Span};
 
-use crate::names::{MODEL, Names, Occurrence, Space, in_wrong_text};
+use crate::names::{MODEL, Names, Occurrence, Space, in_wrong_text, words};
 use crate::shipped::{Texts, included};
 
 /// The most files that are read of what a model includes.
@@ -16,8 +18,10 @@ const MOST_FILES: usize = 64;
 pub struct ModelText {
     /// Its tree, without statements that are wrong.
     pub tree: File,
-    /// The model, if nothing is wrong.
+    /// The model, if nothing else is wrong.
     pub loaded: Option<Loaded>,
+    /// If a statement cannot be read: what is wrong without it, be it only because it is missing.
+    pub perhaps: Vec<Diagnostic>,
     /// The files that it includes, be it by others, with their trees and names.
     pub included: Vec<Included>,
 }
@@ -45,12 +49,24 @@ impl ModelText {
             Err(errors) => (None, errors),
         };
         let mut names = names(&tree);
+        let (mut loaded, mut found, mut perhaps) = (loaded, found, Vec::new());
         if !wrong.is_empty() {
+            let (rest, unread) = without_wrong(source, &tree);
+            let errors = cat::load(&rest, &loader).map(|rest| loaded = Some(rest)).err();
+            let own = errors.into_iter().flatten().filter(|(of, _)| of.name == source.name);
+            perhaps.extend(own.map(|(_, error)| error));
+            let name = |error: &Diagnostic| source.text.get(error.span.range());
+            let is_known = |error: &&Diagnostic| {
+                let name = name(error).unwrap_or_default();
+                error.code == Code::UnknownName && !unread.contains(name)
+            };
+            let more = perhaps.iter().filter(is_known).cloned();
+            found.extend(more.map(|error| (source.clone(), error)));
             let is_name = |_: &str, is_known: bool| is_known;
             let more = in_wrong_text(&source.text, MODEL, names.all(), is_name);
             names = Names::new(names.all().iter().cloned().chain(more).collect());
         }
-        let mut model = Self { tree, loaded, included: Vec::new() };
+        let mut model = Self { tree, loaded, perhaps, included: Vec::new() };
         model.include(source, &loader);
         let problems = found.into_iter().map(|(of, found)| match of.name == source.name {
             true => found,
@@ -101,6 +117,21 @@ impl ModelText {
         parts.extend(without.map(|text| format!("Without it: {text}")));
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
+}
+
+/// A text with blanks for what cannot be read, and the words of that.
+fn without_wrong(source: &Source, tree: &File) -> (Source, BTreeSet<String>) {
+    let mut bytes = source.text.clone().into_bytes();
+    let mut kept = vec![false; bytes.len()];
+    for statement in &tree.statements {
+        kept[statement.span.range()].fill(true);
+    }
+    for (byte, _) in bytes.iter_mut().zip(&kept).filter(|(byte, kept)| !**kept && **byte != b'\n') {
+        *byte = b' ';
+    }
+    let unread = words(&source.text, MODEL).into_iter().filter(|span| !kept[span.start]);
+    let unread = unread.map(|span| source.text[span.range()].to_owned()).collect();
+    (Source::new(source.name.clone(), String::from_utf8_lossy(&bytes)), unread)
 }
 
 /// The files that a tree names.

@@ -48,15 +48,25 @@ impl Names {
 
     /// The same where a name needs no definition: then the first is it.
     pub fn introduced(all: Vec<Occurrence>) -> Self {
-        let Self(mut all) = Self::new(all);
-        let mut defined: BTreeSet<(Space, String)> = BTreeSet::new();
+        let is_free =
+            |space: &Space| matches!(space, Space::Value | Space::WorkId | Space::Local(_));
+        Self::new(all).with_first(is_free)
+    }
+
+    /// The same where that is so of local names only.
+    pub fn with_locals(all: Vec<Occurrence>) -> Self {
+        Self::new(all).with_first(|space| matches!(space, Space::Local(_)))
+    }
+
+    fn with_first(mut self, is_free: impl Fn(&Space) -> bool) -> Self {
         let key = |one: &Occurrence| (one.space.clone(), one.name.clone());
-        defined.extend(all.iter().filter(|one| one.defines).map(key));
-        for one in &mut all {
-            let has_none = matches!(one.space, Space::Value | Space::WorkId | Space::Local(_));
-            one.defines |= has_none && defined.insert((one.space.clone(), one.name.clone()));
+        let mut defined: BTreeSet<(Space, String)> =
+            self.0.iter().filter(|one| one.defines).map(key).collect();
+        for one in &mut self.0 {
+            let key = (one.space.clone(), one.name.clone());
+            one.defines |= is_free(&one.space) && defined.insert(key);
         }
-        Self(all)
+        self
     }
 
     /// All of them.
@@ -121,33 +131,73 @@ pub const LIBRARY: Lexis = Lexis {
     block_comments: &[("(*", "*)")],
 };
 
+/// What a piece of a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A word.
+    Word,
+    /// A comment up to the end of its line, or of the text.
+    Comment,
+    /// A comment that ends with a sign.
+    Block,
+    /// Text in quotes.
+    Quote,
+}
+
 /// The words of a text that are not in comments or quotes.
 pub fn words(text: &str, lexis: Lexis) -> Vec<Span> {
+    let all = pieces(text, lexis).into_iter();
+    all.filter(|(piece, _)| *piece == Piece::Word).map(|(_, span)| span).collect()
+}
+
+/// The piece of a text in which something typed at an offset would be, if that is no word.
+pub fn around(text: &str, lexis: Lexis, offset: usize) -> Option<(Piece, Span)> {
+    let holds = |(piece, span): &(Piece, Span)| {
+        let is_open = match piece {
+            Piece::Word => return false,
+            Piece::Comment => true,
+            Piece::Block => false,
+            Piece::Quote => span.end - span.start < 2 || !text[..span.end].ends_with('"'),
+        };
+        span.start < offset && (offset < span.end || is_open && offset == span.end)
+    };
+    pieces(text, lexis).into_iter().find(holds)
+}
+
+/// The words, comments and quotes of a text.
+fn pieces(text: &str, lexis: Lexis) -> Vec<(Piece, Span)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(first) = text[at..].chars().next() {
+        lang::limits::look();
         let rest = &text[at..];
-        let line = rest.find('\n').unwrap_or(rest.len());
+        // Lines may be long: the end is only looked for where it counts.
+        let line = || rest.find('\n').unwrap_or(rest.len());
         let is_line = lexis.line_comments.iter().any(|sign| rest.starts_with(sign));
         // A name may hold a `#`; a comment follows a blank.
         let sharp = first == '#' && !text[..at].ends_with(|c: char| !c.is_whitespace());
         let block = lexis.block_comments.iter().find(|(open, _)| rest.starts_with(open));
-        at += if sharp || is_line {
-            line
+        let (piece, length) = if sharp || is_line {
+            (Some(Piece::Comment), line())
         } else if let Some((open, close)) = block {
-            rest[2..].find(close).map_or(rest.len(), |end| end + open.len() + close.len())
+            match rest[2..].find(close) {
+                Some(end) => (Some(Piece::Block), end + open.len() + close.len()),
+                None => (Some(Piece::Comment), rest.len()),
+            }
         } else if first == '"' {
-            rest[1..line].find('"').map_or(line, |end| end + 2)
+            let line = line();
+            (Some(Piece::Quote), rest[1..line].find('"').map_or(line, |end| end + 2))
         } else if (lexis.begins)(first) {
             let end = rest.find(|c| !(lexis.continues)(c)).unwrap_or(rest.len());
             let word = rest[..end].trim_end_matches(['.', '-']);
-            found.push(Span::new(at, at + word.len()));
-            word.len().max(first.len_utf8())
+            (Some(Piece::Word), word.len().max(first.len_utf8()))
         } else if first.is_ascii_digit() {
-            rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len())
+            (None, rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()))
         } else {
-            first.len_utf8()
+            (None, first.len_utf8())
         };
+        found.extend(piece.map(|piece| (piece, Span::new(at, at + length))));
+        at += length;
     }
     found
 }
@@ -192,6 +242,20 @@ mod tests {
             ["let", "po-loc", "rf", "a.b", "d"]
         );
         assert_eq!(texts("(* open", MODEL), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_typed_is_in_a_comment_or_in_quotes() {
+        let text = "a // b\n(* c *) \"d\" e (* f";
+        let of = |offset| around(text, MODEL, offset).map(|(piece, _)| piece);
+        let at = |part: &str| text.find(part).unwrap_or_default();
+        assert_eq!(
+            (of(1), of(at("b")), of(at("b") + 1)),
+            (None, Some(Piece::Comment), Some(Piece::Comment))
+        );
+        assert_eq!((of(at("c")), of(at("*)") + 2)), (Some(Piece::Block), None));
+        assert_eq!((of(at("d") + 1), of(at("d") + 2)), (Some(Piece::Quote), None));
+        assert_eq!((of(at("e")), of(text.len())), (None, Some(Piece::Comment)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Names of documents and paths of files.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use lsp_types::Uri;
@@ -48,6 +48,21 @@ fn decoded(text: &str) -> Option<String> {
 /// The name of a document in messages: its path, or what the editor calls it.
 pub fn name_of(uri: &Uri) -> String {
     path_of(uri).map_or_else(|| uri.as_str().to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+/// A path without `.` and `..`.
+pub fn resolved(path: &Path) -> PathBuf {
+    let mut found = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                found.pop();
+            }
+            other => found.push(other),
+        }
+    }
+    found
 }
 
 #[cfg(test)]

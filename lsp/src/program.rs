@@ -1,5 +1,6 @@
 //! What is known of a program.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lang::diagnostic::{Code, Diagnostic};
@@ -14,7 +15,8 @@ use model::asking::wrong_under;
 use model::library;
 use model::models;
 
-use crate::names::{Names, Occurrence, PROGRAM, Space, in_wrong_text};
+use crate::events::Events;
+use crate::names::{Names, Occurrence, PROGRAM, Space, in_wrong_text, words};
 use crate::shipped::{self, ReadyModel, Texts};
 
 /// A program.
@@ -23,6 +25,8 @@ pub struct ProgramText {
     pub survey: Survey,
     /// The models that its header names.
     pub models: Vec<Arc<ReadyModel>>,
+    /// What its statements mean to the first of them.
+    pub events: Events,
 }
 
 impl ProgramText {
@@ -31,30 +35,70 @@ impl ProgramText {
         let libraries = library::shipped();
         let survey = survey(source, libraries.words());
         let mut problems = survey.diagnostics.clone();
+        problems.extend(undeclared(&survey, source));
+        let places = header(survey.tree.as_ref());
+        let of_header = || places.iter().map(|name| name.text.clone()).collect();
+        let named = survey.test.as_ref().map_or_else(of_header, |test| test.models.clone());
         let mut models = Vec::new();
-        if let Some(test) = &survey.test {
-            let places = header(survey.tree.as_ref());
-            for name in &test.models {
-                let place = places.iter().find(|known| known.text == *name);
-                let span = place.map_or_else(Span::default, |name| name.place.span);
-                match find(name, span, source, texts) {
-                    Ok(model) => models.push(model),
-                    Err(error) => problems.push(*error),
-                }
-            }
-            if models.len() == test.models.len() {
-                let all: Vec<_> = models.iter().map(|model| &model.loaded.model).collect();
-                problems.extend(wrong_under(test, &all, libraries));
+        for name in &named {
+            let place = places.iter().find(|known| known.text == *name);
+            let span = place.map_or_else(Span::default, |name| name.place.span);
+            match find(name, span, source, texts) {
+                Ok(model) => models.push(model),
+                Err(error) => problems.push(*error),
             }
         }
+        if let Some(test) = survey.test.as_ref().filter(|_| models.len() == named.len()) {
+            let all: Vec<_> = models.iter().map(|model| &model.loaded.model).collect();
+            problems.extend(wrong_under(test, &all, libraries));
+        }
         let names = names(&survey, source);
-        (Self { survey, models }, names, problems)
+        (Self { survey, models, events: Events::default() }, names, problems)
     }
 
     /// The test, if nothing is wrong with it.
     pub fn test(&self) -> Option<&Test> {
         self.survey.test.as_ref()
     }
+
+    /// The test without what is wrong with it.
+    pub fn rest(&self) -> Option<&Test> {
+        self.test().or(self.survey.rest.as_ref())
+    }
+}
+
+/// The names that nothing declares, of a text that cannot all be read: those that do not stand in what cannot
+/// be read, which may declare them.
+fn undeclared(survey: &Survey, source: &Source) -> Vec<Diagnostic> {
+    if survey.perhaps.is_empty() {
+        return Vec::new();
+    }
+    let read: BTreeSet<usize> = survey.names.iter().map(|name| name.span.start).collect();
+    let unread = words(&source.text, PROGRAM).into_iter().filter(|it| !read.contains(&it.start));
+    let unread: BTreeSet<String> = unread.map(|span| plain(&source.text[span.range()])).collect();
+    let is_known = |found: &&Diagnostic| {
+        let name = source.text.get(found.span.range()).unwrap_or_default();
+        let name = words(name, PROGRAM).first().map(|span| plain(&name[span.range()]));
+        found.code == Code::UndeclaredName && name.is_some_and(|name| !unread.contains(&name))
+    };
+    survey.perhaps.iter().filter(is_known).cloned().collect()
+}
+
+/// A name without what may be written otherwise: `ȳ₁` is `y1`.
+fn plain(name: &str) -> String {
+    let letter = |letter: char| match letter {
+        'ā' => 'a',
+        'ē' => 'e',
+        'ī' => 'i',
+        'ō' => 'o',
+        'ū' => 'u',
+        'ȳ' => 'y',
+        'ḡ' => 'g',
+        '′' => '\'',
+        '₀'..='₉' => char::from_digit(u32::from(letter) - u32::from('₀'), 10).unwrap_or(letter),
+        other => other,
+    };
+    name.chars().map(letter).collect()
 }
 
 /// The models that a header names.
@@ -110,7 +154,12 @@ fn names(survey: &Survey, source: &Source) -> Names {
             None => !is_statement(word),
         };
         let found = in_wrong_text(&source.text, PROGRAM, &all, is_name);
-        all.extend(found.into_iter().filter(|one| !is_in_header(source, one.span)));
+        let header = lines_of_header(&source.text);
+        let is_in_header = |span: Span| {
+            let next = header.partition_point(|line| line.start <= span.start);
+            next.checked_sub(1).is_some_and(|line| span.start < header[line].end)
+        };
+        all.extend(found.into_iter().filter(|one| !is_in_header(one.span)));
     }
     Names::introduced(all)
 }
@@ -122,10 +171,14 @@ fn is_statement(word: &str) -> bool {
         || library::shipped().words().method(word).is_some()
 }
 
-/// Whether a word is in a line that declares nothing and states nothing.
-fn is_in_header(source: &Source, span: Span) -> bool {
-    let start = source.text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-    let line = source.text[start..].trim_start();
+/// The lines that declare nothing and state nothing.
+fn lines_of_header(text: &str) -> Vec<Span> {
     let words = ["litmus ", "source ", "model ", "tags ", "bound ", "dialect "];
-    words.iter().any(|word| line.starts_with(word))
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        start += line.len();
+        (line, Span::new(start - line.len(), start))
+    });
+    let is_one = |line: &str| words.iter().any(|word| line.trim_start().starts_with(word));
+    lines.filter(|(line, _)| is_one(line)).map(|(_, span)| span).collect()
 }

@@ -18,6 +18,8 @@ pub struct Client {
     pub encoding: Encoding,
     /// It asks for verdicts again when it is told to.
     pub refreshes_hints: bool,
+    /// It says when files change, if it is asked to.
+    pub watches_files: bool,
     /// It shows what commands come to by itself.
     pub shows_results: bool,
 }
@@ -36,6 +38,9 @@ impl Client {
         Self {
             encoding: known.unwrap_or_default(),
             refreshes_hints: is_true(&capabilities["workspace"]["inlayHint"]["refreshSupport"]),
+            watches_files: is_true(
+                &capabilities["workspace"]["didChangeWatchedFiles"]["dynamicRegistration"],
+            ),
             shows_results: is_true(&asked["initializationOptions"]["showsResults"]),
         }
     }
@@ -80,4 +85,12 @@ pub fn offered(client: &Client) -> Value {
         "capabilities": capabilities,
         "serverInfo": { "name": "litmus", "version": env!("CARGO_PKG_VERSION") },
     })
+}
+
+/// Asks the editor to say when a model changes that it does not have open.
+pub fn watching() -> Value {
+    let watchers = json!([{ "globPattern": "**/*.cat" }]);
+    let method = "workspace/didChangeWatchedFiles";
+    let options = json!({ "watchers": watchers });
+    json!({ "registrations": [{ "id": "models", "method": method, "registerOptions": options }] })
 }

@@ -1,28 +1,38 @@
 //! What can be answered at once: each request of the protocol, and its answer.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use lang::litmus;
-use lang::source::Span;
+use lsp_server::ErrorCode;
 use lsp_types::{
     CodeActionParams, CodeLens, CodeLensParams, Command, CompletionParams, CompletionResponse,
     DocumentFormattingParams, DocumentHighlight, DocumentHighlightParams, DocumentSymbolParams,
     DocumentSymbolResponse, GotoDefinitionParams, Hover, HoverContents, HoverParams, Location,
     MarkupContent, MarkupKind, Position, Range, ReferenceParams, RenameParams,
-    TextDocumentPositionParams, TextEdit, Uri,
+    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
 };
 use serde_json::{Value, json};
 
 use crate::documents::{Document, Documents, Known, What};
 use crate::names::{Occurrence, Space};
 use crate::paths::uri_of;
-use crate::{actions, commands, completion, hover, shipped, symbols};
-
-/// Letters that have the bar of an access through the NIC.
-const BARRED: [char; 7] = ['ā', 'ē', 'ī', 'ō', 'ū', 'ȳ', 'ḡ'];
+use crate::{actions, commands, completion, hover, rename, shipped, symbols};
 
 /// Why a request has no answer.
-pub type Refused = String;
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// What kind of reason it is.
+    pub code: ErrorCode,
+    /// The reason.
+    pub why: String,
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Self {
+        Self { code: ErrorCode::RequestFailed, why }
+    }
+}
 
 /// The answer to a request; `None` if there is no such request.
 pub fn answer(
@@ -36,7 +46,7 @@ pub fn answer(
         "textDocument/references" => with(params, |it| references(documents, it)),
         "textDocument/documentHighlight" => with(params, |it| highlights(documents, it)),
         "textDocument/prepareRename" => with(params, |it| prepare_rename(documents, it)),
-        "textDocument/rename" => with(params, |it| rename(documents, it)),
+        "textDocument/rename" => with(params, |it| renaming(documents, it)),
         "textDocument/completion" => with(params, |it| completed(documents, it)),
         "textDocument/documentSymbol" => with(params, |it| outline(documents, it)),
         "textDocument/formatting" => with(params, |it| formatted(documents, it)),
@@ -50,7 +60,11 @@ fn with<P: serde::de::DeserializeOwned>(
     params: Value,
     answer: impl FnOnce(P) -> Result<Value, Refused>,
 ) -> Result<Value, Refused> {
-    serde_json::from_value(params).map_err(|error| error.to_string()).and_then(answer)
+    let invalid = |error: serde_json::Error| Refused {
+        code: ErrorCode::InvalidParams,
+        why: error.to_string(),
+    };
+    serde_json::from_value(params).map_err(invalid).and_then(answer)
 }
 
 /// A text, what is known of it, and an offset in it.
@@ -138,63 +152,35 @@ fn highlights(documents: &Documents, asked: DocumentHighlightParams) -> Result<V
     Ok(json!(found))
 }
 
-/// The name at an offset, if it is one that may be changed.
-fn renamed(known: &Known, offset: usize) -> Result<&Occurrence, Refused> {
-    let name = known.names.at(offset).ok_or("expected a name, found none")?;
-    match name.space {
-        Space::Model => Err("a model has the name of its file".to_owned()),
-        Space::Call => Err(format!("`{}` is a statement of the language", name.name)),
-        _ if known.names.definition(&name.name, &name.space).is_none() => {
-            Err(format!("`{}` is not defined in this file", name.name))
-        }
-        _ => Ok(name),
-    }
-}
-
 fn prepare_rename(
     documents: &Documents,
     asked: TextDocumentPositionParams,
 ) -> Result<Value, Refused> {
     let Some((document, known, offset)) = place(documents, asked) else { return Ok(Value::Null) };
-    let name = renamed(&known, offset)?;
+    let name = rename::renamed(&known, offset)?;
     Ok(json!({ "range": document.text.range(name.span), "placeholder": name.name }))
 }
 
-fn rename(documents: &Documents, asked: RenameParams) -> Result<Value, Refused> {
-    let new = asked.new_name;
-    let Some((document, known, offset)) = place(documents, asked.text_document_position) else {
+fn renaming(documents: &Documents, asked: RenameParams) -> Result<Value, Refused> {
+    let Some((document, _, offset)) = place(documents, asked.text_document_position) else {
         return Ok(Value::Null);
     };
-    let name = renamed(&known, offset)?;
-    let is_taken = |one: &Occurrence| one.name == new && one.space == name.space;
-    if known.names.all().iter().any(is_taken) {
-        return Err(format!("`{new}` is the name of something else"));
+    let changes = rename::rename(documents, document, offset, &asked.new_name)?;
+    #[allow(clippy::mutable_key_type, reason = "the protocol's own type")]
+    let mut all = HashMap::new();
+    for (uri, changes) in changes {
+        let Some(document) = documents.get(&uri) else { continue };
+        let edits = changes.into_iter();
+        let edits = edits.map(|(span, new)| TextEdit::new(document.text.range(span), new));
+        all.insert(uri, edits.collect());
     }
-    // `ȳ` is `y` through the NIC, and so is `~y`.
-    let written = |one: &Occurrence| {
-        let is_barred = known.source.text[one.span.range()].starts_with(BARRED);
-        let bar = if is_barred && !one.name.starts_with(BARRED) { "~" } else { "" };
-        (one.span, format!("{bar}{new}"))
-    };
-    let changes: Vec<(Span, String)> = known.names.same(name).map(written).collect();
-    let text = lang::diagnostic::apply(&known.source.text, &changes);
-    let errors = |problems: &[lang::diagnostic::Diagnostic]| {
-        problems.iter().filter(|problem| problem.is_error()).count()
-    };
-    let after = documents.problems_of(lang::source::Source::new(&*known.source.name, text));
-    if errors(&after) > errors(&known.problems) {
-        let why = after.iter().find(|problem| problem.is_error());
-        let why = why.map(|problem| problem.message.clone()).unwrap_or_default();
-        return Err(format!("`{new}` cannot be a name here: {why}"));
-    }
-    let edits = changes.iter();
-    let edits = edits.map(|(span, new)| TextEdit::new(document.text.range(*span), new.clone()));
-    Ok(json!(actions::edit(&document.uri, edits.collect())))
+    Ok(json!(WorkspaceEdit { changes: Some(all), ..WorkspaceEdit::default() }))
 }
 
 fn completed(documents: &Documents, asked: CompletionParams) -> Result<Value, Refused> {
     let found = place(documents, asked.text_document_position);
-    let items = found.map(|(_, known, offset)| completion::completion(&known, offset));
+    let items = found
+        .map(|(document, known, offset)| completion::completion(&known, &document.text, offset));
     Ok(json!(CompletionResponse::Array(items.unwrap_or_default())))
 }
 
@@ -226,7 +212,7 @@ fn quick_fixes(documents: &Documents, asked: CodeActionParams) -> Result<Value, 
     let Some(document) = documents.get(&asked.text_document.uri) else { return Ok(Value::Null) };
     let known = documents.known(document);
     let place = document.text.span(asked.range);
-    Ok(json!(actions::fixes(&known.problems, place, &document.text, &document.uri)))
+    Ok(json!(actions::fixes(documents, document, &known, place)))
 }
 
 /// Above the first line, what may be done with the text.

@@ -9,18 +9,20 @@ use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use lang::limits::Limits;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::{
-    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-    ExecuteCommandParams, InlayHintParams, PublishDiagnosticsParams, Uri,
+    DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, ExecuteCommandParams, InlayHintParams, PublishDiagnosticsParams,
+    Uri,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::commands::{self, Outcome, Running, Subject};
-use crate::documents::{Documents, What};
+use crate::documents::{Documents, What, is_model};
 use crate::paths::path_of;
-use crate::protocol::Client;
+use crate::protocol::{self, Client};
+use crate::requests::Refused;
 use crate::verdicts::{self, Judged, Work};
-use crate::{Error, actions, requests, shipped};
+use crate::{Error, actions, requests};
 
 /// How long anything may take that is answered at once.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -97,6 +99,9 @@ impl Server {
     /// # Errors
     /// If the editor goes away without saying so.
     pub fn run(mut self) -> Result<(), Error> {
+        if self.client.watches_files {
+            self.ask("client/registerCapability", protocol::watching())?;
+        }
         loop {
             // All that has arrived is looked at first: some of it may be canceled by what follows it.
             while let Ok(message) = self.connection.receiver.try_recv() {
@@ -170,6 +175,13 @@ impl Server {
         self.send(Notification::new(method.to_owned(), params))
     }
 
+    /// Asks the editor for something whose answer says nothing.
+    fn ask(&mut self, method: &str, params: Value) -> Result<(), Error> {
+        self.requests += 1;
+        let id = RequestId::from(format!("litmus-{}", self.requests));
+        self.send(Request::new(id, method.to_owned(), params))
+    }
+
     fn request(&mut self, request: Request) -> Result<(), Error> {
         let Request { id, method, params } = request;
         if self.is_shut_down {
@@ -178,6 +190,7 @@ impl Server {
         match method.as_str() {
             "shutdown" => {
                 self.is_shut_down = true;
+                self.end_all()?;
                 self.send(Response::new_ok(id, Value::Null))
             }
             "textDocument/inlayHint" => match serde_json::from_value(params) {
@@ -192,24 +205,43 @@ impl Server {
                 let answer = self.guarded(|| requests::answer(&self.documents, &method, params));
                 match answer {
                     Ok(Some(Ok(value))) => self.send(Response::new_ok(id, value)),
-                    Ok(Some(Err(why))) => self.refuse(id, ErrorCode::RequestFailed, &why),
+                    Ok(Some(Err(refused))) | Err(refused) => {
+                        self.refuse(id, refused.code, &refused.why)
+                    }
                     Ok(None) => {
                         let why = format!("there is no request `{method}`");
                         self.refuse(id, ErrorCode::MethodNotFound, &why)
                     }
-                    Err(why) => self.refuse(id, ErrorCode::InternalError, &why),
                 }
             }
         }
     }
 
+    /// Ends all commands, and all work on verdicts.
+    fn end_all(&mut self) -> Result<(), Error> {
+        let running = std::mem::take(&mut self.running).into_keys();
+        let judging = std::mem::take(&mut self.judging).into_values();
+        let waiting = judging.flat_map(|judging| judging.waiting);
+        for id in running.chain(waiting).collect::<Vec<_>>() {
+            self.refuse(id, ErrorCode::RequestCanceled, "the server is shut down")?;
+        }
+        Ok(())
+    }
+
     /// Does what is done at once, within its limit. A mistake in it is no reason to go away.
-    fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, String> {
+    fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Refused> {
         let limited = AssertUnwindSafe(|| Limits::of_time(LIMIT).within(work));
         match catch_unwind(limited) {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(reached)) => Err(reached.to_string()),
-            Err(_) => Err("internal error".to_owned()),
+            Ok(Err(_)) => {
+                let seconds = LIMIT.as_secs();
+                let why = format!("this text takes more than the {seconds} seconds of an answer");
+                Err(Refused { code: ErrorCode::RequestFailed, why })
+            }
+            Err(_) => {
+                let why = "internal error".to_owned();
+                Err(Refused { code: ErrorCode::InternalError, why })
+            }
         }
     }
 
@@ -237,11 +269,23 @@ impl Server {
                 if let Ok(DidCloseTextDocumentParams { text_document: it }) =
                     serde_json::from_value(params)
                 {
-                    self.has_changed(&it.uri)?;
                     self.documents.close(&it.uri);
+                    self.has_changed(&it.uri)?;
                     self.changed.remove(&it.uri);
                     let none = PublishDiagnosticsParams::new(it.uri, Vec::new(), None);
                     self.tell("textDocument/publishDiagnostics", none)?;
+                }
+            }
+            "workspace/didChangeWatchedFiles" => {
+                if let Ok(DidChangeWatchedFilesParams { changes }) = serde_json::from_value(params)
+                {
+                    // Of a text that is open, the editor's counts.
+                    let is_closed = |uri: &Uri| self.documents.get(uri).is_none();
+                    let changed = changes.into_iter().map(|change| change.uri).filter(is_closed);
+                    for uri in changed.collect::<BTreeSet<_>>() {
+                        self.documents.has_changed(&uri);
+                        self.has_changed(&uri)?;
+                    }
                 }
             }
             _ => {}
@@ -253,14 +297,11 @@ impl Server {
     fn has_changed(&mut self, uri: &Uri) -> Result<(), Error> {
         self.changed.insert(uri.clone());
         let mut stale = Vec::from_iter(self.judging.remove(uri));
-        if uri.as_str().ends_with(".cat") {
+        if is_model(uri) {
             self.changed.extend(self.documents.all().map(|document| document.uri.clone()));
             stale.extend(self.judging.drain().map(|(_, judging)| judging));
             if self.client.refreshes_hints {
-                self.requests += 1;
-                let id = RequestId::from(format!("refresh-{}", self.requests));
-                let method = "workspace/inlayHint/refresh".to_owned();
-                self.send(Request::new(id, method, Value::Null))?;
+                self.ask("workspace/inlayHint/refresh", Value::Null)?;
             }
         }
         for id in stale.into_iter().flat_map(|judging| judging.waiting) {
@@ -278,11 +319,10 @@ impl Server {
             let shown = |problem| actions::shown(problem, &document.text, &uri);
             known.problems.iter().map(shown).collect::<Vec<_>>()
         });
-        if let Ok(shown) = shown {
-            let version = Some(document.version);
-            let params = PublishDiagnosticsParams::new(uri, shown, version);
-            self.tell("textDocument/publishDiagnostics", params)?;
-        }
+        // What cannot be said in time is said: else what was known before would seem to hold.
+        let shown = shown.unwrap_or_else(|refused| vec![actions::not_checked(&refused.why)]);
+        let params = PublishDiagnosticsParams::new(uri, shown, Some(document.version));
+        self.tell("textDocument/publishDiagnostics", params)?;
         Ok(true)
     }
 
@@ -327,15 +367,28 @@ impl Server {
             let why = "expected a command that is offered, and a document";
             return self.refuse(id, ErrorCode::InvalidParams, why);
         };
-        let path = path_of(&uri);
-        let text = self.documents.get(&uri).map(|document| document.text.text.clone());
-        let stored = path.as_deref().and_then(shipped::stored);
-        let text = text.filter(|text| stored.as_ref() != Some(text));
-        let subject = Subject { path, text };
-        let sender = self.done.0.clone();
-        let running = commands::start(id.clone(), &self.litmus, offered, subject, sender);
-        self.running.insert(id, running);
-        Ok(())
+        let subject = match self.documents.get(&uri) {
+            Some(document) => {
+                self.guarded(|| self.documents.unsaved(document)).map_err(|it| it.why)
+            }
+            None => Ok(None),
+        };
+        let stored = || path_of(&uri).filter(|path| path.is_file()).map(Subject::Stored);
+        let unknown = || format!("expected a file or an open text, found `{}`", uri.as_str());
+        let subject = subject
+            .and_then(|edited| edited.map(Subject::Edited).or_else(stored).ok_or_else(unknown));
+        let start = |subject: Subject| {
+            let sender = self.done.0.clone();
+            let started = commands::start(id.clone(), &self.litmus, offered, &subject, sender);
+            started.map_err(|error| error.to_string())
+        };
+        match subject.and_then(start) {
+            Ok(running) => {
+                self.running.insert(id, running);
+                Ok(())
+            }
+            Err(why) => self.refuse(id, ErrorCode::RequestFailed, &why),
+        }
     }
 
     fn finished(&mut self, done: Done) -> Result<(), Error> {

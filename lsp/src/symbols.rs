@@ -22,23 +22,7 @@ pub fn symbols(known: &Known, text: &Text) -> Vec<DocumentSymbol> {
     let parts = match &known.what {
         What::Program(program) => program.survey.tree.as_ref().map_or_else(Vec::new, of_program),
         What::Model(model) => model.tree.statements.iter().flat_map(of_statement).collect(),
-        What::Library(_) => {
-            let defined = known.names.all().iter().filter(|one| one.defines);
-            let in_definition = |span: Span| {
-                let line = text.slice(text.span_of_line(text.line(span.start))).trim_start();
-                ["class", "call", "memory", "object", "local"]
-                    .iter()
-                    .any(|word| line.starts_with(word))
-            };
-            let parts = defined.filter(|one| in_definition(one.span)).map(|one| Part {
-                name: one.name.clone(),
-                detail: "",
-                kind: SymbolKind::METHOD,
-                whole: one.span,
-                at: one.span,
-            });
-            parts.collect()
-        }
+        What::Library(library) => library.parts.iter().map(of_library).collect(),
     };
     parts.into_iter().filter_map(|part| symbol(part, text)).collect()
 }
@@ -59,6 +43,17 @@ fn symbol(part: Part<'_>, text: &Text) -> Option<DocumentSymbol> {
         children: None,
     };
     (!symbol.name.trim().is_empty()).then_some(symbol)
+}
+
+fn of_library(part: &crate::library::Part) -> Part<'static> {
+    let kind = match part.word {
+        "class" => SymbolKind::CLASS,
+        "call" => SymbolKind::METHOD,
+        "memory" => SymbolKind::FIELD,
+        "object" => SymbolKind::OBJECT,
+        _ => SymbolKind::VARIABLE,
+    };
+    Part { name: part.name.clone(), detail: part.word, kind, whole: part.whole, at: part.at }
 }
 
 fn of_program(tree: &ast::File) -> Vec<Part<'_>> {

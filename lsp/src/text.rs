@@ -89,11 +89,6 @@ impl Text {
         Span::new(start, end.max(start))
     }
 
-    /// The text at a place.
-    pub fn slice(&self, span: Span) -> &str {
-        self.text.get(span.range()).unwrap_or_default()
-    }
-
     /// Replaces a place.
     pub fn replace(&mut self, range: Range, with: &str) {
         let span = self.span(range);

@@ -130,6 +130,15 @@ pub fn hints(judged: &[Judged], text: &Text) -> Vec<InlayHint> {
     judged.iter().filter_map(hint).collect()
 }
 
+/// What a verdict that holds says: the same under all models.
+fn claimed(verdict: &str) -> &str {
+    match verdict {
+        "allowed" => "found",
+        "forbidden" => "never",
+        other => other,
+    }
+}
+
 /// One mark for all models: broken under one is broken.
 fn label(judged: &Judged) -> Option<String> {
     let all = &judged.under;
@@ -147,8 +156,32 @@ fn label(judged: &Judged) -> Option<String> {
             let answers: Vec<&str> = all.iter().map(|under| under.found.as_str()).collect();
             format!("✓ {}", if answers.contains(&"No") { "No" } else { "Ok" })
         }
-        [] => "✓ found".to_owned(),
+        [] => format!("✓ {}", claimed(&all[0].found)),
         some if some.len() == all.len() => "✗ violated".to_owned(),
         some => format!("✗ violated under {}", some.join(", ")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_that_holds_says_what_it_claims() {
+        let under =
+            |found: &str, holds| Under { model: found.to_owned(), holds, found: found.to_owned() };
+        let label = |under: &[Under]| label(&Judged { end: 0, under: under.to_vec() });
+        for (found, shown) in [
+            ("allowed", "✓ found"),
+            ("forbidden", "✓ never"),
+            ("always", "✓ always"),
+            ("No", "✓ No"),
+        ] {
+            assert_eq!(label(&[under(found, Some(true))]).as_deref(), Some(shown));
+        }
+        let both = [under("forbidden", Some(true)), under("allowed", Some(false))];
+        assert_eq!(label(&both).as_deref(), Some("✗ violated under allowed"));
+        assert_eq!(label(&[under("unknown", None)]).as_deref(), Some("? unknown"));
+        assert_eq!(label(&[]), None);
+    }
 }

@@ -1,17 +1,12 @@
-//! What a statement means: on the wire, and as the events of a model.
+//! What a statement means on the wire.
 
-use std::collections::BTreeSet;
+use lang::program::{
+    Location, LocationId, MessageTarget, Origin, Peer, Program, PutSource, RmaKind, RmaStmt, Stmt,
+    StmtKind, Towards, Words, WorkId, array_of, each,
+};
 
-use lang::cat::model::Base;
-use lang::program::{Program, PutSource, Stmt, StmtKind, Towards, each};
-use lang::source::Span;
-use model::allowed::Question;
-use model::library;
-use skeleton::{Event, Skeleton};
-
-use crate::program::ProgramText;
-
-/// The statements of a program at an offset, from the outermost to the innermost.
+/// The statements of a program at an offset, from the outermost to the innermost. Of those that one piece of
+/// text stands for, the last is the one that it is most about.
 pub fn statements_at(program: &Program, offset: usize) -> Vec<&Stmt> {
     let mut found = Vec::new();
     for thread in &program.threads {
@@ -21,29 +16,50 @@ pub fn statements_at(program: &Program, offset: usize) -> Vec<&Stmt> {
             }
         });
     }
-    found.sort_by_key(|stmt| std::cmp::Reverse(stmt.span.end - stmt.span.start));
+    // Of equals, the first in the text is last here.
+    found.reverse();
+    let length = |stmt: &Stmt| stmt.span.end - stmt.span.start;
+    found.sort_by_key(|stmt| std::cmp::Reverse((length(stmt), implied(program, stmt))));
     found
 }
 
-/// What goes over the wire for a statement.
+/// How little a statement is what the text says: reads in expressions and choices of words only come with it.
+fn implied(program: &Program, stmt: &Stmt) -> u8 {
+    match &stmt.kind {
+        StmtKind::If { .. } | StmtKind::Loop(_) | StmtKind::Break => 1,
+        StmtKind::Read { register, .. } if program.registers[register.0].name.is_none() => 2,
+        StmtKind::OutOfRange { .. } => 3,
+        _ => 0,
+    }
+}
+
+/// A location as people say it. Private ones have names that no text spells.
+pub fn place(program: &Program, id: LocationId) -> String {
+    let Location { name, node, origin, .. } = &program.locations[id.0];
+    if *origin != Origin::Unnamed {
+        return format!("`{name}` on node {}", node.0);
+    }
+    let is_entry = program.receives().values().flatten().any(|receive| receive.entry == id);
+    let what = if is_entry { "the completion of a receive" } else { "a word that nobody reads" };
+    format!("{what}, on node {}", node.0)
+}
+
+/// What goes over the wire for a statement. Of calls, libraries say it.
 pub fn on_the_wire(program: &Program, stmt: &Stmt) -> Option<String> {
-    let name = |id: &lang::program::LocationId| {
-        let location = &program.locations[id.0];
-        format!("`{}` on node {}", location.name, location.node.0)
-    };
-    let id = |id: &lang::program::WorkId| program.work_ids[id.0].clone();
-    let towards = |towards: &Towards| match towards.queue_pair {
-        0 => format!("node {}", towards.node.0),
-        number => format!("node {}, on queue pair {number}", towards.node.0),
-    };
+    let name = |id: &LocationId| place(program, *id);
+    let not_sent = |what: &str| format!("nothing is sent: {what}");
     let text = match &stmt.kind {
+        StmtKind::Assign { .. } => not_sent("a register takes a value"),
+        StmtKind::Read { location, .. } => not_sent(&format!("the CPU reads {}", name(location))),
+        StmtKind::Write { location, .. } => not_sent(&format!("the CPU writes {}", name(location))),
+        StmtKind::Cas { location, .. }
+        | StmtKind::Faa { location, .. }
+        | StmtKind::Exchange { location, .. } => {
+            not_sent(&format!("the CPU reads and writes {} at once", name(location)))
+        }
+        StmtKind::Fence => not_sent("the CPU's earlier writes reach memory first"),
         StmtKind::Put { target, source, inline, .. } => {
-            let from = match source {
-                PutSource::Location(source) => format!("the NIC reads {}", name(source)),
-                PutSource::Value(_) => "the NIC takes the value".to_owned(),
-            };
-            let from =
-                if *inline { "the CPU copies the value into the request".to_owned() } else { from };
+            let from = if *inline { copied() } else { taken(program, source) };
             format!("`RDMA WRITE`: {from}, and the other NIC writes {}", name(target))
         }
         StmtKind::Get { target, source, .. } => format!(
@@ -61,14 +77,27 @@ pub fn on_the_wire(program: &Program, stmt: &Stmt) -> Option<String> {
             name(target),
             name(result)
         ),
-        StmtKind::Poll(to) => format!(
-            "nothing is sent: the CPU polls for the oldest completion of its operations towards {}",
+        StmtKind::Words(words) => several(program, words),
+        StmtKind::Message { target, source, immediate, .. } => {
+            message(program, target, source, immediate.is_some())
+        }
+        StmtKind::Receive { from, receive } => not_sent(&format!(
+            "a receive is posted for a message of {}; the data of a `Send` goes to {}",
+            peer(from),
+            name(&receive.buffer)
+        )),
+        StmtKind::PollReceive { from, .. } => not_sent(&format!(
+            "the CPU polls for the oldest completion of its receives from {}",
+            peer(from)
+        )),
+        StmtKind::Poll(to) => not_sent(&format!(
+            "the CPU polls for the oldest completion of its operations towards {}",
             towards(to)
-        ),
-        StmtKind::Wait(wanted) => format!(
-            "nothing is sent: the CPU polls until all earlier operations `{}` have completed",
-            id(wanted)
-        ),
+        )),
+        StmtKind::Wait(wanted) => not_sent(&format!(
+            "the CPU polls until all earlier operations `{}` have completed",
+            work_id(program, wanted)
+        )),
         StmtKind::RemoteFence(to) => format!(
             "the next request towards {} has the flag `IBV_SEND_FENCE`: it waits for earlier reads and atomics",
             towards(to)
@@ -77,66 +106,207 @@ pub fn on_the_wire(program: &Program, stmt: &Stmt) -> Option<String> {
             let nodes: Vec<String> = nodes.iter().map(|node| node.0.to_string()).collect();
             format!("an `RDMA READ` from each of the nodes {}, and a wait for it", nodes.join(", "))
         }
-        StmtKind::Call(_) | StmtKind::Rma(_) => return None,
-        _ => "nothing: it is the CPU's".to_owned(),
+        StmtKind::Call(_) => return None,
+        StmtKind::Rma(rma) => remote(program, rma),
+        StmtKind::If { .. } => not_sent("the CPU decides which block is done"),
+        StmtKind::Loop(_) => not_sent("the CPU does the block again and again, until a `break`"),
+        StmtKind::Break => not_sent("the CPU leaves the loop"),
+        StmtKind::Assume(_) => not_sent("executions count in which the condition holds"),
+        StmtKind::OutOfRange { array, words } => {
+            not_sent(&format!("executions count whose index is a word of `{array}`, below {words}"))
+        }
     };
-    let signal = if stmt.unsignaled {
+    Some(text + completion(stmt))
+}
+
+/// What is said of the completion of a request.
+fn completion(stmt: &Stmt) -> &'static str {
+    if stmt.unsignaled {
         "; it has no completion of its own"
     } else if stmt.kind.work_id().is_some() {
         "; a `Wait` for its id waits for its completion"
     } else {
         ""
-    };
-    Some(format!("{text}{signal}"))
+    }
 }
 
-/// The events of a statement, in words, one on each line.
-pub fn events(program: &ProgramText, stmt: &Stmt) -> Vec<String> {
-    let (Some(test), Some(model)) = (program.test(), program.models.first()) else {
-        return Vec::new();
+fn copied() -> String {
+    "the CPU copies the value into the request".to_owned()
+}
+
+/// How the NIC gets what it sends.
+fn taken(program: &Program, source: &PutSource) -> String {
+    match source {
+        PutSource::Location(source) => format!("the NIC reads {}", place(program, *source)),
+        PutSource::Value(_) => "the NIC takes the value".to_owned(),
+    }
+}
+
+fn towards(to: &Towards) -> String {
+    match to.queue_pair {
+        0 => format!("node {}", to.node.0),
+        number => format!("node {}, on queue pair {number}", to.node.0),
+    }
+}
+
+fn peer(from: &Peer) -> String {
+    match from.queue_pair {
+        0 => format!("thread {}", from.thread.number()),
+        number => format!("thread {}, on its queue pair {number}", from.thread.number()),
+    }
+}
+
+fn work_id<'p>(program: &'p Program, id: &WorkId) -> &'p str {
+    &program.work_ids[id.0]
+}
+
+/// A put or a get of several words.
+fn several(program: &Program, words: &Words) -> String {
+    let (count, local, remote) =
+        (words.local.len(), range(program, &words.local), range(program, &words.remote));
+    match words.is_put {
+        true => format!(
+            "one `RDMA WRITE` of {count} words: the NIC reads {local}, and the other NIC writes {remote}"
+        ),
+        false => format!(
+            "one `RDMA READ` of {count} words: the other NIC reads {remote}, and the NIC writes the answer to {local}"
+        ),
+    }
+}
+
+/// Words that stand side by side.
+fn range(program: &Program, words: &[LocationId]) -> String {
+    let location = |id: &LocationId| &program.locations[id.0];
+    let (Some(first), Some(last)) = (words.first().map(location), words.last().map(location))
+    else {
+        return "no word".to_owned();
     };
-    let asked = Question::of(test, &model.loaded.model).libraries(library::shipped()).question();
-    let Ok(question) = asked else { return Vec::new() };
-    let inner = inner(stmt);
-    let is_own = |event: &&Event| {
-        let within = |span: Span| span.start <= event.span.start && event.span.end <= span.end;
-        event.thread.is_some() && within(stmt.span) && !inner.iter().any(|span| within(*span))
-    };
-    let skeleton: &Skeleton = &question.skeleton;
-    let mut seen = BTreeSet::new();
-    let mut lines = Vec::new();
-    for event in skeleton.events.iter().filter(is_own) {
-        let line = line(event, &question.test.program, program);
-        if seen.insert(line.clone()) {
-            lines.push(line);
+    match (array_of(&first.name), array_of(&last.name)) {
+        (Some((array, from)), Some((_, to))) if from < to => {
+            format!("the words {from} to {to} of `{array}` on node {}", first.node.0)
+        }
+        _ => format!("`{}` on node {}", first.name, first.node.0),
+    }
+}
+
+/// A message that consumes a receive.
+fn message(
+    program: &Program,
+    target: &MessageTarget,
+    source: &PutSource,
+    has_immediate: bool,
+) -> String {
+    let from = taken(program, source);
+    match target {
+        MessageTarget::Location(target) => format!(
+            "`RDMA WRITE WITH IMMEDIATE`: {from}, and the other NIC writes {}; it consumes the oldest receive there, whose completion has the immediate",
+            place(program, *target)
+        ),
+        MessageTarget::Receive(node) => {
+            let (name, more) = match has_immediate {
+                true => ("SEND WITH IMMEDIATE", ", whose completion has the immediate"),
+                false => ("SEND", ""),
+            };
+            format!(
+                "`{name}`: {from}, and the NIC of node {} writes it to the buffer of the oldest receive there, which it consumes{more}",
+                node.0
+            )
         }
     }
-    lines
 }
 
-/// The statements in a statement.
-fn inner(stmt: &Stmt) -> Vec<Span> {
-    let mut found = Vec::new();
-    match &stmt.kind {
-        StmtKind::If { then, otherwise, .. } => {
-            found.extend(then.iter().chain(otherwise).map(|stmt| stmt.span));
+/// A statement of the coreRMA dialect, as networks do it.
+fn remote(program: &Program, rma: &RmaStmt) -> String {
+    let name = |index: usize| {
+        let access = rma.accesses.get(index);
+        access.map_or_else(|| "a location".to_owned(), |(id, _)| place(program, *id))
+    };
+    let process = rma.process.map_or_else(|| "another one".to_owned(), |node| node.0.to_string());
+    match rma.kind {
+        RmaKind::LocalRead => format!("nothing is sent: the CPU reads {}", name(0)),
+        RmaKind::LocalWrite => format!("nothing is sent: the CPU writes {}", name(0)),
+        RmaKind::Get => {
+            format!(
+                "a remote read: {} is read, and what was read is written to {}",
+                name(1),
+                name(0)
+            )
         }
-        StmtKind::Loop(body) => found.extend(body.iter().map(|stmt| stmt.span)),
-        _ => {}
+        RmaKind::Put => {
+            format!(
+                "a remote write: {} is read, and what was read is written to {}",
+                name(1),
+                name(0)
+            )
+        }
+        RmaKind::Rga => format!(
+            "a remote get accumulate: {} is read and added to {}; the old value is written to {}",
+            name(2),
+            name(1),
+            name(0)
+        ),
+        RmaKind::Cas => format!(
+            "a remote compare-and-swap: if {} is what {} is, it becomes what {} is; the old value is written to {}",
+            name(1),
+            name(2),
+            name(3),
+            name(0)
+        ),
+        RmaKind::Flush => format!(
+            "the CPU waits until all its earlier remote statements towards process {process} are done"
+        ),
     }
-    found.retain(|span| *span != stmt.span);
-    found
 }
 
-fn line(event: &Event, program: &Program, text: &ProgramText) -> String {
-    let name = event.stamp.name();
-    let model = text.models.first().map(|model| &model.loaded.model);
-    let base = Base::ALL.iter().find(|base| base.name() == name);
-    let said = model.and_then(|model| model.says(name));
-    let said = said.or_else(|| base.map(|base| base.meaning().to_owned())).unwrap_or_default();
-    let place = event.location.map(|id| {
-        let location = &program.locations[id.0];
-        format!(", `{}` on node {}", location.name, location.node.0)
-    });
-    format!("`{name}`: {}{}", said.trim_end_matches('.'), place.unwrap_or_default())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lang::source::Source;
+    use model::library::shipped;
+
+    /// What is said of each statement of a program, in the order of the text.
+    fn said(text: &str) -> Vec<String> {
+        let (test, wrong) =
+            lang::litmus::load_with(&Source::new("t.litmus", text), shipped().words());
+        let test = test.unwrap_or_else(|| panic!("{wrong:?}"));
+        let mut all = Vec::new();
+        for thread in &test.program.threads {
+            each(&thread.body, &mut |stmt| all.extend(on_the_wire(&test.program, stmt)));
+        }
+        all
+    }
+
+    #[test]
+    fn requests_of_several_words_and_messages_are_sent() {
+        let text = "litmus t\nmodel rdma-tso-rmw\n\n  x[4] = 0; z = 0  ||  y[4] = 0; b = 0\n  ---\n  \
+                    y[0..2]^2 := x[1..3]  ||  Recv(1, b)\n  PutImm(b^2, z, 7)  ||  a := PollRecv(1)\n  \
+                    Send(2, z)  ||  Recv(1, b)\n  SendImm(2, z, 3)  || Recv(1, _)\n\n  a = 7 ✓\n";
+        let all = said(text);
+        let expected = [
+            "one `RDMA WRITE` of 2 words: the NIC reads the words 1 to 2 of `x` on node 1",
+            "`RDMA WRITE WITH IMMEDIATE`: the NIC reads `z` on node 1, and the other NIC writes `b`",
+            "`SEND`: the NIC reads `z` on node 1, and the NIC of node 2",
+            "`SEND WITH IMMEDIATE`: ",
+            "nothing is sent: a receive is posted for a message of thread 1; the data",
+            "nothing is sent: the CPU polls for the oldest completion of its receives from thread 1",
+        ];
+        for (said, expected) in all.iter().zip(expected) {
+            assert!(said.starts_with(expected), "{said}\n{expected}");
+        }
+        assert!(all.len() >= expected.len());
+        assert!(all.iter().all(|said| !said.contains("`_")), "{all:?}");
+    }
+
+    #[test]
+    fn statements_of_core_rma_have_words() {
+        let text = "litmus t\nmodel corerma\ndialect corerma\n\n  X = 0  ||  Y = 0\n  ---\n  \
+                    put(Y^2, X)  ||  skip\n  X = get(Y^2)  ||  skip\n  flush(2)  ||  skip\n";
+        let all = said(text);
+        assert_eq!(
+            all[0],
+            "a remote write: `X` on node 1 is read, and what was read is written to `Y` on node 2"
+        );
+        assert!(all[1].starts_with("a remote read: `Y` on node 2"), "{}", all[1]);
+        assert!(all[2].contains("towards process 2"), "{}", all[2]);
+    }
 }

@@ -16,7 +16,7 @@ mod stuck;
 mod text;
 mod uncalled;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use compiler::library::{Depth, Libraries, inline, wrong_bodies};
@@ -275,14 +275,35 @@ struct Shown {
 /// What is wrong with a library's text that only calls show, at any placement of threads and objects: of
 /// bodies at the statement, of specifications at the method.
 pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -> Vec<Diagnostic> {
+    wrong_at_calls_again(libraries, library, model, &mut Calls::default())
+}
+
+/// Programs that call a library, by their texts. Most edits of a library leave them as they are, and to read
+/// them again takes most of the time.
+#[derive(Default)]
+pub struct Calls(HashMap<String, Option<Test>>);
+
+/// The same of a library that was edited since.
+pub fn wrong_at_calls_again(
+    libraries: &Libraries,
+    library: &Library,
+    model: &Model,
+    calls: &mut Calls,
+) -> Vec<Diagnostic> {
+    let mut before = std::mem::take(&mut calls.0);
     let mut libraries = libraries.clone();
     libraries.all.push(Arc::new(library.clone()));
     let number = libraries.all.len() - 1;
     let mut found: Vec<Diagnostic> = Vec::new();
     for (index, client) in placed(library).into_iter().enumerate() {
-        let source = Source::new("client", text(&client, library, None));
-        let (Some(test), _) = lang::litmus::load(&source) else { continue };
-        found.extend(wrong_bodies(&test, &libraries, number));
+        let text = text(&client, library, None);
+        let (text, test) = before.remove_entry(&text).unwrap_or_else(|| {
+            let source = Source::new("client", text);
+            let test = lang::litmus::load(&source).0;
+            (source.text, test)
+        });
+        let Some(test) = calls.0.entry(text).or_insert(test) else { continue };
+        found.extend(wrong_bodies(test, &libraries, number));
         let any = with_any_values(test.clone(), library);
         let reach = wrong_bodies(&any, &libraries, number);
         found.extend(reach.into_iter().filter(|error| NOT_CLIENTS.contains(&error.code)));
@@ -290,7 +311,7 @@ pub fn wrong_at_calls(libraries: &Libraries, library: &Library, model: &Model) -
         if client.size() > 2 || index > MOST_ASKED {
             continue;
         }
-        let asked = Question::of(&test, model).libraries(&libraries).loops(Some(1)).question();
+        let asked = Question::of(test, model).libraries(&libraries).loops(Some(1)).question();
         if let Err(Refused::Library(call, error)) = asked {
             let method = library.methods.iter().find(|method| method.name == call);
             let span = method.map(|method| method.span).unwrap_or_default();

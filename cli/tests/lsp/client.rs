@@ -124,6 +124,54 @@ impl Client {
         answer["result"].clone()
     }
 
+    /// The code of the error that a request is refused with.
+    pub fn code(&mut self, method: &str, params: Value) -> i64 {
+        let id = self.send(method, params);
+        let answer = self.answer(id);
+        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// What is shown of a place.
+    pub fn hover(&mut self, uri: &str, line: usize, column: usize) -> String {
+        let hover = self.ask("textDocument/hover", at(uri, line, column));
+        hover["contents"]["value"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The quick fixes of a text.
+    pub fn fixes(&mut self, uri: &str) -> Vec<Value> {
+        let mut asked = everywhere(uri);
+        asked["context"] = json!({ "diagnostics": [] });
+        self.ask("textDocument/codeAction", asked).as_array().unwrap().clone()
+    }
+
+    /// Renames what is at a place.
+    pub fn rename(
+        &mut self,
+        uri: &str,
+        (line, column): (usize, usize),
+        new: &str,
+    ) -> Result<Value, String> {
+        let mut asked = at(uri, line, column);
+        asked["newName"] = json!(new);
+        let id = self.send("textDocument/rename", asked);
+        let answer = self.answer(id);
+        match answer["error"]["message"].as_str() {
+            Some(why) => Err(why.to_owned()),
+            None => Ok(answer["result"].clone()),
+        }
+    }
+
+    /// The process, whose number is in the names of what it makes.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Goes away without a word, and waits for the server to do so too.
+    pub fn vanish(mut self) {
+        drop(self.input.take());
+        assert!(!self.child.wait().unwrap().success());
+    }
+
     /// Why a request is refused.
     pub fn refused(&mut self, method: &str, params: Value) -> String {
         let id = self.send(method, params);
@@ -133,10 +181,13 @@ impl Client {
 
     /// Opens a text; no file has it.
     pub fn open(&mut self, name: &str, text: &str) -> String {
-        let uri = format!("file:///no/such/folder/{name}");
+        self.open_at(&format!("file:///no/such/folder/{name}"), text)
+    }
+
+    pub fn open_at(&mut self, uri: &str, text: &str) -> String {
         let document = json!({ "uri": uri, "languageId": "litmus", "version": 1, "text": text });
         self.tell("textDocument/didOpen", json!({ "textDocument": document }));
-        uri
+        uri.to_owned()
     }
 
     pub fn change(&mut self, uri: &str, version: i32, text: &str) {

@@ -129,6 +129,11 @@ pub fn load_part(
     })
 }
 
+/// Whether a text is one name, as relations and axioms have, and nothing else.
+pub fn is_name(text: &str) -> bool {
+    crate::front::is_name::<lexer::Kind>(text)
+}
+
 /// The name of a file without its folders and `.cat`.
 fn stem(path: &str) -> &str {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);

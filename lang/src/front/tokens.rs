@@ -104,6 +104,14 @@ pub(crate) fn tokens<K: Kind>(text: &str) -> (Vec<Token<K>>, Vec<Diagnostic>) {
     (tokens, flaws.collect())
 }
 
+/// Whether a text is one name, and nothing else.
+pub(crate) fn is_name<K: Kind>(text: &str) -> bool {
+    let (tokens, flaws) = tokens::<K>(text);
+    let is_whole =
+        |token: &Token<K>| token.kind == K::NAME && token.span.range() == (0..text.len());
+    flaws.is_empty() && tokens.first().is_some_and(is_whole)
+}
+
 /// Why a text is not read at all: it is too large, or not what it looks like.
 fn unfit(text: &str) -> Vec<Diagnostic> {
     if text.len() <= super::LARGEST_FILE {

@@ -104,6 +104,11 @@ pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source,
     Ok(library)
 }
 
+/// Whether a text is one word, as methods, memory and variables have for a name.
+pub fn is_name(text: &str) -> bool {
+    crate::front::is_name::<lexer::Kind>(text)
+}
+
 /// The text with everything outside of the span blank, so that places stay what they are.
 fn only(text: &str, span: Span) -> String {
     let inside = text.get(span.range()).unwrap_or_default();

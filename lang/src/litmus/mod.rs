@@ -22,7 +22,7 @@ use crate::outcome::Asked;
 use crate::source::{Source, Span};
 use crate::{Dialect, Test};
 
-pub use parse::{LITMUS_MAX_NESTING as MAX_NESTING, complete};
+pub use parse::{LITMUS_MAX_NESTING as MAX_NESTING, complete, is_name};
 pub use print::item_lines;
 pub use survey::{Survey, survey};
 pub use text::MAX_BYTES;

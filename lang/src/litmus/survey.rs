@@ -17,10 +17,14 @@ pub struct Survey {
     pub tree: Option<File>,
     /// The test, if nothing is wrong.
     pub test: Option<Test>,
+    /// If something is wrong, the test without it: good for saying what its statements are, and no more.
+    pub rest: Option<Test>,
     /// Where the tree has names, by place.
     pub names: Vec<Named>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// What is wrong with the tree, if something of the text is not in it, maybe because that is missing.
+    pub perhaps: Vec<Diagnostic>,
 }
 
 /// Reads a text as [`super::load_with`] does, and goes on where that ends.
@@ -37,10 +41,13 @@ pub fn survey(source: &Source, words: Words<'_>) -> Survey {
     let mut sink = Sink::default();
     let (test, ids) = check::file(tree, source, words, &mut sink);
     survey.names = names(tree, &source.text, &ids);
-    // What is missing in a broken tree would be missed.
-    if !is_broken {
-        survey.test = Some(test).filter(|_| !sink.has_errors());
-        survey.diagnostics.extend(sink.finish());
+    match is_broken || sink.has_errors() {
+        true => survey.rest = Some(test),
+        false => survey.test = Some(test),
+    }
+    match is_broken {
+        true => survey.perhaps = sink.finish(),
+        false => survey.diagnostics.extend(sink.finish()),
     }
     survey
 }

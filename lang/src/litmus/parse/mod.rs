@@ -257,6 +257,12 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Whether a text is one name, as locations, registers and work ids have, and nothing else.
+pub fn is_name(text: &str) -> bool {
+    let parsed = LitmusGrammar::parse(Rule::name, text);
+    parsed.is_ok_and(|mut pairs| pairs.next().is_some_and(|name| name.as_str() == text))
+}
+
 /// What is asked about a test.
 pub struct Question {
     /// Conditions that all hold.
