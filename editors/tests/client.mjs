@@ -1,5 +1,6 @@
 // A session of a real client with `litmus lsp`: every file of files/ is opened as editors do. Each has one
 // problem; applying its quick fix must give a file with which the server, and `litmus check`, find nothing wrong.
+// Files of several/ have several problems. Fix after fix, none may be left; then a name gets another one.
 //
 // Arguments: the program litmus, and the folder for scratch files.
 import assert from "node:assert/strict";
@@ -95,6 +96,62 @@ for (const name of names) {
 }
 assert.ok(fixes >= 20, `${fixes} fixes`);
 
+const whole = { start: { line: 0, character: 0 }, end: { line: 9999, character: 0 } };
+const severalFolder = join(dirname(fileURLToPath(import.meta.url)), "several");
+const several = readdirSync(severalFolder).sort();
+assert.ok(several.length >= 20);
+let mended = 0;
+for (const name of several) {
+  let text = readFileSync(join(severalFolder, name), "utf8");
+  const uri = pathToFileURL(join(scratch, name)).href;
+  let version = 1;
+  let told = problems(uri, version);
+  connection.sendNotification(protocol.DidOpenTextDocumentNotification.type, {
+    textDocument: { uri, languageId: "litmus", version, text },
+  });
+  const change = async (edits) => {
+    text = applied(text, edits);
+    version += 1;
+    told = problems(uri, version);
+    connection.sendNotification(protocol.DidChangeTextDocumentNotification.type, {
+      textDocument: { uri, version },
+      contentChanges: [{ text }],
+    });
+    return told;
+  };
+  for (let left = await told; left.length > 0; mended += 1) {
+    const actions = await connection.sendRequest(protocol.CodeActionRequest.type, {
+      textDocument: { uri },
+      range: whole,
+      context: { diagnostics: left },
+    });
+    assert.ok(actions.length > 0, `${name}: no fix of ${JSON.stringify(left)}\n${text}`);
+    left = await change(actions[0].edit.changes[uri]);
+    assert.ok(version < 9, `${name}: fixes without end\n${text}`);
+  }
+  assert.ok(version > 2, `${name}: one problem only`);
+  // A name that each kind of file has.
+  const at = /\b(other|whole)\b/.exec(text).index;
+  const before = text.slice(0, at).split("\n");
+  const asked = {
+    textDocument: { uri },
+    position: { line: before.length - 1, character: before.at(-1).length },
+  };
+  await assert.rejects(
+    connection.sendRequest(protocol.RenameRequest.type, { ...asked, newName: "a b" }),
+    /expected one name/,
+  );
+  const renamed = await connection.sendRequest(protocol.RenameRequest.type, {
+    ...asked,
+    newName: "renamed",
+  });
+  assert.deepEqual(await change(renamed.changes[uri]), [], `${name}:\n${text}`);
+  assert.doesNotMatch(text, /\b(other|whole)\b/);
+  writeFileSync(join(scratch, name), text);
+  const checked = spawnSync(litmus, ["check", "--deny-warnings", join(scratch, name)]);
+  assert.equal(checked.status, 0, `${name}: ${checked.stderr}`);
+}
+
 // What is canceled has no answer.
 const source = new protocol.CancellationTokenSource();
 const uri = pathToFileURL(join(scratch, names.find((name) => name.endsWith(".litmus")))).href;
@@ -110,3 +167,4 @@ await connection.sendRequest(protocol.ShutdownRequest.type);
 await connection.sendNotification(protocol.ExitNotification.type);
 assert.equal(await ended, 0);
 console.log(`${names.length} files, ${fixes} quick fixes: each gives a file that checks`);
+console.log(`${several.length} files of several problems, ${mended} quick fixes: none is left`);
