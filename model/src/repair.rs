@@ -94,6 +94,8 @@ pub struct Repairs {
     pub asked: usize,
     /// How many changes were possible.
     pub candidates: usize,
+    /// The fewest changes of a repair with more of them than the size, if the search came upon one.
+    pub larger: Option<usize>,
 }
 
 /// Changes that are not a repair.
@@ -121,6 +123,8 @@ pub struct Weakened {
     pub open: Vec<String>,
     /// How many statements could go.
     pub candidates: usize,
+    /// How many more could, were they not marked `keep`.
+    pub kept: usize,
     /// How many changed programs were asked about.
     pub asked: usize,
 }
@@ -175,7 +179,7 @@ impl Repair<'_> {
         }
         let candidates = edits::candidates(self, &test);
         let count = candidates.iter().filter(|one| !one.is_sized()).count();
-        let mut found = search::minimal(&candidates, self.size, &mut asking);
+        let (mut found, larger) = search::minimal(&candidates, self.size, &mut asking);
         found.sort();
         let mut repairs: Vec<Repaired> = Vec::new();
         let mut known = BTreeSet::new();
@@ -206,7 +210,8 @@ impl Repair<'_> {
         }
         repairs.sort_by(|one, other| one.text.cmp(&other.text));
         let (open, asked) = (asking.open, asking.count);
-        Ok(Repairs { repairs, is_right: false, hopeless, open, asked, candidates: count })
+        let (is_right, candidates) = (false, count);
+        Ok(Repairs { repairs, is_right, hopeless, open, asked, candidates, larger })
     }
 
     /// What is near the repairs and is none: each change alone, and each repair without one of its changes.
@@ -268,6 +273,7 @@ impl Repair<'_> {
             forbids: asking.forbids_something(),
             open: asking.open.clone(),
             candidates: candidates.len(),
+            kept: edits::kept(self),
             ..Weakened::default()
         };
         if !answer.is_right || !answer.forbids {
@@ -310,7 +316,8 @@ impl Repair<'_> {
             StatementKind::If { .. } | StatementKind::While(..) | StatementKind::Loop(_) => {
                 place.line
             }
-            _ => self.source.line_column(place.span.end).0,
+            // Lines of places count from 0.
+            _ => self.source.line_column(place.span.end).0 - 1,
         };
         let is_keep = |text: &str| {
             let text = text.trim_matches(['/', '*', '#', '(', ')', ' ']);

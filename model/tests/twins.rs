@@ -55,6 +55,7 @@ fn parts(file: &File) -> (Vec<Kind>, Vec<Vec<String>>) {
 fn kind(stmt: &Stmt) -> Option<Kind> {
     match &stmt.kind {
         StmtKind::Poll(_) => Some(Kind::Poll),
+        StmtKind::PollReceive { register: None, .. } => Some(Kind::PollReceive),
         StmtKind::Wait(_) => Some(Kind::Wait),
         StmtKind::RemoteFence(_) => Some(Kind::Rfence),
         StmtKind::GlobalFence(_) => Some(Kind::Gfence),

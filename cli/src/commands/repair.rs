@@ -40,14 +40,15 @@ pub struct Arguments {
     /// Tests, folders of tests, or - for a test on standard input
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
-    /// Forbid these outcomes, as verdicts are written: 'a=1, b=0'
+    /// Forbid these outcomes, as verdicts are written: 'a=1, b=0'. `forall (c)` forbids those in which c is
+    /// false
     #[arg(long, value_name = "OUTCOME")]
     forbid: Option<String>,
     #[command(flatten)]
     models: ModelOption,
     #[command(flatten)]
     libraries: LibraryOption,
-    /// Which changes may be made: poll, wait, rfence, gfence, mfence, flush, rcas, exchange,
+    /// Which changes may be made: poll, poll-recv, wait, rfence, gfence, mfence, flush, rcas, exchange,
     /// queue-pair, signal, inline [default: all]
     #[arg(long, value_name = "CHANGE,…", value_delimiter = ',', value_parser = kind)]
     only: Vec<Kind>,
@@ -91,12 +92,26 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let _ = repair_all(arguments, &mut sink);
     let words = match arguments.weaken {
         true => ["answered", "not right as they are", "unknown"],
-        false => ["repaired or right", "not repaired", "unknown"],
+        false => ["right or with a repair", "without a repair", "unknown"],
     };
     sink.finish(&[], Some(words))
 }
 
 fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
+    if arguments.write && arguments.paths.iter().any(|path| path.as_os_str() == "-") {
+        let why = "--write changes files; a test on standard input is not in one";
+        sink.exit.raise(sink.terminal.usage_error(why));
+        return None;
+    }
+    if let Some(text) = &arguments.forbid
+        && let Some(mark) =
+            ["✓", "allowed"].into_iter().find(|mark| text.trim_end().ends_with(mark))
+    {
+        let why =
+            format!("expected an outcome to forbid, found `{mark}`, which says it is allowed");
+        sink.exit.raise(sink.terminal.usage_error(&why));
+        return None;
+    }
     let models = arguments.models.load(sink)?;
     let costs = arguments.cost.clone().unwrap_or_default();
     let libraries = arguments.libraries.choose(sink)?;
@@ -224,10 +239,6 @@ impl OfModels {
 fn write(input: &Input, found: &[OfModels], costs: &Costs, sink: &mut Sink<'_>) -> bool {
     let changes: Vec<_> = found.iter().filter_map(|result| result.best(costs)).collect();
     let Some((words, text)) = changes.first() else { return false };
-    if input.is_stdin() {
-        sink.terminal.note("--write changes files, and standard input is none");
-        return false;
-    }
     let name = input.name();
     if changes.iter().any(|(_, other)| other != text) {
         let why = "the models of its header call for different changes";

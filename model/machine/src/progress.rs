@@ -13,6 +13,7 @@
 //! some threads forever. So from stuck states all steps are taken, up to all sets of states that only lead to
 //! each other.
 
+mod counted;
 mod ending;
 mod graph;
 
@@ -29,6 +30,8 @@ use super::footprint::Footprints;
 use super::rules::{Machine, Variant, in_requests};
 use super::state::State;
 use super::witness::retrace_path;
+#[cfg(test)]
+pub(super) use counted::always_ends;
 #[cfg(test)]
 pub(super) use ending::ends_with;
 pub use ending::{Ending, Places, explore_to_ends, may_wait, never_comes_back, why_nothing};

@@ -6,7 +6,7 @@ use compiler::library::pack;
 use lang::cat::model::Base;
 use lang::cat::words::{LOCATION, READS_BEFORE};
 use lang::outcome::Value;
-use lang::program::LocationId;
+use lang::program::{LocationId, PENDING};
 use lang::source::Source;
 use skeleton::{Event, EventId, Stamp};
 
@@ -59,7 +59,10 @@ impl<'a> Words<'a> {
     fn values(&self, id: EventId) -> (Option<String>, Option<String>) {
         let happening = self.execution.events.iter().find(|happening| happening.event == id);
         let words = self.event(id).location.map_or(1, |location| self.words(location));
-        let show = |value: Option<Value>| value.map(|value| value.show(words));
+        let show = |value: Option<Value>| match value {
+            Some(Value::Int(PENDING)) => Some("pending".to_owned()),
+            other => other.map(|value| value.show(words)),
+        };
         happening.map_or((None, None), |one| (show(one.read), show(one.written)))
     }
 

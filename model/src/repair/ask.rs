@@ -245,6 +245,14 @@ impl<'a> Asking<'a> {
         helps
     }
 
+    /// Whether a program is a repair: changes that are not among the candidates.
+    pub fn is_repair(&mut self, edits: &[&Edit]) -> bool {
+        let Some(file) = apply(self.repair.file, edits) else { return false };
+        let Ok(test) = self.repair.test(&file) else { return false };
+        self.forbids_in(&test) == Helps::Yes
+            && (0..self.wanted.len()).all(|index| self.keeps(&test, index))
+    }
+
     fn forbids_in(&mut self, test: &Test) -> Helps {
         self.count += 1;
         let mut helps = Helps::Yes;

@@ -24,8 +24,8 @@ use lang::source::{Source, Span};
 use super::kind::{Kind, REWRITES};
 pub use candidates::candidates;
 use comments::Moves;
-pub use flushes::{Sizes, completing, is_without_get, settled, sized};
-pub use removals::removals;
+pub use flushes::{Sizes, completing, is_without_get, polls_alone, settled, sized};
+pub use removals::{kept, removals};
 use switches::Switch;
 pub use switches::switched;
 
@@ -75,7 +75,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// A node, and a queue pair to it.
+/// A node and a queue pair to it, or a thread and one of its queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Towards {
     node: u64,
@@ -95,6 +95,12 @@ impl fmt::Display for Towards {
 #[derive(Clone, Debug)]
 enum What {
     Poll(Towards),
+    /// For the oldest receive of messages from a thread, on one of its queue pairs.
+    PollReceive {
+        from: Towards,
+        /// The statement before it takes an immediate there, and so may not come after it.
+        stays: bool,
+    },
     Wait {
         operation: Site,
         id: String,
@@ -141,6 +147,7 @@ impl Edit {
     pub fn kind(&self) -> Kind {
         match self.what {
             What::Poll(_) => Kind::Poll,
+            What::PollReceive { .. } => Kind::PollReceive,
             What::Wait { .. } => Kind::Wait,
             What::Rfence(_) => Kind::Rfence,
             What::Gfence(_) => Kind::Gfence,
@@ -173,7 +180,10 @@ impl Edit {
                 && (*thread, path, index + 1)
                     == (self.site.thread, &self.site.path, self.site.index)
         };
-        !self.with_exchange || rewriting.is_some_and(is_here)
+        match self.what {
+            What::PollReceive { stays: true, .. } => !rewriting.is_some_and(is_here),
+            _ => !self.with_exchange || rewriting.is_some_and(is_here),
+        }
     }
 
     /// The change in words.
@@ -209,6 +219,7 @@ impl Edit {
                 return format!("thread {thread}: {gap}, add Wait({id}), for {at}");
             }
             What::Poll(on) => format!("Poll({on})"),
+            What::PollReceive { from, .. } => format!("PollRecv({from})"),
             What::Rfence(on) => format!("Rfence({on})"),
             What::Gfence(node) => format!("GFence({{{node}}})"),
             What::Mfence => "Mfence".to_owned(),
@@ -232,6 +243,7 @@ impl Edit {
         };
         match &self.what {
             What::Poll(on) => vec![on_it(Method::Poll, on)],
+            What::PollReceive { from, .. } => vec![on_it(Method::PollRecv, from)],
             What::Wait { id, .. } => vec![wait(id)],
             What::Rfence(on) => vec![on_it(Method::Rfence, on)],
             What::Gfence(node) => {
@@ -337,9 +349,7 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit], moves: &mut Moves) -
                     one = rcas(&one, *before)?;
                 }
                 What::Move(to) if edit.site.path == *path && edit.site.index == *from => {
-                    for access in remote_accesses(&mut one) {
-                        *access = on_queue_pair(access.clone(), to.queue_pair);
-                    }
+                    on_other_queue_pair(&mut one, *to);
                 }
                 What::Inline if edit.site.path == *path && edit.site.index == *from => {
                     with_inline_source(&mut one);
@@ -411,23 +421,43 @@ fn give_id(operation: &mut Statement, id: &str) {
             *via = Via::Id(Some(name(id, place)));
         }
         StatementKind::Call(call) if id_of_call(call).is_none() => {
+            let Some(arity) = arity_without_id(call.method) else { return };
             // `_` stands for no id.
-            call.arguments.truncate(plain_arity(call));
+            call.arguments.truncate(arity);
             call.arguments.push(Argument::Expr(access(id, None, place).into()));
         }
         _ => {}
     }
 }
 
-/// How many arguments an RMW has without a work id.
-fn plain_arity(call: &Call) -> usize {
-    if call.method == Method::Rcas { 4 } else { 3 }
+/// How many arguments a call has without its work id. `None`: it never has one.
+fn arity_without_id(method: Method) -> Option<usize> {
+    match method {
+        Method::Send => Some(2),
+        Method::Rfaa | Method::SendImm | Method::PutImm => Some(3),
+        Method::Rcas => Some(4),
+        _ => None,
+    }
 }
 
 fn id_of_call(call: &Call) -> Option<&Name> {
-    match &call.arguments.get(plain_arity(call))? {
+    match &call.arguments.get(arity_without_id(call.method)?)? {
         Argument::Expr(Expr { kind: ExprKind::Access(access), .. }) => Some(&access.name),
         _ => None,
+    }
+}
+
+/// Moves an operation to another queue pair of its node.
+fn on_other_queue_pair(one: &mut Statement, to: Towards) {
+    if let StatementKind::Call(call) = &mut one.kind
+        && matches!(call.method, Method::Send | Method::SendImm)
+    {
+        let moved = towards(call.method, to.node, to.queue_pair, call.place);
+        call.arguments.splice(..1, moved.arguments);
+        return;
+    }
+    for access in remote_accesses(one) {
+        *access = on_queue_pair(access.clone(), to.queue_pair);
     }
 }
 

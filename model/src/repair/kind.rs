@@ -5,6 +5,8 @@
 pub enum Kind {
     /// `Poll(n)`.
     Poll,
+    /// `PollRecv(t)`.
+    PollReceive,
     /// `Wait(d)`, with the work id if the operation has none.
     Wait,
     /// `Rfence(n)`.
@@ -33,8 +35,9 @@ pub const REWRITES: [Kind; 5] =
 
 impl Kind {
     /// All kinds, with their words.
-    pub const ALL: [(Self, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str); 12] = [
         (Self::Poll, "poll"),
+        (Self::PollReceive, "poll-recv"),
         (Self::Wait, "wait"),
         (Self::Rfence, "rfence"),
         (Self::Gfence, "gfence"),

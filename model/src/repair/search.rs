@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use super::ask::{Asking, Helps};
-use super::edits::{Edit, Sizes, completing, is_without_get, sized};
+use super::edits::{Edit, Sizes, completing, is_without_get, polls_alone, sized};
 use super::together::{Beyond, Program, Together};
 
 type Set = BTreeSet<usize>;
@@ -24,8 +24,9 @@ const BESIDE: usize = 256;
 /// The most numbers of polls that are tried of the flushes of a set.
 const SIZES: usize = 64;
 
-/// The minimal sets of changes, by their indices. A set has at most one rewriting.
-pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> Vec<Set> {
+/// The minimal sets of changes, by their indices, and the fewest changes of one with more of them, if the
+/// search came upon one. A set has at most one rewriting.
+pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> (Vec<Set>, Option<usize>) {
     let listed = (0..edits.len()).filter(|index| !edits[*index].is_sized());
     let (rewritings, additions): (Vec<usize>, Vec<usize>) =
         listed.partition(|index| edits[*index].is_rewriting());
@@ -78,7 +79,7 @@ pub fn minimal(edits: &[Edit], size: usize, asking: &mut Asking<'_>) -> Vec<Set>
             found.take(sets, additions, asking);
         }
     }
-    found.smallest()
+    found.smallest(asking)
 }
 
 fn rewriting<'e>(edits: &'e [Edit], set: &Set) -> Option<&'e Edit> {
@@ -202,8 +203,9 @@ impl Found<'_> {
         }
     }
 
-    /// What has no other repair as a part: also not the polls of a flush alone.
-    fn smallest(self) -> Vec<Set> {
+    /// What has no other repair as a part: also not the polls of a flush alone. Where these are more changes
+    /// than were asked for, only their number is of use.
+    fn smallest(self, asking: &mut Asking<'_>) -> (Vec<Set>, Option<usize>) {
         let is_larger = |set: &Set| {
             let mut sets = self.sets.iter();
             sets.any(|(other, _)| other != set && other.is_subset(set))
@@ -212,7 +214,20 @@ impl Found<'_> {
         let sized: Vec<Set> = smallest.flat_map(|(_, sizes)| sizes.iter().cloned()).collect();
         let has_vain_get =
             |set: &&Set| sized.iter().any(|other| is_without_get(self.edits, other, set));
-        sized.iter().filter(|set| !has_vain_get(set)).cloned().collect()
+        let (mut least, mut larger) = (Vec::new(), None);
+        for set in sized.iter().filter(|set| !has_vain_get(set)) {
+            let is_repair =
+                |edits: &Vec<Edit>| asking.is_repair(&edits.iter().collect::<Vec<&Edit>>());
+            // Sets that are not larger were among the candidates.
+            let mut larger_ones =
+                polls_alone(self.edits, set).filter(|edits| edits.len() > self.size);
+            let alone = larger_ones.find(is_repair).map(|edits| edits.len());
+            match alone {
+                Some(number) => larger = larger.into_iter().chain([number]).min(),
+                None => least.push(set.clone()),
+            }
+        }
+        (least, larger)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The search against trying all sets, on programs of each kind.
 
 mod alike;
+mod messages;
 mod random;
 mod sound;
 
@@ -398,7 +399,15 @@ fn a_comment_keeps_what_it_stands_beside() {
     for comment in ["// keep", "// KEEP", "# Keep: the driver needs it", "/* keep */"] {
         let kept = weakened(&KEPT.replace("// keep", comment), "rdma-tso-rmw");
         assert!(kept.sets.is_empty(), "{comment}: {kept:?}");
+        assert_eq!(kept.kept, 1, "{comment}");
     }
+    // The row above is not kept.
+    let two = weakened(&KEPT.replace("Poll(2) ||", "Poll(2) ||\nMfence ||"), "rdma-tso-rmw");
+    let [set] = &two.sets[..] else { panic!("{two:?}") };
+    assert!(set.removed[0].contains("`Mfence` (line 8)"), "{set:?}");
+    let beside =
+        GET.replace("rdma-tso-rmw", "rdma-wait-rmw").replace("a := x ||", "a := x || // keep");
+    assert!(changes(&beside, "rdma-wait-rmw").contains(&vec![Kind::Wait]));
     let not = weakened(&KEPT.replace("// keep", "// keep in mind"), "rdma-tso-rmw");
     assert_eq!(not.sets.len(), 1, "{not:?}");
 }

@@ -65,6 +65,8 @@ impl Shown<'_> {
         let Self { name, up_to, changes, .. } = self;
         let Changes { is_sound, sets, needed, open, candidates, .. } = changes;
         let of = count(*candidates, "statement");
+        let that_wait =
+            if *candidates == 1 { "that waits or fences" } else { "that wait or fence" };
         let most = sets.iter().map(|set| set.changes.len()).max().unwrap_or_default();
         let found = match () {
             () if !is_sound && open.is_empty() => {
@@ -74,8 +76,8 @@ impl Shown<'_> {
             () if !is_sound => "not decided".to_owned(),
             () if *candidates == 0 => "no statement waits or fences".to_owned(),
             () if sets.is_empty() && !open.is_empty() => "not decided".to_owned(),
-            () if sets.is_empty() => format!("nothing may go of {of} that wait or fence"),
-            () => format!("{most} of {of} that wait or fence may go"),
+            () if sets.is_empty() => format!("nothing may go of {of} {that_wait}"),
+            () => format!("{most} of {of} {that_wait} may go"),
         };
         let mut out = format!("{name}: {found}\n  up to {up_to}\n");
         self.open(&mut out);

@@ -43,6 +43,10 @@ enum What {
         size: usize,
         /// Claims that something is allowed that a model forbids: no synchronization helps.
         not_allowed: Vec<String>,
+        /// The fewest changes of a repair with more of them than `size`, if the search came upon one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(test, schemars(default))]
+        larger: Option<usize>,
         /// All minimal repairs of this size, the cheapest first.
         repairs: Vec<Repair>,
         /// What is near them and is not a repair, with `--neighbors`.
@@ -54,6 +58,8 @@ enum What {
     Weakened {
         /// Some outcome must not be. If none is named, nothing is needed, and nothing was asked.
         forbids_something: bool,
+        /// How many statements could also go, were they not marked `keep`.
+        kept: usize,
         /// The largest sets of statements that may go together, the dearest first.
         may_go: Vec<MayGo>,
         /// The smallest sets of statements of which one must stay.
@@ -185,9 +191,9 @@ impl OfModels {
                 let repairs = repairs.map(|(cost, one)| self.repair(cost, one)).collect();
                 let (right, complete) = (*is_right, open.is_empty());
                 let (undecided, candidates, asked) = (open.clone(), *candidates, *asked);
-                let not_allowed = hopeless.clone();
+                let (not_allowed, larger) = (hopeless.clone(), answer.larger);
                 let neighbors = neighbors.iter().map(neighbor).collect();
-                let found = What::Repairs { size: *size, not_allowed, repairs, neighbors };
+                let found = What::Repairs { size: *size, not_allowed, larger, repairs, neighbors };
                 OfFile { test, file, models, right, complete, undecided, candidates, asked, found }
             }
             Found::Weakened(weakened) => {
@@ -197,7 +203,12 @@ impl OfModels {
                 let needed = needed.iter().map(must_stay).collect();
                 let (right, complete) = (*is_right, open.is_empty());
                 let (undecided, candidates, asked) = (open.clone(), *candidates, *asked);
-                let found = What::Weakened { forbids_something: *forbids, may_go, needed };
+                let found = What::Weakened {
+                    forbids_something: *forbids,
+                    kept: weakened.kept,
+                    may_go,
+                    needed,
+                };
                 OfFile { test, file, models, right, complete, undecided, candidates, asked, found }
             }
         }

@@ -86,7 +86,7 @@ impl OfModels {
         shown: &Shown<'_>,
         text: &mut String,
     ) {
-        let Repairs { repairs, is_right, hopeless, open, candidates, asked } = answer;
+        let Repairs { repairs, is_right, hopeless, open, candidates, asked, larger } = answer;
         let bound = format!("of up to {}", count(size, "change"));
         text.push_str(&match (*is_right, repairs.is_empty()) {
             (true, _) if !claims => {
@@ -96,6 +96,10 @@ impl OfModels {
             (true, _) => "nothing to repair: no outcome that must not be is allowed".to_owned(),
             (_, true) if !open.is_empty() => "not decided".to_owned(),
             (_, true) if !hopeless.is_empty() => "no repair".to_owned(),
+            (_, true) if larger.is_some_and(|larger| larger > size) => format!(
+                "no repair {bound}; there is one of {}",
+                count(larger.unwrap_or_default(), "change")
+            ),
             (_, true) if self.waits_differ => format!(
                 "no repair {bound}: every candidate was refuted; these models share neither \
                  `Poll` nor `Wait`, so try each with its own --model"
@@ -137,7 +141,7 @@ impl OfModels {
     }
 
     fn weakened_text(&self, weakened: &Weakened, shown: &Shown<'_>, text: &mut String) {
-        let Weakened { is_right, forbids, sets, needed, open, candidates, asked } = weakened;
+        let Weakened { is_right, forbids, sets, needed, open, candidates, kept, asked } = weakened;
         let most = sets.iter().map(|set| set.removed.len()).max().unwrap_or_default();
         text.push_str(&match () {
             () if !is_right && !open.is_empty() => "not decided".to_owned(),
@@ -155,6 +159,9 @@ impl OfModels {
             () if sets.is_empty() => "not decided".to_owned(),
             () => format!("{most} of {} may go", count(*candidates, "statement")),
         });
+        if *kept > 0 {
+            text.push_str(&format!("; {} marked `keep` not tried", count(*kept, "statement")));
+        }
         text.push('\n');
         open.iter().for_each(|why| text.push_str(&format!("  not decided: {why}\n")));
         for (index, (gain, set)) in by_gain(weakened, shown.costs).into_iter().enumerate() {

@@ -11,7 +11,7 @@ use super::super::explore::{Effort, Exploration, Explorer, Limits, explore};
 use super::super::fault::FaultSet;
 use super::super::footprint::Footprints;
 use super::super::rules::{Agent, Machine, Variant, in_requests};
-use super::{Graph, state, stuck_states};
+use super::{Graph, counted, state, stuck_states};
 
 /// By thread, the statement that it never completes; `None` if the thread is done.
 pub type Places = Vec<Option<Span>>;
@@ -33,8 +33,11 @@ pub enum Ending {
 const STATES: u64 = 50_000;
 
 /// Whether some statement may wait forever: a loop, or a poll that may come before the operation it polls.
-/// All other statements complete.
+/// All other statements complete. Without branches, this is exact.
 pub fn may_wait(program: &Program) -> bool {
+    if let Some(always_ends) = counted::always_ends(program) {
+        return !always_ends;
+    }
     program.threads.iter().any(|thread| may_wait_in(program, &thread.body))
 }
 

@@ -4,7 +4,7 @@ use lang::Test;
 
 use super::load::test;
 use super::random_programs::{Shape, program};
-use crate::progress::ends_with;
+use crate::progress::{always_ends, ends_with};
 use crate::{Effort, Ending, Limits, Variant, explore_to_ends, may_wait, why_nothing};
 
 /// For each way to be stuck, the statements at which threads wait: `1: Poll(2)`.
@@ -133,5 +133,62 @@ fn why_there_is_no_outcome() {
     ];
     for (body, expected) in rows {
         assert_eq!(why_nothing(&test("x = 0", body, "x").program), expected, "{body}");
+    }
+}
+
+/// Without branches, counting says exactly whether a program ends.
+#[test]
+fn counting_says_whether_straight_programs_end() {
+    let shape = Shape {
+        nodes: 2,
+        threads: 2,
+        statements: (2, 5),
+        locations_per_node: 1,
+        variant: Variant::RdmaTso,
+        loops: false,
+    };
+    let (mut always, mut not_always) = (0, 0);
+    for seed in 0..300 {
+        let mut test = program(seed, shape);
+        if seed % 2 == 1 {
+            // A poll may then wait for what is never posted.
+            let program = &mut test.program;
+            let is_request = |stmt: &lang::program::Stmt| stmt.kind.is_request();
+            for thread in &mut program.threads {
+                let first = thread.body.iter().position(is_request);
+                first.map(|first| thread.body.remove(first));
+            }
+        }
+        let limits = Limits { states: 5_000, ..Limits::default() };
+        let none = (Effort::None, Effort::None);
+        let (found, ending) = ends_with(&test, Variant::RdmaTso, none, limits).unwrap();
+        let Some(ends) = always_ends(&test.program).filter(|_| found.complete) else { continue };
+        assert_eq!(ends, ending == Ending::Always, "{seed}");
+        *(if ends { &mut always } else { &mut not_always }) += 1;
+    }
+    assert!(always > 50 && not_always > 10, "{always} {not_always}");
+}
+
+#[test]
+fn counting_knows_messages() {
+    let rows = [
+        ("Send(2, 1) || Recv(1, y)", true),
+        ("Send(2, 1); Poll(2) || Recv(1, y); PollRecv(1)", true),
+        ("Send(2, 1); Send(2, 2); Poll(2) || Recv(1, y)", true),
+        ("Send(2, 1); Send(2, 2); Poll(2); Poll(2) || Recv(1, y)", false),
+        ("Send(2, 1) || Recv(1, y); PollRecv(1); PollRecv(1)", false),
+        ("unsignaled Send(2, 1); Poll(2) || Recv(1, y)", false),
+        // What is behind a message that waits for a receive waits too.
+        ("Send(2, 1); y^2 := 1; Poll(2) || a := y", false),
+        ("Send(2, 1); y^2/1 := 1; Poll(2/1) || a := y", true),
+        // Each waits for the other's message before it sends its own.
+        ("Recv(2, x); PollRecv(2); Send(2, 1) || Recv(1, y); PollRecv(1); Send(1, 1)", false),
+        ("Recv(2, x); Send(2, 1); PollRecv(2) || Recv(1, y); PollRecv(1); Send(1, 1)", true),
+    ];
+    for (body, expected) in rows {
+        let test = test("x = 0 || y = 0", body, "x");
+        assert_eq!(always_ends(&test.program), Some(expected), "{body}");
+        let (_, ending) = explore_to_ends(&test, Variant::RdmaTso, Limits::default()).unwrap();
+        assert_eq!(ending == Ending::Always, expected, "{body}");
     }
 }

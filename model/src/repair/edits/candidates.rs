@@ -1,18 +1,18 @@
 //! The changes that a program may need.
 
+mod rewritings;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use lang::Test;
-use lang::litmus::ast::{
-    Access, Block, Expr, ExprKind, Index, Place, Statement, StatementKind, Target, Value, Via,
-};
+use lang::litmus::ast::{Block, Place, Statement, StatementKind};
 use lang::litmus::methods::Method;
 use lang::program::{Location, array_of};
 use lang::source::Span;
 
 use super::super::{Kind, Repair};
 use super::requests::{self, Sent};
-use super::{Edit, Named, Path, Site, Towards, What, apply, blocks_mut, flushes, order};
+use super::{Edit, Named, Path, Site, Towards, What, apply, blocks_mut, flushes};
 
 /// What a thread's statements may leave out or repeat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,8 @@ pub fn flow(block: &Block) -> Flow {
 struct Done {
     sent: Vec<Sent>,
     polled: BTreeMap<Towards, usize>,
+    /// By thread and queue pair of the sender, how many receives are posted and not polled.
+    receives: BTreeMap<Towards, usize>,
     /// How many completions may be left to poll, at most: of branches, that with most of them counts.
     open: BTreeMap<Towards, usize>,
     /// The nodes that a call of a library may have reached.
@@ -290,6 +292,7 @@ impl Lister<'_> {
                 self.push(site, after, What::Gfence(*node));
             }
         }
+        self.poll_receives(site, after);
         if self.may(Kind::Wait, "Wait") {
             let may_have_id = |sent: &&Sent| sent.id.is_some() || !sent.is_kept;
             let is_earlier =
@@ -307,9 +310,49 @@ impl Lister<'_> {
         }
     }
 
+    /// Polls of receives, where no later poll would take the immediate of another one.
+    fn poll_receives(&mut self, site: &Site, after: Option<&Statement>) {
+        if !self.may(Kind::PollReceive, Method::PollRecv.spelling()) {
+            return;
+        }
+        let start = if self.flow == Flow::Loops { 0 } else { self.at.start };
+        let mut taken = BTreeSet::new();
+        requests::immediates_taken(&self.repair.file.threads[site.thread].body, start, &mut taken);
+        let is_taken_before = |from: &Towards| {
+            after.and_then(requests::polled_receive).is_some_and(|polled| polled == (*from, true))
+        };
+        for (from, left) in self.done.receives.clone() {
+            let stays = is_taken_before(&from);
+            if taken.contains(&from) || (stays && self.with_exchange) {
+                continue;
+            }
+            for _ in 0..left.min(self.repair.size) {
+                let what = What::PollReceive { from, stays };
+                self.push(site, after, what);
+            }
+        }
+    }
+
+    /// A word of a node that a get can name.
+    fn some_word(&self, node: u64) -> Option<String> {
+        let declared = self.repair.file.declarations.iter().flat_map(|row| row.cells.all());
+        let declared: BTreeSet<&str> = declared.map(|one| &one.name.text[..]).collect();
+        let is_declared = |location: &&Location| {
+            let name = &location.name[..];
+            declared.contains(array_of(name).map_or(name, |(array, _)| array))
+        };
+        let of_node = self.test.program.locations.iter();
+        let of_node = of_node.filter(|location| u64::from(location.node.0) == node);
+        of_node.filter(is_declared).map(|location| location.name.clone()).next()
+    }
+
     fn flush(&mut self, site: &Site, after: Option<&Statement>, on: Towards) {
         let last = self.done.sent.iter().rev().find(|sent| sent.on == on);
-        let Some(from) = last.map(|sent| sent.location.clone()) else { return };
+        let Some(last) = last else { return };
+        let accessed = || self.done.sent.iter().rev().filter(|sent| sent.on.node == on.node);
+        let accessed = || accessed().find_map(|sent| sent.location.clone());
+        let from = last.location.clone().or_else(accessed).or_else(|| self.some_word(on.node));
+        let Some(from) = from else { return };
         let number = Some(on.queue_pair).filter(|number| *number != 0);
         let of_queue_pair = number.map(|number| format!("q{number}_")).unwrap_or_default();
         let to = self.fresh(&format!("f{of_queue_pair}"), site);
@@ -325,23 +368,6 @@ impl Lister<'_> {
         self.push(site, after, What::Flush { on, from, to, id, polls, is_sized: false });
     }
 
-    /// What a thread has sent on another queue pair that it uses to the same node.
-    fn moves(&mut self) {
-        if !self.repair.kinds.contains(&Kind::QueuePair) {
-            return;
-        }
-        let queue_pairs: BTreeSet<Towards> = self.done.sent.iter().map(|sent| sent.on).collect();
-        for sent in self.done.sent.clone().iter().filter(|sent| !sent.is_kept) {
-            let others = queue_pairs.iter().filter(|on| on.node == sent.on.node && **on != sent.on);
-            for on in others {
-                let (site, what, named) = (sent.site.clone(), What::Move(*on), sent.named.clone());
-                let at = sent.span;
-                let (after, head, with_exchange) = (Some(named), String::new(), false);
-                self.edits.push(Edit { site, what, after, head, at, with_exchange, switch: None });
-            }
-        }
-    }
-
     /// A name that the program does not use, the same for the same site.
     fn fresh(&self, word: &str, site: &Site) -> String {
         let path: String = site.path.iter().map(|(one, block)| format!("{one}_{block}_")).collect();
@@ -352,120 +378,6 @@ impl Lister<'_> {
         name
     }
 
-    fn rewritings(&mut self, site: &Site, one: &Statement, next: Option<&Statement>) {
-        let is_kept = |one: &Statement| self.repair.is_kept(one);
-        if is_kept(one) {
-            return;
-        }
-        if let StatementKind::Assign { target: Target::Access(target), via, value } = &one.kind
-            && !matches!(via, Via::Library(_))
-            && !target.home.is_own()
-            && matches!(value, Value::Expr(Expr { kind: ExprKind::Number(_), .. }))
-            && self.may(Kind::Rcas, "RCAS")
-            && self.loops == 0
-            // It expects the initial value.
-            && self.is_written_once(&target.name.text)
-            && let Some(before) = self.initial(target)
-        {
-            self.push(site, Some(one), What::Rcas { before });
-        }
-        if self.repair.kinds.contains(&Kind::Inline)
-            && let StatementKind::Assign { target: Target::Access(target), via, value } = &one.kind
-            && !matches!(via, Via::Library(_))
-            && !target.home.is_own()
-            && matches!(value, Value::Expr(Expr { kind: ExprKind::Access(source), .. })
-                if self.is_location(&source.name.text))
-        {
-            self.push(site, Some(one), What::Inline);
-        }
-        if one.unsignaled && self.may(Kind::Signal, "Poll") {
-            self.push(site, Some(one), What::Signal);
-        }
-        let text = |one: &Statement| self.repair.source.text.get(one.place.span.range());
-        let is_plain = |one: &Statement| {
-            matches!(one.kind, StatementKind::Assign { .. } | StatementKind::Call(_))
-        };
-        if let Some(next) = next
-            && self.repair.kinds.contains(&Kind::Exchange)
-            && is_plain(one)
-            && is_plain(next)
-            && !is_kept(next)
-            && text(one) != text(next)
-            && !order::depends(one, next)
-        {
-            self.push(site, Some(one), What::Exchange);
-        }
-    }
-
-    /// A Poll or a Wait that stands later in the block may come before a statement, over several.
-    fn lifts(&mut self, site: &Site, block: &Block) {
-        if !self.repair.kinds.contains(&Kind::Exchange) {
-            return;
-        }
-        let text = |one: &Statement| self.repair.source.text.get(one.place.span.range());
-        let Some((before, later)) = block.statements.get(site.index..).and_then(<[_]>::split_first)
-        else {
-            return;
-        };
-        let is_simple = |one: &Statement| {
-            matches!(one.kind, StatementKind::Assign { .. } | StatementKind::Call(_))
-        };
-        if !is_simple(before) {
-            return;
-        }
-        let mut lifted = Vec::new();
-        let mut over = vec![before];
-        for (one, index) in later.iter().zip(site.index + 1..) {
-            let has_request = match (requests::polled(one), requests::waited(one)) {
-                (Some(on), _) => self.done.sent.iter().any(|sent| sent.on == on),
-                (_, Some(id)) => self.done.sent.iter().any(|sent| sent.id.as_deref() == Some(id)),
-                _ => false,
-            };
-            if over.len() > 1
-                && has_request
-                && !self.repair.is_kept(one)
-                && over.last().is_some_and(|last| text(last) != text(one))
-                && text(before) != text(one)
-                && !over.iter().any(|other| order::depends(other, one))
-            {
-                lifted.push((index, one));
-            }
-            if !is_simple(one) {
-                break;
-            }
-            over.push(one);
-        }
-        let before = Named::new(before, self.repair.source);
-        for (index, one) in lifted {
-            let what = What::Lift { to: site.index, before: before.clone() };
-            self.at = one.place.span;
-            self.push(&Site { index, ..site.clone() }, Some(one), what);
-        }
-    }
-
-    fn is_location(&self, name: &str) -> bool {
-        self.test.program.locations.iter().any(|location| location.name == name)
-    }
-
-    /// What an access to one word finds there at first, whichever word it is.
-    fn initial(&self, access: &Access) -> Option<u64> {
-        let name = &access.name.text;
-        let is_meant = |location: &&Location| match access.index.as_deref() {
-            None => location.name == *name,
-            Some(Index::Value(_)) => array_of(&location.name).is_some_and(|(of, _)| of == name),
-            Some(Index::Part(..)) => false,
-        };
-        let mut words = self.test.program.locations.iter().filter(is_meant);
-        let first = words.next()?.initial;
-        words.all(|word| word.initial == first).then_some(first)
-    }
-
-    /// Whether one statement writes a location, and no other.
-    fn is_written_once(&self, name: &str) -> bool {
-        let threads = self.repair.file.threads.iter();
-        order::writes(threads.map(|thread| &thread.body), name) == 1
-    }
-
     /// Remembers what a statement sends, polls or calls.
     fn note(&mut self, site: &Site, one: &Statement) {
         if requests::calls_library(one) {
@@ -473,6 +385,11 @@ impl Lister<'_> {
             let own = program.threads.get(site.thread).map(|thread| u64::from(thread.node.0));
             let nodes = 1..=u64::from(program.nodes);
             self.done.called = nodes.filter(|node| Some(*node) != own).collect();
+        } else if let Some(from) = requests::receives(one) {
+            *self.done.receives.entry(from).or_default() += 1;
+        } else if let Some((from, _)) = requests::polled_receive(one) {
+            let left = self.done.receives.entry(from).or_default();
+            *left = left.saturating_sub(1);
         } else if let Some(on) = requests::polled(one) {
             *self.done.polled.entry(on).or_insert(0) += 1;
             let open = self.done.open.entry(on).or_default();

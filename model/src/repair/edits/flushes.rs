@@ -107,6 +107,30 @@ impl Edit {
     }
 }
 
+/// Changes with one of their flushes replaced by polls alone, from as many as it has down to one.
+pub fn polls_alone<'e>(
+    edits: &'e [Edit],
+    set: &BTreeSet<usize>,
+) -> impl Iterator<Item = Vec<Edit>> + use<'e> {
+    let chosen: Vec<Edit> = set.iter().map(|index| edits[*index].clone()).collect();
+    let with_polls = move |at: usize| {
+        let chosen = chosen.clone();
+        let flush = match chosen[at].what {
+            What::Flush { on, id: None, polls, .. } => Some((on, polls)),
+            _ => None,
+        };
+        let sizes =
+            flush.into_iter().flat_map(|(on, most)| (1..=most).rev().map(move |one| (on, one)));
+        sizes.map(move |(on, number)| {
+            let poll = Edit { what: What::Poll(on), ..chosen[at].clone() };
+            let mut all = chosen.clone();
+            all.splice(at..=at, std::iter::repeat_n(poll, number));
+            all
+        })
+    };
+    (0..set.len()).flat_map(with_polls)
+}
+
 /// Whether other changes are these without the get of a flush, so that only polls of it are left.
 pub fn is_without_get(edits: &[Edit], other: &BTreeSet<usize>, set: &BTreeSet<usize>) -> bool {
     let more: Vec<usize> = other.difference(set).copied().collect();

@@ -108,16 +108,20 @@ impl Names {
         names
     }
 
-    /// The arguments of a call may be changed, but for a work id at the end.
+    /// The arguments of a call may be changed, but for what a message carries and a work id at the end.
     fn call(&mut self, call: &Call) {
-        let id = super::id_of_call(call);
-        let id = id.filter(|_| matches!(call.method, Method::Rcas | Method::Rfaa));
-        for argument in &call.arguments {
+        let carried = match call.method {
+            Method::Send | Method::SendImm => 0..call.arguments.len(),
+            Method::PutImm => 1..call.arguments.len(),
+            _ => 0..0,
+        };
+        for (index, argument) in call.arguments.iter().enumerate() {
             if let Argument::Expr(expr) = argument {
-                in_expr(expr, &mut self.changed);
+                let is_carried = carried.contains(&index);
+                in_expr(expr, if is_carried { &mut self.used } else { &mut self.changed });
             }
         }
-        if let Some(id) = id {
+        if let Some(id) = super::id_of_call(call) {
             self.changed.remove(&id.text);
             self.used.insert(id.text.clone());
         }

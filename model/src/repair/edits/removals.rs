@@ -1,5 +1,7 @@
 //! The statements that a program may do without.
 
+use std::collections::BTreeSet;
+
 use lang::Test;
 use lang::litmus::ast::{Block, Statement, StatementKind, Target, Value};
 use lang::litmus::methods::Method;
@@ -22,10 +24,27 @@ pub fn removals(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
     found
 }
 
+/// How many statements that wait or fence are marked to be kept.
+pub fn kept(repair: &Repair<'_>) -> usize {
+    repair.file.threads.iter().map(|thread| kept_in(&thread.body, repair)).sum()
+}
+
+fn kept_in(block: &Block, repair: &Repair<'_>) -> usize {
+    let of_one = |one: &Statement| {
+        let is_meant = waits_or_fences(one).is_some_and(|kind| repair.kinds.contains(&kind));
+        let mut copy = one.clone();
+        let inner = blocks_mut(&mut copy);
+        let inner: usize = inner.iter().map(|block| kept_in(block, repair)).sum();
+        usize::from(is_meant && repair.is_kept(one)) + inner
+    };
+    block.statements.iter().map(of_one).sum()
+}
+
 fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Edit>) {
     for (index, one) in block.statements.iter().enumerate() {
         let kind = waits_or_fences(one);
         let kind = kind.filter(|kind| repair.kinds.contains(kind) && !repair.is_kept(one));
+        let kind = kind.filter(|_| !is_counted(one, repair, at.thread));
         if let Some(kind) = kind {
             let site = Site { index, ..at.clone() };
             let what = What::Remove { kind, with: None };
@@ -42,10 +61,20 @@ fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Ed
     }
 }
 
+/// Whether later polls of receives take immediates: without this one, they would take those of others.
+fn is_counted(one: &Statement, repair: &Repair<'_>, thread: usize) -> bool {
+    let body = &repair.file.threads[thread].body;
+    let start = if flow(body) == Flow::Loops { 0 } else { one.place.span.start };
+    let mut taken = BTreeSet::new();
+    requests::immediates_taken(body, start, &mut taken);
+    requests::polled_receive(one).is_some_and(|(from, _)| taken.contains(&from))
+}
+
 fn waits_or_fences(one: &Statement) -> Option<Kind> {
     let StatementKind::Call(call) = &one.kind else { return None };
     match call.method {
         Method::Poll => Some(Kind::Poll),
+        Method::PollRecv => Some(Kind::PollReceive),
         Method::Wait => Some(Kind::Wait),
         Method::Rfence => Some(Kind::Rfence),
         Method::Gfence => Some(Kind::Gfence),

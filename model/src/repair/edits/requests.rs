@@ -1,24 +1,26 @@
 //! What statements send, poll and call.
 
+use std::collections::BTreeSet;
+
 use lang::Test;
 use lang::litmus::ast::{
-    Access, Argument, Call, Expr, ExprKind, Home, Name, Statement, StatementKind, Target, Value,
-    Via,
+    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, Statement, StatementKind, Target,
+    Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::program::array_of;
 use lang::source::Span;
 
 use super::super::Repair;
-use super::{Named, Site, Towards, id_of_call};
+use super::{Named, Site, Towards, blocks_mut, id_of_call};
 
 /// An operation that a thread has sent.
 #[derive(Clone)]
 pub struct Sent {
     pub site: Site,
     pub on: Towards,
-    /// What is accessed there.
-    pub location: String,
+    /// What is accessed there. A message does not say where it goes.
+    pub location: Option<String>,
     pub id: Option<String>,
     /// No Poll takes its completion.
     pub is_unsignaled: bool,
@@ -30,9 +32,35 @@ pub struct Sent {
 
 /// What a statement sends.
 pub fn sent(repair: &Repair<'_>, test: &Test, site: &Site, one: &Statement) -> Option<Sent> {
-    let (mut accesses, mut id): (Vec<&Access>, Option<&Name>) = (Vec::new(), None);
-    match &one.kind {
+    let (on, location, id) = match &one.kind {
+        StatementKind::Call(call) if matches!(call.method, Method::Send | Method::SendImm) => {
+            (towards_of(call)?, None, id_of_call(call))
+        }
+        kind => {
+            let (accesses, id) = accessed(kind);
+            let (node, access) =
+                accesses.into_iter().find_map(|access| Some((node_of(test, access)?, access)))?;
+            let queue_pair = access.queue_pair.map_or(0, |number| number.value);
+            (Towards { node, queue_pair }, Some(word_of(test, access)), id)
+        }
+    };
+    Some(Sent {
+        site: site.clone(),
+        on,
+        location,
+        id: id.map(|id| id.text.clone()),
+        is_unsignaled: one.unsignaled,
+        is_kept: repair.is_kept(one),
+        named: Named::new(one, repair.source),
+        span: one.place.span,
+    })
+}
+
+/// The accesses of a statement that may be through a NIC, and its work id.
+fn accessed(kind: &StatementKind) -> (Vec<&Access>, Option<&Name>) {
+    match kind {
         StatementKind::Assign { target, via, value } if !matches!(via, Via::Library(_)) => {
+            let mut accesses = Vec::new();
             if let Target::Access(access) = target {
                 accesses.push(access);
             }
@@ -41,28 +69,16 @@ pub fn sent(repair: &Repair<'_>, test: &Test, site: &Site, one: &Statement) -> O
                 Value::Call(call) => accesses.extend(of_arguments(call)),
                 Value::Expr(_) | Value::Inline(_) => {}
             }
-            if let Via::Id(name) = via {
-                id = name.as_ref();
-            }
+            let id = if let Via::Id(name) = via { name.as_ref() } else { None };
+            (accesses, id)
         }
-        StatementKind::Call(call) if matches!(call.method, Method::Rcas | Method::Rfaa) => {
-            accesses.extend(of_arguments(call));
-            id = id_of_call(call);
+        StatementKind::Call(call)
+            if matches!(call.method, Method::Rcas | Method::Rfaa | Method::PutImm) =>
+        {
+            (of_arguments(call).collect(), id_of_call(call))
         }
-        _ => {}
+        _ => (Vec::new(), None),
     }
-    let (node, access) =
-        accesses.iter().find_map(|access| Some((node_of(test, access)?, access)))?;
-    Some(Sent {
-        site: site.clone(),
-        on: Towards { node, queue_pair: access.queue_pair.map_or(0, |number| number.value) },
-        location: word_of(test, access),
-        id: id.map(|id| id.text.clone()),
-        is_unsignaled: one.unsignaled,
-        is_kept: repair.is_kept(one),
-        named: Named::new(one, repair.source),
-        span: one.place.span,
-    })
 }
 
 /// One word of what an access is to: of an array, the first.
@@ -76,7 +92,40 @@ fn word_of(test: &Test, access: &Access) -> String {
 /// The queue pair that a statement polls.
 pub fn polled(one: &Statement) -> Option<Towards> {
     let StatementKind::Call(call) = &one.kind else { return None };
-    match call.arguments.first().filter(|_| call.method == Method::Poll)? {
+    towards_of(call).filter(|_| call.method == Method::Poll)
+}
+
+/// From where a statement takes messages: a thread and one of its queue pairs.
+pub fn receives(one: &Statement) -> Option<Towards> {
+    let StatementKind::Call(call) = &one.kind else { return None };
+    towards_of(call).filter(|_| call.method == Method::Recv)
+}
+
+/// Which receive a statement polls, and whether it takes the immediate: with fewer or more polls before it,
+/// it takes that of another one.
+pub fn polled_receive(one: &Statement) -> Option<(Towards, bool)> {
+    let (call, takes) = match &one.kind {
+        StatementKind::Call(call) => (call, false),
+        StatementKind::Assign { value: Value::Call(call), .. } => (call, true),
+        _ => return None,
+    };
+    Some((towards_of(call).filter(|_| call.method == Method::PollRecv)?, takes))
+}
+
+/// The queue pairs from which statements at a place in the text and after it take immediates.
+pub fn immediates_taken(block: &Block, start: usize, taken: &mut BTreeSet<Towards>) {
+    for one in &block.statements {
+        let is_later = one.place.span.start >= start;
+        let polled = polled_receive(one).filter(|(_, takes)| *takes && is_later);
+        taken.extend(polled.map(|(from, _)| from));
+        let mut copy = one.clone();
+        blocks_mut(&mut copy).into_iter().for_each(|block| immediates_taken(block, start, taken));
+    }
+}
+
+/// The first argument of a call, as a node or thread and a queue pair.
+fn towards_of(call: &Call) -> Option<Towards> {
+    match call.arguments.first()? {
         Argument::Expr(Expr { kind: ExprKind::Number(node), .. }) => {
             Some(Towards { node: *node, queue_pair: 0 })
         }

@@ -13,7 +13,7 @@ use super::*;
 use crate::allowed::{Question, undefined_calls};
 use crate::machine::{self, Random, Variant};
 use crate::verdict;
-use programs::{generate, load, number, queue_pairs, unsignaled};
+use programs::{generate, load, messages, number, queue_pairs, unsignaled};
 
 #[allow(dead_code, unused_imports, reason = "other tests use what this one does not")]
 #[path = "../../../tests/programs/mod.rs"]
@@ -35,6 +35,10 @@ struct Counts {
     repairs: u64,
     /// Repairs that give a request its completion back.
     signaled: u64,
+    /// Programs with messages.
+    messages: u64,
+    /// Repairs that poll a receive.
+    receives: u64,
     without: u64,
     largest: usize,
     explored: u64,
@@ -62,12 +66,16 @@ fn random_programs_are_repaired_as_trying_all_sets_repairs_them() {
     let with_repairs = counts.compared - counts.without;
     let is_enough = counts.compared >= 100 && with_repairs >= 10;
     let is_enough = is_enough && counts.signaled > 0 && counts.may_go > 0;
+    let is_enough = is_enough && counts.messages > 0;
     assert!(count < PROGRAMS || is_enough, "{counts:?}");
 }
 
 /// A program of a seed, with one of its outcomes forbidden and another to be kept.
 fn asked(seed: u64, kinds: &[Kind], counts: &mut Counts) -> Option<(String, &'static str)> {
+    // Of the programs that are put to models of verbs, half have messages.
+    let has_messages = seed / 3 % 4 == 3 && (seed / 24).is_multiple_of(2);
     let program = match seed % 3 {
+        _ if has_messages => messages(seed).to_string(),
         0 => queue_pairs(seed).to_string(),
         1 => unsignaled(seed).to_string(),
         _ => generate(seed).to_string(),
@@ -78,8 +86,12 @@ fn asked(seed: u64, kinds: &[Kind], counts: &mut Counts) -> Option<(String, &'st
         undefined_calls(&test, &model, crate::library::shipped()).is_empty()
     };
     // Models of both ways to wait, where what is added for one is taken by the other.
-    let both =
-        if (seed / 12).is_multiple_of(2) { ["verbs", "verbs-ooo"] } else { ["verbs-ooo", "verbs"] };
+    let both = match seed / 12 % 3 {
+        0 => ["verbs", "verbs-ooo"],
+        1 => ["verbs-ooo", "verbs"],
+        _ if has_messages => ["rdma-verbs", "verbs"],
+        _ => ["verbs", "verbs-ooo"],
+    };
     let mut names = ["rdma-tso-rmw", "rdma-wait-rmw"].into_iter().chain(both);
     let name = match seed / 3 % 4 {
         3 => both.into_iter().find(defines),
@@ -139,6 +151,11 @@ fn asked(seed: u64, kinds: &[Kind], counts: &mut Counts) -> Option<(String, &'st
 
 fn compare(seed: u64, counts: &mut Counts) -> Result<(), (String, String)> {
     let kinds: &[Kind] = match seed / 3 % 4 {
+        3 if (seed / 24).is_multiple_of(2) => match seed % 3 {
+            0 => &[Kind::PollReceive, Kind::Poll],
+            1 => &[Kind::PollReceive, Kind::Wait, Kind::QueuePair],
+            _ => &[Kind::PollReceive, Kind::Flush, Kind::Exchange],
+        },
         // Programs with unsignaled requests.
         _ if seed % 3 == 1 => &[Kind::Signal, Kind::Poll, Kind::Wait],
         0 => &[Kind::Poll, Kind::Wait, Kind::Mfence],
@@ -174,6 +191,9 @@ fn compare(seed: u64, counts: &mut Counts) -> Result<(), (String, String)> {
         counts.repairs += texts.len() as u64;
         let signals = |one: &&Repaired| one.kinds.contains(&Kind::Signal);
         counts.signaled += found.repairs.iter().filter(signals).count() as u64;
+        counts.messages += u64::from(test.program.first_message().is_some());
+        let polls_receive = |one: &&Repaired| one.kinds.contains(&Kind::PollReceive);
+        counts.receives += found.repairs.iter().filter(polls_receive).count() as u64;
         counts.without += u64::from(texts.is_empty());
         let sizes = found.repairs.iter().map(|one| one.kinds.len());
         counts.largest = sizes.max().unwrap_or_default().max(counts.largest);
