@@ -20,10 +20,7 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
     let any = node.knobs.has(Fault::RemoteBufferNotFifo);
     let most = if any { WINDOW } else { 1 };
     for (index, entry) in pair.responder.wb_remote.iter().enumerate().take(most) {
-        let passes = index == 0 || matches!(entry.action, RemoteAction::Write { .. });
-        if passes {
-            steps.push(Step::Visible(index), entry.due);
-        }
+        steps.push(Step::Visible(index), entry.due);
     }
     let mut before = Before::default();
     for (index, arrived) in pair.responder.arrived.iter().enumerate().take(WINDOW) {
@@ -54,17 +51,16 @@ struct Before {
 fn may_step(pair: &Pair, node: &Node, arrived: &Arrived, before: Before) -> Option<u64> {
     let has = |fault| node.knobs.has(fault);
     let flushed = pair.responder.wb_remote.is_empty();
+    let may_write = (!before.write || has(Fault::PutsReordered))
+        && (!before.rmw || has(Fault::PutOvertakesRmw));
     let ready = match &arrived.request {
-        Request::Write { immediate: None, .. } => {
-            (!before.write || has(Fault::PutsReordered))
-                && (!before.rmw || has(Fault::PutOvertakesRmw))
-        }
+        Request::Write { immediate: None, .. } => may_write,
         Request::Write { retries, .. } | Request::Send { retries, .. } => {
             let waiting = arrived.waiting_since.is_some() && pair.receives.is_empty();
-            if waiting && before == Before::default() {
+            if waiting && may_write {
                 return give_up(pair, arrived, *retries);
             }
-            before == Before::default()
+            may_write
         }
         Request::Datagram { .. } => before == Before::default(),
         Request::Read { .. } => {
@@ -116,6 +112,7 @@ pub fn remote(pair: &mut Pair, node: &mut Node, index: usize) {
         Request::Send { bytes, immediate, solicited, retries } => {
             let delivery =
                 Delivery { immediate: *immediate, solicited: *solicited, retries: *retries };
+            node.counts.early_writes += u64::from(early);
             send(pair, node, number, since, bytes, delivery)
         }
         Request::Datagram { .. } => {
@@ -204,9 +201,14 @@ fn write(
     if length > 0 && resolve(pair, node, remote, length, access::REMOTE_WRITE).is_none() {
         return Outcome::Failed(Status::RemoteAccess);
     }
+    // A message that has waited for a receive has written its data already.
+    let is_written = waiting_since.is_some();
     let mut received = None;
     if delivery.immediate.is_some() {
         let Some((request, limit)) = pair.receives.take() else {
+            if !is_written {
+                push_pieces(pair, node, number, remote, bytes.clone());
+            }
             return not_ready(pair, node, waiting_since, delivery.retries);
         };
         node.events.extend(limit.then_some((pair.number, Event::LimitReached)));
@@ -219,17 +221,25 @@ fn write(
             ..completion
         });
     }
-    if length > 0 {
-        let pieces = node.pieces_of_write(remote.address, length);
-        for (piece, bytes) in cut(take(bytes), pieces) {
-            let remote = Remote { address: remote.address + piece.start as u64, ..remote };
-            push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: false });
-        }
+    if !is_written {
+        push_pieces(pair, node, number, remote, take(bytes));
     }
     if let Some(completion) = received {
         push(pair, node, number, RemoteAction::Received(completion));
     }
     Outcome::Done(Vec::new())
+}
+
+/// Adds what a write writes to `wbR`.
+fn push_pieces(pair: &mut Pair, node: &mut Node, number: u64, remote: Remote, bytes: Vec<u8>) {
+    if bytes.is_empty() {
+        return;
+    }
+    let pieces = node.pieces_of_write(remote.address, bytes.len());
+    for (piece, bytes) in cut(bytes, pieces) {
+        let remote = Remote { address: remote.address + piece.start as u64, ..remote };
+        push(pair, node, number, RemoteAction::Write { remote, bytes, atomic: false });
+    }
 }
 
 /// Like rule 3, into the memory that a receive request names.
