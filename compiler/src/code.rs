@@ -150,8 +150,8 @@ pub enum CompileError {
         /// The statement's name in programs: `GFence`, `Bcast`.
         statement: String,
     },
-    /// The machine and the models know the statement, but nothing posts it to hardware.
-    NotOnHardware {
+    /// `litmus run` posts the statement to hardware, but exported C programs do not.
+    NotInC {
         /// The place of the statement.
         span: Span,
         /// The statement's name in programs: `Send`, `Recv`.
@@ -183,13 +183,13 @@ impl CompileError {
                 format!("`{statement}` has no operational meaning here"),
             )
             .label("not supported by this engine"),
-            Self::NotOnHardware { span, statement } => Diagnostic::error(
+            Self::NotInC { span, statement } => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 *span,
-                format!("`{statement}` of a message does not run on hardware yet"),
+                format!("an exported C program has no messages, and so no `{statement}`"),
             )
-            .label("not supported by this backend")
-            .help("the models and `litmus run --backend sim` know it"),
+            .label("not supported here")
+            .help("`litmus run` runs it, on the simulator and by `--backend verbs`"),
             Self::Faults => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 Span::default(),

@@ -3,10 +3,12 @@
 //! A plan is [`code`] with places. Every location is a word in its node's memory, and every RDMA operation is
 //! a work request from a word to a word. One *instance* is one run of the program; backends run many, each on
 //! its own words. The mapping is: put = RDMA WRITE, get = RDMA READ, RCAS and RFAA = atomics, `Rfence` = a
-//! fence flag on the next request, `GFence` = a READ from each node and a wait for it [MOWGLI §3.2]. coreRMA
-//! statements are first translated to these; see `expand`.
+//! fence flag on the next request, `Send` = SEND, `PutImm` = RDMA WRITE WITH IMM, `Recv` = a posted receive,
+//! `GFence` = a READ from each node and a wait for it [MOWGLI §3.2]. coreRMA statements are first translated
+//! to these; see `expand`.
 
 mod expand;
+mod requests;
 mod text;
 
 use std::fmt;
@@ -16,7 +18,7 @@ use lang::program::{LocationId, NodeId, Program, RegisterId, ThreadId, WorkId, a
 use lang::source::{Source, Span};
 use lang::{Dialect, Test};
 
-use crate::code::{self, Code, CompileError, Instruction, Operand, Operation, QueuePairId};
+use crate::code::{self, Code, CompileError, Instruction, Operand, QueuePairId};
 
 /// How many words hold, in turn, a value that is computed in a loop and put. When all have been used, the
 /// next put waits until the NIC is done with the oldest: a source that is overwritten too early would look
@@ -87,12 +89,14 @@ pub struct Request {
     pub kind: RequestKind,
     /// The index of the word on the thread's node that it reads or writes.
     pub local: usize,
-    /// The index of the word on the queue pair's node that it reads or writes.
-    pub remote: usize,
+    /// The index of the word on the queue pair's node that it reads or writes. A send does not name one.
+    pub remote: Option<usize>,
     /// The value that the CPU stores in the local word before it posts the request.
     pub store: Option<Operand>,
     /// How many words it reads and writes, from `local` and `remote` on.
     pub words: usize,
+    /// The immediate that it leaves with the receive that it consumes.
+    pub immediate: Option<Operand>,
     /// How many words, from `local` on, take turns as the local word.
     pub copies: usize,
     /// Whether the CPU copies the local word into the request when it posts it (`IBV_SEND_INLINE`).
@@ -105,12 +109,21 @@ pub struct Request {
     pub span: Span,
 }
 
+impl Request {
+    /// Whether it consumes a receive.
+    pub fn is_message(&self) -> bool {
+        self.kind == RequestKind::Send || self.immediate.is_some()
+    }
+}
+
 /// The kinds of work requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum RequestKind {
-    /// `IBV_WR_RDMA_WRITE`.
+    /// `IBV_WR_RDMA_WRITE`; with an immediate, `IBV_WR_RDMA_WRITE_WITH_IMM`.
     Write,
+    /// `IBV_WR_SEND`; with an immediate, `IBV_WR_SEND_WITH_IMM`.
+    Send,
     /// `IBV_WR_RDMA_READ`.
     Read,
     /// `IBV_WR_ATOMIC_CMP_AND_SWP`.
@@ -147,10 +160,6 @@ impl Plan {
     /// # Errors
     /// As [`code::compile`].
     pub fn new(test: &Test) -> Result<Self, CompileError> {
-        if let Some(stmt) = test.program.first_message() {
-            let statement = crate::calls::call_name(&stmt.kind).unwrap_or_default().to_owned();
-            return Err(CompileError::NotOnHardware { span: stmt.span, statement });
-        }
         let mut program = expand::implemented(&test.program)?;
         expand::threads_everywhere(&mut program);
         let code = code::compile(&program)?;
@@ -210,16 +219,57 @@ impl Plan {
 
     /// Whether the plan needs atomics of the NIC.
     pub fn has_atomics(&self) -> bool {
-        let atomic =
-            |request: &Request| !matches!(request.kind, RequestKind::Write | RequestKind::Read);
+        let atomic = |request: &Request| {
+            use RequestKind::{CompareAndSwap, FetchAndAdd};
+            matches!(request.kind, CompareAndSwap { .. } | FetchAndAdd { .. })
+        };
         self.requests.iter().any(atomic)
+    }
+
+    /// The words of the receives that are posted for messages of a queue pair, in order. Each instance posts
+    /// all of them, since receives stand outside of blocks.
+    pub fn receives(&self, queue_pair: QueuePairId) -> Vec<usize> {
+        let all = self.code.threads.iter().flat_map(|thread| &thread.instructions);
+        let words = all.filter_map(|instruction| match instruction {
+            Instruction::Receive { queue_pair: of, buffer } if *of == queue_pair => {
+                Some(self.word_of[buffer.0])
+            }
+            _ => None,
+        });
+        words.collect()
+    }
+
+    /// The queue pairs of which a thread posts receives, or polls them.
+    pub fn received_by(&self, thread: ThreadId) -> Vec<QueuePairId> {
+        let mut found = Vec::new();
+        for instruction in &self.code.threads[thread.0].instructions {
+            if let Instruction::Receive { queue_pair, .. }
+            | Instruction::PollReceive { queue_pair, .. } = instruction
+                && !found.contains(queue_pair)
+            {
+                found.push(*queue_pair);
+            }
+        }
+        found
+    }
+
+    /// Whether a thread has anything to do: statements, or messages to send in place of those that others
+    /// post receives for.
+    pub fn is_busy(&self, thread: usize) -> bool {
+        let code = &self.code.threads[thread];
+        // Without statements, it has only queue pairs that others receive from.
+        code.has_statements() || !code.queue_pairs.is_empty()
     }
 
     /// The plan, if it can be written in C: there each word has a cache line of its own.
     ///
     /// # Errors
-    /// Fails at the first request of several words.
+    /// Fails at the first message or receive, and at the first request of several words.
     pub fn for_c(self) -> Result<Self, CompileError> {
+        if let Some(stmt) = self.program.first_message() {
+            let statement = crate::calls::call_name(&stmt.kind).unwrap_or_default().to_owned();
+            return Err(CompileError::NotInC { span: stmt.span, statement });
+        }
         match self.requests.iter().find(|request| request.words > 1) {
             Some(Request { span, .. }) => {
                 let statement = "a request of several words".to_owned();
@@ -246,6 +296,10 @@ impl Plan {
         words.len() - 1
     }
 
+    fn word(&self, location: LocationId) -> usize {
+        self.word_of[location.0]
+    }
+
     /// Marks the words of arrays, which are one behind the other.
     fn join_arrays(&mut self) {
         for (index, pair) in self.program.locations.windows(2).enumerate() {
@@ -256,95 +310,6 @@ impl Plan {
                 self.nodes[node].words[self.word_of[index + 1]].follows = true;
             }
         }
-    }
-
-    fn add_requests(&mut self, thread: usize) {
-        let code = &self.code.threads[thread];
-        let (node, looping) = (code.node, in_loops(&code.instructions));
-        let instructions = code.instructions.clone();
-        let spans = code.spans.clone();
-        let mut request_of = vec![None; instructions.len()];
-        for (at, instruction) in instructions.into_iter().enumerate() {
-            lang::limits::look();
-            let Instruction::Issue { queue_pair, operation, id, unsignaled } = instruction else {
-                continue;
-            };
-            let index = self.requests.len();
-            let copies = if looping[at] { LOOP_COPIES } else { 1 };
-            if let Some(request) = self.request(index, node, queue_pair, operation, copies) {
-                request_of[at] = Some(index);
-                self.requests.push(Request { id, unsignaled, span: spans[at], ..request });
-            }
-        }
-        self.request_of.push(request_of);
-    }
-
-    /// The request for an operation. `None` for a fence, which becomes a flag of the next request.
-    fn request(
-        &mut self,
-        index: usize,
-        node: NodeId,
-        queue_pair: QueuePairId,
-        operation: Operation,
-        copies: usize,
-    ) -> Option<Request> {
-        let word = |location: LocationId| self.word_of[location.0];
-        let inline = matches!(operation, Operation::PutValue { inline: true, .. });
-        let words = if let Operation::Words { moves, .. } = &operation { moves.len() } else { 1 };
-        let (kind, local, remote, store) = match operation {
-            Operation::Put { target, source } => {
-                (RequestKind::Write, word(source), word(target), None)
-            }
-            Operation::PutValue { target, value, .. } => {
-                let remote = word(target);
-                let role = Role::Source { request: index };
-                let (initial, store, copies) = match value {
-                    Operand::Constant(value) => (value, None, 1),
-                    value => (0, Some(value), copies),
-                };
-                let local = self.add_word(node, role, initial);
-                for _ in 1..copies {
-                    self.add_word(node, role, initial);
-                }
-                (RequestKind::Write, local, remote, store)
-            }
-            Operation::Get { target, source } => {
-                (RequestKind::Read, word(target), word(source), None)
-            }
-            Operation::Words { is_put, moves } => {
-                // The others are behind the first, at both ends.
-                let (source, target) = *moves.first()?;
-                match is_put {
-                    true => (RequestKind::Write, word(source), word(target), None),
-                    false => (RequestKind::Read, word(target), word(source), None),
-                }
-            }
-            Operation::Rcas { result, target, expected, desired } => {
-                let kind = RequestKind::CompareAndSwap { expected, desired };
-                (kind, word(result), word(target), None)
-            }
-            Operation::Rfaa { result, target, addend } => {
-                (RequestKind::FetchAndAdd { addend }, word(result), word(target), None)
-            }
-            // `new` lets no message pass.
-            Operation::Fence | Operation::Message { .. } => return None,
-        };
-        let copies = if store.is_some() { copies } else { 1 };
-        let span = Span::default();
-        let unsignaled = false;
-        Some(Request {
-            queue_pair,
-            kind,
-            local,
-            remote,
-            store,
-            words,
-            copies,
-            inline,
-            id: None,
-            unsignaled,
-            span,
-        })
     }
 
     fn place(&self, observed: Observed) -> Result<FinalPlace, CompileError> {
@@ -367,19 +332,6 @@ impl Plan {
             }
         }
     }
-}
-
-/// For each instruction, whether it may execute more than once: whether a jump goes back over it.
-fn in_loops(instructions: &[Instruction]) -> Vec<bool> {
-    let mut looping = vec![false; instructions.len()];
-    for (at, instruction) in instructions.iter().enumerate() {
-        if let Instruction::Jump(target) | Instruction::JumpIfZero { target, .. } = instruction
-            && *target <= at
-        {
-            looping[*target..=at].fill(true);
-        }
-    }
-    looping
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use executor::rdma::{
-    Address, AtomicCapability, Device, Endpoint, RdmaError, RdmaErrorKind, Region, RegionKey,
-    Registration, Request, RequestKind, Selection, Settings, verbs,
+    Address, Arrival, AtomicCapability, Device, Endpoint, RdmaError, RdmaErrorKind, Region,
+    RegionKey, Registration, Request, RequestKind, Selection, Settings, verbs,
 };
 
 /// Words of the region, more than a cache line's worth and no whole number of lines.
@@ -59,6 +59,8 @@ fn check(device: Option<String>) -> Result<(), RdmaError> {
     bench.moves(&Settings { outstanding_reads: Some(1), depth: 1, ..Settings::default() })?;
     bench.atomics()?;
     bench.inline()?;
+    bench.messages()?;
+    bench.bad_messages()?;
     bench.refusals()?;
     bench.bad_keys()?;
     bench.order_of_drops()?;
@@ -92,7 +94,7 @@ impl Bench {
     fn request(&self, kind: RequestKind, local: usize, remote: usize) -> Request {
         let key = self.region.key();
         let remote = (key.address + 8 * remote as u64, key.key);
-        Request { kind, local, words: 1, remote, fence: false, inline: false, signaled: true }
+        Request::plain(kind, local, 1, remote)
     }
 
     fn set(&self, word: usize, value: u64) {
@@ -166,10 +168,63 @@ impl Bench {
         }
         refused(&mut *endpoint, &Request { words: 9, ..write }, "at most 64 bytes inline")?;
         let read = Request { inline: true, ..self.request(RequestKind::Read, 0, 8) };
-        refused(&mut *endpoint, &read, "only a write")?;
+        refused(&mut *endpoint, &read, "only a write or a send")?;
         let mut plain = self.endpoint(&Settings::default())?;
         refused(&mut *plain, &write, "not made for inline")?;
         println!("inline: good");
+        Ok(())
+    }
+
+    /// The two ends of a connection, of which the second receives.
+    fn pair(&self, settings: &Settings) -> Result<[Box<dyn Endpoint>; 2], RdmaError> {
+        let mut one = self.device.endpoint(&self.region, settings)?;
+        let mut other = self.device.endpoint(&self.region, settings)?;
+        one.connect(&other.address())?;
+        other.connect(&one.address())?;
+        Ok([one, other])
+    }
+
+    fn messages(&self) -> Result<(), RdmaError> {
+        let settings = Settings { receives: 2, ..Settings::default() };
+        let [mut sender, mut receiver] = self.pair(&settings)?;
+        self.set(0, 77);
+        [4, 5, 6, 7].map(|word| self.set(word, word as u64));
+        let send = self.request(RequestKind::Send, 0, 0);
+        let write = Request { immediate: Some(u32::MAX), ..self.request(RequestKind::Write, 0, 5) };
+        let with = |immediate| Request { immediate, ..send };
+        let empty = Request { words: 0, signaled: true, ..with(Some(9)) };
+        for (number, (request, word)) in
+            (0..).zip([(with(Some(3)), 4), (with(None), 6), (write, 5), (empty, 7)])
+        {
+            receiver.post_receive(if word == 5 { 8 } else { word })?;
+            complete(&mut *sender, &request)?;
+            let arrived = arrival(&mut *receiver)?;
+            let expected =
+                Arrival { number, immediate: request.immediate, empty: request.words == 0 };
+            expect("arrival", arrived, expected)?;
+            expect("data", self.get(word), if request.words == 0 { word as u64 } else { 77 })?;
+        }
+        let full = (0..3).map(|_| receiver.post_receive(4)).find_map(Result::err);
+        println!("refused as expected: {}", full.ok_or_else(|| wrong("3 receives of 2"))?);
+        println!("messages: good");
+        Ok(())
+    }
+
+    fn bad_messages(&self) -> Result<(), RdmaError> {
+        let settings = Settings { receives: 2, rnr_retries: 0, ..Settings::default() };
+        let send = self.request(RequestKind::Send, 0, 0);
+        let [mut sender, _receiver] = self.pair(&settings)?;
+        let missing = complete(&mut *sender, &send).err();
+        println!("failed as expected: {}", missing.ok_or_else(|| wrong("sent to nobody"))?);
+        let [mut sender, mut receiver] = self.pair(&settings)?;
+        receiver.post_receive(4)?;
+        let long = complete(&mut *sender, &Request { words: 2, ..send }).err();
+        println!("failed as expected: {}", long.ok_or_else(|| wrong("2 words in 1"))?);
+        let long = arrival(&mut *receiver).err().ok_or_else(|| wrong("2 words in 1"))?;
+        println!("failed as expected: {long}");
+        expect("what is said of it", long.message.contains("longer than the buffer"), true)?;
+        let outside = receiver.post_receive(WORDS).err();
+        println!("refused as expected: {}", outside.ok_or_else(|| wrong("a buffer outside"))?);
         Ok(())
     }
 
@@ -320,7 +375,7 @@ impl Pair {
         let theirs = self.theirs;
         let to = |kind, local, word: u64| {
             let remote = (theirs.address + 8 * word, theirs.key);
-            Request { kind, local, words: 1, remote, fence: false, inline: false, signaled: true }
+            Request::plain(kind, local, 1, remote)
         };
         let words = Arc::clone(&self.region);
         let word = |index: usize| words.words()[index].load(Relaxed);
@@ -388,6 +443,19 @@ fn wait(endpoint: &mut dyn Endpoint, mut count: usize) -> Result<(), RdmaError> 
         std::thread::yield_now();
     }
     Ok(())
+}
+
+/// Waits for the completion of a receive.
+fn arrival(endpoint: &mut dyn Endpoint) -> Result<Arrival, RdmaError> {
+    let (start, mut arrived) = (Instant::now(), Vec::new());
+    while arrived.is_empty() {
+        endpoint.poll_receives(&mut arrived)?;
+        if start.elapsed() > Duration::from_secs(20) {
+            return Err(wrong("no receive completed in 20 s"));
+        }
+        std::thread::yield_now();
+    }
+    Ok(arrived[0])
 }
 
 fn refused(endpoint: &mut dyn Endpoint, request: &Request, why: &str) -> Result<(), RdmaError> {

@@ -127,12 +127,37 @@ pub trait Endpoint: Send {
     /// As [`Self::post`]. Then some of them may have been posted.
     fn post_list(&mut self, requests: &[Request]) -> Result<(), RdmaError>;
 
+    /// Posts a receive, whose buffer is a word of the endpoint's region. At most [`Settings::receives`] may
+    /// be posted and not complete. An endpoint that posts receives posts no requests.
+    ///
+    /// # Errors
+    /// As [`Self::post`].
+    fn post_receive(&mut self, word: usize) -> Result<(), RdmaError>;
+
+    /// Appends the receives that have completed since the last call, in the order in which they completed.
+    /// Does not wait.
+    ///
+    /// # Errors
+    /// Fails if a receive failed.
+    fn poll_receives(&mut self, arrived: &mut Vec<Arrival>) -> Result<(), RdmaError>;
+
     /// The number of requests that have completed since the last call. Requests complete in the order in
     /// which they were posted. Does not wait.
     ///
     /// # Errors
     /// Fails if a request failed.
     fn poll(&mut self) -> Result<usize, RdmaError>;
+}
+
+/// What the completion of a receive says of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The number of the receive, from 0, in the order in which they were posted.
+    pub number: u64,
+    /// Its immediate, if it has one.
+    pub immediate: Option<u32>,
+    /// Whether it is a send without data.
+    pub empty: bool,
 }
 
 /// The most requests of one list.
@@ -171,6 +196,10 @@ pub struct Address {
 pub struct Settings {
     /// The most requests in flight.
     pub depth: u32,
+    /// The most receives that are posted and not complete. They follow from the program, and no coordinator
+    /// sends them to its agents.
+    #[serde(skip)]
+    pub receives: u32,
     /// The most reads and atomics in flight. `None`: as many as both devices support.
     pub outstanding_reads: Option<u8>,
     /// Whether it must accept inline data.
@@ -193,6 +222,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             depth: 128,
+            receives: 0,
             outstanding_reads: None,
             inline: false,
             timeout: 17,
@@ -212,13 +242,16 @@ pub struct Request {
     pub kind: RequestKind,
     /// The first local word, as an index into the endpoint's region.
     pub local: usize,
-    /// The number of words that a write or a read moves. Atomics move one.
+    /// The number of words that a write, a send or a read moves. Atomics move one. Only a send may move none.
     pub words: u32,
-    /// The address of the remote word, and the key of its region.
+    /// The immediate of a write or a send, in the byte order of this machine.
+    pub immediate: Option<u32>,
+    /// The address of the remote word, and the key of its region. A send has no use for them.
     pub remote: (u64, u32),
     /// Whether the request waits for all earlier reads and atomics of its queue pair (`IBV_SEND_FENCE`).
     pub fence: bool,
-    /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`). For writes only.
+    /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`). Only for writes and
+    /// sends.
     pub inline: bool,
     /// Whether it has a completion of its own (`IBV_SEND_SIGNALED`). The completion of a later request stands
     /// for one that has none.
@@ -226,10 +259,26 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request that is signaled, and nothing else: neither fenced, nor inline, nor with an immediate.
+    pub fn plain(kind: RequestKind, local: usize, words: u32, remote: (u64, u32)) -> Self {
+        let (fence, inline, signaled) = (false, false, true);
+        Self { kind, local, words, immediate: None, remote, fence, inline, signaled }
+    }
+
+    /// Whether it consumes a receive.
+    pub fn is_message(&self) -> bool {
+        self.kind == RequestKind::Send || self.immediate.is_some()
+    }
+
+    /// Whether it carries no data, and so has no local words.
+    pub fn is_empty(&self) -> bool {
+        self.kind == RequestKind::Send && self.words == 0
+    }
+
     /// Whether the request is a remote read-modify-write of one word.
     pub fn is_atomic(&self) -> bool {
         match self.kind {
-            RequestKind::Write | RequestKind::Read => false,
+            RequestKind::Write | RequestKind::Send | RequestKind::Read => false,
             RequestKind::CompareAndSwap { .. } | RequestKind::FetchAndAdd { .. } => true,
         }
     }
@@ -239,8 +288,10 @@ impl Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in lang::program::StmtKind")]
 pub enum RequestKind {
-    /// RDMA WRITE of the local words.
+    /// RDMA WRITE of the local words. With an immediate, it consumes a receive.
     Write,
+    /// SEND of the local words, into the buffer of the receive that it consumes.
+    Send,
     /// RDMA READ into the local words.
     Read,
     /// Compare-and-swap. The old value goes to the local word.

@@ -17,4 +17,6 @@ pub use barrier::{ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Signal};
 pub use layout::{Batch, Layout, places, round_sizes};
 pub use parameters::{Parameters, Preset};
 pub use stress::{STREAM_DEPTH, STREAM_WORDS, Stream};
-pub use thread::{Connection, End, Ending, Stop, ThreadResult, ThreadRun};
+pub use thread::{
+    Connection, End, Ending, Receiver, Stop, ThreadResult, ThreadRun, receives_at_once,
+};

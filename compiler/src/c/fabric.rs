@@ -183,6 +183,10 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
                        of the thread's own node are the atomics of the process's own memory";
             Some(("a read-modify-write of the CPU", why))
         }
+        StmtKind::Message { .. } | StmtKind::Receive { .. } | StmtKind::PollReceive { .. } => {
+            let why = "one-sided operations complete no receives; send a put, and wait for its value in a loop";
+            Some(("a message or a receive", why))
+        }
         StmtKind::Words(_) => {
             let why = "only operations of one word are generated; write a put or get for each word";
             Some(("a request of several words", why))

@@ -196,8 +196,9 @@ impl Body<'_> {
         let pair = &generator.names.queue_pairs[request.queue_pair.0];
         let (here, there) = generator.plan.ends(request.queue_pair);
         let word = |node: NodeId, word: usize| &generator.names.words[node.0 as usize - 1][word];
-        let (local, remote) = (word(here, request.local), word(there, request.remote));
-        let mut local = local.clone();
+        let mut local = word(here, request.local).clone();
+        // Only a send has none, and a program with messages has no plan for C.
+        let remote = request.remote.map_or("", |remote| word(there, remote));
         if let StmtKind::Put { source: lang::program::PutSource::Value(value), .. } = kind
             && request.store.is_some()
         {

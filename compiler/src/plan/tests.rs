@@ -192,3 +192,48 @@ dialect corerma
           Z        node 2, word 0
     "#]].assert_eq(&described(text));
 }
+
+#[test]
+fn messages_and_receives() {
+    let text = "\
+litmus T
+model rdma-verbs
+  y = 0                    ||  x = 0, m = 0
+  -------------------------------------------
+  Send(2, y)               ||  Recv(1, m)
+  unsignaled SendImm(2, 3, y) ||  Recv(1, _)
+  PutImm(x^2, y, 7)        ||  a := PollRecv(1)
+";
+    expect![[r#"
+        plan of T
+
+        node 1: 2 words of memory per instance
+          word 0   = 0    y
+          word 1   = 3    source of `unsignaled SendImm(2, 3, y)`
+
+        node 2: 5 words of memory per instance
+          word 0   = 0    x
+          word 1   = 0    m
+          word 2   = 13897560711826902485 _1
+          word 3   = 0    _2
+          word 4   = 13897560711826902485 _3
+
+        thread 1 on node 1
+          queue pair 0: RC to node 2, own completion queue
+            0  Send(2, y)               post SEND word 0 → node 2 on queue pair 0
+            1  y                        load word 0 into register 1
+            2  unsignaled SendImm(2, 3, y) post SEND WITH IMM word 1 → node 2 on queue pair 0, unsignaled
+            3  PutImm(x^2, y, 7)        post RDMA WRITE WITH IMM word 0 → node 2 word 0 on queue pair 0
+
+        thread 2 on node 2
+            0  Recv(1, m)               post receive into word 1 on queue pair 0
+            1  Recv(1, _)               post receive into word 3 on queue pair 0
+            2  a := PollRecv(1)         poll one completion of a receive of queue pair 0
+
+        recorded at the end of an instance
+          a        register of thread 2
+          y        node 1, word 0
+          x        node 2, word 0
+          m        node 2, word 1
+    "#]].assert_eq(&described(text));
+}

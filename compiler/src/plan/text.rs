@@ -100,8 +100,13 @@ impl Description<'_> {
             Instruction::Issue { .. } => {
                 request.map_or(String::new(), |request| self.post(request))
             }
-            // A program with these has no plan.
-            Instruction::Receive { .. } | Instruction::PollReceive { .. } => String::new(),
+            Instruction::Receive { queue_pair, buffer } => {
+                let pair = queue_pair.0;
+                format!("post receive into word {} on queue pair {pair}", word(buffer))
+            }
+            Instruction::PollReceive { queue_pair, .. } => {
+                format!("poll one completion of a receive of queue pair {}", queue_pair.0)
+            }
             Instruction::Poll(queue_pair) => {
                 format!("poll one completion of queue pair {}", queue_pair.0)
             }
@@ -120,6 +125,7 @@ impl Description<'_> {
         let (local, remote) = (request.local, request.remote);
         let (verb, arrow) = match request.kind {
             RequestKind::Write => ("RDMA WRITE", "→"),
+            RequestKind::Send => ("SEND", "→"),
             RequestKind::Read => ("RDMA READ", "←"),
             RequestKind::CompareAndSwap { .. } => ("ATOMIC CMP_AND_SWP", "←"),
             RequestKind::FetchAndAdd { .. } => ("ATOMIC FETCH_AND_ADD", "←"),
@@ -129,10 +135,12 @@ impl Description<'_> {
             (1, several) => format!("words {local} to {}", local + several - 1),
             (copies, _) => format!("words {local} to {} in turn", local + copies - 1),
         };
-        let remote = match request.words {
-            1 => format!("word {remote}"),
-            several => format!("words {remote} to {}", remote + several - 1),
+        let remote = match (remote, request.words) {
+            (None, _) => String::new(),
+            (Some(remote), 1) => format!(" word {remote}"),
+            (Some(remote), several) => format!(" words {remote} to {}", remote + several - 1),
         };
+        let immediate = if request.immediate.is_some() { " WITH IMM" } else { "" };
         let store = if request.store.is_some() { "store the value, " } else { "" };
         let inline = if request.inline { "inline " } else { "" };
         let unsignaled = if request.unsignaled { ", unsignaled" } else { "" };
@@ -141,7 +149,7 @@ impl Description<'_> {
             .map_or(String::new(), |id| format!(", work id {}", self.plan.program.work_ids[id.0]));
         let pair = request.queue_pair.0;
         format!(
-            "{store}post {inline}{verb} {words} {arrow} node {to} {remote} on queue pair {pair}{id}{unsignaled}"
+            "{store}post {inline}{verb}{immediate} {words} {arrow} node {to}{remote} on queue pair {pair}{id}{unsignaled}"
         )
     }
 

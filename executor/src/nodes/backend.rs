@@ -204,11 +204,11 @@ impl Run<'_> {
     /// For each machine, the cores of its threads, and whether its host has too few.
     fn allot(&self) -> Vec<(Vec<u32>, bool)> {
         let threads = |own: usize| {
-            let is_own = |thread: &&ThreadCode| {
+            let is_own = |(index, thread): &(usize, &ThreadCode)| {
                 let machine = self.placement.of_node[thread.node.0 as usize - 1];
-                usize::from(machine) == own && thread.has_statements()
+                usize::from(machine) == own && self.plan.is_busy(*index)
             };
-            self.plan.code.threads.iter().filter(is_own).count()
+            self.plan.code.threads.iter().enumerate().filter(is_own).count()
         };
         let streams = self.parameters.stress as usize;
         let machines = self.placement.machines.iter().enumerate();

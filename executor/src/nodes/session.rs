@@ -4,6 +4,7 @@ mod run;
 
 use std::sync::Arc;
 
+use compiler::code::QueuePairId;
 use compiler::library::{Depth, Libraries};
 use compiler::plan::Plan;
 use lang::diagnostic::Diagnostic;
@@ -13,8 +14,8 @@ use lang::source::Source;
 use super::protocol::{Program, Wiring, entry, plan_hash};
 use crate::rdma::{Device, Endpoint, RdmaError, RdmaErrorKind, Region, Registration};
 use crate::rounds::{
-    ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Connection, Layout, STREAM_DEPTH, STREAM_WORDS, Signal,
-    Stream, ThreadRun,
+    ARRIVAL_DEPTH, ARRIVAL_WORDS, Barrier, Connection, Layout, Receiver, STREAM_DEPTH,
+    STREAM_WORDS, Signal, Stream, ThreadRun, receives_at_once,
 };
 
 /// The error of a failed step: its kind, if the device reported it, and the message.
@@ -91,6 +92,8 @@ struct Depths {
     arrivals: u32,
     /// Those of background traffic.
     streams: u32,
+    /// The most receives of a queue pair.
+    receives: u32,
 }
 
 impl Prepared {
@@ -150,7 +153,11 @@ impl Prepared {
         settings.inline = program.parameters.inline || plan.has_inline();
         settings.depth = settings.depth.min(device.info().queue_depth.max(2));
         let mut prepared = Self {
-            depths: Depths { test: settings.depth, ..Depths::default() },
+            depths: Depths {
+                test: settings.depth,
+                receives: device.info().queue_depth,
+                ..Depths::default()
+            },
             plan: Arc::new(plan),
             memories,
             arrivals,
@@ -173,7 +180,11 @@ impl Prepared {
             )
             .into());
         }
-        let queues = wanted as u64 * u64::from(settings.depth) * BYTES_PER_REQUEST;
+        let receives: u64 = (0..prepared.plan.code.queue_pairs.len())
+            .map(|pair| u64::from(prepared.receives_at_once(QueuePairId(pair))))
+            .sum();
+        let requests = receives + wanted as u64 * u64::from(settings.depth);
+        let queues = requests * BYTES_PER_REQUEST;
         if bytes.saturating_add(queues) > limits.bytes {
             return Err(format!(
                 "its queues need {} MiB of memory, and this agent gives {} MiB in all; use a smaller --tx-depth",
@@ -191,7 +202,7 @@ impl Prepared {
     fn queue_pairs(&self) -> usize {
         let own = |node: NodeId| usize::from(self.machine_of(node) == self.program.own);
         let ends = |pair| {
-            let (from, to) = self.plan.ends(compiler::code::QueuePairId(pair));
+            let (from, to) = self.plan.ends(QueuePairId(pair));
             own(from) + own(to)
         };
         let pairs: usize = (0..self.plan.code.queue_pairs.len()).map(ends).sum();
@@ -209,6 +220,23 @@ impl Prepared {
         self.program.machines[node.0 as usize - 1]
     }
 
+    /// How many receives of a queue pair may be posted and not complete.
+    fn receives_at_once(&self, pair: QueuePairId) -> u32 {
+        receives_at_once(&self.plan, pair, &self.program.parameters, self.depths.receives)
+    }
+
+    /// The receiving ends of a thread, which are responders of other threads' queue pairs.
+    fn receivers_of(&mut self, thread: ThreadId) -> Vec<Receiver> {
+        let own = self.plan.received_by(thread);
+        let is_own = |(pair, _): &mut (u32, _)| own.contains(&QueuePairId(*pair as usize));
+        let found: Vec<_> = self.responders.extract_if(.., is_own).collect();
+        let receiver = |(pair, end)| {
+            let pair = QueuePairId(pair as usize);
+            Receiver::new(end, &self.plan, pair, self.receives_at_once(pair))
+        };
+        found.into_iter().map(receiver).collect()
+    }
+
     fn memory(&self, node: NodeId) -> Result<&(Arc<dyn Region>, Layout), String> {
         let memory = self.memories.get(node.0 as usize - 1).and_then(Option::as_ref);
         memory.ok_or_else(|| format!("node {} is not on this machine", node.0))
@@ -221,13 +249,15 @@ impl Prepared {
     ) -> Result<(), Trouble> {
         let own = self.program.own;
         for pair in 0..self.plan.code.queue_pairs.len() {
-            let (from, to) = self.plan.ends(compiler::code::QueuePairId(pair));
+            let (from, to) = self.plan.ends(QueuePairId(pair));
             if self.machine_of(from) == own {
                 let end = device.endpoint(&self.memory(from)?.0, settings)?;
                 self.requesters.push((pair as u32, end));
             }
             if self.machine_of(to) == own {
-                let end = device.endpoint(&self.memory(to)?.0, settings)?;
+                let receives = self.receives_at_once(QueuePairId(pair));
+                let settings = crate::rdma::Settings { receives, ..settings.clone() };
+                let end = device.endpoint(&self.memory(to)?.0, &settings)?;
                 self.responders.push((pair as u32, end));
             }
         }
@@ -324,8 +354,7 @@ impl Prepared {
         let plan = Arc::clone(&self.plan);
         let threads = plan.code.threads.len();
         let all = 0..threads;
-        let has_statements = |index: &usize| plan.code.threads[*index].has_statements();
-        let busy: Vec<usize> = all.clone().filter(has_statements).collect();
+        let busy: Vec<usize> = all.clone().filter(|index| plan.is_busy(*index)).collect();
         let is_here =
             |index: &usize| self.machine_of(plan.code.threads[*index].node) == self.program.own;
         let neighbors: Vec<usize> = busy.iter().copied().filter(is_here).collect();
@@ -340,9 +369,11 @@ impl Prepared {
                 let layout = Layout::new(&plan, to, &self.program.parameters);
                 connections.push(
                     Connection::new(end, memory, layout, self.depths.test)
-                        .with_lists(self.program.parameters.post_list),
+                        .with_lists(self.program.parameters.post_list)
+                        .with_receives(plan.receives(QueuePairId(pair)).len()),
                 );
             }
+            let receivers = self.receivers_of(ThreadId(index));
             let mut signals = Vec::new();
             while let Some(((_, machine), end)) =
                 senders.next_if(|((thread, _), _)| *thread == index as u32)
@@ -359,6 +390,7 @@ impl Prepared {
                 region: Arc::clone(region),
                 layout: layout.clone(),
                 connections,
+                receivers,
                 barrier: Barrier::new(
                     index,
                     threads,

@@ -17,6 +17,7 @@ use crate::rounds::Parameters;
 use evidence::record::Status;
 
 mod between;
+mod messages;
 
 type Log = Arc<Mutex<Vec<AgentEvent>>>;
 

@@ -175,15 +175,8 @@ impl Signal {
             }
             self.reap()?;
         }
-        let request = Request {
-            kind: RequestKind::Write,
-            local: own + LINE,
-            words: 1,
-            remote: (self.remote.address + 8 * own as u64, self.remote.key),
-            fence: false,
-            inline: false,
-            signaled: true,
-        };
+        let remote = (self.remote.address + 8 * own as u64, self.remote.key);
+        let request = Request::plain(RequestKind::Write, own + LINE, 1, remote);
         self.endpoint.post(&request)?;
         self.posted += 1;
         Ok(())

@@ -73,14 +73,7 @@ impl Stream {
         } else {
             (RequestKind::Read, LONG)
         };
-        Request {
-            kind,
-            local: half,
-            words: LONG as u32,
-            remote: (self.remote.address + 8 * half as u64, self.remote.key),
-            fence: false,
-            inline: false,
-            signaled: true,
-        }
+        let remote = (self.remote.address + 8 * half as u64, self.remote.key);
+        Request::plain(kind, half, LONG as u32, remote)
     }
 }

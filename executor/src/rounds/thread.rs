@@ -1,8 +1,9 @@
 //! One thread of a program: interprets its code, and posts its requests.
 
+mod connection;
 mod instance;
+mod receiver;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use model::machine::Random;
 use super::barrier::Gate;
 use super::pace::{self, Pace};
 use super::{Barrier, Batch, Layout, Parameters};
-use crate::rdma::{Endpoint, RdmaError, Region, RegionKey, Request, RequestKind};
+use crate::rdma::{RdmaError, Region};
 
 /// The reason why a batch ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,35 @@ pub enum End {
 impl From<RdmaError> for End {
     fn from(error: RdmaError) -> Self {
         Self::Failed(error)
+    }
+}
+
+/// The reason why a wait ended in vain.
+pub(super) enum Halt {
+    /// That of the batch.
+    End(End),
+    /// What the instance waits for may never come.
+    GivenUp,
+}
+
+impl From<End> for Halt {
+    fn from(end: End) -> Self {
+        Self::End(end)
+    }
+}
+
+impl From<RdmaError> for Halt {
+    fn from(error: RdmaError) -> Self {
+        Self::End(End::Failed(error))
+    }
+}
+
+impl From<Halt> for End {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::End(end) => end,
+            Halt::GivenUp => Self::Hang("an instance was given up outside of its time".to_owned()),
+        }
     }
 }
 
@@ -75,6 +105,11 @@ impl<'a> Patience<'a> {
         Self { stop, limit: stop.limit, sleeps: false, spins: 0, since: None }
     }
 
+    /// A wait of an instance for what may never come.
+    pub(super) fn within(limit: Duration, stop: &'a Stop<'a>) -> Self {
+        Self { limit, ..Self::new(stop) }
+    }
+
     /// A wait at a barrier.
     pub(super) fn at_barrier(stop: &'a Stop<'a>) -> Self {
         Self { limit: stop.barrier_limit, ..Self::new(stop) }
@@ -115,122 +150,6 @@ impl<'a> Patience<'a> {
     }
 }
 
-/// The requesting end of a queue pair of the test.
-pub struct Connection {
-    endpoint: Box<dyn Endpoint>,
-    remote: RegionKey,
-    layout: Layout,
-    depth: u64,
-    /// The number of requests posted. `completed` counts those that completed; they complete in order.
-    posted: u64,
-    completed: u64,
-    fence_next: bool,
-    /// How many requests may be posted by one call, and those that wait for the others. They count as posted.
-    list: usize,
-    waiting: Vec<Request>,
-    /// How many requests were posted up to the last that is signaled.
-    signaled: u64,
-    /// For each signaled request of this instance that is not polled, how many were posted up to it.
-    unpolled: VecDeque<u64>,
-}
-
-impl Connection {
-    /// A connection over an endpoint that leads to a node's region with this layout.
-    pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey, layout: Layout, depth: u32) -> Self {
-        let depth = u64::from(depth);
-        Self {
-            endpoint,
-            remote,
-            layout,
-            depth,
-            posted: 0,
-            completed: 0,
-            fence_next: false,
-            list: 1,
-            waiting: Vec::new(),
-            signaled: 0,
-            unpolled: VecDeque::new(),
-        }
-    }
-
-    /// The same, where up to this many requests are posted by one call.
-    #[must_use]
-    pub fn with_lists(self, list: u32) -> Self {
-        Self { list: list.max(1) as usize, ..self }
-    }
-
-    fn reap(&mut self) -> Result<(), RdmaError> {
-        self.completed += self.endpoint.poll()? as u64;
-        Ok(())
-    }
-
-    /// Hands what waits to the NIC.
-    pub(super) fn ring(&mut self) -> Result<(), RdmaError> {
-        if !self.waiting.is_empty() {
-            self.endpoint.post_list(&self.waiting)?;
-            self.waiting.clear();
-        }
-        Ok(())
-    }
-
-    /// Waits until `count` requests have completed.
-    fn wait(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), End> {
-        let mut patience = Patience::new(stop);
-        if self.completed < count {
-            self.ring()?;
-        }
-        while self.completed < count {
-            self.reap()?;
-            if self.completed < count
-                && let Some(silence) = patience.spin()?
-            {
-                return Err(End::Hang(format!(
-                    "no completion for {} s, {} requests under way",
-                    silence.as_secs(),
-                    self.posted - self.completed
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    fn post(&mut self, request: &Request, stop: &Stop<'_>) -> Result<(), End> {
-        if self.posted - self.completed >= self.depth {
-            self.wait(self.posted + 1 - self.depth, stop)?;
-        }
-        // Requests without a completion fill the queue, and nothing would say that there is space again.
-        let is_long = self.posted - self.signaled + 1 >= self.depth.div_ceil(2);
-        let signaled = request.signaled || is_long;
-        let request = Request { signaled, ..*request };
-        match self.list {
-            1 => self.endpoint.post(&request)?,
-            _ => self.waiting.push(request),
-        }
-        self.posted += 1;
-        if signaled {
-            self.signaled = self.posted;
-        }
-        if self.waiting.len() >= self.list { Ok(self.ring()?) } else { Ok(()) }
-    }
-}
-
-/// Waits until everything that was posted has completed and is in memory. The response to a final read pushes
-/// all earlier writes ahead of it.
-fn drain(connection: &mut Connection, scratch: usize, stop: &Stop<'_>) -> Result<(), End> {
-    let remote = connection.remote.address + 8 * connection.layout.scratch() as u64;
-    let request = Request {
-        kind: RequestKind::Read,
-        local: scratch,
-        words: 1,
-        remote: (remote, connection.remote.key),
-        fence: false,
-        inline: false,
-        signaled: true,
-    };
-    connection.post(&request, stop)?;
-    connection.wait(connection.posted, stop)
-}
-
 /// A thread of the program, with everything that it needs to run.
 pub struct ThreadRun {
     /// The thread's number in the program.
@@ -245,6 +164,8 @@ pub struct ThreadRun {
     pub layout: Layout,
     /// Its connections, in the order of [`compiler::code::ThreadCode::queue_pairs`].
     pub connections: Vec<Connection>,
+    /// The queue pairs of others that it receives from.
+    pub receivers: Vec<Receiver>,
     /// Its part of the barrier between rounds.
     pub barrier: Barrier,
 }
@@ -264,18 +185,18 @@ impl ThreadRun {
         self.plan.code.threads[self.id.0].node
     }
 
-    /// Whether there is anything for it to run.
-    pub fn has_statements(&self) -> bool {
-        self.plan.code.threads[self.id.0].has_statements()
+    /// Whether there is anything for it to do.
+    pub fn is_busy(&self) -> bool {
+        self.plan.is_busy(self.id.0)
     }
 
-    /// Runs a batch. A thread without statements only waits for its end.
+    /// Runs a batch. A thread with nothing to do only waits for its end.
     ///
     /// # Errors
     /// The reason why the batch did not finish.
     pub fn run(&mut self, batch: &Batch, stop: &Stop<'_>) -> Result<ThreadResult, End> {
         let plan = Arc::clone(&self.plan);
-        if !self.has_statements() {
+        if !self.is_busy() {
             self.barrier.sit_out(stop)?;
             let instances = batch.slots_by_round().map(|round| round.len()).sum();
             return Ok(ThreadResult {
@@ -329,7 +250,7 @@ impl ThreadRun {
             }
         }
         for connection in &mut self.connections {
-            drain(connection, self.layout.scratch(), stop)?;
+            connection.drain(self.layout.scratch(), stop)?;
         }
         std::sync::atomic::fence(Ordering::SeqCst);
         self.barrier.arrive(Gate::Batch, stop)?;
@@ -346,7 +267,7 @@ impl ThreadRun {
         for _ in 0..MEASURED {
             let began = Instant::now();
             for connection in &mut self.connections {
-                drain(connection, self.layout.scratch(), stop)?;
+                connection.drain(self.layout.scratch(), stop)?;
             }
             let time = began.elapsed() / self.connections.len().max(1) as u32;
             shortest = Some(shortest.map_or(time, |shortest: Duration| shortest.min(time)));
@@ -359,8 +280,9 @@ impl ThreadRun {
         let across = if self.barrier.is_local() { Duration::ZERO } else { began.elapsed() };
         let measured = Duration::from_nanos(stop.round_trip.load(Ordering::Relaxed));
         let polls = |code: &compiler::code::ThreadCode| {
+            use Instruction::{Poll, PollReceive, Wait};
             let is_wait =
-                |one: &&Instruction| matches!(one, Instruction::Poll(_) | Instruction::Wait(_));
+                |one: &&Instruction| matches!(one, Poll(_) | Wait(_) | PollReceive { .. });
             code.instructions.iter().filter(is_wait).count()
         };
         let waits = self.plan.code.threads.iter().map(polls).max().unwrap_or(0);
@@ -376,4 +298,6 @@ impl ThreadRun {
     }
 }
 
+pub use connection::Connection;
 pub use instance::Ending;
+pub use receiver::{Receiver, receives_at_once};

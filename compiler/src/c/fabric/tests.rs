@@ -116,6 +116,7 @@ fn what_does_not_map_is_refused_with_the_reason() {
         "litmus T\n  x = 0 || y = 0\n  ---\n  a := FAA(x, 1) ||\n",
         "litmus T\n  x[2] = 0 || y[2] = 0\n  ---\n  y^2 := x || a := y[0]\n",
         "litmus T\n  x = 0 || y = 0\n  ---\n  RFAA(x, y^2, 1) ||\n  RCAS(x, y^2, 1, 2) ||\n",
+        "litmus T\nmodel rdma-verbs\n  x = 0 || y = 0\n  ---\n  Send(2, x) || Recv(1, y)\n",
         "litmus T\ndialect corerma\n  X = 0 || Y = 0\n  ---\n  put(Y^2, X) ||\n",
     ];
     let all: String = programs.iter().map(|text| refused(Fabric::Mpi, text)).collect();
@@ -132,6 +133,8 @@ fn what_does_not_map_is_refused_with_the_reason() {
           only operations of one word are generated; write a put or get for each word
         `RFAA(x, y^2, 1)`: `y` is the target of an RCAS and of an RFAA
           MPI promises nothing of concurrent accumulates of different operations on one location (accumulate_ops is same_op_no_op); use one of the two
+        `Send(2, x)`: a message or a receive has no counterpart in MPI
+          one-sided operations complete no receives; send a put, and wait for its value in a loop
         `put(Y^2, X)`: a statement of coreRMA has no counterpart in MPI
           only the dialect of RDMA is generated: write `put` as `x^2 := y`, and `flush(2)` as `Rfence(2)`
     "#]]

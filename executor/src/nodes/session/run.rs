@@ -51,8 +51,8 @@ impl Prepared {
                 streams.push(builder.spawn_scoped(scope, work));
             }
             for thread in &mut self.threads {
-                // A thread without statements sleeps.
-                let core = if thread.has_statements() { cores.next() } else { None };
+                // A thread with nothing to do sleeps.
+                let core = if thread.is_busy() { cores.next() } else { None };
                 let builder =
                     std::thread::Builder::new().name(format!("litmus-{}", thread.id.number()));
                 let work = move || {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::rdma::{
-    Address, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind, Region,
-    RegionKey, Registration, Request, RequestKind, Settings,
+    Address, Arrival, AtomicCapability, Device, DeviceInfo, Endpoint, RdmaError, RdmaErrorKind,
+    Region, RegionKey, Registration, Request, RequestKind, Settings,
 };
 
-use super::errors::{call_failed, describe, request_failed};
+use super::errors::{call_failed, describe, receive_failed, request_failed};
 use super::ffi::{
     CallError, Context, Domain, INLINE_BYTES, Memory, NO_HUGE_PAGES, Peer, PostError, QueuePair,
     Step, Timing, WORD_BYTES,
@@ -102,7 +102,14 @@ impl Device for VerbsDevice {
             )));
         }
         let failed = |error| call_failed(error, name, "a new queue pair");
-        let mut queue = QueuePair::new(&region.memory, depth, settings.inline).map_err(failed)?;
+        let (receives, inline) = (settings.receives, settings.inline);
+        if receives > most {
+            return Err(refusal(format!(
+                "{name} has queue pairs of up to {most} receives, asked for {receives}"
+            )));
+        }
+        let queue = QueuePair::new(&region.memory, depth, receives, inline);
+        let mut queue = queue.map_err(failed)?;
         if settings.inline && queue.inline_bytes() < WORD_BYTES {
             return Err(refusal(format!("{name} takes no data inline")));
         }
@@ -121,6 +128,7 @@ impl Device for VerbsDevice {
             recent: Vec::new(),
             signaled: 0,
             stands_for: vec![1; settings.depth as usize],
+            receives: (0, 0),
             failure: None,
         }))
     }
@@ -163,6 +171,8 @@ struct VerbsEndpoint {
     /// For each of the last ids, modulo the depth: for how many requests its completion stands, with the
     /// unsignaled ones before it.
     stands_for: Vec<u64>,
+    /// How many receives were posted, and how many of them completed.
+    receives: (u64, u64),
     /// The error that broke the connection.
     failure: Option<RdmaError>,
 }
@@ -239,6 +249,42 @@ impl Endpoint for VerbsEndpoint {
         Ok(())
     }
 
+    fn post_receive(&mut self, word: usize) -> Result<(), RdmaError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let (posted, completed) = self.receives;
+        if posted - completed >= u64::from(self.settings.receives) {
+            let most = self.settings.receives;
+            return Err(refusal(format!("{} has {most} receives posted already", self.name())));
+        }
+        self.queue.post_receive(posted, word).map_err(|why| match why {
+            PostError::Call(error) => call_failed(error, &self.device, &self.name()),
+            _ => refusal(format!("receive into word {word}: expected a word of the local region")),
+        })?;
+        self.receives.0 += 1;
+        Ok(())
+    }
+
+    fn poll_receives(&mut self, arrived: &mut Vec<Arrival>) -> Result<(), RdmaError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let polled = self.queue.poll();
+        let polled = polled.map_err(|error| call_failed(error, &self.device, &self.name()))?;
+        let before = arrived.len();
+        arrived.extend(polled.arrived[..polled.good].iter().flatten());
+        self.receives.1 += (arrived.len() - before) as u64;
+        match polled.failure {
+            Some(failure) => {
+                let error = receive_failed(failure, &self.device, self.queue.number());
+                self.failure = Some(error.clone());
+                Err(error)
+            }
+            None => Ok(()),
+        }
+    }
+
     fn poll(&mut self) -> Result<usize, RdmaError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -301,8 +347,8 @@ impl VerbsEndpoint {
     }
 
     fn why_not_inline(&self, request: &Request) -> String {
-        if request.kind != RequestKind::Write {
-            "only a write can be inline".to_owned()
+        if !matches!(request.kind, RequestKind::Write | RequestKind::Send) {
+            "only a write or a send can be inline".to_owned()
         } else if !self.settings.inline {
             format!("{} was not made for inline data", self.name())
         } else {
@@ -332,7 +378,7 @@ pub fn data_in_order(context: Arc<Context>, info: &DeviceInfo) -> Option<bool> {
     }
     let own = VerbsDevice::new(context, info.clone()).ok()?;
     let memory = Arc::new(Memory::new(&own.domain, 1, false, Registration::default()).ok()?);
-    let mut queue = QueuePair::new(&memory, 1, false).ok()?;
+    let mut queue = QueuePair::new(&memory, 1, 0, false).ok()?;
     let Own { port, lid, gid, gid_index, mtu, responder_reads, .. } = own.own;
     let gid = gid_index.map(|index| (gid, index));
     let queue_pair = queue.number();

@@ -78,11 +78,19 @@ pub fn request_failed(
     device: &str,
     queue_pair: u32,
 ) -> RdmaError {
-    let Failure { id, status, vendor } = failure;
     let what = request.map_or_else(|| "a request".to_owned(), describe);
+    failed(&format!("request {} ({what})", failure.id), failure, device, queue_pair)
+}
+
+/// The error for a receive that completed with an error.
+pub fn receive_failed(failure: Failure, device: &str, queue_pair: u32) -> RdmaError {
+    failed(&format!("receive {}", failure.id), failure, device, queue_pair)
+}
+
+fn failed(what: &str, failure: Failure, device: &str, queue_pair: u32) -> RdmaError {
+    let Failure { status, vendor, .. } = failure;
     let mut message = format!(
-        "request {id} ({what}) of queue pair {queue_pair} of {device} failed: {} (status {status}, \
-         vendor error {vendor:#x})",
+        "{what} of queue pair {queue_pair} of {device} failed: {} (status {status}, vendor error {vendor:#x})",
         status_text(status)
     );
     if let Some(hint) = status_hint(status) {
@@ -95,18 +103,19 @@ pub fn request_failed(
 /// A hint for a status in `enum ibv_wc_status`.
 fn status_hint(status: u32) -> Option<&'static str> {
     let hint = match status {
+        1 => "the message is longer than the buffer of its receive",
         4 => "the local words are not registered for that",
         5 => "an earlier request of this queue pair failed, or the queue pair was taken down",
         9 => {
             "the other end refuses such a request: it may have no atomics, an address that is not a multiple \
-             of 8, or fewer reads under way than this end"
+             of 8, fewer reads under way than this end, or a receive whose buffer is too short"
         }
         10 => "the key or the address is not one that the other end has registered for that",
         12 => {
             "the other end does not answer: it ended, or a firewall drops UDP port 4791 (RoCE), or the GIDs do \
              not reach each other"
         }
-        13 => "the other end is not ready to receive",
+        13 => "the other end has posted no receive for this message",
         _ => return None,
     };
     Some(hint)
@@ -123,6 +132,7 @@ pub fn describe(request: &Request) -> String {
     let remote = format!("{address:#x} by key {key:#x}");
     let mut text = match request.kind {
         RequestKind::Write => format!("write of {words}, from word {local} to {remote}"),
+        RequestKind::Send => format!("send of {words}, from word {local}"),
         RequestKind::Read => format!("read of {words}, from {remote} to word {local}"),
         RequestKind::CompareAndSwap { .. } => {
             format!("compare-and-swap of {remote}, result to word {local}")
@@ -131,6 +141,9 @@ pub fn describe(request: &Request) -> String {
             format!("fetch-and-add to {remote}, result to word {local}")
         }
     };
+    if request.immediate.is_some() {
+        text.push_str(", with an immediate");
+    }
     if request.fence {
         text.push_str(", fence");
     }
@@ -171,6 +184,7 @@ mod tests {
             kind,
             local: 5,
             words: 1,
+            immediate: None,
             remote,
             fence: true,
             signaled: true,

@@ -9,7 +9,7 @@ use lang::program::ThreadId;
 use model::machine::Random;
 
 use super::super::pace::{self, Pace};
-use super::{Connection, End, Stop, ThreadRun};
+use super::{Connection, End, Halt, Receiver, Stop, ThreadRun};
 use crate::rdma::{Request, RequestKind};
 
 /// How a thread's part of an instance ended.
@@ -18,7 +18,8 @@ use crate::rdma::{Request, RequestKind};
 pub enum Ending {
     /// The thread reached its end.
     Finished,
-    /// The thread polls for an operation that it never posted.
+    /// The thread polls for an operation that it never posted, or waits for a message that is never sent, or
+    /// sends one for which there is no receive.
     Blocked,
     /// An `assume` failed.
     AssumeFailed,
@@ -77,15 +78,37 @@ impl ThreadRun {
         &mut self,
         slot: u32,
         scratch: &mut Scratch,
-        (pace, random): (Pace, &mut Random),
+        how: (Pace, &mut Random),
         stop: &Stop<'_>,
         patience: Duration,
     ) -> Result<Ending, End> {
         scratch.clear();
-        for connection in &mut self.connections {
-            connection.unpolled.clear();
-            connection.fence_next = false;
+        self.connections.iter_mut().for_each(|connection| connection.begin(patience));
+        self.receivers.iter_mut().for_each(Receiver::begin);
+        let ending = match self.steps(slot, scratch, how, stop, patience) {
+            Ok(ending) => ending,
+            Err(Halt::GivenUp) => Ending::GivenUp,
+            Err(Halt::End(end)) => return Err(end),
+        };
+        // Receives come first: others may wait for them before they fill ours.
+        for receiver in &mut self.receivers {
+            receiver.settle((slot, &self.layout), stop)?;
         }
+        for connection in &mut self.connections {
+            connection.settle(ending, stop)?;
+        }
+        Ok(ending)
+    }
+
+    /// Runs the code, up to its end or to where it cannot go on.
+    fn steps(
+        &mut self,
+        slot: u32,
+        scratch: &mut Scratch,
+        (pace, random): (Pace, &mut Random),
+        stop: &Stop<'_>,
+        patience: Duration,
+    ) -> Result<Ending, Halt> {
         let plan = std::sync::Arc::clone(&self.plan);
         let code = &plan.code.threads[self.id.0];
         let first = code.queue_pairs.start;
@@ -147,12 +170,25 @@ impl ThreadRun {
                 Instruction::Issue { queue_pair, .. } => {
                     let Some(request) = plan.request_of[self.id.0][here] else { continue };
                     let pair = queue_pair.0 - first;
+                    if plan.requests[request].is_message() && !self.connections[pair].has_receive()
+                    {
+                        return Ok(Ending::Blocked);
+                    }
                     self.issue(pair, request, slot, scratch, stop)?;
                     self.ring_before(code.instructions.get(at), *queue_pair, pair)?;
                 }
-                // A program with these has no plan.
-                Instruction::Receive { .. } | Instruction::PollReceive { .. } => {
-                    return Ok(Ending::Blocked);
+                Instruction::Receive { queue_pair, .. } => {
+                    self.receiver(*queue_pair)?.post((slot, &layout), stop)?;
+                }
+                Instruction::PollReceive { queue_pair, register } => {
+                    match self.receiver(*queue_pair)?.poll(patience, stop)? {
+                        Ok(value) => {
+                            if let Some(register) = register {
+                                scratch.registers[register.0] = value;
+                            }
+                        }
+                        Err(ending) => return Ok(ending),
+                    }
                 }
                 Instruction::Poll(queue_pair) => {
                     let connection = &mut self.connections[queue_pair.0 - first];
@@ -185,7 +221,7 @@ impl ThreadRun {
             steps += 1;
             if steps.is_multiple_of(STEPS) {
                 if stop.flag.load(Ordering::Relaxed) {
-                    return Err(End::Stopped);
+                    return Err(Halt::End(End::Stopped));
                 }
                 std::thread::yield_now();
                 if since.get_or_insert_with(Instant::now).elapsed() > patience {
@@ -194,6 +230,11 @@ impl ThreadRun {
             }
         }
         Ok(Ending::Finished)
+    }
+
+    fn receiver(&mut self, queue_pair: QueuePairId) -> Result<&mut Receiver, End> {
+        let found = self.receivers.iter_mut().find(|receiver| receiver.queue_pair == queue_pair);
+        found.ok_or_else(|| End::Hang(format!("queue pair {} has no receiving end", queue_pair.0)))
     }
 
     /// Posts what waits, unless the next instruction adds to it: nothing may come between requests that are
@@ -217,7 +258,7 @@ impl ThreadRun {
         slot: u32,
         scratch: &mut Scratch,
         stop: &Stop<'_>,
-    ) -> Result<(), End> {
+    ) -> Result<(), Halt> {
         let request = &self.plan.requests[index];
         let connection: &mut Connection = &mut self.connections[pair];
         let mut local = request.local;
@@ -231,6 +272,7 @@ impl ThreadRun {
         }
         let kind = match &request.kind {
             plan::RequestKind::Write => RequestKind::Write,
+            plan::RequestKind::Send => RequestKind::Send,
             plan::RequestKind::Read => RequestKind::Read,
             plan::RequestKind::CompareAndSwap { expected, desired } => {
                 RequestKind::CompareAndSwap {
@@ -242,14 +284,21 @@ impl ThreadRun {
                 RequestKind::FetchAndAdd { addend: addend.evaluate(&scratch.registers) }
             }
         };
-        let remote = connection.layout.word(slot, request.remote);
+        let remote = request.remote.map_or((0, 0), |word| {
+            let word = connection.layout.word(slot, word) as u64;
+            (connection.remote.address + 8 * word, connection.remote.key)
+        });
+        let is_inline = self.parameters.inline || request.inline;
+        let immediate = request.immediate.as_ref();
         let posted = Request {
             kind,
             local: self.layout.word(slot, local),
             words: request.words as u32,
-            remote: (connection.remote.address + 8 * remote as u64, connection.remote.key),
+            // Its low bits: it has 32.
+            immediate: immediate.map(|value| value.evaluate(&scratch.registers) as u32),
+            remote,
             fence: std::mem::take(&mut connection.fence_next),
-            inline: (self.parameters.inline || request.inline) && kind == RequestKind::Write,
+            inline: is_inline && matches!(kind, RequestKind::Write | RequestKind::Send),
             // Words that are used in turn are waited for, which takes a completion.
             signaled: !request.unsignaled || request.copies > 1,
         };

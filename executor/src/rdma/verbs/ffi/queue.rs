@@ -6,7 +6,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::rdma::{LONGEST_LIST, Request, RequestKind};
+use crate::rdma::{Arrival, LONGEST_LIST, Request, RequestKind};
 
 use super::memory::{Memory, WORD_BYTES, access};
 use super::{CallError, sys};
@@ -84,6 +84,8 @@ pub enum PostError {
 pub struct Polled {
     /// The ids of requests that completed successfully, before the first failure.
     pub ids: [u64; BATCH],
+    /// If they are receives: what arrived.
+    pub arrived: [Option<Arrival>; BATCH],
     /// How many those are.
     pub good: usize,
     /// The first failure.
@@ -93,7 +95,7 @@ pub struct Polled {
 /// A completion with an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
-    /// The id that was given to [`QueuePair::post`].
+    /// The id that was given to [`QueuePair::post`] or [`QueuePair::post_receive`].
     pub id: u64,
     /// The status, as in `ibv_wc_status`.
     pub status: u32,
@@ -102,12 +104,17 @@ pub struct Failure {
 }
 
 impl QueuePair {
-    /// Creates a queue pair for up to `depth` requests in flight. With `inline`, it must accept
-    /// [`INLINE_BYTES`].
-    pub fn new(memory: &Arc<Memory>, depth: u32, inline: bool) -> Result<Self, CallError> {
+    /// Creates a queue pair for up to `depth` requests in flight, and for so many posted receives. With
+    /// `inline`, it must accept [`INLINE_BYTES`].
+    pub fn new(
+        memory: &Arc<Memory>,
+        depth: u32,
+        receives: u32,
+        inline: bool,
+    ) -> Result<Self, CallError> {
         let domain = &memory.domain;
         let context = domain.context.raw.as_ptr();
-        let entries = i32::try_from(depth).unwrap_or(i32::MAX);
+        let entries = i32::try_from(depth.saturating_add(receives)).unwrap_or(i32::MAX);
         // SAFETY: the context is open, because the domain holds its Arc. There is no channel, and no context
         // of ours.
         let completions =
@@ -121,7 +128,7 @@ impl QueuePair {
         initial.qp_type = sys::ibv_qp_type::IBV_QPT_RC;
         initial.sq_sig_all = 0;
         initial.cap.max_send_wr = depth;
-        initial.cap.max_recv_wr = 1;
+        initial.cap.max_recv_wr = receives.max(1);
         initial.cap.max_send_sge = 1;
         initial.cap.max_recv_sge = 1;
         initial.cap.max_inline_data = if inline { INLINE_BYTES as u32 } else { 0 };
@@ -247,6 +254,22 @@ impl QueuePair {
         CallError::check("ibv_post_send", result).map_err(|error| (0, PostError::Call(error)))
     }
 
+    /// Posts a receive with this id, whose buffer is a word of the memory.
+    pub fn post_receive(&mut self, id: u64, word: usize) -> Result<(), PostError> {
+        let buffer = self.memory.words().get(word).ok_or(PostError::Outside)?;
+        // SAFETY: the registration lives as long as the memory.
+        let lkey = unsafe { self.memory.registration.as_ref() }.lkey;
+        let mut piece =
+            sys::ibv_sge { addr: buffer.as_ptr() as u64, length: WORD_BYTES as u32, lkey };
+        let mut work =
+            sys::ibv_recv_wr { wr_id: id, next: null_mut(), sg_list: &mut piece, num_sge: 1 };
+        let mut bad = null_mut();
+        // SAFETY: the queue pair is alive, and the call copies the receive and its piece. The buffer is in
+        // the memory, which lives as long as the queue pair.
+        let result = unsafe { sys::ibv_post_recv(self.raw.as_ptr(), &mut work, &mut bad) };
+        CallError::check("ibv_post_recv", result).map_err(PostError::Call)
+    }
+
     /// The local piece of a request: in the memory, or, if it is inline, in the copy that is made of it.
     fn piece(
         &self,
@@ -254,6 +277,10 @@ impl QueuePair {
         copy: &mut [u64; INLINE_BYTES / WORD_BYTES],
     ) -> Result<sys::ibv_sge, PostError> {
         let words = if request.is_atomic() { 1 } else { request.words as usize };
+        if request.is_empty() {
+            // The work request does not name the piece.
+            return Ok(sys::ibv_sge { addr: 0, length: 0, lkey: 0 });
+        }
         // A request without words would have length 0, which some devices treat as 2 GB.
         let end = request.local.checked_add(words).filter(|end| *end > request.local);
         let end = end.ok_or(PostError::Outside)?;
@@ -261,7 +288,8 @@ impl QueuePair {
         let bytes = u32::try_from(words * WORD_BYTES).map_err(|_| PostError::Outside)?;
         let mut address = local.as_ptr() as u64;
         if request.inline {
-            if request.kind != RequestKind::Write || bytes as usize > self.inline_bytes {
+            let copies = matches!(request.kind, RequestKind::Write | RequestKind::Send);
+            if !copies || bytes as usize > self.inline_bytes {
                 return Err(PostError::Inline);
             }
             // The words are read here, one by one, so that the provider's copy cannot tear them.
@@ -297,6 +325,7 @@ impl QueuePair {
                 break;
             }
             polled.ids[polled.good] = completion.wr_id;
+            polled.arrived[polled.good] = arrival(completion);
             polled.good += 1;
         }
         Ok(polled)
@@ -328,9 +357,8 @@ fn ready_to_receive(to: &mut sys::ibv_qp_attr, peer: &Peer) {
     to.dest_qp_num = peer.queue_pair;
     to.rq_psn = peer.sequence;
     to.max_dest_rd_atomic = peer.responder_reads;
-    // 0.64 ms until a sender tries again. Requests here never find the receiver not ready, but the field must
-    // be set.
-    to.min_rnr_timer = 12;
+    // 0.01 ms until the sender of a message tries again for which no receive is posted.
+    to.min_rnr_timer = 1;
     to.ah_attr.port_num = peer.port;
     to.ah_attr.dlid = peer.lid;
     to.ah_attr.sl = peer.service_level;
@@ -343,6 +371,21 @@ fn ready_to_receive(to: &mut sys::ibv_qp_attr, peer: &Peer) {
     }
 }
 
+/// What arrived, if the completion is one of a receive.
+fn arrival(completion: &sys::ibv_wc) -> Option<Arrival> {
+    use sys::ibv_wc_opcode as opcode;
+    let of_send = completion.opcode == opcode::IBV_WC_RECV;
+    if !of_send && completion.opcode != opcode::IBV_WC_RECV_RDMA_WITH_IMM {
+        return None;
+    }
+    let has_immediate = completion.wc_flags & sys::ibv_wc_flags::IBV_WC_WITH_IMM.0 != 0;
+    // SAFETY: both fields of the union are numbers of 32 bits.
+    let immediate = unsafe { completion.imm_data_invalidated_rkey_union.imm_data };
+    let immediate = has_immediate.then(|| u32::from_be(immediate));
+    let (number, empty) = (completion.wr_id, of_send && completion.byte_len == 0);
+    Some(Arrival { number, immediate, empty })
+}
+
 fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> sys::ibv_send_wr {
     use sys::ibv_send_flags as flags;
     use sys::ibv_wr_opcode as opcode;
@@ -350,15 +393,23 @@ fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> sys::ib
     let mut work: sys::ibv_send_wr = unsafe { zeroed() };
     work.wr_id = id;
     work.sg_list = local;
-    work.num_sge = 1;
+    work.num_sge = i32::from(!request.is_empty());
     let fence = if request.fence { flags::IBV_SEND_FENCE.0 } else { 0 };
     let inline = if request.inline { flags::IBV_SEND_INLINE.0 } else { 0 };
     let signaled = if request.signaled { flags::IBV_SEND_SIGNALED.0 } else { 0 };
     work.send_flags = signaled | fence | inline;
+    if let Some(immediate) = request.immediate {
+        work.imm_data_invalidated_rkey_union.imm_data = immediate.to_be();
+    }
     let (remote_addr, rkey) = request.remote;
     let (compare_add, swap);
     (work.opcode, compare_add, swap) = match request.kind {
+        RequestKind::Write if request.immediate.is_some() => {
+            (opcode::IBV_WR_RDMA_WRITE_WITH_IMM, 0, 0)
+        }
         RequestKind::Write => (opcode::IBV_WR_RDMA_WRITE, 0, 0),
+        RequestKind::Send if request.immediate.is_some() => (opcode::IBV_WR_SEND_WITH_IMM, 0, 0),
+        RequestKind::Send => (opcode::IBV_WR_SEND, 0, 0),
         RequestKind::Read => (opcode::IBV_WR_RDMA_READ, 0, 0),
         RequestKind::CompareAndSwap { expected, desired } => {
             (opcode::IBV_WR_ATOMIC_CMP_AND_SWP, expected, desired)

@@ -1,0 +1,167 @@
+//! The requesting end of a queue pair of the test.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::{End, Ending, Halt, Patience, Stop};
+use crate::rdma::{Endpoint, RdmaError, RegionKey, Request, RequestKind};
+use crate::rounds::Layout;
+
+/// The requesting end of a queue pair of the test.
+pub struct Connection {
+    endpoint: Box<dyn Endpoint>,
+    pub(super) remote: RegionKey,
+    pub(super) layout: Layout,
+    depth: u64,
+    /// The number of requests posted. `completed` counts those that completed; they complete in order.
+    pub(super) posted: u64,
+    completed: u64,
+    pub(super) fence_next: bool,
+    /// How many requests may be posted by one call, and those that wait for the others. They count as posted.
+    list: usize,
+    waiting: Vec<Request>,
+    /// How many requests were posted up to the last that is signaled.
+    signaled: u64,
+    /// For each signaled request of this instance that is not polled, how many were posted up to it.
+    pub(super) unpolled: VecDeque<u64>,
+    /// How many receives the other end posts in each instance, and how many messages took one in this one.
+    receives: u64,
+    sent: u64,
+    /// How long this instance waits for completions. `None`: as long as something must happen.
+    patience: Option<Duration>,
+}
+
+impl Connection {
+    /// A connection over an endpoint that leads to a node's region with this layout.
+    pub fn new(endpoint: Box<dyn Endpoint>, remote: RegionKey, layout: Layout, depth: u32) -> Self {
+        let depth = u64::from(depth);
+        Self {
+            endpoint,
+            remote,
+            layout,
+            depth,
+            posted: 0,
+            completed: 0,
+            fence_next: false,
+            list: 1,
+            waiting: Vec::new(),
+            signaled: 0,
+            unpolled: VecDeque::new(),
+            receives: 0,
+            sent: 0,
+            patience: None,
+        }
+    }
+
+    /// The same, where up to this many requests are posted by one call.
+    #[must_use]
+    pub fn with_lists(self, list: u32) -> Self {
+        Self { list: list.max(1) as usize, ..self }
+    }
+
+    /// The same, where the other end posts this many receives in each instance.
+    #[must_use]
+    pub fn with_receives(self, receives: usize) -> Self {
+        Self { receives: receives as u64, ..self }
+    }
+
+    /// Begins an instance. Where messages wait for receives, their completions may never come.
+    pub(super) fn begin(&mut self, patience: Duration) {
+        self.unpolled.clear();
+        self.fence_next = false;
+        self.sent = 0;
+        self.patience = (self.receives > 0).then_some(patience);
+    }
+
+    /// Whether there is a receive for one more message of this instance. If not, it would wait for ever.
+    pub(super) fn has_receive(&self) -> bool {
+        self.sent < self.receives
+    }
+
+    /// Ends an instance. All instances share the receives, so a message without data takes each that is left,
+    /// and says how the instance ended here.
+    pub(super) fn settle(&mut self, ending: Ending, stop: &Stop<'_>) -> Result<(), End> {
+        self.patience = None;
+        while self.has_receive() {
+            let filler = Request {
+                immediate: Some(ending as u32),
+                signaled: false,
+                ..Request::plain(RequestKind::Send, 0, 0, (0, 0))
+            };
+            self.post(&filler, stop)?;
+        }
+        Ok(self.ring()?)
+    }
+
+    fn reap(&mut self) -> Result<(), RdmaError> {
+        self.completed += self.endpoint.poll()? as u64;
+        Ok(())
+    }
+
+    /// Hands what waits to the NIC.
+    pub(super) fn ring(&mut self) -> Result<(), RdmaError> {
+        if !self.waiting.is_empty() {
+            self.endpoint.post_list(&self.waiting)?;
+            self.waiting.clear();
+        }
+        Ok(())
+    }
+
+    /// Waits until `count` requests have completed.
+    pub(super) fn wait(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
+        let mut patience = match self.patience {
+            Some(limit) => Patience::within(limit, stop),
+            // The other end may be late with its receives.
+            None if self.receives > 0 => Patience::at_barrier(stop),
+            None => Patience::new(stop),
+        };
+        if self.completed < count {
+            self.ring()?;
+        }
+        while self.completed < count {
+            self.reap()?;
+            if self.completed < count
+                && let Some(silence) = patience.spin()?
+            {
+                if self.patience.is_some() {
+                    return Err(Halt::GivenUp);
+                }
+                return Err(Halt::End(End::Hang(format!(
+                    "no completion for {} s, {} requests under way",
+                    silence.as_secs(),
+                    self.posted - self.completed
+                ))));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn post(&mut self, request: &Request, stop: &Stop<'_>) -> Result<(), Halt> {
+        if self.posted - self.completed >= self.depth {
+            self.wait(self.posted + 1 - self.depth, stop)?;
+        }
+        // Requests without a completion fill the queue, and nothing would say that there is space again.
+        let is_long = self.posted - self.signaled + 1 >= self.depth.div_ceil(2);
+        let signaled = request.signaled || is_long;
+        let request = Request { signaled, ..*request };
+        match self.list {
+            1 => self.endpoint.post(&request)?,
+            _ => self.waiting.push(request),
+        }
+        self.posted += 1;
+        self.sent += u64::from(request.is_message());
+        if signaled {
+            self.signaled = self.posted;
+        }
+        if self.waiting.len() >= self.list { Ok(self.ring()?) } else { Ok(()) }
+    }
+
+    /// Waits until everything that was posted has completed and is in memory. The response to a final read
+    /// pushes all earlier writes ahead of it.
+    pub(super) fn drain(&mut self, scratch: usize, stop: &Stop<'_>) -> Result<(), End> {
+        let remote = self.remote.address + 8 * self.layout.scratch() as u64;
+        let read = Request::plain(RequestKind::Read, scratch, 1, (remote, self.remote.key));
+        self.post(&read, stop)?;
+        Ok(self.wait(self.posted, stop)?)
+    }
+}
