@@ -188,7 +188,7 @@ impl Bench {
         let settings = Settings { receives: 2, ..Settings::default() };
         let [mut sender, mut receiver] = self.pair(&settings)?;
         self.set(0, 77);
-        [4, 5, 6, 7].map(|word| self.set(word, word as u64));
+        (4..8).for_each(|word| self.set(word, word as u64));
         let send = self.request(RequestKind::Send, 0, 0);
         let write = Request { immediate: Some(u32::MAX), ..self.request(RequestKind::Write, 0, 5) };
         let with = |immediate| Request { immediate, ..send };

@@ -1,5 +1,7 @@
 //! What the editor can do, and what is offered to it.
 
+use std::time::Duration;
+
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions,
     CompletionOptions, ExecuteCommandOptions, HoverProviderCapability, OneOf, PositionEncodingKind,
@@ -22,6 +24,8 @@ pub struct Client {
     pub watches_files: bool,
     /// It shows what commands come to by itself.
     pub shows_results: bool,
+    /// How long anything may take that is answered at once.
+    pub limit: Duration,
 }
 
 impl Client {
@@ -42,6 +46,9 @@ impl Client {
                 &capabilities["workspace"]["didChangeWatchedFiles"]["dynamicRegistration"],
             ),
             shows_results: is_true(&asked["initializationOptions"]["showsResults"]),
+            limit: Duration::from_secs(
+                asked["initializationOptions"]["seconds"].as_u64().unwrap_or(2),
+            ),
         }
     }
 }

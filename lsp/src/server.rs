@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use lang::limits::Limits;
@@ -24,8 +23,6 @@ use crate::requests::Refused;
 use crate::verdicts::{self, Judged, Work};
 use crate::{Error, actions, requests};
 
-/// How long anything may take that is answered at once.
-const LIMIT: Duration = Duration::from_secs(2);
 /// The most characters of a message that an editor shows.
 const LONGEST: usize = 4000;
 
@@ -230,11 +227,11 @@ impl Server {
 
     /// Does what is done at once, within its limit. A mistake in it is no reason to go away.
     fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Refused> {
-        let limited = AssertUnwindSafe(|| Limits::of_time(LIMIT).within(work));
+        let limited = AssertUnwindSafe(|| Limits::of_time(self.client.limit).within(work));
         match catch_unwind(limited) {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => {
-                let seconds = LIMIT.as_secs();
+                let seconds = self.client.limit.as_secs();
                 let why = format!("this text takes more than the {seconds} seconds of an answer");
                 Err(Refused { code: ErrorCode::RequestFailed, why })
             }

@@ -72,7 +72,12 @@ impl Client {
             answers: HashMap::new(),
             problems: HashMap::new(),
         };
-        let asked = json!({ "processId": null, "rootUri": null, "capabilities": capabilities });
+        // However busy the machine is, what is shipped is checked.
+        let options = json!({ "seconds": 60 });
+        let asked = json!({
+            "processId": null, "rootUri": null, "capabilities": capabilities,
+            "initializationOptions": options,
+        });
         client.capabilities = client.ask("initialize", asked)["capabilities"].clone();
         client.tell("initialized", json!({}));
         client
