@@ -6,17 +6,15 @@ mod flushes;
 mod order;
 mod removals;
 mod requests;
+mod rewrite;
 mod switches;
 
 use std::fmt;
 
 use lang::Dialect;
-use lang::litmus::ast::build::{
-    access, assign, call, name, number, on_queue_pair, statement, towards,
-};
+use lang::litmus::ast::build::{access, assign, call, name, on_queue_pair, statement, towards};
 use lang::litmus::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, File, Name, Place, Statement, StatementKind,
-    Target, Value, Via,
+    Argument, Block, Call, Expr, File, Place, Statement, StatementKind, Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::source::{Source, Span};
@@ -26,6 +24,7 @@ pub use candidates::candidates;
 use comments::Moves;
 pub use flushes::{Sizes, completing, is_without_get, polls_alone, settled, sized};
 pub use removals::{kept, removals};
+use rewrite::{give_id, id_of_call, on_other_queue_pair, rcas, with_inline_source};
 use switches::Switch;
 pub use switches::switched;
 
@@ -51,10 +50,21 @@ pub struct Edit {
     head: String,
     /// The gap, or the statement that changes.
     at: Span,
-    /// It is made only if the statements beside the gap are exchanged.
-    with_exchange: bool,
+    /// The rewriting that it is made with.
+    only_with: OnlyWith,
     /// It is made in those executions in which a switch is on.
     switch: Option<Switch>,
+}
+
+/// The rewriting that a change is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnlyWith {
+    /// Any, or none.
+    Any,
+    /// The exchange of the statements beside the gap.
+    Exchange,
+    /// An operation of the thread comes to this queue pair.
+    Move(Towards),
 }
 
 /// A statement in words: "`x := 1` (line 7)".
@@ -180,9 +190,19 @@ impl Edit {
                 && (*thread, path, index + 1)
                     == (self.site.thread, &self.site.path, self.site.index)
         };
-        match self.what {
-            What::PollReceive { stays: true, .. } => !rewriting.is_some_and(is_here),
-            _ => !self.with_exchange || rewriting.is_some_and(is_here),
+        let moves_to = |on: Towards| {
+            rewriting.is_some_and(|other| {
+                other.site.thread == self.site.thread
+                    && matches!(other.what, What::Move(to) if to == on)
+            })
+        };
+        match (self.only_with, &self.what) {
+            (OnlyWith::Any, What::PollReceive { stays: true, .. }) => {
+                !rewriting.is_some_and(is_here)
+            }
+            (OnlyWith::Any, _) => true,
+            (OnlyWith::Exchange, _) => rewriting.is_some_and(is_here),
+            (OnlyWith::Move(on), _) => moves_to(on),
         }
     }
 
@@ -384,106 +404,4 @@ fn blocks_mut(statement: &mut Statement) -> Vec<&mut Block> {
         StatementKind::While(_, block) | StatementKind::Loop(block) => vec![block],
         _ => Vec::new(),
     }
-}
-
-/// The put of a constant as an RCAS.
-fn rcas(put: &Statement, before: u64) -> Option<Statement> {
-    let StatementKind::Assign { target: Target::Access(target), via, value: Value::Expr(value) } =
-        &put.kind
-    else {
-        return None;
-    };
-    let place = put.place;
-    let mut made =
-        call(Method::Rcas, [target.clone().into(), number(before, place), value.clone()], place);
-    made.arguments.insert(0, Argument::Nobody(place));
-    if let Via::Id(Some(id)) = via {
-        made.arguments.push(Argument::Expr(access(&id.text, None, place).into()));
-    }
-    Some(Statement { kind: StatementKind::Call(made), unsignaled: put.unsignaled, place })
-}
-
-/// The put with its source copied when it is posted.
-fn with_inline_source(put: &mut Statement) {
-    if let StatementKind::Assign { value, .. } = &mut put.kind
-        && let Value::Expr(source) = value
-    {
-        *value = Value::Inline(source.clone());
-    }
-}
-
-/// What has an id has a completion to wait for.
-fn give_id(operation: &mut Statement, id: &str) {
-    operation.unsignaled = false;
-    let place = operation.place;
-    match &mut operation.kind {
-        StatementKind::Assign { via: via @ (Via::Plain | Via::Id(None)), .. } => {
-            *via = Via::Id(Some(name(id, place)));
-        }
-        StatementKind::Call(call) if id_of_call(call).is_none() => {
-            let Some(arity) = arity_without_id(call.method) else { return };
-            // `_` stands for no id.
-            call.arguments.truncate(arity);
-            call.arguments.push(Argument::Expr(access(id, None, place).into()));
-        }
-        _ => {}
-    }
-}
-
-/// How many arguments a call has without its work id. `None`: it never has one.
-fn arity_without_id(method: Method) -> Option<usize> {
-    match method {
-        Method::Send => Some(2),
-        Method::Rfaa | Method::SendImm | Method::PutImm => Some(3),
-        Method::Rcas => Some(4),
-        _ => None,
-    }
-}
-
-fn id_of_call(call: &Call) -> Option<&Name> {
-    match &call.arguments.get(arity_without_id(call.method)?)? {
-        Argument::Expr(Expr { kind: ExprKind::Access(access), .. }) => Some(&access.name),
-        _ => None,
-    }
-}
-
-/// Moves an operation to another queue pair of its node.
-fn on_other_queue_pair(one: &mut Statement, to: Towards) {
-    if let StatementKind::Call(call) = &mut one.kind
-        && matches!(call.method, Method::Send | Method::SendImm)
-    {
-        let moved = towards(call.method, to.node, to.queue_pair, call.place);
-        call.arguments.splice(..1, moved.arguments);
-        return;
-    }
-    for access in remote_accesses(one) {
-        *access = on_queue_pair(access.clone(), to.queue_pair);
-    }
-}
-
-/// The accesses of a statement through a NIC.
-fn remote_accesses(one: &mut Statement) -> Vec<&mut Access> {
-    fn of_call(call: &mut Call) -> impl Iterator<Item = &mut Access> {
-        call.arguments.iter_mut().filter_map(|argument| match argument {
-            Argument::Expr(Expr { kind: ExprKind::Access(access), .. }) => Some(access),
-            _ => None,
-        })
-    }
-    let mut all: Vec<&mut Access> = Vec::new();
-    match &mut one.kind {
-        StatementKind::Assign { target, value, .. } => {
-            if let Target::Access(access) = target {
-                all.push(access);
-            }
-            match value {
-                Value::Expr(Expr { kind: ExprKind::Access(access), .. }) => all.push(access),
-                Value::Call(call) => all.extend(of_call(call)),
-                Value::Expr(_) | Value::Inline(_) => {}
-            }
-        }
-        StatementKind::Call(call) => all.extend(of_call(call)),
-        _ => {}
-    }
-    all.retain(|access| !access.home.is_own());
-    all
 }

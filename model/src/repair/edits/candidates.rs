@@ -12,7 +12,7 @@ use lang::source::Span;
 
 use super::super::{Kind, Repair};
 use super::requests::{self, Sent};
-use super::{Edit, Named, Path, Site, Towards, What, apply, blocks_mut, flushes};
+use super::{Edit, Named, OnlyWith, Path, Site, Towards, What, apply, blocks_mut, flushes};
 
 /// What a thread's statements may leave out or repeat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,8 +60,10 @@ struct Lister<'r> {
     loops: usize,
     /// What the rest of a loop sends, which its next round may wait for.
     next_round: Vec<Sent>,
-    /// Whether the statements beside the gap are taken as exchanged.
-    with_exchange: bool,
+    /// The queue pairs that the thread uses.
+    queue_pairs: BTreeSet<Towards>,
+    /// The rewriting that what is listed is made with.
+    only_with: OnlyWith,
     /// The gap, or the statement, that is looked at.
     at: Span,
 }
@@ -83,13 +85,16 @@ pub fn candidates(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
         head: String::new(),
         loops: 0,
         next_round: Vec::new(),
-        with_exchange: false,
+        queue_pairs: BTreeSet::new(),
+        only_with: OnlyWith::Any,
         at: Span::new(0, 0),
     };
     for (thread, of) in repair.file.threads.iter().enumerate() {
         lister.done = Done::default();
         lister.head = "the thread".to_owned();
         lister.flow = flow(&of.body);
+        let sent = lister.sent_in(thread, &of.body, &Path::new());
+        lister.queue_pairs = sent.iter().map(|sent| sent.on).collect();
         lister.block(thread, &of.body, &Path::new());
         lister.moves();
     }
@@ -203,13 +208,13 @@ impl Lister<'_> {
         let usual = self.edits.len();
         let kept = self.done.clone();
         self.note(site, next);
-        self.with_exchange = true;
+        self.only_with = OnlyWith::Exchange;
         self.gap(site, Some(before));
-        self.with_exchange = false;
+        self.only_with = OnlyWith::Any;
         self.done = kept;
         // What may stand there without the exchange is listed once.
         let more = self.edits.split_off(usual);
-        let at_gap = |edit: &&Edit| edit.site == *site && !edit.with_exchange;
+        let at_gap = |edit: &&Edit| edit.site == *site && edit.only_with != OnlyWith::Exchange;
         let listed: Vec<String> = self.edits.iter().filter(at_gap).map(Edit::words).collect();
         let mut left = listed;
         for edit in more {
@@ -239,9 +244,9 @@ impl Lister<'_> {
 
     fn push(&mut self, site: &Site, after: Option<&Statement>, what: What) {
         let after = after.map(|one| Named::new(one, self.repair.source));
-        let (site, at, with_exchange) = (site.clone(), self.at, self.with_exchange);
+        let (site, at, only_with) = (site.clone(), self.at, self.only_with);
         let head = self.head.clone();
-        self.edits.push(Edit { site, what, after, head, at, with_exchange, switch: None });
+        self.edits.push(Edit { site, what, after, head, at, only_with, switch: None });
     }
 
     fn gap(&mut self, site: &Site, after: Option<&Statement>) {
@@ -274,6 +279,9 @@ impl Lister<'_> {
             if self.may(Kind::Flush, "Get") {
                 self.flush(site, after, on);
             }
+        }
+        if self.only_with == OnlyWith::Any {
+            self.gap_of_moves(site, after);
         }
         if self.may(Kind::Rfence, "Rfence") {
             // For what the round before has sent.
@@ -310,6 +318,29 @@ impl Lister<'_> {
         }
     }
 
+    /// What may wait for an operation that comes to another queue pair, beside what may without it.
+    fn gap_of_moves(&mut self, site: &Site, after: Option<&Statement>) {
+        let moved = self.done.sent.iter().flat_map(|sent| self.others(sent));
+        let moved: BTreeSet<Towards> = moved.collect();
+        for on in moved {
+            self.only_with = OnlyWith::Move(on);
+            if self.may(Kind::Poll, "Poll") {
+                // A loop sends more than once.
+                let polls = if self.flow == Flow::Loops { self.repair.size } else { 1 };
+                (0..polls).for_each(|_| self.push(site, after, What::Poll(on)));
+            }
+            let is_new = self.done.sent.iter().all(|sent| sent.on != on);
+            if is_new && self.may(Kind::Rfence, "Rfence") {
+                self.push(site, after, What::Rfence(on));
+            }
+            // With a Wait, the flush is that of what was sent there.
+            if self.may(Kind::Flush, "Get") && (is_new || !self.defines("Wait")) {
+                self.flush(site, after, on);
+            }
+        }
+        self.only_with = OnlyWith::Any;
+    }
+
     /// Polls of receives, where no later poll would take the immediate of another one.
     fn poll_receives(&mut self, site: &Site, after: Option<&Statement>) {
         if !self.may(Kind::PollReceive, Method::PollRecv.spelling()) {
@@ -323,7 +354,7 @@ impl Lister<'_> {
         };
         for (from, left) in self.done.receives.clone() {
             let stays = is_taken_before(&from);
-            if taken.contains(&from) || (stays && self.with_exchange) {
+            if taken.contains(&from) || (stays && self.only_with == OnlyWith::Exchange) {
                 continue;
             }
             for _ in 0..left.min(self.repair.size) {
@@ -348,10 +379,10 @@ impl Lister<'_> {
 
     fn flush(&mut self, site: &Site, after: Option<&Statement>, on: Towards) {
         let last = self.done.sent.iter().rev().find(|sent| sent.on == on);
-        let Some(last) = last else { return };
+        let last = last.and_then(|sent| sent.location.clone());
         let accessed = || self.done.sent.iter().rev().filter(|sent| sent.on.node == on.node);
         let accessed = || accessed().find_map(|sent| sent.location.clone());
-        let from = last.location.clone().or_else(accessed).or_else(|| self.some_word(on.node));
+        let from = last.or_else(accessed).or_else(|| self.some_word(on.node));
         let Some(from) = from else { return };
         let number = Some(on.queue_pair).filter(|number| *number != 0);
         let of_queue_pair = number.map(|number| format!("q{number}_")).unwrap_or_default();
@@ -361,7 +392,9 @@ impl Lister<'_> {
             (false, true) => {
                 let is_of_round = |sent: &&Sent| sent.on == on && !sent.is_unsignaled;
                 let of_round = self.next_round.iter().filter(is_of_round).count();
-                (None, self.done.open.get(&on).copied().unwrap_or_default() + of_round + 1)
+                let moved = usize::from(matches!(self.only_with, OnlyWith::Move(_)));
+                let open = self.done.open.get(&on).copied().unwrap_or_default();
+                (None, open + of_round + moved + 1)
             }
             (false, false) => return,
         };

@@ -9,7 +9,7 @@ use lang::litmus::methods::Method;
 use super::super::{Kind, Repair};
 use super::candidates::{Flow, flow};
 use super::requests::{self, Sent};
-use super::{Edit, Named, Path, Site, What, blocks_mut};
+use super::{Edit, Named, OnlyWith, Path, Site, What, blocks_mut};
 
 /// All that may go: statements that only wait or keep an order, and gets of which nobody looks at the value,
 /// each with the wait for it.
@@ -50,7 +50,8 @@ fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Ed
             let what = What::Remove { kind, with: None };
             let after = Some(Named::new(one, repair.source));
             let (head, at) = (String::new(), one.place.span);
-            found.push(Edit { site, what, after, head, at, with_exchange: false, switch: None });
+            let only_with = OnlyWith::Any;
+            found.push(Edit { site, what, after, head, at, only_with, switch: None });
         }
         let mut copy = one.clone();
         for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
@@ -109,7 +110,7 @@ fn flushes(block: &Block, thread: usize, repair: &Repair<'_>, test: &Test, found
             after: Some(get.named.clone()),
             head: String::new(),
             at: one.place.span,
-            with_exchange: false,
+            only_with: OnlyWith::Any,
             switch: None,
         });
     }

@@ -194,3 +194,35 @@ fn atomics_of_two_kinds_have_no_repair() {
         assert!(!found.is_right && found.candidates > 3 && found.asked > 0, "{model}: {found:?}");
     }
 }
+
+/// What an operation needs on the queue pair that it is moved to, though nothing was sent there before it.
+const MOVED: [(&str, &str, &[Kind]); 3] = [
+    (
+        "rdma-tso-rmw",
+        "litmus t\nmodel rdma-tso-rmw\n\ns = 5 || x = 0, y = 0\n---\nx^2 := s || a := y\ns := 6 || b := x\ny^2/1 := 1 ||  // keep\n\n(a, b) = (1, 0) ✗\nb = 6 ✗\n",
+        &[Kind::Poll, Kind::QueuePair],
+    ),
+    (
+        "rdma-wait-rmw",
+        "litmus t\nmodel rdma-wait-rmw\n\ny = 0 || z = 0\n---\ny := z^2/1 ||\nz^2 := 1 || // keep\n\ny = 1 ✗\n",
+        &[Kind::Rfence, Kind::QueuePair],
+    ),
+    (
+        "rdma-tso-rmw",
+        "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 || v = 1, w = 1\n---\nx := v^2 ||\ny := w^2/1 ||\na := x ||\nb := y ||\n\na = 0 ✗\nb = 0 ✗\n",
+        &[Kind::Poll, Kind::QueuePair],
+    ),
+];
+
+#[test]
+fn what_is_moved_is_waited_for_where_it_comes_to() {
+    for (model, text, kinds) in MOVED {
+        with(text, model, None, |mut repair| {
+            (repair.kinds, repair.size) = (kinds.to_vec(), 3);
+            let found = repair.find().unwrap();
+            assert_eq!(texts(&found), brute(&repair), "{text}");
+            let both = |one: &Repaired| kinds.iter().all(|kind| one.kinds.contains(kind));
+            assert!(found.repairs.iter().any(both), "{text}: {found:#?}");
+        });
+    }
+}

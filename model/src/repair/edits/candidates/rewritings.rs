@@ -1,32 +1,35 @@
 //! The changes that rewrite what is there.
 
-use std::collections::BTreeSet;
-
 use lang::litmus::ast::{
     Access, Block, Expr, ExprKind, Index, Statement, StatementKind, Target, Value, Via,
 };
 use lang::program::{Location, array_of};
 
 use super::super::super::Kind;
-use super::super::{Edit, Named, Site, Towards, What, order, requests};
+use super::super::requests::Sent;
+use super::super::{Edit, Named, OnlyWith, Site, Towards, What, order, requests};
 use super::Lister;
 
 impl Lister<'_> {
     /// What a thread has sent on another queue pair that it uses to the same node.
     pub(super) fn moves(&mut self) {
-        if !self.repair.kinds.contains(&Kind::QueuePair) {
-            return;
-        }
-        let queue_pairs: BTreeSet<Towards> = self.done.sent.iter().map(|sent| sent.on).collect();
-        for sent in self.done.sent.clone().iter().filter(|sent| !sent.is_kept) {
-            let others = queue_pairs.iter().filter(|on| on.node == sent.on.node && **on != sent.on);
-            for on in others {
+        for sent in self.done.sent.clone() {
+            for on in &self.others(&sent) {
                 let (site, what, named) = (sent.site.clone(), What::Move(*on), sent.named.clone());
                 let at = sent.span;
-                let (after, head, with_exchange) = (Some(named), String::new(), false);
-                self.edits.push(Edit { site, what, after, head, at, with_exchange, switch: None });
+                let (after, head, only_with) = (Some(named), String::new(), OnlyWith::Any);
+                self.edits.push(Edit { site, what, after, head, at, only_with, switch: None });
             }
         }
+    }
+
+    /// The queue pairs that an operation may be moved to.
+    pub(super) fn others(&self, sent: &Sent) -> Vec<Towards> {
+        if sent.is_kept || !self.repair.kinds.contains(&Kind::QueuePair) {
+            return Vec::new();
+        }
+        let of_node = self.queue_pairs.iter().filter(|on| on.node == sent.on.node);
+        of_node.filter(|on| **on != sent.on).copied().collect()
     }
 
     /// Changes of one statement, and the exchange of it and the next.
