@@ -9,6 +9,7 @@ mod requests;
 mod rewrite;
 mod switches;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use lang::Dialect;
@@ -206,6 +207,14 @@ impl Edit {
         }
     }
 
+    /// Whether another change does the same and is made with any rewriting. In place of a set with this one,
+    /// that with the other is looked at.
+    pub fn is_made_by(&self, other: &Self) -> bool {
+        self.only_with != OnlyWith::Any
+            && other.only_with == OnlyWith::Any
+            && (&self.site, self.words()) == (&other.site, other.words())
+    }
+
     /// The change in words.
     pub fn words(&self) -> String {
         let thread = self.site.thread + 1;
@@ -309,6 +318,12 @@ fn is_part_of(one: &Edit, other: &Edit) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a set has a change in place of one that is made with any rewriting, and does the same.
+pub fn has_double(edits: &[Edit], set: &BTreeSet<usize>) -> bool {
+    let others = || edits.iter().enumerate().filter(|(index, _)| !set.contains(index));
+    set.iter().any(|one| others().any(|(_, other)| edits[*one].is_made_by(other)))
 }
 
 /// The file with changes made. `None` if they do not go together.

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use super::ask::{Asking, Helps};
-use super::edits::{Edit, Sizes, completing, is_without_get, polls_alone, sized};
+use super::edits::{Edit, Sizes, completing, has_double, is_without_get, polls_alone, sized};
 use super::together::{Beyond, Program, Together};
 
 type Set = BTreeSet<usize>;
@@ -215,7 +215,8 @@ impl Found<'_> {
         let has_vain_get =
             |set: &&Set| sized.iter().any(|other| is_without_get(self.edits, other, set));
         let (mut least, mut larger) = (Vec::new(), None);
-        for set in sized.iter().filter(|set| !has_vain_get(set)) {
+        let is_listed = |set: &&Set| !has_vain_get(set) && !has_double(self.edits, set);
+        for set in sized.iter().filter(is_listed) {
             let is_repair =
                 |edits: &Vec<Edit>| asking.is_repair(&edits.iter().collect::<Vec<&Edit>>());
             // Sets that are not larger were among the candidates.

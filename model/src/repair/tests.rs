@@ -72,7 +72,8 @@ fn brute(repair: &Repair<'_>) -> BTreeSet<String> {
         let edits: Vec<_> = set.iter().map(|one| &edits[*one]).collect();
         print(&edits::apply(repair.file, &edits).unwrap())
     };
-    all.iter().filter(is_least).map(text).collect()
+    let is_listed = |set: &&BTreeSet<usize>| is_least(set) && !edits::has_double(&edits, set);
+    all.iter().filter(is_listed).map(text).collect()
 }
 
 /// The smallest flushes with which a set is a repair: of all numbers of polls.

@@ -226,3 +226,15 @@ fn what_is_moved_is_waited_for_where_it_comes_to() {
         });
     }
 }
+
+/// Where the poll alone does, to move an operation behind it is in vain.
+#[test]
+fn nothing_is_moved_in_vain() {
+    let text = "litmus t\nmodel rdma-tso-rmw\n\nx = 0, y = 0 || z = 0, w = 0\n---\nz^2 := 1 ||\nz^2/1 := x ||\nx := 2 ||\nx := w^2 ||\n\nz = 2 ✗\n";
+    with(text, "rdma-tso-rmw", None, |mut repair| {
+        repair.kinds = vec![Kind::Poll, Kind::QueuePair];
+        let found = repair.find().unwrap();
+        let [repair] = &found.repairs[..] else { panic!("{found:#?}") };
+        assert_eq!(repair.kinds, [Kind::Poll]);
+    });
+}
