@@ -217,14 +217,14 @@ impl Bench {
         let missing = complete(&mut *sender, &send).err();
         println!("failed as expected: {}", missing.ok_or_else(|| wrong("sent to nobody"))?);
         let [mut sender, mut receiver] = self.pair(&settings)?;
+        let outside = receiver.post_receive(WORDS).err();
+        println!("refused as expected: {}", outside.ok_or_else(|| wrong("a buffer outside"))?);
         receiver.post_receive(4)?;
         let long = complete(&mut *sender, &Request { words: 2, ..send }).err();
         println!("failed as expected: {}", long.ok_or_else(|| wrong("2 words in 1"))?);
         let long = arrival(&mut *receiver).err().ok_or_else(|| wrong("2 words in 1"))?;
         println!("failed as expected: {long}");
         expect("what is said of it", long.message.contains("longer than the buffer"), true)?;
-        let outside = receiver.post_receive(WORDS).err();
-        println!("refused as expected: {}", outside.ok_or_else(|| wrong("a buffer outside"))?);
         Ok(())
     }
 
