@@ -150,7 +150,7 @@ pub fn words(text: &str, lexis: Lexis) -> Vec<Span> {
     all.filter(|(piece, _)| *piece == Piece::Word).map(|(_, span)| span).collect()
 }
 
-/// The piece of a text in which something typed at an offset would be, if that is no word.
+/// The piece of a text in which something typed at an offset would be, if it is not a word.
 pub fn around(text: &str, lexis: Lexis, offset: usize) -> Option<(Piece, Span)> {
     let holds = |(piece, span): &(Piece, Span)| {
         let is_open = match piece {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::PROGRAM;
 use super::client::{Client, applied};
 
-/// What is no name, in any of the languages.
+/// Texts that are not a name in any of the languages.
 const NO_NAMES: [&str; 7] = ["", "//", "#", "x ", "a,b", "a := 1 // ", "1a"];
 
 #[test]

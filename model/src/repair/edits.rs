@@ -411,6 +411,23 @@ fn changed(block: &Block, path: &mut Path, edits: &[&Edit], moves: &mut Moves) -
     Some(Block { statements, end: block.end })
 }
 
+/// The blocks directly in a statement.
+fn blocks(statement: &Statement) -> Vec<&Block> {
+    match &statement.kind {
+        StatementKind::If { branches, otherwise } => {
+            branches.iter().map(|(_, block)| block).chain(otherwise).collect()
+        }
+        StatementKind::While(_, block) | StatementKind::Loop(block) => vec![block],
+        _ => Vec::new(),
+    }
+}
+
+/// All statements of a block, with those in its blocks, in the order of the text.
+fn statements(block: &Block) -> Vec<&Statement> {
+    let with_inner = |one| std::iter::once(one).chain(blocks(one).into_iter().flat_map(statements));
+    block.statements.iter().flat_map(with_inner).collect()
+}
+
 fn blocks_mut(statement: &mut Statement) -> Vec<&mut Block> {
     match &mut statement.kind {
         StatementKind::If { branches, otherwise } => {

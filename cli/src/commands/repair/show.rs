@@ -88,28 +88,27 @@ impl OfModels {
     ) {
         let Repairs { repairs, is_right, hopeless, open, candidates, asked, larger } = answer;
         let bound = format!("of up to {}", count(size, "change"));
-        text.push_str(&match (*is_right, repairs.is_empty()) {
-            (true, _) if !claims => {
+        text.push_str(&match (*is_right, repairs.is_empty(), *larger) {
+            (true, _, _) if !claims => {
                 "nothing to repair: the file claims nothing; say what to forbid with --forbid"
                     .to_owned()
             }
-            (true, _) => "nothing to repair: no outcome that must not be is allowed".to_owned(),
-            (_, true) if !open.is_empty() => "not decided".to_owned(),
-            (_, true) if !hopeless.is_empty() => "no repair".to_owned(),
-            (_, true) if larger.is_some_and(|larger| larger > size) => format!(
-                "no repair {bound}; there is one of {}",
-                count(larger.unwrap_or_default(), "change")
-            ),
-            (_, true) if self.waits_differ => format!(
+            (true, _, _) => "nothing to repair: no outcome that must not be is allowed".to_owned(),
+            (_, true, _) if !open.is_empty() => "not decided".to_owned(),
+            (_, true, _) if !hopeless.is_empty() => "no repair".to_owned(),
+            (_, true, Some(larger)) => {
+                format!("no repair {bound}; there is one of {}", count(larger, "change"))
+            }
+            (_, true, _) if self.waits_differ => format!(
                 "no repair {bound}: every candidate was refuted; these models share neither \
                  `Poll` nor `Wait`, so try each with its own --model"
             ),
-            (_, true) if *candidates == 0 => {
+            (_, true, _) if *candidates == 0 => {
                 "no repair: there is no place for a wait or fence, and no statement to change"
                     .to_owned()
             }
-            (_, true) => format!("no repair {bound}: every candidate was refuted"),
-            (_, false) => format!("{} {bound}", count(repairs.len(), "minimal repair")),
+            (_, true, _) => format!("no repair {bound}: every candidate was refuted"),
+            (_, false, _) => format!("{} {bound}", count(repairs.len(), "minimal repair")),
         });
         text.push('\n');
         for what in hopeless {

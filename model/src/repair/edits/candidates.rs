@@ -12,7 +12,7 @@ use lang::source::Span;
 
 use super::super::{Kind, Repair};
 use super::requests::{self, Sent};
-use super::{Edit, Named, OnlyWith, Path, Site, Towards, What, apply, blocks_mut, flushes};
+use super::{Edit, Named, OnlyWith, Path, Site, Towards, What, apply, blocks, flushes};
 
 /// What a thread's statements may leave out or repeat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,14 +137,13 @@ impl Lister<'_> {
         let before = self.done.open.clone();
         let mut after = if is_whole { BTreeMap::new() } else { before.clone() };
         self.loops += usize::from(is_loop);
-        let mut copy = one.clone();
-        let blocks = blocks_mut(&mut copy);
+        let blocks = blocks(one);
         for number in 0..blocks.len() {
             let mut path = site.path.clone();
             path.push((site.index, number));
             let earlier = number.checked_sub(1).map(|earlier| blocks[earlier].end);
             self.head = self.head_of(one, earlier);
-            let block = &*blocks[number];
+            let block = blocks[number];
             if is_loop {
                 let sent = self.sent_in(site.thread, block, &path);
                 self.next_round.extend(sent);
@@ -180,8 +179,7 @@ impl Lister<'_> {
             self.done.sent.clear();
             self.note(&Site { thread, path: path.clone(), index }, one);
             sent.append(&mut self.done.sent);
-            let mut copy = one.clone();
-            for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
+            for (number, inner) in blocks(one).into_iter().enumerate() {
                 let mut path = path.clone();
                 path.push((index, number));
                 sent.extend(self.sent_in(thread, inner, &path));
@@ -346,9 +344,8 @@ impl Lister<'_> {
         if !self.may(Kind::PollReceive, Method::PollRecv.spelling()) {
             return;
         }
-        let start = if self.flow == Flow::Loops { 0 } else { self.at.start };
-        let mut taken = BTreeSet::new();
-        requests::immediates_taken(&self.repair.file.threads[site.thread].body, start, &mut taken);
+        let body = &self.repair.file.threads[site.thread].body;
+        let taken = requests::immediates_taken(body, self.at.start);
         let is_taken_before = |from: &Towards| {
             after.and_then(requests::polled_receive).is_some_and(|polled| polled == (*from, true))
         };

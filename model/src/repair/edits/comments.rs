@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lang::litmus::ast::{Block, File};
 use lang::litmus::item_lines;
 
-use super::blocks_mut;
+use super::statements;
 
 /// From which line to which a statement moves.
 pub type Moves = Vec<(usize, usize)>;
@@ -33,9 +33,7 @@ pub fn follow(file: &mut File, before: &File, moves: &Moves) {
 
 /// How many statements stand on each line.
 fn count(block: &Block, rows: &mut BTreeMap<usize, usize>) {
-    for one in &block.statements {
+    for one in statements(block) {
         *rows.entry(one.place.line).or_default() += 1;
-        let mut copy = one.clone();
-        blocks_mut(&mut copy).into_iter().for_each(|block| count(block, rows));
     }
 }

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lang::litmus::ast::Block;
-
 use super::super::Repair;
-use super::{Edit, Site, Towards, What, blocks_mut, requests};
+use super::{Edit, Site, Towards, What, requests, statements};
 
 /// Changes as they are beside each other, in the order of the program: a flush polls what is on its way in
 /// the program as it is, less what other changes have polled before it.
@@ -170,18 +168,11 @@ fn is_same_flush(one: &Edit, other: &Edit) -> bool {
 pub fn completing(repair: &Repair<'_>, edits: &[Edit]) -> Vec<usize> {
     let mut polled = BTreeSet::new();
     for (thread, of) in repair.file.threads.iter().enumerate() {
-        polls_in(&of.body, thread, &mut polled);
+        let polls = statements(&of.body).into_iter().filter_map(requests::polled);
+        polled.extend(polls.map(|on| (thread, on)));
     }
     let added = edits.iter().filter(|edit| matches!(edit.what, What::Poll(_)));
     polled.extend(added.filter_map(Edit::polls_on));
     let takes = |edit: &Edit| edit.leaves().is_some_and(|place| polled.contains(&place));
     (0..edits.len()).filter(|index| takes(&edits[*index])).collect()
-}
-
-fn polls_in(block: &Block, thread: usize, polled: &mut BTreeSet<(usize, Towards)>) {
-    for one in &block.statements {
-        polled.extend(requests::polled(one).map(|on| (thread, on)));
-        let mut copy = one.clone();
-        blocks_mut(&mut copy).into_iter().for_each(|block| polls_in(block, thread, polled));
-    }
 }

@@ -10,7 +10,7 @@ use lang::litmus::ast::{
 use lang::litmus::methods::Method;
 use lang::program::array_of;
 
-use super::{Edit, What, blocks_mut};
+use super::{Edit, What, statements};
 
 /// The gaps whose additions come next, and the statement after them.
 type Step = (RangeInclusive<usize>, Option<usize>);
@@ -61,16 +61,8 @@ pub fn depends(one: &Statement, next: &Statement) -> bool {
 /// words count.
 pub fn writes<'b>(blocks: impl IntoIterator<Item = &'b Block>, name: &str) -> usize {
     let name = array_of(name).map_or(name, |(array, _)| array);
-    let of_block = |block: &Block| {
-        let of_one = |one: &Statement| {
-            let mut copy = one.clone();
-            let inner: Vec<Block> =
-                blocks_mut(&mut copy).into_iter().map(|block| block.clone()).collect();
-            usize::from(Names::of(one).changed.contains(name)) + writes(&inner, name)
-        };
-        block.statements.iter().map(of_one).sum::<usize>()
-    };
-    blocks.into_iter().map(of_block).sum()
+    let all = blocks.into_iter().flat_map(statements);
+    all.filter(|one| Names::of(one).changed.contains(name)).count()
 }
 
 /// The registers, locations and objects of a statement. A work id counts as used by its operation and changed

@@ -1,7 +1,5 @@
 //! The statements that a program may do without.
 
-use std::collections::BTreeSet;
-
 use lang::Test;
 use lang::litmus::ast::{Block, Statement, StatementKind, Target, Value};
 use lang::litmus::methods::Method;
@@ -9,7 +7,7 @@ use lang::litmus::methods::Method;
 use super::super::{Kind, Repair};
 use super::candidates::{Flow, flow};
 use super::requests::{self, Sent};
-use super::{Edit, Named, OnlyWith, Path, Site, What, blocks_mut};
+use super::{Edit, Named, OnlyWith, Path, Site, What, blocks, statements};
 
 /// All that may go: statements that only wait or keep an order, and gets of which nobody looks at the value,
 /// each with the wait for it.
@@ -26,18 +24,11 @@ pub fn removals(repair: &Repair<'_>, test: &Test) -> Vec<Edit> {
 
 /// How many statements that wait or fence are marked to be kept.
 pub fn kept(repair: &Repair<'_>) -> usize {
-    repair.file.threads.iter().map(|thread| kept_in(&thread.body, repair)).sum()
-}
-
-fn kept_in(block: &Block, repair: &Repair<'_>) -> usize {
-    let of_one = |one: &Statement| {
-        let is_meant = waits_or_fences(one).is_some_and(|kind| repair.kinds.contains(&kind));
-        let mut copy = one.clone();
-        let inner = blocks_mut(&mut copy);
-        let inner: usize = inner.iter().map(|block| kept_in(block, repair)).sum();
-        usize::from(is_meant && repair.is_kept(one)) + inner
+    let all = repair.file.threads.iter().flat_map(|thread| statements(&thread.body));
+    let is_meant = |one: &&Statement| {
+        waits_or_fences(one).is_some_and(|kind| repair.kinds.contains(&kind)) && repair.is_kept(one)
     };
-    block.statements.iter().map(of_one).sum()
+    all.filter(is_meant).count()
 }
 
 fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Edit>) {
@@ -53,8 +44,7 @@ fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Ed
             let only_with = OnlyWith::Any;
             found.push(Edit { site, what, after, head, at, only_with, switch: None });
         }
-        let mut copy = one.clone();
-        for (number, inner) in blocks_mut(&mut copy).into_iter().enumerate() {
+        for (number, inner) in blocks(one).into_iter().enumerate() {
             let mut path = at.path.clone();
             path.push((index, number));
             removals_in(inner, &Site { path, ..at.clone() }, repair, found);
@@ -65,10 +55,9 @@ fn removals_in(block: &Block, at: &Site, repair: &Repair<'_>, found: &mut Vec<Ed
 /// Whether later polls of receives take immediates: without this one, they would take those of others.
 fn is_counted(one: &Statement, repair: &Repair<'_>, thread: usize) -> bool {
     let body = &repair.file.threads[thread].body;
-    let start = if flow(body) == Flow::Loops { 0 } else { one.place.span.start };
-    let mut taken = BTreeSet::new();
-    requests::immediates_taken(body, start, &mut taken);
-    requests::polled_receive(one).is_some_and(|(from, _)| taken.contains(&from))
+    requests::polled_receive(one).is_some_and(|(from, _)| {
+        requests::immediates_taken(body, one.place.span.start).contains(&from)
+    })
 }
 
 fn waits_or_fences(one: &Statement) -> Option<Kind> {

@@ -12,7 +12,8 @@ use lang::program::array_of;
 use lang::source::Span;
 
 use super::super::Repair;
-use super::{Named, Site, Towards, blocks_mut, id_of_call};
+use super::candidates::{Flow, flow};
+use super::{Named, Site, Towards, id_of_call, statements};
 
 /// An operation that a thread has sent.
 #[derive(Clone)]
@@ -112,15 +113,12 @@ pub fn polled_receive(one: &Statement) -> Option<(Towards, bool)> {
     Some((towards_of(call).filter(|_| call.method == Method::PollRecv)?, takes))
 }
 
-/// The queue pairs from which statements at a place in the text and after it take immediates.
-pub fn immediates_taken(block: &Block, start: usize, taken: &mut BTreeSet<Towards>) {
-    for one in &block.statements {
-        let is_later = one.place.span.start >= start;
-        let polled = polled_receive(one).filter(|(_, takes)| *takes && is_later);
-        taken.extend(polled.map(|(from, _)| from));
-        let mut copy = one.clone();
-        blocks_mut(&mut copy).into_iter().for_each(|block| immediates_taken(block, start, taken));
-    }
+/// The queue pairs from which statements at a place in the text and after it take immediates; of a block with
+/// loops, all.
+pub fn immediates_taken(block: &Block, start: usize) -> BTreeSet<Towards> {
+    let start = if flow(block) == Flow::Loops { 0 } else { start };
+    let later = statements(block).into_iter().filter(|one| one.place.span.start >= start);
+    later.filter_map(polled_receive).filter(|(_, takes)| *takes).map(|(from, _)| from).collect()
 }
 
 /// The first argument of a call, as a node or thread and a queue pair.

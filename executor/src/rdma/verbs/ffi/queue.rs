@@ -104,7 +104,7 @@ pub struct Failure {
 }
 
 impl QueuePair {
-    /// Creates a queue pair for up to `depth` requests in flight, and for so many posted receives. With
+    /// Creates a queue pair for up to `depth` requests in flight and `receives` posted receives. With
     /// `inline`, it must accept [`INLINE_BYTES`].
     pub fn new(
         memory: &Arc<Memory>,
