@@ -179,6 +179,12 @@ const RULES: &[Rule] = &[
         applies: |given| is(given, "backend", &["mpi"]),
         only_for: "--backend mpi",
     },
+    Rule {
+        commands: &["nic"],
+        options: &["secret_file"],
+        applies: |given| has(given, "listen") || has(given, "peers"),
+        only_for: "--listen and --peer",
+    },
 ];
 
 /// The first option of the command line that means nothing there, in words.
@@ -257,7 +263,7 @@ mod tests {
         ("devices", "nodes launch device"),
         (
             "nic",
-            "preset seed delay delay_percent tear fault list_faults devices ports ethernet network trace library",
+            "preset seed delay delay_percent tear fault list_faults devices ports ethernet network listen peers trace library",
         ),
         ("nic power", "output iterations presets faults seeds library solver loops"),
         ("nic trace", "at within address queue_pair"),
@@ -352,6 +358,7 @@ mod tests {
             ("litmus report x", "litmus report x --tests y", 16),
             ("litmus run x --backend mpi", "litmus run x --backend verbs", 17),
             ("litmus run x", "litmus run x --backend mpi", 18),
+            ("litmus nic --list-faults", "litmus nic --list-faults --listen a", 19),
         ];
         let ruled: std::collections::BTreeSet<usize> =
             wrong_and_right.iter().map(|(.., rule)| *rule).collect();

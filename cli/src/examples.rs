@@ -158,6 +158,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "a broken NIC is found",
             ),
             ("litmus nic --trace steps.jsonl -- litmus devices", "each step of each request"),
+            (
+                "litmus nic --listen 127.0.0.1 --secret-file secret -- litmus devices",
+                "other hosts may connect: litmus nic --peer HOST --secret-file secret -- …",
+            ),
         ],
     ),
     (

@@ -8,6 +8,7 @@
 
 mod agent;
 mod backend;
+mod bridge;
 mod cluster;
 mod collect;
 mod cores;
@@ -22,6 +23,7 @@ mod session;
 
 pub use agent::{Agent, AgentEvent, AgentOptions, OpenDevice};
 pub use backend::Verbs;
+pub use bridge::{Bridge, BridgeEvent, BridgeOptions};
 pub use cluster::{Cluster, ClusterOptions, Node};
 pub use launch::{Launch, LaunchError};
 pub use link::host_and_port;

@@ -58,6 +58,8 @@ pub struct Config {
     pub network: String,
     /// The folder for sockets. `None`: sockets have abstract names, without files.
     pub folder: Option<String>,
+    /// The number of this host, which other hosts know it by. 0: there are no other hosts.
+    pub host: u32,
     /// The folder for counts, with one file for each process.
     pub counts: Option<String>,
     /// The folder for traces, with one file for each process.
@@ -80,6 +82,8 @@ pub mod variable {
     pub const NETWORK: &str = "LITMUS_NIC_NETWORK";
     /// The folder for sockets.
     pub const FOLDER: &str = "LITMUS_NIC_FOLDER";
+    /// The number of this host.
+    pub const HOST: &str = "LITMUS_NIC_HOST";
     /// The folder for counts.
     pub const COUNTS: &str = "LITMUS_NIC_COUNTS";
     /// The folder for traces.
@@ -116,11 +120,14 @@ impl Config {
             knobs.most = most;
         }
         knobs.tear = get(variable::TEAR).is_some_and(|tear| tear == "1");
+        let host = number(variable::HOST).map_or(0, |host| host as u32 & crate::device::HOSTS);
         knobs.fault = get(variable::FAULT).and_then(|name| Fault::named(&name));
         Self {
             devices: small(variable::DEVICES, 64),
             ports: small(variable::PORTS, 8),
-            ethernet: get(variable::LINK).is_some_and(|link| link == "ethernet"),
+            // A LID does not say which host it is of.
+            ethernet: host != 0 || get(variable::LINK).is_some_and(|link| link == "ethernet"),
+            host,
             network: get(variable::NETWORK).unwrap_or_default(),
             folder: get(variable::FOLDER).filter(|folder| !folder.is_empty()),
             counts: get(variable::COUNTS).filter(|folder| !folder.is_empty()),

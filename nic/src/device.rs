@@ -28,7 +28,9 @@ pub mod limit {
 /// The prefix of all GIDs in the network: link-local, as in a network without a subnet manager.
 const PREFIX: [u8; 8] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0];
 /// The first bytes of a GUID. It is locally administered, so no vendor uses it.
-const VENDOR: [u8; 5] = [0x02, 0x6c, 0x69, 0x74, 0x6d];
+const VENDOR: [u8; 3] = [0x02, 0x6c, 0x69];
+/// The bits of a host's number, which follows in a GUID.
+pub const HOSTS: u32 = 0xff_ffff;
 
 /// The vendor, as in the first bytes of a GUID.
 pub const VENDOR_ID: u32 = 0x02_6c_69;
@@ -38,11 +40,13 @@ pub fn name(device: u16) -> String {
     format!("litmus{device}")
 }
 
-/// The GUID of a device, in network byte order.
-pub fn guid(device: u16) -> [u8; 8] {
+/// The GUID of a device of a host, in network byte order.
+pub fn guid(host: u32, device: u16) -> [u8; 8] {
     let mut guid = [0; 8];
-    guid[..5].copy_from_slice(&VENDOR);
-    guid[6..].copy_from_slice(&device.to_be_bytes());
+    guid[..3].copy_from_slice(&VENDOR);
+    let [_, host @ ..] = host.to_be_bytes();
+    guid[3..6].copy_from_slice(&host);
+    guid[7] = device as u8;
     guid
 }
 
@@ -52,12 +56,12 @@ pub fn port_number(config: &Config, device: u16, port: u32) -> Option<u16> {
     Some(device * config.ports + port - 1)
 }
 
-/// The GID of a port.
-pub fn gid(config: &Config, number: u16) -> [u8; 16] {
+/// The GID of a port of a host.
+pub fn gid(config: &Config, host: u32, number: u16) -> [u8; 16] {
     let mut gid = [0; 16];
     gid[..8].copy_from_slice(&PREFIX);
-    gid[8..].copy_from_slice(&guid(number / config.ports));
-    gid[13] = (number % config.ports) as u8 + 1;
+    gid[8..].copy_from_slice(&guid(host, number / config.ports));
+    gid[14] = (number % config.ports) as u8 + 1;
     gid
 }
 
@@ -66,34 +70,40 @@ pub fn lid(config: &Config, number: u16) -> u16 {
     if config.ethernet { 0 } else { number + 1 }
 }
 
-/// The number of the port with an address.
-pub fn find(config: &Config, to_gid: Option<&[u8; 16]>, to_lid: u16) -> Option<u16> {
+/// The host and the number of the port with an address. All hosts have as many devices and ports.
+pub fn find(config: &Config, to_gid: Option<&[u8; 16]>, to_lid: u16) -> Option<(u32, u16)> {
     let mut numbers = 0..config.devices * config.ports;
-    match to_gid {
-        Some(to) => numbers.find(|number| gid(config, *number) == *to),
-        None => numbers.find(|number| to_lid != 0 && lid(config, *number) == to_lid),
-    }
+    let Some(to) = to_gid else {
+        let number = numbers.find(|number| to_lid != 0 && lid(config, *number) == to_lid);
+        return number.map(|number| (config.host, number));
+    };
+    let host = u32::from_be_bytes([0, to[11], to[12], to[13]]);
+    numbers.find(|number| gid(config, host, *number) == *to).map(|number| (host, number))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{find, gid, guid, lid, port_number};
+    use super::{HOSTS, find, gid, guid, lid, port_number};
     use crate::config::Config;
 
     #[test]
-    fn every_port_has_its_own_addresses() {
-        let config = Config { devices: 3, ports: 2, ..Config::read(|_| None) };
+    fn every_port_of_every_host_has_its_own_addresses() {
+        let config = Config { devices: 3, ports: 2, host: 7, ..Config::read(|_| None) };
         for device in 0..3 {
             for port in 1..=2 {
                 let number = port_number(&config, device, port).expect("there is this port");
-                assert_eq!(find(&config, Some(&gid(&config, number)), 0), Some(number));
-                assert_eq!(find(&config, None, lid(&config, number)), Some(number));
+                for host in [0, 7, HOSTS] {
+                    let gid = gid(&config, host, number);
+                    assert_eq!(find(&config, Some(&gid), 0), Some((host, number)));
+                }
+                assert_eq!(find(&config, None, lid(&config, number)), Some((7, number)));
             }
             assert_eq!(port_number(&config, device, 0), None);
             assert_eq!(port_number(&config, device, 3), None);
         }
         assert_eq!(find(&config, Some(&[0; 16]), 1), None, "an address that nobody has");
         assert_eq!(find(&config, None, 0), None);
-        assert_ne!(guid(0), guid(1));
+        assert_ne!(guid(0, 0), guid(0, 1));
+        assert_ne!(guid(0, 0), guid(1, 0));
     }
 }

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use crate::config::Preset;
 use crate::keys::Region;
 use crate::states::State;
-use crate::wire::Message;
+use crate::wire::{Address, Message};
 
 use node::Node;
 use pair::Pair;
@@ -146,7 +146,7 @@ impl Engine {
 
     /// Delivers a message to its queue pair.
     pub fn receive(&mut self, message: Message) {
-        let to = message.to;
+        let to = message.to.queue_pair;
         match self.pairs.get_mut(&to) {
             Some(pair) => link::receive(pair, &mut self.node, message),
             None => self.node.outbox.extend(link::refuse(&message)),
@@ -154,8 +154,8 @@ impl Engine {
         self.wake(to);
     }
 
-    /// Handles the end of the process that has these queue pairs.
-    pub fn lose(&mut self, gone: impl Fn(u32) -> bool) {
+    /// Handles the end of what has these queue pairs: a process, or a host.
+    pub fn lose(&mut self, gone: impl Fn(Address) -> bool) {
         let lost = self.pairs.values_mut().filter(|pair| !pair.datagrams && gone(pair.path.peer));
         lost.for_each(|pair| link::lose(pair, &self.node));
     }

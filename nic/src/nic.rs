@@ -17,7 +17,7 @@ use crate::keys::Keys;
 use crate::queues::{Channel, lock};
 use crate::random::Random;
 use crate::trace::Trace;
-use crate::transport::{INDEX_BITS, Transport, place_of};
+use crate::transport::{INDEX_BITS, Transport};
 
 /// How many rules are applied before another thread can lock the engine.
 const BATCH: usize = 64;
@@ -99,7 +99,7 @@ fn start() -> Option<&'static Nic> {
         mood: Mood::default(),
         counts: Counts::default(),
         trace: Trace::new(config.trace.as_deref()),
-        gid: |port| device::gid(crate::nic::config(), port),
+        gid: |host, port| device::gid(crate::nic::config(), host, port),
         now: 0,
     };
     let nic: &'static Nic = Box::leak(Box::new(Nic {
@@ -192,14 +192,14 @@ impl Nic {
             engine.wake(queue_pair);
         }
         heard.into_iter().for_each(|message| engine.receive(message));
-        for place in gone {
-            engine.lose(|peer| place_of(peer) == place);
+        for gone in gone {
+            engine.lose(|peer| gone.has(peer));
         }
         let mut round = engine.round(self.now(), BATCH);
         while !engine.node.outbox.is_empty() {
             round = Round::Busy;
             for message in std::mem::take(&mut engine.node.outbox) {
-                if place_of(message.to) == self.place {
+                if transport.is_here(message.to) {
                     engine.receive(message);
                 } else {
                     transport.send(&message);

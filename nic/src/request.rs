@@ -51,6 +51,8 @@ pub struct Remote {
 /// The receiver of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Destination {
+    /// The number of its host.
+    pub host: u32,
     /// The number of its queue pair.
     pub queue_pair: u32,
     /// The key that its queue pair must have (Q_Key).

@@ -1,4 +1,5 @@
-//! Connects the NICs of a machine: each process has a local socket, named after its place in the network.
+//! Connects the NICs of a host: each process has a local socket, named after its place in the network. At the
+//! first place is what connects hosts, if anything does (`litmus nic --listen`): to others, this is the way.
 //!
 //! The upper bits of a queue pair's number are the place of its process, so the number says which socket to
 //! connect to. Only processes of the same user can connect. When a process ends, its sockets close, and its
@@ -13,12 +14,14 @@ use std::path::Path;
 
 use crate::config::Config;
 use crate::ffi::{same_user, wait};
-use crate::wire::Message;
+use crate::wire::{Address, Message};
 
 /// The low bits of a queue pair's number, which count within a process.
 pub const INDEX_BITS: u32 = 14;
 /// The most processes in a network.
 const PLACES: u16 = (1 << (24 - INDEX_BITS)) - 1;
+/// The place of what connects this host with others.
+const BRIDGE: u16 = 0;
 /// The most bytes that are read at once.
 const MOST_AT_ONCE: u64 = 1 << 22;
 /// The first bytes of a connection. The place of the connecting process follows.
@@ -29,8 +32,31 @@ pub fn place_of(queue_pair: u32) -> u16 {
     ((queue_pair & 0xff_ffff) >> INDEX_BITS) as u16
 }
 
+/// What is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// The process at a place of a host.
+    Process(u32, u16),
+    /// All processes of a host.
+    Host(u32),
+    /// All processes of all hosts but this one.
+    Others(u32),
+}
+
+impl Gone {
+    /// Whether this queue pair is gone.
+    pub fn has(self, peer: Address) -> bool {
+        match self {
+            Self::Process(host, place) => peer.host == host && place_of(peer.queue_pair) == place,
+            Self::Host(host) => peer.host == host,
+            Self::Others(host) => peer.host != host,
+        }
+    }
+}
+
 /// The sockets of a process.
 pub struct Transport {
+    host: u32,
     /// The place of the process in the network.
     pub place: u16,
     names: Names,
@@ -87,7 +113,8 @@ impl Transport {
                 Ok(listener) => {
                     listener.set_nonblocking(true)?;
                     let (outgoing, incoming) = (BTreeMap::new(), Vec::new());
-                    return Ok(Self { place, names, listener, outgoing, incoming });
+                    let host = config.host;
+                    return Ok(Self { host, place, names, listener, outgoing, incoming });
                 }
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {}
                 Err(error) => return Err(error),
@@ -105,9 +132,19 @@ impl Transport {
         fds
     }
 
+    /// Whether a queue pair is one of this process.
+    pub fn is_here(&self, address: Address) -> bool {
+        self.way(address) == self.place
+    }
+
+    /// The place that messages for a queue pair go to.
+    fn way(&self, address: Address) -> u16 {
+        if address.host == self.host { place_of(address.queue_pair) } else { BRIDGE }
+    }
+
     /// Queues a message for sending. If no process is at the place, the message is lost.
     pub fn send(&mut self, message: &Message) {
-        let place = place_of(message.to);
+        let place = self.way(message.to);
         if !self.outgoing.contains_key(&place) {
             let Ok(stream) = self.connect(place) else { return };
             self.outgoing.insert(place, stream);
@@ -128,8 +165,8 @@ impl Transport {
         Ok(Stream { place: Some(place), output, ..Stream::new(socket) })
     }
 
-    /// Writes and reads as much as possible. Returns the messages, and the places whose processes are gone.
-    pub fn exchange(&mut self) -> (Vec<Message>, Vec<u16>) {
+    /// Writes and reads as much as possible. Returns the messages, and what is gone.
+    pub fn exchange(&mut self) -> (Vec<Message>, Vec<Gone>) {
         let mut ready = wait(&self.fds(), Some(0)).into_iter();
         let knocks = ready.next().unwrap_or(false);
         for stream in self.outgoing.values_mut().filter(|_| ready.next().unwrap_or(false)) {
@@ -140,7 +177,7 @@ impl Transport {
         let (mut messages, mut gone) = (Vec::new(), Vec::new());
         for stream in self.incoming.iter_mut().filter(|_| ready.next().unwrap_or(false)) {
             let ended = stream.fill();
-            stream.parse(&mut messages);
+            stream.parse(self.host, &mut messages);
             stream.broken |= ended;
         }
         while knocks && let Ok((socket, _)) = self.listener.accept() {
@@ -151,12 +188,25 @@ impl Transport {
         for stream in self.outgoing.values_mut() {
             stream.flush();
         }
+        // Nobody is at queue pair 0: this is about the sender's whole process, or host.
+        for end in messages.extract_if(.., |message| message.to.queue_pair == 0) {
+            let Address { host, queue_pair } = end.from;
+            gone.push(match place_of(queue_pair) {
+                BRIDGE => Gone::Host(host),
+                place => Gone::Process(host, place),
+            });
+        }
+        let host = self.host;
+        let end = |place| match place {
+            BRIDGE => Gone::Others(host),
+            place => Gone::Process(host, place),
+        };
         self.incoming.retain(|stream| {
-            gone.extend(stream.place.filter(|_| stream.broken));
+            gone.extend(stream.place.filter(|_| stream.broken).map(end));
             !stream.broken
         });
         self.outgoing.retain(|place, stream| {
-            gone.extend(stream.broken.then_some(*place));
+            gone.extend(stream.broken.then_some(end(*place)));
             !stream.broken
         });
         (messages, gone)
@@ -203,21 +253,27 @@ impl Stream {
         }
     }
 
-    fn parse(&mut self, messages: &mut Vec<Message>) {
+    fn parse(&mut self, host: u32, messages: &mut Vec<Message>) {
         let mut at = 0;
         if self.place.is_none() {
             let Some(greeting) = self.input.first_chunk::<8>() else { return };
             let place = u16::from_le_bytes([greeting[6], greeting[7]]);
-            self.broken |= greeting[..6] != GREETING || !(1..=PLACES).contains(&place);
+            self.broken |= greeting[..6] != GREETING || place > PLACES;
             self.place = Some(place);
             at = 8;
         }
         while !self.broken {
             match Message::read(&self.input[at..]) {
-                // Messages count only if they come from queue pairs of the process at this place.
+                // Messages count only if they come from queue pairs of the process at this place, or of
+                // other hosts.
                 Ok(Some((message, length))) => {
                     at += length;
-                    if Some(place_of(message.from)) == self.place {
+                    let from = message.from;
+                    let is_own = match self.place {
+                        Some(BRIDGE) => from.host != host,
+                        place => from.host == host && Some(place_of(from.queue_pair)) == place,
+                    };
+                    if is_own {
                         messages.push(message);
                     }
                 }
@@ -231,13 +287,18 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
-    use super::{INDEX_BITS, Transport, place_of};
+    use super::{BRIDGE, GREETING, Gone, INDEX_BITS, Names, Transport, place_of};
     use crate::config::Config;
-    use crate::wire::{Body, Message};
+    use crate::wire::{Address, Body, Message};
 
     fn config(network: &str) -> Config {
         let name = format!("test-{network}-{}", std::process::id());
         Config { network: name, ..Config::read(|_| None) }
+    }
+
+    /// A queue pair of a process.
+    fn number(transport: &Transport) -> Address {
+        Address { host: transport.host, queue_pair: u32::from(transport.place) << INDEX_BITS | 1 }
     }
 
     #[test]
@@ -246,9 +307,8 @@ mod tests {
         let mut one = Transport::new(&config).expect("a place is free");
         let mut two = Transport::new(&config).expect("another place is free");
         assert_ne!(one.place, two.place);
-        let number = |transport: &Transport| u32::from(transport.place) << INDEX_BITS | 1;
         let (to, from) = (number(&two), number(&one));
-        assert_eq!(place_of(to), two.place);
+        assert_eq!(place_of(to.queue_pair), two.place);
         let bytes = vec![7; 3_000_000];
         let message = Message { to, from, session: 5, body: Body::Done { number: 1, bytes } };
         one.send(&message);
@@ -263,7 +323,8 @@ mod tests {
         let place = one.place;
         drop(one);
         let (last, gone) = two.exchange();
-        assert_eq!((last.len(), gone), (1, vec![place]), "it is gone, and was heard to the end");
+        let end = Gone::Process(0, place);
+        assert_eq!((last.len(), gone), (1, vec![end]), "it is gone, and was heard to the end");
     }
 
     #[test]
@@ -271,12 +332,54 @@ mod tests {
         let config = config("alone");
         let mut one = Transport::new(&config).expect("a place is free");
         let mut two = Transport::new(&config).expect("another place is free");
-        let to = u32::from(two.place) << INDEX_BITS;
-        one.send(&Message { to, from: 12345 << INDEX_BITS, session: 0, body: Body::Welcome });
-        one.send(&Message { to: 77, from: to, session: 0, body: Body::Welcome });
+        let (to, at) = (number(&two), |host, queue_pair| Address { host, queue_pair });
+        for (to, from) in [
+            (to, at(0, 12345 << INDEX_BITS)),
+            (to, at(1, u32::from(one.place) << INDEX_BITS)),
+            (at(0, 77), to),
+            (at(1, to.queue_pair), to),
+        ] {
+            one.send(&Message { to, from, session: 0, body: Body::Welcome });
+        }
         for _ in 0..10 {
             one.exchange();
             assert!(two.exchange().0.is_empty());
         }
+    }
+
+    #[test]
+    fn the_bridge_speaks_for_other_hosts_only_and_says_which_are_gone() {
+        use std::io::Write;
+        use std::os::unix::net::UnixStream;
+        let config = Config { host: 7, ..config("bridge") };
+        let mut one = Transport::new(&config).expect("a place is free");
+        let names = Names { network: config.network.clone(), folder: None };
+        let address = names.address(one.place).expect("it is a name");
+        let mut bridge = UnixStream::connect_addr(&address).expect("it listens");
+        let mut said = GREETING.to_vec();
+        said.extend(BRIDGE.to_le_bytes());
+        let at = |host, queue_pair| Address { host, queue_pair };
+        let mut say = |to, from| {
+            Message { to, from, session: 3, body: Body::Absent }.write(&mut said);
+        };
+        let (to, other) = (number(&one), 5 << INDEX_BITS | 2);
+        say(to, at(8, other));
+        say(to, at(7, other));
+        say(at(7, 0), at(8, other));
+        say(at(7, 0), at(9, 0));
+        bridge.write_all(&said).expect("it reads");
+        drop(bridge);
+        let (mut heard, mut gone) = (Vec::new(), Vec::new());
+        while gone.len() < 3 {
+            let (more, ended) = one.exchange();
+            heard.extend(more);
+            gone.extend(ended);
+        }
+        assert_eq!(heard.iter().map(|message| message.from).collect::<Vec<_>>(), [at(8, other)]);
+        assert_eq!(gone, [Gone::Process(8, 5), Gone::Host(9), Gone::Others(7)]);
+        let has = |gone: Gone| [at(7, other), at(8, other), at(9, 1)].map(|peer| gone.has(peer));
+        assert_eq!(has(gone[0]), [false, true, false]);
+        assert_eq!(has(gone[1]), [false, false, true]);
+        assert_eq!(has(gone[2]), [false, true, true]);
     }
 }

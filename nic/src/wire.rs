@@ -5,13 +5,22 @@
 
 use crate::request::{HEADER, Remote, Status};
 
+/// A queue pair, as all hosts name it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// The number of its host; 0 in a network of one host.
+    pub host: u32,
+    /// Its number there.
+    pub queue_pair: u32,
+}
+
 /// A message between two queue pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The queue pair that receives it.
-    pub to: u32,
+    pub to: Address,
     /// The queue pair that sent it.
-    pub from: u32,
+    pub from: Address,
     /// The session number of the requester.
     pub session: u32,
     /// The content.
@@ -130,9 +139,12 @@ impl Message {
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend([0; 4]);
-        for word in [self.to, self.from, self.session] {
-            out.extend(word.to_le_bytes());
+        // What connects hosts reads these as well (`nodes/bridge` of the crate `executor`).
+        for address in [self.to, self.from] {
+            out.extend(address.host.to_le_bytes());
+            out.extend(address.queue_pair.to_le_bytes());
         }
+        out.extend(self.session.to_le_bytes());
         write_body(&self.body, out);
         let length = (out.len() - start - 4) as u32;
         out[start..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -150,7 +162,7 @@ impl Message {
         }
         let Some(content) = bytes.get(4..4 + length) else { return Ok(None) };
         let mut reader = Reader(content);
-        let (to, from, session) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let (to, from, session) = (reader.address()?, reader.address()?, reader.u32()?);
         let body = read_body(&mut reader)?;
         if reader.0.is_empty() {
             Ok(Some((Self { to, from, session, body }, 4 + length)))
@@ -276,6 +288,10 @@ impl Reader<'_> {
         Ok(bytes.to_vec())
     }
 
+    fn address(&mut self) -> Result<Address, Garbled> {
+        Ok(Address { host: self.u32()?, queue_pair: self.u32()? })
+    }
+
     fn remote(&mut self) -> Result<Remote, Garbled> {
         Ok(Remote { address: self.u64()?, key: self.u32()? })
     }
@@ -337,7 +353,7 @@ fn read_request(reader: &mut Reader<'_>) -> Result<Request, Garbled> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Body, Message, Request};
+    use super::{Address, Body, Message, Request};
     use crate::random::Random;
     use crate::request::{Remote, Status};
 
@@ -376,7 +392,9 @@ mod tests {
             Body::Done { number: 1, bytes: vec![0; 100] },
             Body::Failed { number: 2, status: Status::RemoteAccess },
         ];
-        let message = |body| Message { to: 17, from: 18, session: 19, body };
+        let address = |host, queue_pair| Address { host, queue_pair };
+        let message =
+            |body| Message { to: address(1, 17), from: address(2, 18), session: 19, body };
         bodies.into_iter().map(message).collect()
     }
 

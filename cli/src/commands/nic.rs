@@ -1,5 +1,6 @@
 //! `litmus nic`.
 
+mod hosts;
 mod lines;
 mod power;
 mod trace;
@@ -66,6 +67,8 @@ pub struct Arguments {
     /// Only programs in the same network reach each other
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     network: String,
+    #[command(flatten)]
+    hosts: hosts::HostOptions,
     /// Write each step of each request to a file, for `litmus nic trace`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -164,12 +167,20 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Ok(traced) => traced,
         Err(failure) => return failure.tell(terminal),
     };
+    let ports = (arguments.devices, arguments.ports);
+    let hosts = match hosts::Hosts::new(&arguments.hosts, ports, &counts.folder, terminal) {
+        Ok(hosts) => hosts,
+        Err(exit) => return exit,
+    };
     // Ctrl-C is for the command; what it did is printed all the same.
     let _stop = interrupt::stop_on_signal();
     let seed = arguments.seed.unwrap_or_else(random_seed);
     let mut command = Command::new(program);
     command.args(rest);
     set_environment(&mut command, arguments, &library, &counts, seed);
+    if let Some(hosts) = &hosts {
+        hosts.set_environment(&mut command);
+    }
     match &traced {
         Some(traced) => command.env("LITMUS_NIC_TRACE", &traced.parts),
         None => command.env_remove("LITMUS_NIC_TRACE"),
@@ -180,6 +191,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
             return terminal.usage_error(&format!("cannot start {}: {error}", program.display()));
         }
     };
+    if let Some(hosts) = &hosts {
+        hosts.finish();
+    }
     terminal.note(&format!("nic: {}seed {seed}", counts.summary()));
     let mut exit = exit(status);
     if let Some(traced) = traced {

@@ -133,7 +133,7 @@ impl Agent {
         let (over, once) = (Arc::clone(&self.over), self.options.once);
         let (open, limits) = (Arc::clone(&self.open), self.options.limits);
         let guest = move || {
-            let welcome = handshake::accept(&mut stream, &secret);
+            let welcome = handshake::accept(&mut stream, &secret, &handshake::AGENT);
             guests.fetch_sub(1, Ordering::AcqRel);
             let (incoming, mut outgoing) = match welcome {
                 Ok(halves) => halves,
@@ -281,7 +281,7 @@ fn alive<R>(say: &(dyn Fn(&Reply) -> io::Result<()> + Sync), work: impl FnOnce()
 }
 
 /// Lets the system notice within half a minute that the coordinator's machine is gone.
-fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     let alive = socket2::TcpKeepalive::new()
         .with_time(Duration::from_secs(10))
         .with_interval(Duration::from_secs(5))

@@ -30,8 +30,8 @@ impl Link {
         secret: &Secret,
         events: Sender<Event>,
     ) -> Result<Self, String> {
-        let mut stream = connect(name)?;
-        let (mut incoming, outgoing) = handshake::greet(&mut stream, secret)?;
+        let mut stream = connect(name, DEFAULT_PORT)?;
+        let (mut incoming, outgoing) = handshake::greet(&mut stream, secret, &handshake::AGENT)?;
         let listen = move || {
             loop {
                 let said = receive::<Reply>(&mut incoming);
@@ -58,24 +58,25 @@ impl Drop for Link {
     }
 }
 
-/// Adds the default port if the name has none.
-fn with_port(name: &str) -> String {
+/// Adds a port if the name has none.
+pub(super) fn with_port(name: &str, port: u16) -> String {
     let has_port = match name.rfind(']') {
         Some(bracket) => name[bracket..].contains(':'),
         None => name.contains(':'),
     };
-    if has_port { name.to_owned() } else { format!("{name}:{DEFAULT_PORT}") }
+    if has_port { name.to_owned() } else { format!("{name}:{port}") }
 }
 
 /// The host and the port of an address, which has the default port if it names none.
 pub fn host_and_port(address: &str) -> (String, String) {
-    let address = with_port(address);
+    let address = with_port(address, DEFAULT_PORT);
     let (host, port) = address.rsplit_once(':').unwrap_or((&address, ""));
     (host.to_owned(), port.to_owned())
 }
 
-fn connect(name: &str) -> Result<TcpStream, String> {
-    let addresses = with_port(name).to_socket_addrs().map_err(|error| error.to_string())?;
+/// Connects to a host, and to this port if the name has none.
+pub(super) fn connect(name: &str, port: u16) -> Result<TcpStream, String> {
+    let addresses = with_port(name, port).to_socket_addrs().map_err(|error| error.to_string())?;
     let mut reason = "it has no address".to_owned();
     for address in addresses {
         match TcpStream::connect_timeout(&address, PATIENCE) {

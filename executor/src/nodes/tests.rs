@@ -214,7 +214,8 @@ fn an_agent_that_dies_fails_one_test_and_the_rest_go_on() {
     let bad = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let (mut incoming, mut outgoing) = handshake::accept(&mut stream, &secret()).unwrap();
+        let (mut incoming, mut outgoing) =
+            handshake::accept(&mut stream, &secret(), &handshake::AGENT).unwrap();
         let _: protocol::Ask = protocol::receive(&mut incoming).unwrap();
         let host = evidence::record::Host::here();
         let info = Box::new(crate::rdma::Device::info(&MemoryDevice::default()).clone());

@@ -2,7 +2,7 @@
 //! its receiver is not there, has another key, or has no receive request.
 
 use crate::request::{Completion, Destination, HEADER, RECEIVED, Sender, Status, total};
-use crate::wire::{Body, Message, Request};
+use crate::wire::{Address, Body, Message, Request};
 
 use super::node::{Event, Node};
 use super::pair::{Pair, RemoteAction};
@@ -24,22 +24,25 @@ pub fn send(pair: &Pair, node: &mut Node, to: Destination, content: Content) {
     let Content { bytes, immediate, solicited } = content;
     // With the highest bit set, the sender's own key counts.
     let key = if to.key >> 31 == 1 { pair.path.key } else { to.key };
-    let header = to.global.then(|| header(node, bytes.len(), pair.path.port, port));
+    let header = to
+        .global
+        .then(|| header(node, bytes.len(), (pair.path.host, pair.path.port), (to.host, port)));
     let from_port = pair.path.port;
     let request = Request::Datagram { key, port, from_port, header, bytes, immediate, solicited };
     let body = Body::Request { number: 0, request };
-    node.outbox.push(Message { to: to.queue_pair, from: pair.number, session: 0, body });
+    let to = Address { host: to.host, queue_pair: to.queue_pair };
+    node.outbox.push(Message { to, from: pair.address(), session: 0, body });
 }
 
 /// The global route header of a datagram.
-fn header(node: &Node, length: usize, from: u16, to: u16) -> [u8; HEADER] {
+fn header(node: &Node, length: usize, from: (u32, u16), to: (u32, u16)) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     header[0] = 0x60;
     header[4..6].copy_from_slice(&(length as u16).to_be_bytes());
     // The next header is InfiniBand's base transport header.
     (header[6], header[7]) = (0x1b, 64);
-    header[8..24].copy_from_slice(&(node.gid)(from));
-    header[24..].copy_from_slice(&(node.gid)(to));
+    header[8..24].copy_from_slice(&(node.gid)(from.0, from.1));
+    header[24..].copy_from_slice(&(node.gid)(to.0, to.1));
     header
 }
 
@@ -50,7 +53,8 @@ pub fn arrive(pair: &mut Pair, node: &mut Node, message: Message) {
     let fits = pair.datagrams && *key == pair.path.key && *port == pair.path.port;
     if fits && pair.state.receives() {
         // The number tells who sent it.
-        responder::arrive(pair, node, u64::from(message.from), request);
+        let Address { host, queue_pair } = message.from;
+        responder::arrive(pair, node, u64::from(host) << 32 | u64::from(queue_pair), request);
     }
 }
 

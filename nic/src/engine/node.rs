@@ -40,8 +40,8 @@ pub struct Node {
     pub counts: Counts,
     /// The trace of all steps.
     pub trace: Trace,
-    /// The GID of each port, by its number in the network.
-    pub gid: fn(u16) -> [u8; 16],
+    /// The GID of each port, by its host and its number in the network.
+    pub gid: fn(u32, u16) -> [u8; 16],
     /// The current time in nanoseconds, of a clock that never goes back.
     pub now: u64,
 }

@@ -49,8 +49,10 @@ pub struct Path {
     pub port: u16,
     /// The number of the peer's port in the network. `None` if no such port is known.
     pub peer_port: Option<u16>,
-    /// The number of the peer's queue pair.
-    pub peer: u32,
+    /// The number of its own host.
+    pub host: u32,
+    /// The peer's queue pair.
+    pub peer: wire::Address,
     /// The key of datagrams that it receives (Q_Key).
     pub key: u32,
     /// The peer's access rights, as in `ibv_access_flags`.
@@ -244,19 +246,24 @@ impl Pair {
     /// The trace's name of one of the peer's requests.
     pub fn peers(&self, request: u64) -> Name {
         let session = self.responder.session.unwrap_or(0);
-        Name { queue_pair: self.path.peer, session, request }
+        Name { queue_pair: self.path.peer.queue_pair, session, request }
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> wire::Address {
+        wire::Address { host: self.path.host, queue_pair: self.number }
     }
 
     /// A message to the peer about its own requests.
     pub fn ask(&self, body: wire::Body) -> wire::Message {
         let session = self.requester.session;
-        wire::Message { to: self.path.peer, from: self.number, session, body }
+        wire::Message { to: self.path.peer, from: self.address(), session, body }
     }
 
     /// A message to the peer about the peer's requests.
     pub fn answer(&self, body: wire::Body) -> wire::Message {
         let session = self.responder.session.unwrap_or(0);
-        wire::Message { to: self.path.peer, from: self.number, session, body }
+        wire::Message { to: self.path.peer, from: self.address(), session, body }
     }
 
     /// The completion of one of its own requests.

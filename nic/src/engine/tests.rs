@@ -17,6 +17,7 @@ use crate::request::{
 };
 use crate::states::State;
 use crate::trace::Trace;
+use crate::wire::Address;
 
 use super::mood::Mood;
 use super::node::{Event, Memory, Node};
@@ -61,7 +62,7 @@ struct World {
 fn pair(number: u32, peer: u32) -> Pair {
     let path = Path {
         peer_port: Some(0),
-        peer,
+        peer: Address { host: 0, queue_pair: peer },
         access: access::REMOTE_READ | access::REMOTE_WRITE | access::REMOTE_ATOMIC,
         rnr_retries: 7,
         rnr_timer: 1,
@@ -109,7 +110,7 @@ impl World {
             mood: Mood::default(),
             counts: Counts::default(),
             trace: Trace::default(),
-            gid: |_| [0; 16],
+            gid: |_, _| [0; 16],
             now: 0,
         });
         for (number, peer) in [(1, 2), (2, 1), (3, 4), (4, 3)] {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::nodes::cores::Place;
+use crate::nodes::handshake::AGENT;
 use crate::nodes::protocol::{Ask, PROTOCOL, Program, Reply, Wiring, receive, send};
 use crate::nodes::records::{Incoming, Outgoing};
 use crate::rdma::Device;
@@ -252,7 +253,7 @@ fn versions_are_told() {
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || listener.accept().unwrap().0.write_all(hello.as_bytes()));
         let refused = cluster(&[address], secret()).err().unwrap();
-        assert_eq!(refused.message, format!("the agent is {found}, and this is {own}"));
+        assert_eq!(refused.message, format!("it is {found}, and this is {own}"));
     }
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(format!("LITMUS-COORDINATOR {version} 00 00\n").as_bytes()).unwrap();
@@ -267,9 +268,10 @@ fn connected() -> [(Incoming, Outgoing); 2] {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let agent = std::thread::spawn(move || {
-        handshake::accept(&mut listener.accept().unwrap().0, &secret()).unwrap()
+        handshake::accept(&mut listener.accept().unwrap().0, &secret(), &AGENT).unwrap()
     });
-    let greeted = handshake::greet(&mut TcpStream::connect(address).unwrap(), &secret()).unwrap();
+    let greeted =
+        handshake::greet(&mut TcpStream::connect(address).unwrap(), &secret(), &AGENT).unwrap();
     [agent.join().unwrap(), greeted]
 }
 

@@ -25,7 +25,11 @@ pub fn describe(name: &str, context: &Context) -> Result<DeviceInfo, CallError> 
         let attributes = context.port(number)?;
         let folder = folder.join("ports").join(number.to_string());
         let layer = link_layer(attributes.link_layer);
-        let kind = |index| gid_kind(layer, &read(folder.join(format!("gid_attrs/types/{index}"))));
+        // The software NIC has no files, and its GIDs are of this kind.
+        let kind = |index| match folder.exists() {
+            true => gid_kind(layer, &read(folder.join(format!("gid_attrs/types/{index}")))),
+            false => gid_kind(layer, "RoCE v2"),
+        };
         let gids = (0..attributes.gids).filter_map(|index| {
             let raw = context.gid(number, index).filter(|raw| *raw != [0; 16])?;
             Some(Gid { index, address: address(raw), kind: kind(index)? })

@@ -15,7 +15,7 @@ fn world(seed: u64) -> World {
 }
 
 fn send(world: &mut World, key: u32) {
-    let to = Destination { queue_pair: 6, key, port: Some(0), global: true };
+    let to = Destination { host: 0, queue_pair: 6, key, port: Some(0), global: true };
     world.post(5, Operation::Datagram { to, immediate: Some(3) }, 0);
 }
 

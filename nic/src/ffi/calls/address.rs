@@ -27,12 +27,14 @@ pub unsafe extern "C" fn create_ah(pd: *mut ibv_pd, attr: *mut ibv_ah_attr) -> *
         if port.is_none() || !may_be_address(config(), attr) {
             return Err(libc::EINVAL);
         }
-        let (port, global) = (port_at(config(), attr), attr.is_global != 0);
+        let (host, port) = port_at(config(), attr).unzip();
+        let (host, global) = (host.unwrap_or(0), attr.is_global != 0);
         own.users.fetch_add(1, Ordering::SeqCst);
         context.objects.fetch_add(1, Ordering::SeqCst);
         // SAFETY: the domain is there.
         let c = ibv_ah { context: unsafe { (*pd).context }, pd, handle: 0 };
-        Ok(AhObject { c, own: Destination { port, global, ..Destination::default() } }.give())
+        let own = Destination { host, port, global, ..Destination::default() };
+        Ok(AhObject { c, own }.give())
     })
 }
 

@@ -70,7 +70,7 @@ pub unsafe extern "C" fn close_device(context: *mut ibv_context) -> c_int {
 
 fn attributes(device: u16) -> ibv_device_attr {
     let most = c_int::MAX >> 8;
-    let guid = u64::from_ne_bytes(device::guid(device));
+    let guid = u64::from_ne_bytes(device::guid(config().host, device));
     // SAFETY: all integers.
     let mut attr: ibv_device_attr = unsafe { zeroed() };
     attr.fw_ver = text(env!("CARGO_PKG_VERSION"));
@@ -224,14 +224,14 @@ pub unsafe extern "C" fn query_gid(
         return -1;
     };
     // SAFETY: by the contract.
-    unsafe { out.write(ibv_gid { raw: device::gid(config(), number) }) };
+    unsafe { out.write(ibv_gid { raw: device::gid(config(), config().host, number) }) };
     0
 }
 
 fn gid_entry(device: u16, port: u32) -> Option<ibv_gid_entry> {
     let number = device::port_number(config(), device, port)?;
     Some(ibv_gid_entry {
-        gid: ibv_gid { raw: device::gid(config(), number) },
+        gid: ibv_gid { raw: device::gid(config(), config().host, number) },
         gid_index: 0,
         port_num: port,
         gid_type: gid_type(),

@@ -102,7 +102,7 @@ pub extern "C" fn get_device_name(device: *mut ibv_device) -> *const c_char {
 
 /// `ibv_get_device_guid`
 pub extern "C" fn get_device_guid(device: *mut ibv_device) -> u64 {
-    number(device).map_or(0, |number| u64::from_ne_bytes(device::guid(number)))
+    number(device).map_or(0, |number| u64::from_ne_bytes(device::guid(config().host, number)))
 }
 
 /// `ibv_get_device_index`

@@ -13,6 +13,7 @@ use crate::ffi::objects::{ContextObject, QpObject, guard_code};
 use crate::nic::config;
 use crate::queues::lock;
 use crate::states::{State, attribute, may_change, may_change_datagrams};
+use crate::wire::Address;
 
 /// Copies one attribute from the second structure to the first.
 type Set = fn(&mut ibv_qp_attr, &ibv_qp_attr);
@@ -52,8 +53,8 @@ pub fn may_be_address(config: &Config, ah: &ibv_ah_attr) -> bool {
     (!global || index) && (global || !config.ethernet)
 }
 
-/// The number of the port at an address.
-pub fn port_at(config: &Config, ah: &ibv_ah_attr) -> Option<u16> {
+/// The host and the number of the port at an address.
+pub fn port_at(config: &Config, ah: &ibv_ah_attr) -> Option<(u32, u16)> {
     let gid = (ah.is_global != 0).then_some(&ah.grh.dgid.raw);
     device::find(config, gid, ah.dlid)
 }
@@ -81,8 +82,10 @@ fn sound(config: &Config, device: u16, attr: &ibv_qp_attr, mask: u32) -> bool {
 fn connect(config: &Config, pair: &mut Pair, attr: &ibv_qp_attr) {
     let port = device::port_number(config, pair.device, u32::from(attr.port_num));
     pair.path.port = port.unwrap_or(0);
-    pair.path.peer_port = port_at(config, &attr.ah_attr);
-    (pair.path.peer, pair.path.key) = (attr.dest_qp_num, attr.qkey);
+    let (host, peer_port) = port_at(config, &attr.ah_attr).unzip();
+    (pair.path.host, pair.path.peer_port) = (config.host, peer_port);
+    pair.path.peer = Address { host: host.unwrap_or(0), queue_pair: attr.dest_qp_num };
+    pair.path.key = attr.qkey;
     pair.path.access = attr.qp_access_flags;
     (pair.path.timeout, pair.path.retries) = (attr.timeout, attr.retry_cnt);
     (pair.path.rnr_retries, pair.path.rnr_timer) = (attr.rnr_retry, attr.min_rnr_timer);
