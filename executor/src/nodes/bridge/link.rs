@@ -147,13 +147,13 @@ impl Inner {
         let host = u32::from_le_bytes([a, b, c, d]);
         let there =
             (u16::from_le_bytes([heard[4], heard[5]]), u16::from_le_bytes([heard[6], heard[7]]));
-        if host == self.host {
-            return Err("it is this host itself".to_owned());
-        }
-        if there != (devices, ports) {
-            let words = |(devices, ports)| format!("{devices} devices with {ports} ports each");
-            let (expected, found) = (words((devices, ports)), words(there));
-            return Err(format!("expected {expected}, found {found}"));
+        let trouble = self.trouble(host, there);
+        if let Some(trouble) = trouble {
+            // So the caller finds the same.
+            if !calls {
+                outgoing.write_all(&said).map_err(gone)?;
+            }
+            return Err(trouble);
         }
         // The far process may be stopped for any time. Whether its machine is there, TCP finds out.
         stream.set_read_timeout(None).map_err(gone)?;
@@ -169,6 +169,19 @@ impl Inner {
         drop(links);
         (self.log)(BridgeEvent::Met(name.clone()));
         Ok(Met { link, incoming, name })
+    }
+
+    /// Why a host cannot be used, which has these numbers of devices and ports.
+    fn trouble(&self, host: u32, ports: (u16, u16)) -> Option<String> {
+        let words = |(devices, ports)| format!("--devices {devices} --ports {ports}");
+        if host == self.host {
+            Some("it is this host itself".to_owned())
+        } else if ports != self.options.ports {
+            let (expected, found) = (words(self.options.ports), words(ports));
+            Some(format!("expected {expected}, found {found}"))
+        } else {
+            None
+        }
     }
 
     /// Passes on what another host says, until the connection ends.

@@ -203,7 +203,7 @@ fn hosts_with_other_ports_and_the_host_itself_are_refused() {
         ports: (2, 1),
     };
     let why = Bridge::new(options, Arc::new(|_| {})).err().unwrap();
-    let expected = "expected 2 devices with 1 ports each, found 1 devices with 1 ports each";
+    let expected = "expected --devices 2 --ports 1, found --devices 1 --ports 1";
     assert_eq!(why, format!("{address}: {expected}"));
     std::fs::remove_dir_all(folder).unwrap();
     let why = link::call(&one.bridge.inner, address.clone()).err().unwrap();
