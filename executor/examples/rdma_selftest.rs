@@ -267,7 +267,12 @@ impl Bench {
         let (address, key) = write.remote;
         let past = self.region.key().address + 8 * WORDS as u64;
         for remote in [(address, key ^ 0xff00), (past, key), (0, key)] {
-            let mut endpoint = self.endpoint(&Settings::default())?;
+            // Not one that is connected to itself: its far end fails too, and may flush the requests before
+            // the answer is there.
+            let mut endpoint = self.device.endpoint(&self.region, &Settings::default())?;
+            let mut other = self.device.endpoint(&self.region, &Settings::default())?;
+            endpoint.connect(&other.address())?;
+            other.connect(&endpoint.address())?;
             endpoint.post(&write)?;
             endpoint.post(&Request { remote, ..write })?;
             endpoint.post(&write)?;
