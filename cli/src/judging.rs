@@ -8,12 +8,12 @@ use lang::Test;
 use lang::cat::model::Model;
 use model::allowed::Question;
 
-use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::models::LoadedModel;
+use model::engine::{self, Refusal, Request};
 
 /// What models allow, by the engines that a request names; each model is asked once about each program.
-pub fn answers(request: Request) -> Answers<'static> {
+pub fn answers(request: Request<'static>) -> Answers<'static> {
     Answers::new(move |test, model, libraries| ask(test, model, libraries, &request))
 }
 
@@ -35,9 +35,9 @@ pub fn ask(
     test: &Test,
     model: &Model,
     libraries: &'static Libraries,
-    request: &Request,
+    request: &Request<'_>,
 ) -> Result<ModelSays, NotJudged> {
-    let request = Request { libraries: Some(libraries), ..*request };
+    let request = Request { libraries: Some(libraries), ..request.clone() };
     match engine::ask(test, model, &request) {
         Ok(found) => {
             let options = request.options();

@@ -6,7 +6,6 @@
 mod applies;
 mod cache;
 mod commands;
-mod engine;
 mod examples;
 mod exit;
 mod groups;

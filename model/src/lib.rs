@@ -10,6 +10,7 @@ pub mod asking;
 pub mod bound;
 pub mod changes;
 pub mod coverage;
+pub mod engine;
 pub mod explain;
 pub mod generate;
 pub mod library;

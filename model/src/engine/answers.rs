@@ -1,0 +1,117 @@
+//! What each engine answers, and what two answers come to.
+
+use lang::Test;
+use lang::cat::model::Model;
+
+use super::{Disagreement, Engine, Found, Refusal, Request};
+use crate::allowed::{Allowed, Question};
+use crate::machine::{self, Ending, Variant};
+use crate::models;
+
+/// Whether a model is one of the shipped ones, which are known to mean what their machines do.
+pub fn is_shipped(model: &Model) -> bool {
+    models::loaded(&model.name).is_some_and(|shipped| shipped.model == *model)
+}
+
+/// What a machine shows is what its model allows only as far as the two are known to mean the same: the text
+/// of one's own model may name a machine and say something else.
+pub fn of_machine(mut found: Found, model: &Model) -> Found {
+    if found.allowed.complete && !is_shipped(model) {
+        let machine = model.machine.as_deref().unwrap_or_default();
+        found.allowed.complete = false;
+        found.allowed.blocked.clear();
+        found.allowed.reason = Some(format!(
+            "these are all outcomes of the machine `{machine}`; whether `{}` means the same, --engine both asks",
+            model.name
+        ));
+    }
+    found
+}
+
+pub fn by_smt(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+    let options = request.options();
+    let asking = Question::of(test, model).libraries(request.libraries());
+    let allowed = asking.options(&options).question()?.allowed(&options)?;
+    Ok(Found { allowed, by: Engine::Smt, ..Found::default() })
+}
+
+pub fn explore(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+    if !request.libraries().used(&test.program).is_empty() {
+        let message = "specifications of libraries have no operational machine; \
+                       --inline explores their implementations";
+        return Err(Refusal::Unsupported(message.to_owned()));
+    }
+    let Some(machine) = &model.machine else {
+        let message = format!("the model `{}` has no operational machine", model.name);
+        return Err(Refusal::Unsupported(message));
+    };
+    let Some(variant) = Variant::from_name(machine) else {
+        let message = format!("the model `{}` names an unknown machine `{machine}`", model.name);
+        return Err(Refusal::Unsupported(message));
+    };
+    let mut limits = machine::Limits { until: request.limits(), ..machine::Limits::default() };
+    if let Some(memory) = request.memory {
+        limits.memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    }
+    if let Some(states) = request.max_states {
+        limits.states = states;
+    }
+    let until = limits.until.clone();
+    let (found, ending) = until
+        .within(|| machine::explore_to_ends(test, variant, limits))
+        .map_err(|reached| Refusal::Unsupported(reached.to_string()))?
+        .map_err(|error| Refusal::Unsupported(error.diagnostic().message))?;
+    let mut blocked = Vec::new();
+    if found.outcomes.is_empty() && found.complete {
+        blocked = found.blocked.iter().map(|blocked| blocked.span).collect();
+    }
+    let allowed = Allowed {
+        outcomes: found.outcomes,
+        complete: found.complete,
+        reason: found.reason,
+        blocked,
+        ..Allowed::default()
+    };
+    let explored = Some((found.states, found.transitions));
+    let ending = if is_shipped(model) { ending } else { Ending::Unknown };
+    Ok(Found { allowed, by: Engine::Explore, explored, ending, ..Found::default() })
+}
+
+/// Puts two answers together. What is complete must hold all of the other.
+pub fn both(
+    smt: Result<Found, Refusal>,
+    explore: Result<Found, Refusal>,
+) -> Result<Found, Refusal> {
+    let (smt, explore) = match (smt, explore) {
+        (Ok(smt), Ok(explore)) => (smt, explore),
+        (Ok(found), Err(Refusal::Unsupported(reason)))
+        | (Err(Refusal::Unsupported(reason)), Ok(found)) => {
+            let unsupported = Some(format!("not compared: {reason}"));
+            return Ok(Found { unsupported, by: Engine::Both, ..found });
+        }
+        (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
+    };
+    let by_axioms = smt.allowed.outcomes.clone();
+    let by_machine = explore.allowed.outcomes;
+    let agree = (!smt.allowed.complete || by_machine.is_subset(&by_axioms))
+        && (!explore.allowed.complete || by_axioms.is_subset(&by_machine));
+    let (explored, mut ending) = (explore.explored, explore.ending);
+    let mut allowed = smt.allowed;
+    allowed.outcomes.extend(by_machine.iter().cloned());
+    if explore.allowed.complete {
+        allowed.complete = true;
+        allowed.reason = None;
+        allowed.is_beyond_bound = false;
+    }
+    if allowed.blocked.is_empty() {
+        allowed.blocked = explore.allowed.blocked;
+    }
+    let mut disagreement = None;
+    if !agree {
+        allowed.complete = false;
+        allowed.reason = Some("the engines disagree".to_owned());
+        ending = Ending::Unknown;
+        disagreement = Some(Disagreement { smt: by_axioms, explore: by_machine });
+    }
+    Ok(Found { allowed, by: Engine::Both, explored, disagreement, unsupported: None, ending })
+}
