@@ -250,7 +250,7 @@ pub fn verdicts(
 /// Explains outcomes. Where a loop may exceed its bound, what the machine knows counts too, as in [`ask`].
 ///
 /// # Errors
-/// As [`model::explain::explain`].
+/// As [`explain`].
 pub fn explained<'q>(
     question: &'q Question<'q>,
     (test, model): (&Test, &Model),
