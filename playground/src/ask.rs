@@ -6,10 +6,9 @@ use lang::library::Words;
 use lang::litmus;
 use lang::outcome::{Asked, Claim, Expectation};
 use lang::source::Source;
-use model::allowed::{Allowed, Question};
+use model::allowed::{Allowed, Options, Question, undefined_calls};
 use model::asking::Refused;
-use model::engine::{self, Request};
-use model::explain::{Explanation, Reason};
+use model::explain::{Explanation, Reason, explain};
 use model::verdict::{self, Checked};
 use serde_json::{Value as Json, json};
 
@@ -56,20 +55,23 @@ pub fn in_file(source: &Source, diagnostics: Vec<Diagnostic>) -> Wrong {
 }
 
 impl Read {
-    /// What is asked, with the program's libraries.
-    fn request(&self) -> Request<'_> {
-        Request { libraries: Some(&self.files.libraries), ..Request::default() }
-    }
-
-    /// The outcomes that a model allows.
+    /// Asks under a model.
     ///
     /// # Errors
     /// Why the question cannot be asked, or what is wrong with the model.
-    fn allowed(&self, name: &str) -> Result<Allowed, Wrong> {
+    pub fn under<T>(
+        &self,
+        name: &str,
+        answer: impl FnOnce(&Question<'_>) -> Result<T, Refused>,
+    ) -> Result<T, Wrong> {
         let model = self.files.model(name)?.model;
-        let found = engine::ask(&self.test, &model, &self.request());
-        let found = found.map_err(|refusal| in_file(&self.source, refusal.into_diagnostics()))?;
-        Ok(found.allowed)
+        let undefined = undefined_calls(&self.test, &model, &self.files.libraries);
+        if !undefined.is_empty() {
+            return Err(in_file(&self.source, undefined));
+        }
+        let asking = Question::of(&self.test, &model).libraries(&self.files.libraries);
+        let answered = asking.question().and_then(|question| answer(&question));
+        answered.map_err(|refused| in_file(&self.source, refused.diagnostics()))
     }
 
     /// The results of the verdicts, where they stand, and whether each holds.
@@ -125,7 +127,7 @@ pub fn told(answer: Result<Json, Wrong>) -> Json {
 /// The outcomes of a program, and what its verdicts come to.
 pub fn judge(program: &Program) -> Json {
     told(program.read().and_then(|read| {
-        let allowed = read.allowed(&read.model)?;
+        let allowed = read.under(&read.model, |question| question.allowed(&Options::default()))?;
         let mut diagnostics = files::diagnostics(&read.source, &read.warnings);
         diagnostics.extend(files::diagnostics(&read.source, &allowed.misuses));
         Ok(json!({
@@ -146,13 +148,10 @@ pub fn explained(program: &Program, outcome: &str) -> Json {
         let condition = Source::new("outcome", outcome);
         let asked =
             litmus::ask(&condition, &mut read.test).map_err(|wrong| in_file(&condition, wrong))?;
-        let model = read.files.model(&read.model)?.model;
-        let request = read.request();
-        let asking = Question::of(&read.test, &model).libraries(request.libraries());
-        let wrong = |refused: Refused| in_file(&read.source, refused.diagnostics());
-        let question = asking.question().map_err(wrong)?;
-        let explained = engine::explained(&question, (&read.test, &model), &asked, &request);
-        Ok(explanation_json(&explained.map_err(wrong)?, &read, &asked))
+        read.under(&read.model, |question| {
+            let explanation = explain(question, &Options::default(), &asked)?;
+            Ok(explanation_json(&explanation, &read, &asked))
+        })
     }))
 }
 
@@ -173,7 +172,8 @@ fn explanation_json(explanation: &Explanation<'_>, read: &Read, asked: &Asked) -
 /// The outcomes that only one of two models allows.
 pub fn compared(program: &Program, with: &str) -> Json {
     told(program.read().and_then(|read| {
-        let (first, second) = (read.allowed(&read.model)?, read.allowed(with)?);
+        let ask = |model: &str| read.under(model, |question| question.allowed(&Options::default()));
+        let (first, second) = (ask(&read.model)?, ask(with)?);
         let only = |one: &Allowed, other: &Allowed| {
             let outcomes = one.outcomes.iter().filter(|outcome| !other.contains(outcome));
             let outcomes = outcomes.cloned().collect();

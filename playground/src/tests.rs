@@ -37,8 +37,7 @@ fn a_program_is_judged() {
 /// Loops that exceed their bound are never said to be decided.
 #[test]
 fn what_is_not_decided_is_said() {
-    // verbs has no machine that could go on behind the bound.
-    let text = "litmus loop\nmodel verbs\nbound loops = 1\n\nx = 0 || x1 = 0\n-----\n\
+    let text = "litmus loop\nbound loops = 1\n\nx = 0 || x1 = 0\n-----\n\
         loop { a := FAA(x, 1); if a = 3 { break } } ||\n\na = 3 ✗\n";
     let judged = answer(&json!({ "ask": "judge", "text": text }));
     assert_eq!(judged["outcomes"]["complete"], false, "{judged}");
