@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use campaign::files::Unfinished;
+use clap::ValueEnum;
 use evidence::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
@@ -19,8 +20,8 @@ use model::machine::{Ending, Places};
 use model::smt::Statistics;
 use serde_json::{Value as Json, json};
 
+use crate::engine::{Engine, Found, Request};
 use crate::models::LoadedModel;
-use model::engine::{Engine, Found, Request};
 
 /// A folder of answers.
 pub struct Cache {
@@ -37,7 +38,7 @@ pub struct Asked<'a> {
     /// The model.
     pub model: &'a LoadedModel,
     /// The engine, and what it may do.
-    pub request: &'a Request<'a>,
+    pub request: &'a Request,
     /// Whether implementations of libraries stand for their calls.
     pub inline: bool,
 }
@@ -165,7 +166,7 @@ fn found(json: &Json) -> Option<Found> {
         Json::String(_) => Ending::Always,
         _ => Ending::Unknown,
     };
-    let by = Engine::from_name(json["by"].as_str()?)?;
+    let by = Engine::from_str(json["by"].as_str()?, false).ok()?;
     let (solves, lemmas) = pair(&json["statistics"])?;
     let allowed = Allowed {
         outcomes: outcomes?,

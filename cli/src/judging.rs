@@ -8,12 +8,12 @@ use lang::Test;
 use lang::cat::model::Model;
 use model::allowed::Question;
 
+use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::models::LoadedModel;
-use model::engine::{self, Refusal, Request};
 
 /// What models allow, by the engines that a request names; each model is asked once about each program.
-pub fn answers(request: Request<'static>) -> Answers<'static> {
+pub fn answers(request: Request) -> Answers<'static> {
     Answers::new(move |test, model, libraries| ask(test, model, libraries, &request))
 }
 
@@ -35,9 +35,9 @@ pub fn ask(
     test: &Test,
     model: &Model,
     libraries: &'static Libraries,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<ModelSays, NotJudged> {
-    let request = Request { libraries: Some(libraries), ..request.clone() };
+    let request = Request { libraries: Some(libraries), ..*request };
     match engine::ask(test, model, &request) {
         Ok(found) => {
             let options = request.options();

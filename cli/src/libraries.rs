@@ -18,12 +18,12 @@ use model::library::{OBJECTS, SHIPPED, load, shipped};
 use model::models::UNDER_LIBRARIES;
 use model::refine;
 
+use crate::engine::Request;
 use crate::input;
 use crate::models::Models;
 use crate::problem::{Problem, problems};
 use crate::sink::Sink;
 use crate::terminal::Terminal;
-use model::engine::Request;
 
 /// Which libraries.
 #[derive(Args)]
@@ -206,7 +206,7 @@ pub fn inlined_if_sound(
     source: &Arc<Source>,
     libraries: &Libraries,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
 ) -> (Option<Test>, Vec<Problem>) {
     let inlined = request.limits().within(|| inlined_now(test, source, libraries, models, request));
     inlined.unwrap_or_else(|reached| (None, vec![Problem::at(source, limit_reached(reached))]))
@@ -217,7 +217,7 @@ fn inlined_now(
     source: &Arc<Source>,
     libraries: &Libraries,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
 ) -> (Option<Test>, Vec<Problem>) {
     let first = models.of_test(test, source).ok().and_then(|all| all.into_iter().next());
     let mut wrong = first.map_or_else(Vec::new, |model| {

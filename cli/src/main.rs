@@ -6,6 +6,7 @@
 mod applies;
 mod cache;
 mod commands;
+mod engine;
 mod examples;
 mod exit;
 mod groups;
@@ -87,6 +88,7 @@ enum Command {
 fn main() -> ExitCode {
     // Before there is another thread.
     executor::rdma::verbs::prepare_environment();
+    interrupt::end_with_server();
     let arguments = match parse() {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(refuse(&error).code()),

@@ -7,9 +7,7 @@ use clap::{Args, ValueEnum};
 use lang::diagnostic::Code;
 use lang::limits::{Limits, give_up};
 
-use model::engine::{Engine, Request};
-use model::smt::solver::SolverKind;
-
+use crate::engine::{Engine, Request, SolverName};
 use crate::memory::{self, MemoryOption};
 use crate::models::{ChoiceError, Models};
 use crate::sink::Sink;
@@ -100,52 +98,6 @@ impl ModelOption {
     }
 }
 
-/// Which engine computes outcomes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    /// Explore where it soon knows all outcomes, and else smt; both where a loop may exceed its bound.
-    #[default]
-    Auto,
-    /// The model's axioms, by a solver.
-    Smt,
-    /// The operational machine, by exploring all its states.
-    Explore,
-    /// Both, compared.
-    Both,
-}
-
-impl From<EngineName> for Engine {
-    fn from(name: EngineName) -> Self {
-        match name {
-            EngineName::Auto => Self::Auto,
-            EngineName::Smt => Self::Smt,
-            EngineName::Explore => Self::Explore,
-            EngineName::Both => Self::Both,
-        }
-    }
-}
-
-/// Which solver the engine smt uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SolverName {
-    /// A SAT solver in Rust.
-    #[default]
-    Batsat,
-    /// Z3.
-    #[cfg(feature = "z3")]
-    Z3,
-}
-
-impl From<SolverName> for SolverKind {
-    fn from(name: SolverName) -> Self {
-        match name {
-            SolverName::Batsat => Self::Batsat,
-            #[cfg(feature = "z3")]
-            SolverName::Z3 => Self::Z3,
-        }
-    }
-}
-
 /// How to ask the engine smt.
 #[derive(Args)]
 pub struct SolverOptions {
@@ -167,12 +119,12 @@ impl SolverOptions {
     }
 
     /// As a request to the engine smt.
-    pub fn request(&self) -> Request<'static> {
+    pub fn request(&self) -> Request {
         Request {
             engine: Engine::Axioms,
-            solver: self.solver.into(),
+            solver: self.solver,
             timeout: self.timeout,
-            limits: memory::limits(),
+            deadline: None,
             memory: memory::given(),
             loops: self.loops,
             max_states: None,

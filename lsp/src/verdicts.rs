@@ -9,8 +9,9 @@ use crossbeam_channel::Sender;
 use lang::Test;
 use lang::limits::Limits;
 use lsp_types::{InlayHint, InlayHintLabel, InlayHintTooltip, Uri};
-use model::engine::{self, Request, Verdicts};
-use model::verdict::{Checked, applies};
+use model::allowed::{Options, Question};
+use model::library;
+use model::verdict::{Checked, applies, ask};
 
 use crate::server::Done;
 use crate::shipped::ReadyModel;
@@ -75,19 +76,22 @@ fn judged(test: &Test, models: &[Arc<ReadyModel>], limits: &Limits) -> Vec<Judge
         let concerned =
             |index: &usize| applies(test, &test.expectations[*index], name, model.is_own);
         let indices = (0..all.len()).filter(concerned);
-        let request = Request { limits: limits.clone(), ..Request::default() };
-        let answered = engine::verdicts(test, (&model.loaded.model, model.is_own), &request);
+        let options = Options { limits: limits.clone(), ..Options::default() };
+        let asked = Question::of(test, &model.loaded.model)
+            .libraries(library::shipped())
+            .options(&options)
+            .question();
+        let answered = asked.and_then(|question| ask(&question, (name, model.is_own), &options));
         let model = name.to_owned();
         match answered {
-            Ok(Verdicts { answered, .. }) => {
+            Ok(answered) => {
                 for (index, checked) in indices.zip(&answered.checked) {
                     let reason = answered.reason.as_deref();
                     all[index].under.push(under(model.clone(), checked, reason));
                 }
             }
             Err(why) => {
-                let messages = why.into_diagnostics().into_iter().map(|one| one.message);
-                let found = messages.collect::<Vec<_>>().join("; ");
+                let found = why.message();
                 indices.for_each(|index| {
                     let (model, found) = (model.clone(), found.clone());
                     all[index].under.push(Under { model, holds: None, found });

@@ -10,7 +10,6 @@ pub mod asking;
 pub mod bound;
 pub mod changes;
 pub mod coverage;
-pub mod engine;
 pub mod explain;
 pub mod generate;
 pub mod library;

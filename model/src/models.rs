@@ -1,7 +1,5 @@
 //! The shipped models: text files beside this crate, built into the program.
 
-use std::sync::OnceLock;
-
 use lang::cat::{self, Loaded};
 use lang::diagnostic::{Code, Diagnostic, nearest};
 use lang::source::{Source, Span};
@@ -29,27 +27,12 @@ pub fn unknown(name: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// Loads a shipped model; its text is read once in a process.
+/// Loads a shipped model.
 ///
 /// # Errors
 /// `None` if there is no model of that name; diagnostics if its text is wrong, which a test excludes.
 pub fn load_shipped(name: &str) -> Option<Result<Loaded, Vec<(Source, Diagnostic)>>> {
-    read(name).cloned()
-}
-
-/// A shipped model, if there is one of that name.
-pub fn loaded(name: &str) -> Option<&'static Loaded> {
-    read(name)?.as_ref().ok()
-}
-
-type Read = Result<Loaded, Vec<(Source, Diagnostic)>>;
-
-fn read(name: &str) -> Option<&'static Read> {
-    static READ: [OnceLock<Read>; SHIPPED.len()] = [const { OnceLock::new() }; SHIPPED.len()];
-    let place = SHIPPED.iter().position(|(known, _)| *known == name)?;
+    let source = shipped(name)?;
     let loader = |include: &str, _: &str| shipped(include.strip_suffix(".cat").unwrap_or(include));
-    Some(READ[place].get_or_init(|| {
-        let (name, text) = SHIPPED[place];
-        cat::load(&Source::new(format!("{name}.cat"), text), &loader)
-    }))
+    Some(cat::load(&source, &loader))
 }

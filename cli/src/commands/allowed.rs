@@ -20,19 +20,19 @@ use model::verdict;
 use serde_json::json;
 
 use crate::cache::{self, Cache};
+use crate::engine::{self, Engine, Found, Refusal, Request, Verdicts};
 use crate::exit::Exit;
 use crate::groups::Groups;
 use crate::input::{Input, load_test_within};
 use crate::inputs::{self, Workers};
 use crate::libraries::{InlineOption, LibraryOption, Uses, inlined_if_sound};
 use crate::models::{LoadedModel, Models};
-use crate::options::{EngineName, Format, FormatOption, JobsOption, ModelOption, SolverOptions};
+use crate::options::{Format, FormatOption, JobsOption, ModelOption, SolverOptions};
 use crate::problem::{Problem, problems};
 use crate::select::{OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
 use crate::sink::{Failures, Sink, Skip, Status};
 use crate::terminal::Terminal;
-use model::engine::{self, Engine, Found, Refusal, Request, Verdicts};
 
 use result::{Claims, Layout, TestResult, Witness};
 
@@ -50,7 +50,7 @@ pub struct Arguments {
     inline: InlineOption,
     /// Which engine computes outcomes
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    engine: EngineName,
+    engine: Engine,
     #[command(flatten)]
     solver: SolverOptions,
     /// How many states the engine explore may store [default: 50000000; for auto 20000, or 1000000 where a
@@ -103,7 +103,7 @@ const FEW: usize = 4;
 
 /// Asks about all tests; wrong ones do not keep it from asking about the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
-    if arguments.verdict_only && !matches!(arguments.engine, EngineName::Auto | EngineName::Smt) {
+    if arguments.verdict_only && !matches!(arguments.engine, Engine::Auto | Engine::Smt) {
         return terminal.usage_error(
             "--verdict-only is of the engines auto and smt; others find all outcomes",
         );
@@ -135,7 +135,7 @@ fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let texts = arguments.libraries.texts();
     inputs::take_part(&mut inputs, &arguments.shard, models, &texts, sink)?;
     let max_states = arguments.max_states;
-    let engine = match arguments.engine.into() {
+    let engine = match arguments.engine {
         Engine::Auto if arguments.solver.is_about_smt() => Engine::Axioms,
         engine => engine,
     };
@@ -234,7 +234,7 @@ struct Answer {
 fn ask_about(
     input: &Input,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
     cache: Option<&Cache>,
     (arguments, uses): (&Arguments, &Uses<'_>),
 ) -> Answer {
@@ -266,7 +266,7 @@ fn ask_about(
             reason,
         };
         let asked = if arguments.verdict_only {
-            engine::verdicts(&test, (model.model(), model.is_own), request).map(Asked::Verdicts)
+            engine::verdicts(&test, &model, request).map(Asked::Verdicts)
         } else {
             let inline = arguments.inline.inline;
             let asked = cache::Asked { source: &source, model: &model, request, inline };
@@ -354,7 +354,7 @@ fn witnesses(
     test: &Test,
     source: &Source,
     model: &LoadedModel,
-    request: &Request<'_>,
+    request: &Request,
     result: &TestResult,
 ) -> Result<Vec<Witness>, Vec<Problem>> {
     let shared = || Arc::new(source.clone());

@@ -20,6 +20,7 @@ use lang::limits::Reached;
 use lang::source::Source;
 use lang::{Test, herd};
 
+use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
 use crate::inputs::{self, Workers};
@@ -32,7 +33,6 @@ use crate::select::SelectOption;
 use crate::sink::Sink;
 use crate::table::count;
 use crate::terminal::Terminal;
-use model::engine::{self, Refusal, Request};
 
 use output::Output;
 
@@ -202,7 +202,7 @@ fn compile(
     input: &Input,
     (arguments, uses): (&Arguments, &Uses<'_>),
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Answer {
     let (loaded, problems) = load_test_within(input, request.libraries(), &request.limits());
     let mut answer = Answer { problems, ..Answer::default() };
@@ -267,7 +267,7 @@ fn compile(
 /// Makes a program in C. A limit that ends the judging ends nothing else: the program shows what it sees all
 /// the same.
 fn in_c(
-    (input, request): (&Input, &Request<'_>),
+    (input, request): (&Input, &Request),
     plan: impl FnOnce() -> Result<Plan, Box<Diagnostic>>,
     program: impl FnOnce(&Plan, Option<&Verdicts>) -> String,
     answer: &mut Answer,
@@ -295,7 +295,7 @@ enum Hindrance {
 
 /// Makes something within the limits of a request.
 fn within<R>(
-    request: &Request<'_>,
+    request: &Request,
     make: impl FnOnce() -> Result<R, Box<Diagnostic>>,
 ) -> Result<R, Hindrance> {
     let made = request.limits().within(make).map_err(Hindrance::Limit)?;
@@ -330,7 +330,7 @@ fn on_fabric(
     test: &Test,
     source: &Arc<Source>,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<Option<Judged>, Vec<Problem>> {
     if !models.chosen.is_empty() {
         return judged(test, source, models, request).map(Some);
@@ -345,7 +345,7 @@ fn judged(
     test: &Test,
     source: &Arc<Source>,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<Judged, Vec<Problem>> {
     let asked = models.of_test(test, source).map_err(|unknown| problems(source, unknown))?;
     judged_by(&asked, test, source, request)
@@ -355,7 +355,7 @@ fn judged_by(
     asked: &[Arc<LoadedModel>],
     test: &Test,
     source: &Arc<Source>,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<Judged, Vec<Problem>> {
     let judged = |model: &str, allowed, incomplete: Option<String>, is_unknown| {
         let verdicts = Verdicts { model: model.to_owned(), allowed, incomplete };

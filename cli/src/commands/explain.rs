@@ -15,6 +15,7 @@ use model::asking::Refused;
 use model::explain::{Explanation, Reason};
 use serde_json::json;
 
+use crate::engine::{Request, explained};
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
 use crate::libraries::{InlineOption, LibraryOption, Uses, inlined_if_sound};
@@ -24,7 +25,6 @@ use crate::output;
 use crate::problem::{Problem, problems};
 use crate::sink::Sink;
 use crate::terminal::Terminal;
-use model::engine::{Request, explained};
 use subject::Subject;
 
 /// The most rounds of loops in which an execution is looked for that exploring has found.
@@ -162,7 +162,7 @@ fn refuse(source: &Arc<Source>, errors: Vec<Diagnostic>, sink: &mut Sink<'_>) {
 fn explain_one(
     shown: &mut Shown<'_>,
     subject: &Subject,
-    request: &Request<'_>,
+    request: &Request,
     test: &Test,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refused> {
@@ -173,7 +173,7 @@ fn explain_one(
     let explanation = explained(&question, (test, model), &subject.asked, request)?;
     let rounds = request.loops.or(test.loop_bound).unwrap_or(DEFAULT_LOOP_BOUND);
     if explanation.in_more_rounds && rounds < MOST_ROUNDS {
-        let request = Request { loops: Some(2 * rounds), ..request.clone() };
+        let request = Request { loops: Some(2 * rounds), ..*request };
         return explain_one(shown, subject, &request, test, sink);
     }
     if !subject.is_told(&explanation.reason) {
@@ -247,7 +247,7 @@ impl Shown<'_> {
         &self,
         (test, source): (&Test, &Source),
         wrong: &Subject,
-        request: &Request<'_>,
+        request: &Request,
         terminal: &mut Terminal,
     ) {
         if self.arguments.drawn_to_stdout() > 0 || self.arguments.format.format != Format::Table {

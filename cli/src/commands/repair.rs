@@ -14,6 +14,7 @@ use lang::{Dialect, Test, herd};
 use model::repair::{Costs, Kind, Rejected, Repair, Repairs, Weakened};
 use serde_json::json;
 
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::{self, Input, load_test_within};
 use crate::inputs::{self, Workers};
@@ -24,7 +25,6 @@ use crate::output;
 use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip};
 use crate::terminal::Terminal;
-use model::engine::Request;
 use show::Shown;
 
 /// Find the least synchronization that makes a program right, or what a program does without
@@ -145,7 +145,7 @@ fn repair_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
 pub fn suggestion(
     (test, source): (&Test, &Source),
     model: &LoadedModel,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Option<Vec<String>> {
     /// The most changes, and how long to look for them.
     const SHORT: (usize, Duration) = (2, Duration::from_secs(2));
@@ -258,7 +258,7 @@ fn repair_one(
     input: &Input,
     arguments: &Arguments,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
     uses: &Uses<'_>,
 ) -> OfFile {
     let mut of_file = OfFile::default();
@@ -338,7 +338,7 @@ fn repair(
     arguments: &Arguments,
     (test, source): (&Test, &Arc<Source>),
     models: &[Arc<LoadedModel>],
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<(Found, String), Vec<lang::diagnostic::Diagnostic>> {
     let libraries = request.libraries();
     for model in models {

@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         let request = arguments.solver.request();
         let making = making::Making {
             models: &models,
-            answers: &judging::answers(request.clone()),
+            answers: &judging::answers(request),
             request,
             is_thorough: arguments.thorough,
             mutants: arguments.mutants,

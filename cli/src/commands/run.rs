@@ -26,6 +26,7 @@ use serde_json::json;
 
 use super::report::making::{self, Making};
 use super::report::{records, tell};
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::inputs::{self, Workers};
@@ -39,7 +40,6 @@ use crate::shard::ShardOption;
 use crate::sink::Sink;
 use crate::table;
 use crate::terminal::Terminal;
-use model::engine::Request;
 
 use heartbeat::Heartbeat;
 use plan::Plan;

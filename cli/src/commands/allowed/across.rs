@@ -9,6 +9,7 @@ use lang::source::Source;
 use model::verdict::{Answered, Checked, Verdict};
 use serde_json::{Value as Json, json};
 
+use crate::engine::{self, Refusal, Request};
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
 use crate::inputs::{self, Workers};
@@ -18,7 +19,6 @@ use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Status};
 use crate::table::{count, draw};
 use crate::terminal::{Look, Terminal, Tint};
-use model::engine::{self, Refusal, Request};
 
 use super::{Arguments, FEW};
 
@@ -84,7 +84,7 @@ enum Answer {
 fn judge(
     input: &Input,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
     (arguments, uses): (&Arguments, &Uses<'_>),
 ) -> (Option<Judged>, Vec<Problem>) {
     let (loaded, mut wrong) = load_test_within(input, request.libraries(), &request.limits());
@@ -133,12 +133,12 @@ fn ask(
     test: &Test,
     source: &Arc<Source>,
     model: &LoadedModel,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<(Answer, Vec<Problem>), Vec<Problem>> {
     if test.expectations.is_empty() {
         return Ok((Answer::Unknown(NOTHING.to_owned()), Vec::new()));
     }
-    match engine::verdicts(test, (model.model(), model.is_own), request) {
+    match engine::verdicts(test, model, request) {
         Ok(verdicts) => {
             let misuses = problems(source, verdicts.misuses);
             Ok((Answer::Checked(verdicts.answered), misuses))

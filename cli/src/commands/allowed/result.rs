@@ -13,13 +13,13 @@ use model::smt::Statistics;
 use model::verdict::{Answered, Checked, Seen, Verdict};
 use serde_json::{Value as Json, json};
 
+use crate::engine::{Disagreement, Engine, Found};
 use crate::input::Input;
 use crate::problem::Problem;
 use crate::select::Kind;
 use crate::sink::Status;
 use crate::table::{self, assignments, cells, count, draw, pad};
 use crate::terminal::{Look, Tint};
-use model::engine::{Disagreement, Engine, Found};
 
 use super::waiting::{Waits, ways};
 

@@ -10,16 +10,15 @@ use model::allowed::Allowed;
 use serde_json::{Value as Json, json};
 
 use super::Arguments;
+use crate::engine::{self, Engine, Refusal, Request};
 use crate::input::{Input, load_test};
 use crate::inputs::{self, Workers};
 use crate::libraries::Uses;
-use crate::memory;
 use crate::models::{LoadedModel, Models};
 use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip, Status};
 use crate::table;
 use crate::terminal::Terminal;
-use model::engine::{self, Engine, Refusal, Request};
 
 /// What became of a test.
 enum Answer {
@@ -86,8 +85,7 @@ fn compare(
     let Some((test, source)) = loaded else { return Answer::Bad(diagnostics) };
     uses.take(&test);
     let libraries = Some(libraries);
-    let request =
-        Request { engine: Engine::Smt, libraries, limits: memory::limits(), ..Request::default() };
+    let request = Request { engine: Engine::Smt, libraries, ..Request::default() };
     let mut sets: Vec<BTreeSet<Vec<Value>>> = Vec::new();
     let mut reasons = [None, None];
     for (model, reason) in models.into_iter().zip(&mut reasons) {

@@ -10,8 +10,8 @@ use model::explain::Reason;
 use model::verdict::{self, Checked, Verdict};
 use serde_json::{Value as Json, json};
 
+use crate::engine::{Refusal, Request, verdicts};
 use crate::models::LoadedModel;
-use model::engine::{Refusal, Request, verdicts};
 
 /// Outcomes under a model.
 pub struct Subject {
@@ -94,7 +94,7 @@ pub fn of_verdicts(
     test: &Test,
     source: &Source,
     models: &[Arc<LoadedModel>],
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<Vec<Subject>, Vec<Diagnostic>> {
     let (mut wrong, mut unknown, mut first) = (Vec::new(), Vec::new(), Vec::new());
     for model in models {
@@ -104,9 +104,7 @@ pub fn of_verdicts(
         if claims.is_empty() {
             continue;
         }
-        let answered = verdicts(test, (model.model(), model.is_own), request)
-            .map_err(Refusal::into_diagnostics)?
-            .answered;
+        let answered = verdicts(test, model, request).map_err(Refusal::into_diagnostics)?.answered;
         let checked = answered.checked;
         let is_first = first.is_empty();
         for (claim, checked) in claims.into_iter().zip(checked) {

@@ -8,13 +8,13 @@ use evidence::reports::judging::{JudgedLine, judge_lines};
 use evidence::reports::{self, Source as Recorded, data};
 
 use super::junit;
+use crate::engine::Request;
 use crate::judging::judge_of;
 use crate::models::Models;
 use crate::output::{self, Failure};
 use crate::pages::Pages;
 use crate::shell::CommandLine;
 use crate::sink::Sink;
-use model::engine::Request;
 
 /// How to make a report.
 pub struct Making<'a> {
@@ -23,7 +23,7 @@ pub struct Making<'a> {
     /// What models allow.
     pub answers: &'a Answers<'a>,
     /// How to ask other questions.
-    pub request: Request<'static>,
+    pub request: Request,
     /// Whether all programs are examined for evidence.
     pub is_thorough: bool,
     /// How often each test is run on each broken simulator.

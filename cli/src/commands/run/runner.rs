@@ -21,6 +21,7 @@ use super::heartbeat::Heartbeat;
 use super::parts::{self, Parts};
 use super::plan::{Plan, is_reproducible};
 use super::result::RunResult;
+use crate::engine::Request;
 use crate::input::{Input, load_test_within};
 use crate::judging::judge_of;
 use crate::libraries::{Uses, inlined};
@@ -29,7 +30,6 @@ use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
 use crate::sink::Skip;
-use model::engine::Request;
 
 /// The machine's name in records of real ones.
 pub const HARDWARE: &str = "hardware";
@@ -67,7 +67,7 @@ pub struct Runner<'a> {
     /// What models allow.
     pub answers: &'a Answers<'a>,
     /// The limits, and the libraries.
-    pub request: Request<'static>,
+    pub request: Request,
     /// The options that name libraries.
     pub library_options: String,
     /// What tests make use of.

@@ -15,10 +15,10 @@ use model::explain::Reason;
 
 use super::result::RunResult;
 use crate::commands::report::tell::tint;
+use crate::engine::{Request, explained};
 use crate::groups::Groups;
 use crate::table::count;
 use crate::terminal::{Look, Tint};
-use model::engine::{Request, explained};
 
 /// How many violations are shown with their cycles.
 const EXPLAINED: usize = 5;
@@ -146,7 +146,7 @@ impl Summary {
 
     /// The violations, those of the smallest programs first, and the first of them with the cycles that
     /// forbid them.
-    pub fn violations(&self, look: Look, request: &Request<'_>) -> String {
+    pub fn violations(&self, look: Look, request: &Request) -> String {
         let mut all: Vec<&Violating> = self.violating.values().collect();
         all.sort_by_key(|violating| violating.size);
         let (explained, lines) =
@@ -219,7 +219,7 @@ impl Summary {
 
 impl Violating {
     /// A line for each outcome; with a request, also the cycle that forbids the first.
-    fn text(&self, look: Look, request: Option<&Request<'_>>) -> String {
+    fn text(&self, look: Look, request: Option<&Request>) -> String {
         let word = look.paint(Tint::Bad, "VIOLATION");
         let Self { evidence, machine, finished, .. } = self;
         let name = look.paint(Tint::Strong, &evidence.test.name);
@@ -263,7 +263,7 @@ enum Why {
     Words(String),
 }
 
-fn why(evidence: &Evidence, outcome: &Outcome, request: &Request<'_>) -> Why {
+fn why(evidence: &Evidence, outcome: &Outcome, request: &Request) -> Why {
     let (options, test) = (request.options(), &evidence.test);
     let model = &evidence.model.model;
     let unknown = |why: &str| Why::Words(format!("not explained: {why}"));

@@ -23,6 +23,7 @@ use serde_json::{Value as Json, json};
 
 use super::verbs::VerbsOptions;
 use super::{Arguments, BackendName, plan, runner};
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::input::load_test_within;
 use crate::inputs;
@@ -35,7 +36,6 @@ use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip, Status};
 use crate::table::{assignments, draw};
 use crate::terminal::{Look, Terminal};
-use model::engine::Request;
 
 /// How often a test is run in a trial if nobody says.
 const ITERATIONS: u64 = 2000;
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     models.libraries = Some(libraries);
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let judging = Judging {
-        answers: judging::answers(request.clone()),
+        answers: judging::answers(request),
         libraries,
         texts: arguments.libraries.texts(),
         nodes: verbs.nodes(),
@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 fn targets(
     arguments: &Arguments,
     models: &Models,
-    request: &Request<'_>,
+    request: &Request,
     judging: &Judging,
     report: &mut Sink<'_>,
 ) -> Vec<Target> {

@@ -12,11 +12,11 @@ use super::Nic;
 use crate::commands::nic::{Fault, preset_name};
 use crate::commands::report::making::Making;
 use crate::commands::report::records::read_record;
+use crate::engine::Request;
 use crate::exit::Exit;
 use crate::judging;
 use crate::models::Models;
 use crate::sink::Sink;
-use model::engine::Request;
 
 /// All of it.
 #[derive(Serialize)]
@@ -95,7 +95,7 @@ pub fn judge(
     nics: &[Nic],
     folder: &Path,
     models: &Models,
-    request: Request<'static>,
+    request: Request,
     report: &mut Sink<'_>,
 ) -> Option<Found> {
     let mut found = Found {
@@ -104,7 +104,7 @@ pub fn judge(
         never: Vec::new(),
         faults: Vec::new(),
     };
-    let answers = judging::answers(request.clone());
+    let answers = judging::answers(request);
     let making = Making {
         models,
         answers: &answers,

@@ -32,7 +32,7 @@ fn two_answers() {
 fn asked(text: &str, model: &str, request: Request) -> Found {
     let (test, wrong) = lang::litmus::load(&lang::source::Source::new("t.litmus", text));
     let test = test.unwrap_or_else(|| panic!("{wrong:?}"));
-    let model = crate::models::load_shipped(model).unwrap().unwrap().model;
+    let model = models::load_shipped(model).unwrap().unwrap().model;
     ask(&test, &model, &request).unwrap()
 }
 

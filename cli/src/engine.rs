@@ -1,10 +1,10 @@
 //! Questions to the engines: which outcomes does a test have under a model.
 
-mod answers;
-
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::{LazyLock, OnceLock};
+use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use compiler::library::Libraries;
 use lang::Test;
 use lang::cat::model::Model;
@@ -13,24 +13,26 @@ use lang::limits::Limits;
 use lang::outcome::{Asked, Outcome};
 use lang::program::{StmtKind, each};
 use lang::source::Span;
-use web_time::Instant;
+use model::allowed::{Allowed, Options, Question, undefined_calls};
+use model::asking::Refused;
+use model::explain::{Explanation, Reason, explain};
+use model::machine::{self, Ending, Variant};
+use model::models;
+use model::smt::solver::SolverKind;
+use model::verdict::{self, Answered, Checked, Verdict};
 
-use self::answers::{both, by_smt, explore, is_shipped, of_machine};
-use crate::allowed::{Allowed, Options, Question, undefined_calls};
-use crate::asking::Refused;
-use crate::explain::{Explanation, Reason, explain};
-use crate::machine::{self, Ending};
-use crate::smt::solver::SolverKind;
-use crate::verdict::{self, Answered, Checked, Verdict};
+use crate::memory;
+use crate::models::LoadedModel;
 
 /// Which engine computes outcomes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     /// Explore where it soon knows all outcomes, and else smt; both where a loop may exceed its bound.
     #[default]
     Auto,
     /// Smt, and explore where smt cannot tell since a loop may exceed its bound. For judging what the
     /// simulator shows: it is the machine that explore would ask.
+    #[value(skip)]
     Axioms,
     /// The model's axioms, by a solver.
     Smt,
@@ -59,12 +61,6 @@ impl Engine {
         if self.explores_loops() { Self::Smt } else { self }
     }
 
-    /// The engine of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Auto, Self::Axioms, Self::Smt, Self::Explore, Self::Both];
-        all.into_iter().find(|engine| engine.name() == name)
-    }
-
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -77,49 +73,64 @@ impl Engine {
     }
 }
 
+/// Which solver the engine smt uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SolverName {
+    /// A SAT solver in Rust.
+    #[default]
+    Batsat,
+    /// Z3.
+    #[cfg(feature = "z3")]
+    Z3,
+}
+
 /// How to ask.
-#[derive(Clone, Debug, Default)]
-pub struct Request<'a> {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
     /// Which engine.
     pub engine: Engine,
     /// Which solver.
-    pub solver: SolverKind,
+    pub solver: SolverName,
     /// How long one test under one model may take.
     pub timeout: Option<Duration>,
-    /// How much memory the states of the explorer may take, in bytes, if not what it takes by default.
+    /// When that time is over, once it has begun.
+    pub deadline: Option<Instant>,
+    /// How much memory the process may take, in bytes, if somebody says so.
     pub memory: Option<u64>,
-    /// When to give up. Its deadline is when the time above is over, once that has begun.
-    pub limits: Limits,
     /// How often loops are unrolled, if not as the test says.
     pub loops: Option<u32>,
     /// How many states the explorer may store.
     pub max_states: Option<u64>,
     /// The libraries of programs, if not the shipped ones.
-    pub libraries: Option<&'a Libraries>,
+    pub libraries: Option<&'static Libraries>,
 }
 
-impl<'a> Request<'a> {
+impl Request {
     /// The libraries of programs.
-    pub fn libraries(&self) -> &'a Libraries {
-        self.libraries.unwrap_or_else(|| crate::library::shipped())
+    pub fn libraries(&self) -> &'static Libraries {
+        self.libraries.unwrap_or_else(|| model::library::shipped())
     }
 
     /// The request with its time running from now, unless it runs already: all that is asked with it shares
     /// that time.
-    #[must_use]
-    pub fn begun(&self) -> Self {
-        Self { limits: self.limits(), ..self.clone() }
+    pub fn begun(self) -> Self {
+        let end = || self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Self { deadline: self.deadline.or_else(end), ..self }
     }
 
     /// The limits of a question that is asked now.
     pub fn limits(&self) -> Limits {
-        let end = || self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Limits { deadline: self.limits.deadline.or_else(end), ..self.limits.clone() }
+        Limits { deadline: self.begun().deadline, ..memory::limits() }
     }
 
     /// The request as the engine smt takes it, asked now.
     pub fn options(&self) -> Options {
-        Options { solver: self.solver, limits: self.limits(), loop_bound: self.loops }
+        let solver = match self.solver {
+            SolverName::Batsat => SolverKind::Batsat,
+            #[cfg(feature = "z3")]
+            SolverName::Z3 => SolverKind::Z3,
+        };
+        Options { solver, limits: self.limits(), loop_bound: self.loops }
     }
 }
 
@@ -186,7 +197,7 @@ impl Refusal {
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn ask(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+pub fn ask(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let request = &request.begun();
     let undefined = undefined_calls(test, model, request.libraries());
     if !undefined.is_empty() {
@@ -194,7 +205,7 @@ pub fn ask(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, R
     }
     match request.engine {
         Engine::Auto => auto(test, model, request),
-        Engine::Axioms => axioms(test, model, request, None),
+        Engine::Axioms => axioms(test, model, request),
         Engine::Smt => by_smt(test, model, request),
         Engine::Explore => explore(test, model, request).map(|found| of_machine(found, model)),
         Engine::Both => both(by_smt(test, model, request), explore(test, model, request)),
@@ -216,30 +227,28 @@ pub struct Verdicts {
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn verdicts(
-    test: &Test,
-    (model, is_own): (&Model, bool),
-    request: &Request<'_>,
-) -> Result<Verdicts, Refusal> {
+pub fn verdicts(test: &Test, model: &LoadedModel, request: &Request) -> Result<Verdicts, Refusal> {
     let request = &request.begun();
-    let undefined = undefined_calls(test, model, request.libraries());
+    let undefined = undefined_calls(test, model.model(), request.libraries());
     if !undefined.is_empty() {
         return Err(Refusal::Undefined(undefined));
     }
-    let own = (model.name.as_str(), is_own);
-    let soon = if request.engine == Engine::Auto { quickly(test, model, request) } else { None };
-    if let Some(found) = soon.as_ref().filter(|found| found.allowed.complete) {
+    let own = (model.name(), model.is_own);
+    if request.engine == Engine::Auto
+        && let Some(found) = quickly(test, model.model(), request)
+        && found.allowed.complete
+    {
         let answered = Answered::of(test, own, &found.allowed);
         return Ok(Verdicts { answered, misuses: Vec::new(), by: found.by });
     }
     let options = request.options();
-    let asking = Question::of(test, model).libraries(request.libraries());
+    let asking = Question::of(test, model.model()).libraries(request.libraries());
     let question = asking.options(&options).question()?;
     let mut answered = verdict::ask(&question, own, &options)?;
     let is_unknown = |checked: &Checked| checked.verdict == Verdict::Unknown;
     let mut by = Engine::Smt;
     if request.engine.explores_loops() && answered.checked.iter().any(is_unknown) {
-        let found = axioms(test, model, request, soon)?;
+        let found = axioms(test, model.model(), request)?;
         answered = Answered::of(test, own, &found.allowed);
         by = found.by;
     }
@@ -250,12 +259,12 @@ pub fn verdicts(
 /// Explains outcomes. Where a loop may exceed its bound, what the machine knows counts too, as in [`ask`].
 ///
 /// # Errors
-/// As [`explain`].
+/// As [`model::explain::explain`].
 pub fn explained<'q>(
     question: &'q Question<'q>,
     (test, model): (&Test, &Model),
     asked: &Asked,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Result<Explanation<'q>, Refused> {
     let request = &request.begun();
     let explanation = explain(question, &request.options(), asked)?;
@@ -271,25 +280,19 @@ pub fn explained<'q>(
 }
 
 /// The answer of the machine where it soon knows all outcomes, and else that of the axioms.
-fn auto(test: &Test, model: &Model, request: &Request<'_>) -> Result<Found, Refusal> {
+fn auto(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     match quickly(test, model, request) {
         Some(found) if found.allowed.complete => Ok(found),
-        soon => axioms(test, model, request, soon),
+        _ => axioms(test, model, request),
     }
 }
 
 /// The answer of the axioms. A loop that waits or tries again may go round for ever, and yet through few
-/// states: then the machine knows all outcomes. `soon` is what the machine has shown in few states, if it was
-/// asked already.
-fn axioms(
-    test: &Test,
-    model: &Model,
-    request: &Request<'_>,
-    soon: Option<Found>,
-) -> Result<Found, Refusal> {
+/// states: then the machine knows all outcomes.
+fn axioms(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
     let found = by_smt(test, model, request)?;
     if found.allowed.complete && is_shipped(model) {
-        let ending = ending(test, model, request, soon);
+        let ending = ending(test, model, request);
         return Ok(Found { ending, ..found });
     }
     if !found.allowed.is_beyond_bound {
@@ -303,7 +306,7 @@ fn axioms(
 
 /// What the machine shows in few states. It is asked only of the shipped models, which are known to agree
 /// with it.
-fn quickly(test: &Test, model: &Model, request: &Request<'_>) -> Option<Found> {
+fn quickly(test: &Test, model: &Model, request: &Request) -> Option<Found> {
     // Only the axioms' engine warns of executions that use an index which is out of range.
     let mut may_misuse = false;
     for thread in &test.program.threads {
@@ -317,28 +320,135 @@ fn quickly(test: &Test, model: &Model, request: &Request<'_>) -> Option<Found> {
     let at_most = |given: Option<u64>, few: u64| Some(given.map_or(few, |most| most.min(few)));
     let max_states = at_most(request.max_states, FEW_STATES);
     let memory = at_most(request.memory, FEW_BYTES);
-    let ask = || explore(test, model, &Request { max_states, memory, ..request.clone() });
+    let ask = || explore(test, model, &Request { max_states, memory, ..*request });
     is_shipped(model).then(ask)?.ok()
 }
 
 /// What the machine of a shipped model says of loops that may exceed their bound; nothing of other models.
-fn beyond_bound(
-    test: &Test,
-    model: &Model,
-    request: &Request<'_>,
-) -> Option<Result<Found, Refusal>> {
+fn beyond_bound(test: &Test, model: &Model, request: &Request) -> Option<Result<Found, Refusal>> {
     let max_states = request.max_states.or(Some(STATES_OF_AUTO));
-    let ask = || explore(test, model, &Request { max_states, ..request.clone() });
+    let ask = || explore(test, model, &Request { max_states, ..*request });
     is_shipped(model).then(ask)
 }
 
 /// Whether all executions of a test end, if that is soon known: of executions that do not, the axioms say
 /// nothing.
-fn ending(test: &Test, model: &Model, request: &Request<'_>, soon: Option<Found>) -> Ending {
+fn ending(test: &Test, model: &Model, request: &Request) -> Ending {
     if !machine::may_wait(&test.program) {
         return Ending::Always;
     }
-    soon.or_else(|| quickly(test, model, request)).map(|found| found.ending).unwrap_or_default()
+    quickly(test, model, request).map(|found| found.ending).unwrap_or_default()
+}
+
+/// Whether a model is one of the shipped ones, which are known to mean what their machines do.
+fn is_shipped(model: &Model) -> bool {
+    static SHIPPED: LazyLock<Vec<OnceLock<Option<Model>>>> =
+        LazyLock::new(|| models::SHIPPED.iter().map(|_| OnceLock::new()).collect());
+    let Some(place) = models::SHIPPED.iter().position(|(name, _)| *name == model.name) else {
+        return false;
+    };
+    let load = || models::load_shipped(&model.name)?.ok().map(|loaded| loaded.model);
+    SHIPPED[place].get_or_init(load).as_ref() == Some(model)
+}
+
+/// What a machine shows is what its model allows only as far as the two are known to mean the same: the text
+/// of one's own model may name a machine and say something else.
+fn of_machine(mut found: Found, model: &Model) -> Found {
+    if found.allowed.complete && !is_shipped(model) {
+        let machine = model.machine.as_deref().unwrap_or_default();
+        found.allowed.complete = false;
+        found.allowed.blocked.clear();
+        found.allowed.reason = Some(format!(
+            "these are all outcomes of the machine `{machine}`; whether `{}` means the same, --engine both asks",
+            model.name
+        ));
+    }
+    found
+}
+
+fn by_smt(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    let options = request.options();
+    let asking = Question::of(test, model).libraries(request.libraries());
+    let allowed = asking.options(&options).question()?.allowed(&options)?;
+    Ok(Found { allowed, by: Engine::Smt, ..Found::default() })
+}
+
+fn explore(test: &Test, model: &Model, request: &Request) -> Result<Found, Refusal> {
+    if !request.libraries().used(&test.program).is_empty() {
+        let message = "specifications of libraries have no operational machine; \
+                       --inline explores their implementations";
+        return Err(Refusal::Unsupported(message.to_owned()));
+    }
+    let Some(machine) = &model.machine else {
+        let message = format!("the model `{}` has no operational machine", model.name);
+        return Err(Refusal::Unsupported(message));
+    };
+    let Some(variant) = Variant::from_name(machine) else {
+        let message = format!("the model `{}` names an unknown machine `{machine}`", model.name);
+        return Err(Refusal::Unsupported(message));
+    };
+    let mut limits = machine::Limits { until: request.limits(), ..machine::Limits::default() };
+    if let Some(memory) = request.memory {
+        limits.memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    }
+    if let Some(states) = request.max_states {
+        limits.states = states;
+    }
+    let until = limits.until.clone();
+    let (found, ending) = until
+        .within(|| machine::explore_to_ends(test, variant, limits))
+        .map_err(|reached| Refusal::Unsupported(reached.to_string()))?
+        .map_err(|error| Refusal::Unsupported(error.diagnostic().message))?;
+    let mut blocked = Vec::new();
+    if found.outcomes.is_empty() && found.complete {
+        blocked = found.blocked.iter().map(|blocked| blocked.span).collect();
+    }
+    let allowed = Allowed {
+        outcomes: found.outcomes,
+        complete: found.complete,
+        reason: found.reason,
+        blocked,
+        ..Allowed::default()
+    };
+    let explored = Some((found.states, found.transitions));
+    let ending = if is_shipped(model) { ending } else { Ending::Unknown };
+    Ok(Found { allowed, by: Engine::Explore, explored, ending, ..Found::default() })
+}
+
+/// Puts two answers together. What is complete must hold all of the other.
+fn both(smt: Result<Found, Refusal>, explore: Result<Found, Refusal>) -> Result<Found, Refusal> {
+    let (smt, explore) = match (smt, explore) {
+        (Ok(smt), Ok(explore)) => (smt, explore),
+        (Ok(found), Err(Refusal::Unsupported(reason)))
+        | (Err(Refusal::Unsupported(reason)), Ok(found)) => {
+            let unsupported = Some(format!("not compared: {reason}"));
+            return Ok(Found { unsupported, by: Engine::Both, ..found });
+        }
+        (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
+    };
+    let by_axioms = smt.allowed.outcomes.clone();
+    let by_machine = explore.allowed.outcomes;
+    let agree = (!smt.allowed.complete || by_machine.is_subset(&by_axioms))
+        && (!explore.allowed.complete || by_axioms.is_subset(&by_machine));
+    let (explored, mut ending) = (explore.explored, explore.ending);
+    let mut allowed = smt.allowed;
+    allowed.outcomes.extend(by_machine.iter().cloned());
+    if explore.allowed.complete {
+        allowed.complete = true;
+        allowed.reason = None;
+        allowed.is_beyond_bound = false;
+    }
+    if allowed.blocked.is_empty() {
+        allowed.blocked = explore.allowed.blocked;
+    }
+    let mut disagreement = None;
+    if !agree {
+        allowed.complete = false;
+        allowed.reason = Some("the engines disagree".to_owned());
+        ending = Ending::Unknown;
+        disagreement = Some(Disagreement { smt: by_axioms, explore: by_machine });
+    }
+    Ok(Found { allowed, by: Engine::Both, explored, disagreement, unsupported: None, ending })
 }
 
 #[cfg(test)]
