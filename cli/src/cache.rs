@@ -15,12 +15,12 @@ use evidence::record::{LibraryText, hash_text, value_from_json, value_to_json};
 use lang::outcome::{Outcome, Value};
 use lang::source::{Source, Span};
 use model::allowed::Allowed;
+use model::engine::{Engine, Found, Request};
 use model::machine::{Ending, Places};
 use model::smt::Statistics;
 use serde_json::{Value as Json, json};
 
 use crate::models::LoadedModel;
-use model::engine::{Engine, Found, Request};
 
 /// A folder of answers.
 pub struct Cache {

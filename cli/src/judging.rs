@@ -7,10 +7,10 @@ use evidence::judge::{Answers, Conclusion, Judge, ModelSays, NotJudged};
 use lang::Test;
 use lang::cat::model::Model;
 use model::allowed::Question;
+use model::engine::{self, Refusal, Request};
 
 use crate::exit::Exit;
 use crate::models::LoadedModel;
-use model::engine::{self, Refusal, Request};
 
 /// What models allow, by the engines that a request names; each model is asked once about each program.
 pub fn answers(request: Request<'static>) -> Answers<'static> {

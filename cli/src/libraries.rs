@@ -14,6 +14,7 @@ use lang::diagnostic::Code;
 use lang::library::{LARGEST_FILE, Library};
 use lang::source::Source;
 use model::allowed::{MISUSES, Options, Question, limit_reached};
+use model::engine::Request;
 use model::library::{OBJECTS, SHIPPED, load, shipped};
 use model::models::UNDER_LIBRARIES;
 use model::refine;
@@ -23,7 +24,6 @@ use crate::models::Models;
 use crate::problem::{Problem, problems};
 use crate::sink::Sink;
 use crate::terminal::Terminal;
-use model::engine::Request;
 
 /// Which libraries.
 #[derive(Args)]

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use lang::diagnostic::Code;
 use lang::limits::{Limits, give_up};
-
 use model::engine::{Engine, Request};
+
 use model::smt::solver::SolverKind;
 
 use crate::memory::{self, MemoryOption};

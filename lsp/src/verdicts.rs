@@ -86,8 +86,7 @@ fn judged(test: &Test, models: &[Arc<ReadyModel>], limits: &Limits) -> Vec<Judge
                 }
             }
             Err(why) => {
-                let messages = why.into_diagnostics().into_iter().map(|one| one.message);
-                let found = messages.collect::<Vec<_>>().join("; ");
+                let found = why.message();
                 indices.for_each(|index| {
                     let (model, found) = (model.clone(), found.clone());
                     all[index].under.push(Under { model, holds: None, found });

@@ -17,7 +17,7 @@ use web_time::Instant;
 
 use self::answers::{both, by_smt, explore, is_shipped, of_machine};
 use crate::allowed::{Allowed, Options, Question, undefined_calls};
-use crate::asking::Refused;
+use crate::asking::{Refused, first_message};
 use crate::explain::{Explanation, Reason, explain};
 use crate::machine::{self, Ending};
 use crate::smt::solver::SolverKind;
@@ -171,6 +171,11 @@ impl From<Refused> for Refusal {
 }
 
 impl Refusal {
+    /// The message of the first diagnostic, with its hint.
+    pub fn message(self) -> String {
+        first_message(&self.into_diagnostics())
+    }
+
     /// What to say.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         match self {

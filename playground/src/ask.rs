@@ -6,7 +6,7 @@ use lang::library::Words;
 use lang::litmus;
 use lang::outcome::{Asked, Claim, Expectation};
 use lang::source::Source;
-use model::allowed::{Allowed, Question};
+use model::allowed::{Allowed, Question, undefined_calls};
 use model::asking::Refused;
 use model::engine::{self, Request};
 use model::explain::{Explanation, Reason};
@@ -148,6 +148,10 @@ pub fn explained(program: &Program, outcome: &str) -> Json {
             litmus::ask(&condition, &mut read.test).map_err(|wrong| in_file(&condition, wrong))?;
         let model = read.files.model(&read.model)?.model;
         let request = read.request();
+        let undefined = undefined_calls(&read.test, &model, request.libraries());
+        if !undefined.is_empty() {
+            return Err(in_file(&read.source, undefined));
+        }
         let asking = Question::of(&read.test, &model).libraries(request.libraries());
         let wrong = |refused: Refused| in_file(&read.source, refused.diagnostics());
         let question = asking.question().map_err(wrong)?;

@@ -15,6 +15,7 @@ use lang::Test;
 use lang::diagnostic::Code;
 use lang::source::Source;
 use model::allowed::{Allowed, Question};
+use model::engine::{self, Engine, Found, Refusal, Request, Verdicts};
 use model::explain::explain;
 use model::verdict;
 use serde_json::json;
@@ -32,7 +33,6 @@ use crate::select::{OnlyOption, SelectOption, StopOption};
 use crate::shard::ShardOption;
 use crate::sink::{Failures, Sink, Skip, Status};
 use crate::terminal::Terminal;
-use model::engine::{self, Engine, Found, Refusal, Request, Verdicts};
 
 use result::{Claims, Layout, TestResult, Witness};
 

@@ -19,6 +19,7 @@ use lang::diagnostic::Diagnostic;
 use lang::limits::Reached;
 use lang::source::Source;
 use lang::{Test, herd};
+use model::engine::{self, Refusal, Request};
 
 use crate::exit::Exit;
 use crate::input::{Input, load_test_within};
@@ -32,7 +33,6 @@ use crate::select::SelectOption;
 use crate::sink::Sink;
 use crate::table::count;
 use crate::terminal::Terminal;
-use model::engine::{self, Refusal, Request};
 
 use output::Output;
 

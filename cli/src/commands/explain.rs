@@ -12,6 +12,7 @@ use lang::outcome::Asked;
 use lang::source::Source;
 use model::allowed::{DEFAULT_LOOP_BOUND, Question};
 use model::asking::Refused;
+use model::engine::{Request, explained};
 use model::explain::{Explanation, Reason};
 use serde_json::json;
 
@@ -24,7 +25,6 @@ use crate::output;
 use crate::problem::{Problem, problems};
 use crate::sink::Sink;
 use crate::terminal::Terminal;
-use model::engine::{Request, explained};
 use subject::Subject;
 
 /// The most rounds of loops in which an execution is looked for that exploring has found.

@@ -11,6 +11,7 @@ use clap::Args;
 use lang::diagnostic::Code;
 use lang::source::Source;
 use lang::{Dialect, Test, herd};
+use model::engine::Request;
 use model::repair::{Costs, Kind, Rejected, Repair, Repairs, Weakened};
 use serde_json::json;
 
@@ -24,7 +25,6 @@ use crate::output;
 use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip};
 use crate::terminal::Terminal;
-use model::engine::Request;
 use show::Shown;
 
 /// Find the least synchronization that makes a program right, or what a program does without

@@ -39,9 +39,9 @@ use crate::shard::ShardOption;
 use crate::sink::Sink;
 use crate::table;
 use crate::terminal::Terminal;
-use model::engine::Request;
 
 use heartbeat::Heartbeat;
+use model::engine::Request;
 use plan::Plan;
 use result::Layout;
 use runner::{Answer, Runner};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::cores::Place;
 use super::handshake;
+use super::link::keep_alive;
 use super::protocol::{Ask, Reply, Selection, receive, send};
 use super::records::{Incoming, Outgoing};
 use super::secret::Secret;
@@ -278,15 +279,6 @@ fn alive<R>(say: &(dyn Fn(&Reply) -> io::Result<()> + Sync), work: impl FnOnce()
         drop(over);
         result
     })
-}
-
-/// Lets the system notice within half a minute that the coordinator's machine is gone.
-pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
-    let alive = socket2::TcpKeepalive::new()
-        .with_time(Duration::from_secs(10))
-        .with_interval(Duration::from_secs(5))
-        .with_retries(3);
-    socket2::SockRef::from(stream).set_tcp_keepalive(&alive)
 }
 
 struct Worker<'a> {

@@ -65,7 +65,7 @@ pub enum BridgeEvent {
     Away(String, String),
 }
 
-/// What is told of events.
+/// What events are reported to.
 pub type Log = Arc<dyn Fn(BridgeEvent) + Send + Sync>;
 
 /// The connections of this host. They end with the process.

@@ -74,6 +74,15 @@ pub fn host_and_port(address: &str) -> (String, String) {
     (host.to_owned(), port.to_owned())
 }
 
+/// Lets the system notice within half a minute that the machine at the other end is gone.
+pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    let alive = socket2::TcpKeepalive::new()
+        .with_time(Duration::from_secs(10))
+        .with_interval(Duration::from_secs(5))
+        .with_retries(3);
+    socket2::SockRef::from(stream).set_tcp_keepalive(&alive)
+}
+
 /// Connects to a host, and to this port if the name has none.
 pub(super) fn connect(name: &str, port: u16) -> Result<TcpStream, String> {
     let addresses = with_port(name, port).to_socket_addrs().map_err(|error| error.to_string())?;

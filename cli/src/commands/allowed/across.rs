@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lang::Test;
 use lang::outcome::{Claim, Expectation};
 use lang::source::Source;
+use model::engine::{self, Refusal, Request};
 use model::verdict::{Answered, Checked, Verdict};
 use serde_json::{Value as Json, json};
 
@@ -18,7 +19,6 @@ use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Status};
 use crate::table::{count, draw};
 use crate::terminal::{Look, Terminal, Tint};
-use model::engine::{self, Refusal, Request};
 
 use super::{Arguments, FEW};
 

@@ -8,6 +8,7 @@ use lang::Test;
 use lang::diagnostic::{Code, Diagnostic};
 use lang::outcome::{Observable, Outcome, Value};
 use lang::source::{Source, Span};
+use model::engine::{Disagreement, Engine, Found};
 use model::machine::why_nothing;
 use model::smt::Statistics;
 use model::verdict::{Answered, Checked, Seen, Verdict};
@@ -19,7 +20,6 @@ use crate::select::Kind;
 use crate::sink::Status;
 use crate::table::{self, assignments, cells, count, draw, pad};
 use crate::terminal::{Look, Tint};
-use model::engine::{Disagreement, Engine, Found};
 
 use super::waiting::{Waits, ways};
 

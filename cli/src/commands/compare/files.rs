@@ -7,6 +7,7 @@ use lang::Test;
 use lang::diagnostic::Code;
 use lang::outcome::Value;
 use model::allowed::Allowed;
+use model::engine::{self, Engine, Refusal, Request};
 use serde_json::{Value as Json, json};
 
 use super::Arguments;
@@ -19,7 +20,6 @@ use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip, Status};
 use crate::table;
 use crate::terminal::Terminal;
-use model::engine::{self, Engine, Refusal, Request};
 
 /// What became of a test.
 enum Answer {

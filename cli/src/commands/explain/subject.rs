@@ -6,12 +6,12 @@ use lang::Test;
 use lang::diagnostic::Diagnostic;
 use lang::outcome::{Asked, Claim, Expectation};
 use lang::source::Source;
+use model::engine::{Refusal, Request, verdicts};
 use model::explain::Reason;
 use model::verdict::{self, Checked, Verdict};
 use serde_json::{Value as Json, json};
 
 use crate::models::LoadedModel;
-use model::engine::{Refusal, Request, verdicts};
 
 /// Outcomes under a model.
 pub struct Subject {

@@ -6,6 +6,7 @@ use campaign::files;
 use evidence::judge::Answers;
 use evidence::reports::judging::{JudgedLine, judge_lines};
 use evidence::reports::{self, Source as Recorded, data};
+use model::engine::Request;
 
 use super::junit;
 use crate::judging::judge_of;
@@ -14,7 +15,6 @@ use crate::output::{self, Failure};
 use crate::pages::Pages;
 use crate::shell::CommandLine;
 use crate::sink::Sink;
-use model::engine::Request;
 
 /// How to make a report.
 pub struct Making<'a> {

@@ -15,6 +15,7 @@ use lang::cat::model::Hardware;
 use lang::diagnostic::{Code, Diagnostic, Severity};
 use lang::source::Source;
 use model::allowed::undefined_calls;
+use model::engine::Request;
 use rayon::ThreadPool;
 
 use super::heartbeat::Heartbeat;
@@ -29,7 +30,6 @@ use crate::ordered::Broken;
 use crate::problem::{Problem, problems};
 use crate::select::SelectOption;
 use crate::sink::Skip;
-use model::engine::Request;
 
 /// The machine's name in records of real ones.
 pub const HARDWARE: &str = "hardware";

@@ -11,6 +11,7 @@ use lang::Test;
 use lang::outcome::{Asked, Outcome};
 use lang::source::Source;
 use model::allowed::Question;
+use model::engine::{Request, explained};
 use model::explain::Reason;
 
 use super::result::RunResult;
@@ -18,7 +19,6 @@ use crate::commands::report::tell::tint;
 use crate::groups::Groups;
 use crate::table::count;
 use crate::terminal::{Look, Tint};
-use model::engine::{Request, explained};
 
 /// How many violations are shown with their cycles.
 const EXPLAINED: usize = 5;

@@ -19,6 +19,7 @@ use lang::Test;
 use lang::diagnostic::Code;
 use lang::source::Source;
 use model::allowed::Allowed;
+use model::engine::Request;
 use serde_json::{Value as Json, json};
 
 use super::verbs::VerbsOptions;
@@ -35,7 +36,6 @@ use crate::problem::{Problem, problems};
 use crate::sink::{Sink, Skip, Status};
 use crate::table::{assignments, draw};
 use crate::terminal::{Look, Terminal};
-use model::engine::Request;
 
 /// How often a test is run in a trial if nobody says.
 const ITERATIONS: u64 = 2000;

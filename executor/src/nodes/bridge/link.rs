@@ -9,9 +9,8 @@ use std::time::Duration;
 use super::frame::Frame;
 use super::outlet::{Outlet, pump};
 use super::{BridgeEvent, Inner, PORT, lock, spawn};
-use crate::nodes::agent::keep_alive;
 use crate::nodes::handshake::{self, HOSTS, PATIENCE};
-use crate::nodes::link::connect;
+use crate::nodes::link::{connect, keep_alive};
 use crate::nodes::records::{Incoming, Outgoing};
 
 /// The most callers that may be in the handshake at once.

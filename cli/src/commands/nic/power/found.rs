@@ -6,6 +6,7 @@ use std::path::Path;
 use evidence::judge::Judgement;
 use evidence::reports::data::{OutcomeKind, Report, TestJudgement, TestReport};
 use evidence::reports::statistics;
+use model::engine::Request;
 use serde::Serialize;
 
 use super::Nic;
@@ -16,7 +17,6 @@ use crate::exit::Exit;
 use crate::judging;
 use crate::models::Models;
 use crate::sink::Sink;
-use model::engine::Request;
 
 /// All of it.
 #[derive(Serialize)]
