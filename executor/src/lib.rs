@@ -9,4 +9,5 @@ pub mod nodes;
 pub mod rdma;
 pub mod rounds;
 pub mod sim;
+pub mod temporary;
 pub mod tune;

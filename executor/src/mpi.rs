@@ -7,8 +7,6 @@
 mod output;
 mod process;
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
@@ -20,6 +18,7 @@ use lang::source::Source;
 use serde_json::{Map, Value};
 
 use crate::backend::{Backend, Control, Job, Refusal};
+use crate::temporary::private_folder;
 use evidence::observation::Observations;
 use evidence::record::{Header, fnv1a};
 
@@ -64,9 +63,8 @@ impl Mpi {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
         let name = format!("litmus-mpi-{}-{now}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        // A folder that somebody else has made is not used.
-        let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        private_folder(&folder)
+            .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
         Ok(Self { launcher, compiler, version, folder, turn: Mutex::new(()) })
     }
 

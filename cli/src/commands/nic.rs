@@ -8,7 +8,6 @@ mod trace;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -149,6 +148,13 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some((program, rest)) = arguments.command.split_first() else {
         return terminal.usage_error("expected a command");
     };
+    if !cfg!(target_os = "linux") {
+        let here = std::env::consts::OS;
+        terminal.err(&format!(
+            "error: expected Linux, whose loader puts the NIC in a program, found {here}\n"
+        ));
+        return Exit::Unknown;
+    }
     let library = match library(arguments.library.as_deref()) {
         Ok(library) => library,
         Err(message) => {
@@ -203,12 +209,13 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn exit(status: ExitStatus) -> Exit {
-    let signal = |number: i32| u8::try_from(128 + number).unwrap_or(u8::MAX);
-    let code = match (status.code(), status.signal()) {
-        (Some(code), _) => u8::try_from(code).unwrap_or(u8::MAX),
-        (None, Some(number)) => signal(number),
-        (None, None) => u8::MAX,
-    };
+    #[cfg(unix)]
+    let signal: Option<i32> = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal: Option<i32> = None;
+    // As shells have it.
+    let code = status.code().or(signal.map(|number| 128 + number));
+    let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
     if code == 0 { Exit::Fine } else { Exit::Command(code) }
 }
 
@@ -324,10 +331,9 @@ struct Counts {
 
 impl Counts {
     fn new() -> std::io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt;
         let name = format!("litmus-nic-{}-{:x}", std::process::id(), random_seed());
         let folder = std::env::temp_dir().join(name);
-        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        executor::temporary::private_folder(&folder)?;
         Ok(Self { folder })
     }
 
