@@ -33,6 +33,12 @@ async function opened(viewport, colorScheme, link = "") {
   tab.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
   tab.on("pageerror", (error) => wrong.push(String(error)));
   tab.on("request", (request) => /^(?:file|data|blob):/.test(request.url()) || wrong.push(`asks ${request.url()}`));
+  await tab.addInitScript(() => {
+    const seen = () => {
+      if (document.querySelector("#verdicts table, #diagnostics li")) window.first ??= performance.now();
+    };
+    new MutationObserver(seen).observe(document, { childList: true, subtree: true });
+  });
   await tab.goto(address + link);
   await tab.waitForSelector("#verdicts table, #diagnostics li", { timeout: 60_000 });
   return { tab, wrong, close: () => context.close() };
@@ -161,10 +167,32 @@ await idle(tab);
 check(`${EDITS} random edits: no error in the console`, wrong.length === 0 || console.log(wrong));
 await close();
 
-const start = performance.now();
-const timed = await opened(WIDE, "light");
-console.log(`first verdict ${Math.round(performance.now() - start)} ms after opening`);
-await timed.close();
+// How long one waits, by the page's own clock, which starts when the page is opened. Wanted are 1000 ms and 100 ms; machines that do other things take longer, and ten times that
+// is a fault.
+const median = (times) => Math.round(times.sort((a, b) => a - b)[times.length >> 1]);
+const ROUNDS = 5;
+const openings = [];
+const changes = [];
+for (let round = 0; round < ROUNDS; round += 1) {
+  const timed = await opened(WIDE, "light");
+  openings.push(await timed.tab.evaluate(() => window.first));
+  // From the letter that makes it a program to its verdict.
+  await write(timed.tab, FLAG.trimEnd().slice(0, -1));
+  await timed.tab.evaluate(() => {
+    const status = document.getElementById("status");
+    const seen = () => {
+      if (/all verdicts hold/.test(status.textContent)) window.took ??= performance.now() - window.began;
+    };
+    new MutationObserver(seen).observe(status, { childList: true, characterData: true, subtree: true });
+    window.began = performance.now();
+  });
+  await timed.tab.keyboard.insertText("✗");
+  await timed.tab.waitForFunction(() => window.took !== undefined);
+  changes.push(await timed.tab.evaluate(() => window.took));
+  await timed.close();
+}
+const [opening, change] = [median(openings), median(changes)];
+check(`first verdict ${opening} ms after opening, one after a change in ${change} ms (medians of ${ROUNDS})`, opening < 10_000 && change < 1000);
 await browser.close();
 console.log(`${passed} passed, ${failed.length} failed`);
 process.exitCode = failed.length === 0 && passed > 0 ? 0 : 1;
