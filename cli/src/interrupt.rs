@@ -1,5 +1,6 @@
-//! Ctrl-C: work that keeps what it has.
+//! Ctrl-C: work that keeps what it has. And work that nobody waits for any more.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,4 +16,16 @@ pub fn stop_on_signal() -> Arc<AtomicBool> {
     // Without a handler, Ctrl-C ends the process at once; what was written is kept.
     drop(ctrlc::set_handler(handler));
     stop
+}
+
+/// For a command of `litmus lsp`: ends the process with its standard input, which the server keeps open.
+pub fn end_with_server() {
+    if std::env::var_os(lsp::WHILE_OPEN).is_none() {
+        return;
+    }
+    std::thread::spawn(|| {
+        let mut input = std::io::stdin().lock();
+        while input.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+        std::process::exit(130);
+    });
 }

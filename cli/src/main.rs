@@ -87,6 +87,7 @@ enum Command {
 fn main() -> ExitCode {
     // Before there is another thread.
     executor::rdma::verbs::prepare_environment();
+    interrupt::end_with_server();
     let arguments = match parse() {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(refuse(&error).code()),

@@ -19,6 +19,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// How often it is looked whether one is done.
 const ROUND: Duration = Duration::from_millis(10);
 
+/// The variable that tells a command to end when its standard input does: if the server is killed, nobody
+/// else would end it.
+pub const WHILE_OPEN: &str = "LITMUS_WHILE_OPEN";
+
 /// A command.
 pub struct Offered {
     /// What the protocol calls it.
@@ -130,8 +134,11 @@ pub fn start(
 }
 
 fn run(mut command: Command, stop: &AtomicBool) -> std::io::Result<(Option<i32>, String)> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env(WHILE_OPEN, "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
+    // Nothing is written to it. It is open as long as this process is there.
+    let _open = child.stdin.take();
     let output = child.stdout.take();
     let errors = child.stderr.take();
     let (output, errors) = (reader(output), reader(errors));

@@ -2,20 +2,26 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use lang::diagnostic::Diagnostic;
+use lang::limits::{Limits, Reached, give_up};
 use lang::source::Source;
 use lsp_types::{TextDocumentContentChangeEvent, Uri};
 
 use crate::library::LibraryText;
 use crate::models::ModelText;
 use crate::names::Names;
-use crate::paths::{name_of, path_of, resolved};
+use crate::paths::{name_of, path_of, resolved, uri_of};
 use crate::program::ProgramText;
 use crate::shipped::{self, Texts};
 use crate::text::{Encoding, Text};
+use crate::workspace;
+
+/// What has taken so long when a limit ended it is not tried again: it would end so again.
+const LONG: Duration = Duration::from_millis(500);
 
 /// A text.
 pub struct Document {
@@ -25,7 +31,8 @@ pub struct Document {
     pub version: i32,
     /// The text.
     pub text: Text,
-    known: OnceCell<Rc<Known>>,
+    /// `None` if it takes too long to know it.
+    known: OnceCell<Option<Rc<Known>>>,
 }
 
 /// What is known of a text.
@@ -69,19 +76,24 @@ pub enum What {
 #[derive(Default)]
 pub struct Documents {
     encoding: Encoding,
+    /// The editor's folders.
+    folders: Vec<PathBuf>,
     open: HashMap<Uri, Document>,
 }
 
 impl Documents {
-    /// None yet, of an editor that counts columns so.
-    pub fn new(encoding: Encoding) -> Self {
-        Self { encoding, open: HashMap::new() }
+    /// None yet, of an editor that counts columns so, and has these folders open.
+    pub fn new(encoding: Encoding, folders: Vec<PathBuf>) -> Self {
+        Self { encoding, folders, open: HashMap::new() }
+    }
+
+    fn document(&self, uri: Uri, version: i32, text: String) -> Document {
+        Document { uri, version, text: Text::new(text, self.encoding), known: OnceCell::new() }
     }
 
     /// A text that the editor has opened.
     pub fn open(&mut self, uri: Uri, version: i32, text: String) {
-        let text = Text::new(text, self.encoding);
-        let document = Document { uri: uri.clone(), version, text, known: OnceCell::new() };
+        let document = self.document(uri.clone(), version, text);
         self.open.insert(uri.clone(), document);
         self.has_changed(&uri);
     }
@@ -128,12 +140,34 @@ impl Documents {
         self.open.values()
     }
 
+    /// The stored models that include others and have a name in them: those in the editor's folders and
+    /// beside a text, without those that are open.
+    pub fn stored_models(&self, beside: &Document, name: &str) -> Vec<Document> {
+        let path = path_of(&beside.uri);
+        let folder = path.as_deref().and_then(Path::parent);
+        let stored = workspace::models(&self.folders, folder).into_iter().filter_map(|path| {
+            let uri = uri_of(&path).filter(|uri| self.get(uri).is_none())?;
+            let text = shipped::stored(&path)?;
+            let concerns = text.contains("include") && text.contains(name);
+            concerns.then(|| self.document(uri, 0, text))
+        });
+        stored.collect()
+    }
+
     /// What is known of a text.
     pub fn known(&self, document: &Document) -> Rc<Known> {
-        let source = || Source::new(name_of(&document.uri), document.text.text.clone());
-        Rc::clone(
-            document.known.get_or_init(|| Rc::new(look_at(source(), &|path| self.text_of(path)))),
-        )
+        let begin = Instant::now();
+        let look = || {
+            let source = Source::new(name_of(&document.uri), document.text.text.clone());
+            let known = Limits::default().within(|| look_at(source, &|path| self.text_of(path)));
+            match known {
+                Ok(known) => Some(Rc::new(known)),
+                Err(_) if begin.elapsed() >= LONG => None,
+                Err(reached) => give_up(reached),
+            }
+        };
+        let known = document.known.get_or_init(look);
+        known.clone().unwrap_or_else(|| give_up(Reached::Time))
     }
 
     /// What would be known of a text if it were another one.

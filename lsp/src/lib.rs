@@ -29,9 +29,11 @@ mod text;
 mod transport;
 mod verdicts;
 mod wire;
+mod workspace;
 
 use std::path::PathBuf;
 
+pub use commands::WHILE_OPEN;
 use lsp_server::Connection;
 use transport::Transport;
 

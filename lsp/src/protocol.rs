@@ -1,16 +1,19 @@
 //! What the editor can do, and what is offered to it.
 
+use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions,
     CompletionOptions, ExecuteCommandOptions, HoverProviderCapability, OneOf, PositionEncodingKind,
-    RenameOptions, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind,
+    RenameOptions, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
     WorkDoneProgressOptions,
 };
 use serde_json::{Value, json};
 
 use crate::commands;
+use crate::paths::path_of;
 use crate::text::Encoding;
 
 /// What is known of the editor.
@@ -24,6 +27,8 @@ pub struct Client {
     pub watches_files: bool,
     /// It shows what commands come to by itself.
     pub shows_results: bool,
+    /// The folders that it has open.
+    pub folders: Vec<PathBuf>,
     /// How long anything may take that is answered at once.
     pub limit: Duration,
 }
@@ -38,6 +43,13 @@ impl Client {
             "utf-16" => Some(Encoding::Utf16),
             _ => None,
         });
+        // What it says if it knows no more than one.
+        let several = asked["workspaceFolders"].as_array().filter(|all| !all.is_empty());
+        let folders = match several {
+            Some(all) => all.iter().map(|folder| &folder["uri"]).collect(),
+            None => vec![&asked["rootUri"]],
+        };
+        let folder = |uri: &Value| path_of(&Uri::from_str(uri.as_str()?).ok()?);
         let is_true = |value: &Value| value.as_bool() == Some(true);
         Self {
             encoding: known.unwrap_or_default(),
@@ -46,6 +58,7 @@ impl Client {
                 &capabilities["workspace"]["didChangeWatchedFiles"]["dynamicRegistration"],
             ),
             shows_results: is_true(&asked["initializationOptions"]["showsResults"]),
+            folders: folders.into_iter().filter_map(folder).collect(),
             limit: Duration::from_secs(
                 asked["initializationOptions"]["seconds"].as_u64().unwrap_or(2),
             ),

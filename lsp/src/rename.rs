@@ -1,20 +1,26 @@
 //! New names, such that every name means afterwards what it meant before.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 
 use lang::diagnostic::{Diagnostic, apply};
-use lang::source::Span;
-use lsp_types::Uri;
+use lang::source::{Source, Span};
+use lsp_types::{TextEdit, Uri};
 
 use crate::documents::{Document, Documents, Known, What, is_model};
 use crate::names::{Names, Occurrence, Space};
+use crate::paths::resolved;
 
 /// Letters that have the bar of an access through the NIC.
 const BARRED: [char; 7] = ['ā', 'ē', 'ī', 'ō', 'ū', 'ȳ', 'ḡ'];
 
-/// The changes of each text.
-pub type Changes = Vec<(Uri, Vec<(Span, String)>)>;
+/// A text with its changes.
+struct Touched<'d> {
+    document: &'d Document,
+    known: Rc<Known>,
+    edits: Vec<(Span, String)>,
+}
 
 /// The name at an offset, if it is one that may be changed.
 ///
@@ -32,7 +38,8 @@ pub fn renamed(known: &Known, offset: usize) -> Result<&Occurrence, String> {
     }
 }
 
-/// The changes that give what is at an offset a new name, also in other open models that include this one.
+/// The changes of each text that give what is at an offset a new name, also in other models that include this
+/// one: those that are open, and those that are stored near it.
 ///
 /// # Errors
 /// Why it cannot have that name.
@@ -41,7 +48,7 @@ pub fn rename(
     document: &Document,
     offset: usize,
     new: &str,
-) -> Result<Changes, String> {
+) -> Result<Vec<(Uri, Vec<TextEdit>)>, String> {
     let known = documents.known(document);
     let name = renamed(&known, offset)?;
     if !is_name(&known, new) {
@@ -50,20 +57,29 @@ pub fn rename(
     if is_taken(&known, name, new) {
         return Err(format!("`{new}` is the name of something else"));
     }
-    let users = users(documents, document, &known, name);
-    let mut changes: Changes = vec![(document.uri.clone(), written(&known, name, new))];
-    for (user, known) in &users {
-        if is_taken(known, name, new) {
-            let file = &known.source.name;
+    let is_shared = is_model(&document.uri) && !matches!(name.space, Space::Local(_));
+    let stored = match is_shared {
+        true => documents.stored_models(document, &name.name),
+        false => Vec::new(),
+    };
+    let others = documents.all().chain(&stored).filter(|_| is_shared);
+    let edits = written(&known, name, new);
+    let mut touched = vec![Touched { document, known: Rc::clone(&known), edits }];
+    for (user, users) in users(documents, others, &known, name) {
+        if is_taken(&users, name, new) {
+            let file = &users.source.name;
             return Err(format!("`{new}` is the name of something else in {file}"));
         }
-        changes.push((user.uri.clone(), written(known, name, new)));
+        let edits = written(&users, name, new);
+        touched.push(Touched { document: user, known: users, edits });
     }
-    let mut touched: Vec<(&Document, Rc<Known>)> = vec![(document, Rc::clone(&known))];
-    touched.extend(users);
-    unharmed(documents, &touched, &changes, new)?;
-    changes.retain(|(_, edits)| !edits.is_empty());
-    Ok(changes)
+    unharmed(documents, &touched, new)?;
+    touched.retain(|one| !one.edits.is_empty());
+    let changes = |Touched { document, edits, .. }: Touched<'_>| {
+        let edit = |(span, new)| TextEdit::new(document.text.range(span), new);
+        (document.uri.clone(), edits.into_iter().map(edit).collect())
+    };
+    Ok(touched.into_iter().map(changes).collect())
 }
 
 /// Whether a text is one name of a language, and nothing else.
@@ -95,19 +111,19 @@ fn is_taken(known: &Known, name: &Occurrence, new: &str) -> bool {
     }
 }
 
-/// The open models that include a model and use its name.
+/// The models that include a model and use its name.
 fn users<'d>(
-    documents: &'d Documents,
-    document: &Document,
+    documents: &Documents,
+    others: impl Iterator<Item = &'d Document>,
     known: &Known,
     name: &Occurrence,
 ) -> Vec<(&'d Document, Rc<Known>)> {
-    let is_shared = is_model(&document.uri) && !matches!(name.space, Space::Local(_));
-    let others = documents.all().filter(|other| is_shared && other.uri != document.uri);
     let others = others.filter(|other| is_model(&other.uri));
     let others = others.map(|other| (other, documents.known(other)));
+    let path = |known: &Source| resolved(Path::new(&known.name));
+    let own = path(&known.source);
     let includes = |user: &Known| match &user.what {
-        What::Model(model) => model.included.iter().any(|one| one.source.name == known.source.name),
+        What::Model(model) => model.included.iter().any(|one| path(&one.source) == own),
         _ => false,
     };
     let is_own = |user: &Known| user.names.definition(&name.name, &name.space).is_some();
@@ -126,19 +142,12 @@ fn written(known: &Known, name: &Occurrence, new: &str) -> Vec<(Span, String)> {
 }
 
 /// Sees to it that nothing is wrong that was not, and that every name is that of the same thing.
-fn unharmed(
-    documents: &Documents,
-    touched: &[(&Document, Rc<Known>)],
-    changes: &Changes,
-    new: &str,
-) -> Result<(), String> {
-    let text = |(uri, edits): &(Uri, Vec<(Span, String)>)| {
-        let of = documents.get(uri).map_or("", |document| document.text.text.as_str());
-        (uri.clone(), apply(of, edits))
-    };
-    let texts: Vec<(Uri, String)> = changes.iter().map(text).collect();
+fn unharmed(documents: &Documents, touched: &[Touched<'_>], new: &str) -> Result<(), String> {
+    let text =
+        |one: &Touched<'_>| (one.document.uri.clone(), apply(&one.document.text.text, &one.edits));
+    let texts: Vec<(Uri, String)> = touched.iter().map(text).collect();
     let errors = |problems: &[Diagnostic]| problems.iter().filter(|it| it.is_error()).count();
-    for (document, before) in touched {
+    for Touched { document, known: before, .. } in touched {
         let after = documents.with_texts(document, &texts);
         if errors(&after.problems) > errors(&before.problems) {
             let why = after.problems.iter().find(|problem| problem.is_error());

@@ -167,13 +167,7 @@ fn renaming(documents: &Documents, asked: RenameParams) -> Result<Value, Refused
     };
     let changes = rename::rename(documents, document, offset, &asked.new_name)?;
     #[allow(clippy::mutable_key_type, reason = "the protocol's own type")]
-    let mut all = HashMap::new();
-    for (uri, changes) in changes {
-        let Some(document) = documents.get(&uri) else { continue };
-        let edits = changes.into_iter();
-        let edits = edits.map(|(span, new)| TextEdit::new(document.text.range(span), new));
-        all.insert(uri, edits.collect());
-    }
+    let all: HashMap<Uri, Vec<TextEdit>> = changes.into_iter().collect();
     Ok(json!(WorkspaceEdit { changes: Some(all), ..WorkspaceEdit::default() }))
 }
 

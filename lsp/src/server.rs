@@ -77,7 +77,7 @@ impl Server {
     /// A server; `litmus` is the program that runs commands.
     pub fn new(connection: Connection, client: Client, litmus: PathBuf) -> Self {
         Self {
-            documents: Documents::new(client.encoding),
+            documents: Documents::new(client.encoding, client.folders.clone()),
             connection,
             client,
             litmus,

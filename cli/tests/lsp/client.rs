@@ -59,6 +59,11 @@ pub fn applied(text: &str, edits: &Value) -> String {
 impl Client {
     /// A client that says that it can do so much.
     pub fn new(capabilities: Value) -> Self {
+        Self::with(capabilities, None, 60)
+    }
+
+    /// A client with a folder, whose answers may take so many seconds.
+    pub fn with(capabilities: Value, root: Option<&str>, seconds: u32) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_litmus"));
         command.arg("lsp").env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -73,9 +78,9 @@ impl Client {
             problems: HashMap::new(),
         };
         // However busy the machine is, what is shipped is checked.
-        let options = json!({ "seconds": 60 });
+        let options = json!({ "seconds": seconds });
         let asked = json!({
-            "processId": null, "rootUri": null, "capabilities": capabilities,
+            "processId": null, "rootUri": root, "capabilities": capabilities,
             "initializationOptions": options,
         });
         client.capabilities = client.ask("initialize", asked)["capabilities"].clone();
@@ -175,6 +180,12 @@ impl Client {
     pub fn vanish(mut self) {
         drop(self.input.take());
         assert!(!self.child.wait().unwrap().success());
+    }
+
+    /// Kills the server.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Why a request is refused.

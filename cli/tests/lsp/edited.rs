@@ -86,6 +86,26 @@ fn runs(part: &str) -> bool {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_command_ends_soon_after_a_server_that_is_killed() {
+    let mut client = Client::new(json!({}));
+    let uri = client.open("long.litmus", &super::long());
+    assert_eq!(client.problems(&uri), json!([]));
+    let copies = format!("litmus-lsp-{}-", client.process());
+    let asked = json!({ "command": "litmus.explain", "arguments": [uri] });
+    client.send("workspace/executeCommand", asked);
+    while !runs(&copies) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    client.kill();
+    let begin = std::time::Instant::now();
+    while runs(&copies) {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20), "nobody ends it");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn no_command_outlives_the_server() {
     for says_so in [true, false] {
         let mut client = Client::new(json!({}));

@@ -70,3 +70,24 @@ fn long_texts_are_answered_in_time() {
     assert_eq!(client.ask("textDocument/hover", at(&uri, 2, 0)), Value::Null);
     client.end();
 }
+
+#[test]
+fn what_takes_too_long_is_tried_once() {
+    let mut client = Client::with(json!({}), None, 1);
+    // Seconds, for each name is compared with all others.
+    let rows: String = (0..55_000).map(|row| format!("  y{row} := z{row}\n")).collect();
+    let text = format!("litmus session\nmodel sc\n\n  x = 0\n  ---\n{rows}");
+    let uri = client.open("session.litmus", &text);
+    let problems = client.problems(&uri);
+    assert!(problems.to_string().contains("takes more than the 1 seconds"), "{problems}");
+    let begin = Instant::now();
+    for line in 0..30 {
+        let why = client.refused("textDocument/hover", at(&uri, line, 2));
+        assert!(why.contains("takes more than"), "{why}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    // A change may have mended it.
+    client.change(&uri, 2, super::PROGRAM);
+    assert_eq!(client.problems(&uri), json!([]));
+    client.end();
+}

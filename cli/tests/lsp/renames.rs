@@ -74,3 +74,43 @@ fn models_that_include_this_one_are_renamed_too() {
     assert!(why.ends_with("in /no/such/folder/user.cat"), "{why}");
     client.end();
 }
+
+#[test]
+fn models_that_are_not_open_are_renamed_too() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lsp-renames");
+    let uri = |path: &str| format!("file://{}", folder.join(path).display());
+    std::fs::create_dir_all(folder.join("models/deep")).unwrap();
+    std::fs::create_dir_all(folder.join("models/target")).unwrap();
+    let base = "let mine = rf & ext\nacyclic mine as fine\n";
+    let user = "include \"../base.cat\"\nlet own = mine; mine\nacyclic own as finer\n";
+    let beside = user.replace("../", "");
+    for (path, text) in [
+        ("models/base.cat", base),
+        ("models/beside.cat", &beside),
+        ("models/deep/user.cat", user),
+        ("models/deep/other.cat", "include \"no.cat\"\nlet mine = rf\n"),
+        ("models/target/user.cat", user),
+    ] {
+        std::fs::write(folder.join(path), text).unwrap();
+    }
+    // Without a folder of the editor, models beside this one are looked at.
+    for (root, expected) in [
+        (None, vec!["models/base.cat", "models/beside.cat"]),
+        (Some(uri("")), vec!["models/base.cat", "models/beside.cat", "models/deep/user.cat"]),
+    ] {
+        let mut client = Client::with(json!({}), root.as_deref(), 60);
+        let at = client.open_at(&uri("models/base.cat"), base);
+        let edits = client.rename(&at, (0, 4), "better").unwrap();
+        let edits = edits["changes"].as_object().unwrap();
+        let mut changed: Vec<String> = edits.keys().cloned().collect();
+        changed.sort();
+        assert_eq!(changed, expected.iter().map(|path| uri(path)).collect::<Vec<_>>());
+        for path in expected {
+            let text = std::fs::read_to_string(folder.join(path)).unwrap();
+            assert_eq!(applied(&text, &edits[&uri(path)]), text.replace("mine", "better"));
+        }
+        let why = client.rename(&at, (0, 4), "own").expect_err("taken there");
+        assert!(why.contains("in /") && why.ends_with(".cat"), "{why}");
+        client.end();
+    }
+}
