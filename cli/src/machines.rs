@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use executor::nodes::{Cluster, ClusterOptions, Launch, Node, Secret, Selection, host_and_port};
+use executor::rdma::{Completion, Interface, Provider};
 
 use crate::commands::agent;
 
@@ -30,7 +31,7 @@ pub struct MachineOptions {
     /// The file with the secret that the agents know
     #[arg(long, value_name = "FILE", env = "LITMUS_SECRET_FILE", hide_env_values = true)]
     secret_file: Option<PathBuf>,
-    /// Device on each machine, as in perftest
+    /// Device on each machine, as in perftest; for libfabric, the domain
     #[arg(short = 'd', long = "ib-dev", visible_alias = "device", value_name = "DEV")]
     device: Option<String>,
     /// Port of the device
@@ -48,6 +49,39 @@ enum LaunchName {
     Ssh,
     Slurm,
     Mpirun,
+}
+
+/// How libfabric is used.
+#[derive(Args)]
+pub struct OfiOptions {
+    /// Provider of libfabric, as `fi_info -p` takes it [default: the first that can run tests]
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// When puts over libfabric are complete [default: transmit, or delivery if reads may overtake puts]
+    #[arg(long, value_name = "LEVEL")]
+    completion: Option<CompletionName>,
+    /// Ask libfabric for atomics too, even if the provider promises less then
+    #[arg(long)]
+    atomics: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CompletionName {
+    /// Once the source may be used again (FI_TRANSMIT_COMPLETE)
+    Transmit,
+    /// Once they are in the peer's memory (FI_DELIVERY_COMPLETE)
+    Delivery,
+}
+
+impl OfiOptions {
+    /// The provider that is asked for, and how.
+    pub fn provider(&self) -> Provider {
+        let completion = self.completion.map(|level| match level {
+            CompletionName::Transmit => Completion::Transmit,
+            CompletionName::Delivery => Completion::Delivery,
+        });
+        Provider { name: self.provider.clone(), completion, atomics: self.atomics }
+    }
 }
 
 impl MachineOptions {
@@ -76,27 +110,28 @@ impl MachineOptions {
     ///
     /// # Errors
     /// What keeps tests from being run there.
-    pub fn connect(&self) -> Result<Cluster, String> {
-        self.connect_to(self.nodes.clone())
+    pub fn connect(&self, interface: &Interface) -> Result<Cluster, String> {
+        self.connect_to(self.nodes.clone(), interface)
     }
 
     /// Connects to each machine alone where agents run already, so that one that is broken does not hide the
     /// others. Agents that are to be started are started together.
-    pub fn connect_to_each(&self) -> Vec<(String, Result<Cluster, String>)> {
+    pub fn connect_to_each(&self, interface: &Interface) -> Vec<(String, Result<Cluster, String>)> {
         if self.launch() != Launch::None {
-            return vec![("launch".to_owned(), self.connect())];
+            return vec![("launch".to_owned(), self.connect(interface))];
         }
-        let one = |node: &Node| (node.name.clone(), self.connect_to(vec![node.clone()]));
+        let one = |node: &Node| (node.name.clone(), self.connect_to(vec![node.clone()], interface));
         self.nodes.iter().map(one).collect()
     }
 
-    fn connect_to(&self, mut nodes: Vec<Node>) -> Result<Cluster, String> {
+    fn connect_to(&self, mut nodes: Vec<Node>, interface: &Interface) -> Result<Cluster, String> {
         let launch = self.launch();
         if nodes.is_empty() {
             nodes.push(node("local")?);
         }
         each_has_an_agent(&nodes, launch)?;
         for Node { selection, .. } in &mut nodes {
+            selection.interface.clone_from(interface);
             if selection.device.is_none() {
                 selection.device.clone_from(&self.device);
             }

@@ -70,7 +70,12 @@ fn check(device: Option<String>) -> Result<(), RdmaError> {
 /// What is asked for and not there is refused.
 fn choices() -> Result<(), RdmaError> {
     let ask = |device: Option<&str>, port, gid_index| {
-        let selection = Selection { device: device.map(str::to_owned), port, gid_index };
+        let selection = Selection {
+            device: device.map(str::to_owned),
+            port,
+            gid_index,
+            ..Selection::default()
+        };
         verbs::open(&selection).err().ok_or_else(|| wrong(format!("opened by {selection:?}")))
     };
     for error in

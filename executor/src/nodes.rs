@@ -1,4 +1,4 @@
-//! The backend `verbs`: an agent on each machine, and a coordinator that connects the agents, runs the tests,
+//! The backends `verbs` and `ofi`: an agent on each machine, and a coordinator that connects the agents, runs the tests,
 //! and collects the observations.
 //!
 //! The coordinator sends every agent the program and the placement of its nodes (`protocol`). Each agent

@@ -1,11 +1,18 @@
 //! The part of RDMA that running tests needs, and nothing more: words that a NIC can access, and queue pairs.
 //!
-//! `verbs` implements it with libibverbs. The modules above do not know which implementation they use, so
-//! nodes, agents and rounds are tested without a NIC. Nothing here can make memory unsafe: regions consist of
+//! `verbs` implements it with libibverbs, and `ofi` with libfabric. The modules above do not know which
+//! implementation they use, so nodes, agents and rounds are tested without a NIC. Nothing here can make memory unsafe: regions consist of
 //! atomic words, and requests outside them are refused.
 
+#[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
+mod lines;
 #[cfg(test)]
 pub mod memory;
+#[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
+pub mod ofi;
+#[cfg(not(any(feature = "dlopen", feature = "rdma-sys")))]
+#[path = "rdma/without.rs"]
+pub mod ofi;
 #[cfg(not(any(feature = "dlopen", feature = "rdma-sys")))]
 #[path = "rdma/without.rs"]
 pub mod verbs;
@@ -20,7 +27,7 @@ use std::sync::atomic::AtomicU64;
 use serde::{Deserialize, Serialize};
 
 pub use evidence::device::{
-    AtomicCapability, DeviceInfo, Gid, GidKind, LinkLayer, PciAtomics, PortInfo,
+    AtomicCapability, DeviceInfo, FabricInfo, Gid, GidKind, LinkLayer, PciAtomics, PortInfo,
 };
 
 /// An opened device and one of its ports.
@@ -58,10 +65,53 @@ pub trait Region: Any + Send + Sync {
     fn flush(&self, word: usize);
 }
 
+/// Opens a device.
+///
+/// # Errors
+/// Fails if the library or the device is missing, or if the device cannot do what litmus needs.
+pub fn open(selection: &Selection) -> Result<Arc<dyn Device>, RdmaError> {
+    match &selection.interface {
+        Interface::Verbs => verbs::open(selection),
+        Interface::Ofi(_) => ofi::open(selection),
+    }
+}
+
+/// What devices are reached by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Interface {
+    /// libibverbs.
+    #[default]
+    Verbs,
+    /// libfabric.
+    Ofi(Provider),
+}
+
+/// Which provider of libfabric to use, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provider {
+    /// Its name, as in `fi_info -p`; else the first that can do what is needed.
+    pub name: Option<String>,
+    /// When a put is complete; else at the weakest level after which a read still says that it is there.
+    pub completion: Option<Completion>,
+    /// Whether with atomics even if the provider promises less then.
+    pub atomics: bool,
+}
+
+/// When a put over libfabric is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Completion {
+    /// `FI_TRANSMIT_COMPLETE`: its source may be used again, and nothing is known of the peer's memory.
+    Transmit,
+    /// `FI_DELIVERY_COMPLETE`: it is in the peer's memory.
+    Delivery,
+}
+
 /// Which device to use, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
-    /// The device's name (`-d`); else the first device that can be used.
+    /// What the device is reached by.
+    pub interface: Interface,
+    /// The device's name (`-d`), in libfabric its domain; else the first device that can be used.
     pub device: Option<String>,
     /// The port, from 1 (`-i`); else the first port that is active.
     pub port: Option<u8>,
@@ -141,12 +191,17 @@ pub trait Endpoint: Send {
     /// Fails if a receive failed.
     fn poll_receives(&mut self, arrived: &mut Vec<Arrival>) -> Result<(), RdmaError>;
 
-    /// The number of requests that have completed since the last call. Requests complete in the order in
-    /// which they were posted. Does not wait.
+    /// The number of requests that have completed since the last call. Does not wait.
     ///
     /// # Errors
     /// Fails if a request failed.
     fn poll(&mut self) -> Result<usize, RdmaError>;
+
+    /// How many requests have completed of those before the first that has not, where `completed` have in
+    /// all. On verbs, requests complete in the order in which they were posted.
+    fn completed_in_order(&self, completed: u64) -> u64 {
+        completed
+    }
 }
 
 /// What the completion of a receive says of the message.
@@ -168,14 +223,14 @@ pub const LONGEST_LIST: usize = 8;
 pub struct RegionKey {
     /// The address of the first word, in the owner's address space.
     pub address: u64,
-    /// The remote key.
-    pub key: u32,
+    /// The remote key. Those of verbs have 32 bits.
+    pub key: u64,
     /// The number of words.
     pub words: u64,
 }
 
 /// What one end needs to know about the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
     /// The queue pair number.
     pub queue_pair: u32,
@@ -189,6 +244,8 @@ pub struct Address {
     pub mtu: u32,
     /// How many reads and atomics of the peer it can serve at once.
     pub responder_reads: u8,
+    /// The address of an endpoint of libfabric, which has nothing of the above.
+    pub name: Vec<u8>,
 }
 
 /// The settings of an endpoint.
@@ -247,7 +304,7 @@ pub struct Request {
     /// The immediate of a write or a send, in the byte order of this machine.
     pub immediate: Option<u32>,
     /// The address of the remote word, and the key of its region. A send has no use for them.
-    pub remote: (u64, u32),
+    pub remote: (u64, u64),
     /// Whether the request waits for all earlier reads and atomics of its queue pair (`IBV_SEND_FENCE`).
     pub fence: bool,
     /// Whether the CPU copies the data when the request is posted (`IBV_SEND_INLINE`). Only for writes and
@@ -260,7 +317,7 @@ pub struct Request {
 
 impl Request {
     /// A request that is signaled, and nothing else: neither fenced, nor inline, nor with an immediate.
-    pub fn plain(kind: RequestKind, local: usize, words: u32, remote: (u64, u32)) -> Self {
+    pub fn plain(kind: RequestKind, local: usize, words: u32, remote: (u64, u64)) -> Self {
         let (fence, inline, signaled) = (false, false, true);
         Self { kind, local, words, immediate: None, remote, fence, inline, signaled }
     }
@@ -281,6 +338,40 @@ impl Request {
             RequestKind::Write | RequestKind::Send | RequestKind::Read => false,
             RequestKind::CompareAndSwap { .. } | RequestKind::FetchAndAdd { .. } => true,
         }
+    }
+}
+
+/// `write of 2 words, from word 5 to 0x7f00 by key 0x12`.
+impl fmt::Display for Request {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, key) = self.remote;
+        let words = match self.words {
+            1 => "1 word".to_owned(),
+            count => format!("{count} words"),
+        };
+        let local = self.local;
+        let remote = format!("{address:#x} by key {key:#x}");
+        let mut text = match self.kind {
+            RequestKind::Write => format!("write of {words}, from word {local} to {remote}"),
+            RequestKind::Send => format!("send of {words}, from word {local}"),
+            RequestKind::Read => format!("read of {words}, from {remote} to word {local}"),
+            RequestKind::CompareAndSwap { .. } => {
+                format!("compare-and-swap of {remote}, result to word {local}")
+            }
+            RequestKind::FetchAndAdd { .. } => {
+                format!("fetch-and-add to {remote}, result to word {local}")
+            }
+        };
+        if self.immediate.is_some() {
+            text.push_str(", with an immediate");
+        }
+        if self.fence {
+            text.push_str(", fence");
+        }
+        if self.inline {
+            text.push_str(", inline");
+        }
+        out.write_str(&text)
     }
 }
 
@@ -312,7 +403,7 @@ pub struct RdmaError {
 /// The kinds of [`RdmaError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RdmaErrorKind {
-    /// libibverbs is missing.
+    /// libibverbs or libfabric is missing.
     NoLibrary,
     /// There is no device, or none with this name, or its port is down.
     NoDevice,

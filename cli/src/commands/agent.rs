@@ -12,7 +12,7 @@ use executor::nodes::{Agent, AgentEvent, AgentOptions, DEFAULT_PORT, Limits, Sec
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
-/// Wait on this machine for a coordinator (`litmus run --backend verbs --nodes …`), and run its tests
+/// Wait on this machine for a coordinator (`litmus run --backend verbs --nodes …`, or ofi), and run its tests
 ///
 /// Only who knows the secret is served. Make one with `head -c 32 /dev/urandom | base64 > secret`, and copy
 /// it to all machines. Agents and the coordinator encrypt what they send. What RDMA itself sends is not
@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         },
         once: arguments.once,
     };
-    let open = Arc::new(executor::rdma::verbs::open);
+    let open = Arc::new(executor::rdma::open);
     match Agent::new(options, open, Arc::new(log)) {
         Ok(agent) => {
             agent.serve();

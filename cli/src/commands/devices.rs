@@ -1,13 +1,16 @@
 //! `litmus devices`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use evidence::record::NodeInfo;
-use executor::rdma::{AtomicCapability, DeviceInfo, Gid, LinkLayer, PciAtomics, PortInfo, verbs};
+use executor::rdma::{
+    AtomicCapability, DeviceInfo, FabricInfo, Gid, Interface, LinkLayer, PciAtomics, PortInfo,
+    RdmaError, ofi, verbs,
+};
 use lang::diagnostic::{Code, nearest};
 use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
-use crate::machines::MachineOptions;
+use crate::machines::{MachineOptions, OfiOptions};
 use crate::options::{Format, FormatOption};
 use crate::table::{self, pad};
 use crate::terminal::{Look, Terminal, Tint};
@@ -26,17 +29,48 @@ const INDENT: usize = 15;
 pub struct Arguments {
     #[command(flatten)]
     machines: MachineOptions,
+    /// What devices are reached by
+    #[arg(long, value_name = "BACKEND", default_value = "verbs")]
+    backend: BackendName,
+    #[command(flatten)]
+    ofi: OfiOptions,
     #[command(flatten)]
     format: FormatOption,
+}
+
+/// What devices are reached by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BackendName {
+    /// libibverbs.
+    Verbs,
+    /// libfabric: its providers, with the orders that they promise, and those that their models need.
+    Ofi,
+}
+
+impl Arguments {
+    fn interface(&self) -> Interface {
+        match self.backend {
+            BackendName::Verbs => Interface::Verbs,
+            BackendName::Ofi => Interface::Ofi(self.ofi.provider()),
+        }
+    }
+
+    /// The devices of this machine.
+    fn list(&self) -> Result<Vec<DeviceInfo>, RdmaError> {
+        match self.interface() {
+            Interface::Verbs => verbs::list(),
+            Interface::Ofi(provider) => ofi::list_as(&provider),
+        }
+    }
 }
 
 /// Lists.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let format = arguments.format.format;
     if arguments.machines.is_remote() {
-        return remote(&arguments.machines, format, terminal);
+        return remote(arguments, format, terminal);
     }
-    let devices = match verbs::list() {
+    let devices = match arguments.list() {
         Ok(devices) => devices,
         Err(error) => {
             return refuse(Code::NoDevice, &error.message, Exit::Unknown, format, terminal);
@@ -59,9 +93,9 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 }
 
 /// The devices of all machines. What is wrong with one is said, and the others are shown.
-fn remote(machines: &MachineOptions, format: Format, terminal: &mut Terminal) -> Exit {
+fn remote(arguments: &Arguments, format: Format, terminal: &mut Terminal) -> Exit {
     let (mut nodes, mut errors) = (Vec::new(), Vec::new());
-    for (name, cluster) in machines.connect_to_each() {
+    for (name, cluster) in arguments.machines.connect_to_each(&arguments.interface()) {
         match cluster {
             Ok(cluster) => nodes.extend(cluster.infos()),
             Err(message) => errors.push((name, message)),
@@ -155,6 +189,12 @@ fn one(info: &DeviceInfo, look: Look) -> String {
         line("trouble", &look.paint(Tint::Bad, trouble));
         return text;
     }
+    if let Some(fabric) = &info.fabric {
+        fabric_lines(fabric, &mut line);
+        line("atomics", &atomics(info));
+        good_for(info, look, &mut line);
+        return text;
+    }
     line("device", &identity(info));
     line("atomics", &atomics(info));
     line(
@@ -172,6 +212,36 @@ fn one(info: &DeviceInfo, look: Look) -> String {
             line("", &gid);
         }
     }
+    good_for(info, look, &mut line);
+    text
+}
+
+/// A provider of libfabric: what it promises beside what its model needs.
+fn fabric_lines(fabric: &FabricInfo, line: &mut impl FnMut(&str, &str)) {
+    let FabricInfo { provider, provider_version, library, model, own_model, .. } = fabric;
+    let list = |names: &[String]| match names {
+        [] => "nothing".to_owned(),
+        names => names.join(", "),
+    };
+    line(
+        "provider",
+        &format!("{provider} {provider_version} of libfabric {library}, on {}", fabric.fabric),
+    );
+    line("can", &list(&fabric.caps));
+    line("promises", &list(&fabric.received));
+    let [raw, war, waw] = fabric.data_order.map(|bytes| match bytes {
+        0 => "none".to_owned(),
+        bytes if bytes > 1 << 60 => "any".to_owned(),
+        bytes => bytes.to_string(),
+    });
+    line("bytes in order", &format!("RAW {raw}, WAR {war}, WAW {waw}"));
+    line("needed", &format!("{} by {own_model}", list(&fabric.needed)));
+    line("judged by", model);
+    line("progress", &fabric.data_progress);
+    line("puts complete", &format!("at {}", fabric.completion));
+}
+
+fn good_for(info: &DeviceInfo, look: Look, line: &mut impl FnMut(&str, &str)) {
     let [moves, rmws] = USES;
     match (info.lacks_puts_and_gets(), info.lacks_remote_rmws()) {
         (None, None) => line("good for", &look.paint(Tint::Good, &format!("{moves}, {rmws}"))),
@@ -183,7 +253,6 @@ fn one(info: &DeviceInfo, look: Look) -> String {
             line("not good for", &look.paint(Tint::Open, &format!("{moves}, {rmws}: {lack}")));
         }
     }
-    text
 }
 
 fn identity(info: &DeviceInfo) -> String {

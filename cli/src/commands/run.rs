@@ -124,6 +124,8 @@ enum BackendName {
     Sim,
     /// Real RDMA, by libibverbs.
     Verbs,
+    /// Real networks and shared memory, by libfabric.
+    Ofi,
     /// C programs over MPI's one-sided communication, built and started on this machine.
     Mpi,
 }

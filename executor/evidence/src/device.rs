@@ -66,6 +66,9 @@ pub struct DeviceInfo {
     pub port: u8,
     /// The index of the GID that is used, if any, and why.
     pub gid: Option<(u32, String)>,
+    /// How libfabric reaches it; `None` if libibverbs does.
+    #[serde(default)]
+    pub fabric: Option<FabricInfo>,
     /// Why it cannot be used as it is, if that is known: it cannot be opened, no port is active.
     #[serde(default)]
     pub trouble: Option<String>,
@@ -80,6 +83,9 @@ impl DeviceInfo {
     /// The reason why no endpoint can be made, if there is one: tests with puts and gets cannot run on the
     /// device.
     pub fn lacks_puts_and_gets(&self) -> Option<String> {
+        if self.fabric.is_some() {
+            return self.trouble.clone();
+        }
         if self.transport != Self::INFINIBAND {
             let transport = &self.transport;
             return Some(format!(
@@ -104,6 +110,47 @@ impl DeviceInfo {
         self.lacks_puts_and_gets()
             .or_else(|| (self.atomics == AtomicCapability::None).then(without))
     }
+}
+
+/// A provider of libfabric: what it promises, and what of that was asked for. Names are those of libfabric's
+/// manual pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FabricInfo {
+    /// The provider: `tcp;ofi_rxm`, `shm`.
+    pub provider: String,
+    /// Its version.
+    pub provider_version: String,
+    /// The version of libfabric.
+    pub library: String,
+    /// The fabric that the domain is on.
+    pub fabric: String,
+    /// The capabilities that bear on one-sided operations.
+    pub caps: Vec<String>,
+    /// What the provider leaves to its users.
+    pub mode: Vec<String>,
+    /// How memory is registered.
+    pub mr_mode: Vec<String>,
+    /// Whether it works by itself, or only in calls: `auto`, `manual`.
+    pub data_progress: String,
+    /// The model that judges what it shows: the provider's own, if it gives here what that needs.
+    pub model: String,
+    /// The provider's own model.
+    pub own_model: String,
+    /// The orders between requests that the provider's own model needs.
+    pub needed: Vec<String>,
+    /// Those that the endpoint was asked for, for requests that it sends and that it receives.
+    pub asked: [Vec<String>; 2],
+    /// Those that the provider gives to requests that are sent (`tx_attr->msg_order`).
+    pub sent: Vec<String>,
+    /// Those that it gives to requests that are received (`rx_attr->msg_order`).
+    pub received: Vec<String>,
+    /// The order of completions (`tx_attr->comp_order`).
+    pub completions: Vec<String>,
+    /// The most bytes whose order in memory follows `FI_ORDER_RAW`, `FI_ORDER_WAR` and `FI_ORDER_WAW`.
+    pub data_order: [u64; 3],
+    /// When a put is complete: `transmit`, `delivery`.
+    pub completion: String,
 }
 
 /// What atomics are atomic with.

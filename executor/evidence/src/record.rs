@@ -15,6 +15,7 @@ use serde_json::{Map, Value as Json};
 use lang::Test;
 use lang::outcome::{Outcome, Value};
 
+use crate::device::FabricInfo;
 use crate::observation::{Observations, Occurrence};
 
 pub use campaign::digest::{Digest, fnv1a, hash_text};
@@ -105,6 +106,8 @@ impl Header {
     pub const SIMULATOR: &str = "sim";
     /// The name of the backend of real machines.
     pub const HARDWARE: &str = "verbs";
+    /// The name of the backend of real machines that libfabric reaches.
+    pub const OFI: &str = "ofi";
     /// The name of the backend of programs over MPI.
     pub const MPI: &str = "mpi";
 
@@ -115,7 +118,17 @@ impl Header {
 
     /// Whether real machines ran the tests. Of a log, neither is known.
     pub fn is_hardware(&self) -> bool {
-        self.backend == Self::HARDWARE
+        self.backend == Self::HARDWARE || self.is_ofi()
+    }
+
+    /// The provider of libfabric that the first machine used.
+    pub fn provider(&self) -> Option<&FabricInfo> {
+        self.nodes.iter().find_map(|node| node.device.fabric.as_ref())
+    }
+
+    /// Whether real machines ran the tests, by libfabric.
+    pub fn is_ofi(&self) -> bool {
+        self.backend == Self::OFI
     }
 
     /// Whether programs over MPI ran the tests.

@@ -1,4 +1,4 @@
-//! The backend `verbs`: runs a test on all machines.
+//! The backends `verbs` and `ofi`: run a test on all machines.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::rounds::{Parameters, round_sizes};
 use evidence::observation::Observations;
 use evidence::record::fnv1a;
 
-/// The backend for real RDMA.
+/// The backend for real RDMA, by libibverbs or libfabric.
 pub struct Verbs {
     cluster: Mutex<Cluster>,
     parameters: Parameters,
@@ -48,7 +48,8 @@ impl Verbs {
 
 impl Backend for Verbs {
     fn name(&self) -> &'static str {
-        Header::HARDWARE
+        let is_ofi = self.nodes.iter().any(|node| node.device.fabric.is_some());
+        if is_ofi { Header::OFI } else { Header::HARDWARE }
     }
 
     fn faults(&self) -> Vec<String> {
@@ -120,7 +121,13 @@ impl Placement {
                 && info.device.atomics == AtomicCapability::None
             {
                 let (device, name) = (&info.device.name, &info.name);
-                return Err(Refusal::Skip(format!("the device {device} of {name} has no atomics")));
+                let hint = match &info.device.fabric {
+                    Some(_) => ", or promises less with them: --atomics asks for them",
+                    None => "",
+                };
+                return Err(Refusal::Skip(format!(
+                    "the device {device} of {name} has no atomics{hint}"
+                )));
             }
         }
         Ok(())

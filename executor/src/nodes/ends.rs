@@ -6,6 +6,15 @@ use evidence::record::NodeInfo;
 /// Why two machines cannot connect, if that can be seen: a device would only report that there is no way to
 /// the other end, or nothing at all.
 pub fn mismatch(one: &NodeInfo, other: &NodeInfo) -> Option<String> {
+    let provider = |node: &NodeInfo| node.device.fabric.as_ref().map(|of| of.provider.clone());
+    if provider(one) != provider(other) {
+        let name = |node| provider(node).unwrap_or_else(|| "none".to_owned());
+        let (found, expected) = (name(other), name(one));
+        return Some(format!(
+            "its provider of libfabric is {found}, and that of {} is {expected}; choose one: --provider",
+            one.name
+        ));
+    }
     let (own, of) = (End::new(one), &one.name);
     let found = End::new(other);
     let layers = [own.layer, found.layer];

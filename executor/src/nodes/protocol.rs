@@ -15,7 +15,7 @@ use evidence::record::Host;
 pub const DEFAULT_PORT: u16 = 18515;
 
 /// The version of the messages. Whoever changes one of them raises it; a test notices that they changed.
-pub(super) const PROTOCOL: u32 = 5;
+pub(super) const PROTOCOL: u32 = 6;
 
 /// The most bytes of a message.
 const LONGEST: u32 = 32 << 20;
@@ -133,9 +133,11 @@ impl Wiring {
 }
 
 /// Finds the entry with a key.
-pub(super) fn entry<K: PartialEq, V: Copy>(list: &[(K, V)], key: &K) -> Result<V, String> {
+pub(super) fn entry<K: PartialEq, V: Clone>(list: &[(K, V)], key: &K) -> Result<V, String> {
     let found = list.iter().find(|(candidate, _)| candidate == key);
-    found.map(|(_, value)| *value).ok_or_else(|| "an end of a connection is missing".to_owned())
+    found
+        .map(|(_, value)| value.clone())
+        .ok_or_else(|| "an end of a connection is missing".to_owned())
 }
 
 /// A hash of the plan. Coordinator and agents must agree on it to run a program together.

@@ -43,7 +43,7 @@ impl Region for MemoryRegion {
         &self.words
     }
     fn key(&self) -> RegionKey {
-        RegionKey { address: 0, key: self.key, words: self.words.len() as u64 }
+        RegionKey { address: 0, key: self.key.into(), words: self.words.len() as u64 }
     }
     fn flush(&self, _word: usize) {}
 }
@@ -155,7 +155,7 @@ impl Way {
 
     fn access(&self, request: &Request) -> Result<(), RdmaError> {
         let gone = || failed("remote access error");
-        let remote = lock(&REGIONS).get(&request.remote.1).and_then(Weak::upgrade);
+        let remote = lock(&REGIONS).get(&(request.remote.1 as u32)).and_then(Weak::upgrade);
         let remote = remote.ok_or_else(gone)?;
         for word in 0..request.words as usize {
             let at = (request.remote.0 / 8) as usize + word;
@@ -199,6 +199,7 @@ impl Endpoint for MemoryEndpoint {
             gid: [0; 16],
             mtu: 1024,
             responder_reads: 16,
+            name: Vec::new(),
         }
     }
 

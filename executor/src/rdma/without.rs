@@ -1,9 +1,9 @@
-//! In place of `verbs` where neither of its features is chosen, as on systems without libibverbs: every
+//! In place of `verbs` and `ofi` where neither of its features is chosen, as on systems without libibverbs: every
 //! device is missing, with the reason.
 
 use std::sync::Arc;
 
-use super::{Device, DeviceInfo, RdmaError, RdmaErrorKind, Selection};
+use super::{Device, DeviceInfo, Provider, RdmaError, RdmaErrorKind, Selection};
 
 /// Nothing: there are no drivers.
 pub fn prepare_environment() {}
@@ -20,6 +20,14 @@ pub fn list() -> Result<Vec<DeviceInfo>, RdmaError> {
 ///
 /// # Errors
 /// Always.
+pub fn list_as(_: &Provider) -> Result<Vec<DeviceInfo>, RdmaError> {
+    Err(missing())
+}
+
+/// No device.
+///
+/// # Errors
+/// Always.
 pub fn open(_: &Selection) -> Result<Arc<dyn Device>, RdmaError> {
     Err(missing())
 }
@@ -27,6 +35,6 @@ pub fn open(_: &Selection) -> Result<Arc<dyn Device>, RdmaError> {
 fn missing() -> RdmaError {
     RdmaError::new(
         RdmaErrorKind::NoLibrary,
-        "this litmus was built without libibverbs (the feature `dlopen`), which only Linux has",
+        "this litmus was built without libibverbs and libfabric (the feature `dlopen`), which only Linux has",
     )
 }

@@ -11,6 +11,7 @@ use evidence::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
 use executor::backend::Backend;
 use executor::mpi::Mpi;
 use executor::nodes::Verbs;
+use executor::rdma::Interface;
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::{Code, nearest};
 
@@ -59,7 +60,8 @@ impl Plan {
         let sim = Sim::new(&faults).map_err(|error| unknown_fault(&error, terminal))?;
         let backend: Box<dyn Backend> = match arguments.backend {
             BackendName::Sim => Box::new(sim),
-            BackendName::Verbs => Box::new(connect(arguments, terminal)?),
+            BackendName::Verbs => Box::new(connect(arguments, &Interface::Verbs, terminal)?),
+            BackendName::Ofi => Box::new(connect(arguments, &arguments.verbs.ofi(), terminal)?),
             BackendName::Mpi => Box::new(
                 Mpi::new(&arguments.mpirun).map_err(|message| no_backend(&message, terminal))?,
             ),
@@ -177,7 +179,12 @@ impl Plan {
         ];
         let other: String =
             other.iter().filter(|(name, _)| is_set(*name)).map(|pair| pair.1).collect();
-        format!("{iterations} runs of each test on {backend}{faults}, seed {seed}{other}\n")
+        let provider = self.header.provider().map_or_else(String::new, |of| {
+            format!(" ({} {}, judged by {})", of.provider, of.provider_version, of.model)
+        });
+        format!(
+            "{iterations} runs of each test on {backend}{provider}{faults}, seed {seed}{other}\n"
+        )
     }
 
     /// The record's file.
@@ -221,7 +228,11 @@ fn refuse(path: &Path, message: &str, terminal: &mut Terminal) -> Exit {
 }
 
 /// Without machines there is nothing wrong with the tests, and nothing known of them.
-pub fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, Exit> {
+pub fn connect(
+    arguments: &Arguments,
+    interface: &Interface,
+    terminal: &mut Terminal,
+) -> Result<Verbs, Exit> {
     if !arguments.faults.is_empty() {
         return Err(
             terminal.usage_error("--fault is for the simulator; real machines bring their own")
@@ -231,7 +242,7 @@ pub fn connect(arguments: &Arguments, terminal: &mut Terminal) -> Result<Verbs, 
         Ok(parameters) => parameters,
         Err(message) => return Err(terminal.usage_error(&message)),
     };
-    arguments.verbs.connect(parameters).map_err(|message| no_backend(&message, terminal))
+    arguments.verbs.connect(parameters, interface).map_err(|message| no_backend(&message, terminal))
 }
 
 fn no_backend(message: &str, terminal: &mut Terminal) -> Exit {

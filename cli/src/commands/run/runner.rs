@@ -164,6 +164,10 @@ impl Runner<'_> {
         if self.plan.header.is_mpi() {
             return (self.models.shipped(MPI).into_iter().collect(), Vec::new());
         }
+        // Nor of libfabric, whose providers each promise something else.
+        if let Some(provider) = self.plan.header.provider() {
+            return (self.models.shipped(&provider.model).into_iter().collect(), Vec::new());
+        }
         let mut judges: Vec<Arc<LoadedModel>> = Vec::new();
         let mut unkept = Vec::new();
         for model in asked {

@@ -13,6 +13,7 @@ use evidence::observation::Observations;
 use evidence::record::{LibraryText, NodeInfo};
 use executor::backend::{Backend, Control, Job, Refusal};
 use executor::nodes::Verbs;
+use executor::rdma::Interface;
 use executor::rounds::Parameters;
 use executor::tune::{Score, Trial, best, search};
 use lang::Test;
@@ -79,7 +80,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         return terminal
             .usage_error("--tune is for --backend verbs; the simulator has nothing to tune");
     }
-    let verbs = match plan::connect(arguments, terminal) {
+    let verbs = match plan::connect(arguments, &Interface::Verbs, terminal) {
         Ok(verbs) => verbs,
         Err(exit) => return exit,
     };

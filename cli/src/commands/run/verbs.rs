@@ -1,18 +1,20 @@
-//! The options of the backend verbs.
+//! The options of the backends verbs and ofi.
 
 use clap::{Args, ValueEnum};
 use executor::nodes::Verbs;
-use executor::rdma::Pages;
+use executor::rdma::{Interface, Pages};
 use executor::rounds::{Parameters, Preset};
 
-use crate::machines::MachineOptions;
+use crate::machines::{MachineOptions, OfiOptions};
 
 /// Where and how tests are run on real RDMA.
 #[derive(Args)]
-#[command(next_help_heading = "Real RDMA (--backend verbs)")]
+#[command(next_help_heading = "Real RDMA (--backend verbs, --backend ofi)")]
 pub struct VerbsOptions {
     #[command(flatten)]
     machines: MachineOptions,
+    #[command(flatten)]
+    ofi: OfiOptions,
     /// Values of the options below, as a set
     #[arg(long, value_name = "NAME", default_value = "default")]
     preset: PresetName,
@@ -190,12 +192,17 @@ impl VerbsOptions {
         Ok(parameters)
     }
 
+    /// libfabric, as it is to be used.
+    pub fn ofi(&self) -> Interface {
+        Interface::Ofi(self.ofi.provider())
+    }
+
     /// Connects to the machines.
     ///
     /// # Errors
     /// What keeps tests from being run.
-    pub fn connect(&self, parameters: Parameters) -> Result<Verbs, String> {
-        let cluster = self.machines.connect()?;
+    pub fn connect(&self, parameters: Parameters, interface: &Interface) -> Result<Verbs, String> {
+        let cluster = self.machines.connect(interface)?;
         Ok(Verbs::new(cluster, parameters))
     }
 }

@@ -320,11 +320,12 @@ fn the_protocol_has_a_number_of_its_own() {
         gid: [4; 16],
         mtu: 5,
         responder_reads: 6,
+        name: vec![7],
     };
-    let (ends, regions) = (vec![((1, 2), address)], vec![(1, key)]);
+    let (ends, regions) = (vec![((1, 2), address.clone())], vec![(1, key)]);
     let wiring = Wiring {
         memories: vec![(1, key)],
-        requesters: vec![(1, address)],
+        requesters: vec![(1, address.clone())],
         responders: vec![(2, address)],
         arrivals: regions.clone(),
         senders: ends.clone(),

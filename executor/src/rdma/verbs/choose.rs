@@ -175,7 +175,7 @@ mod tests {
             "no RDMA device is named `mlx5_1`; there is mlx5_0, rxe0; did you mean `mlx5_0`?"
         );
         let fault = |info: &DeviceInfo, port, gid_index| {
-            let selection = Selection { device: None, port, gid_index };
+            let selection = Selection { port, gid_index, ..Selection::default() };
             port_and_gid(&mut info.clone(), &selection).expect_err("there is none").message
         };
         let ipv4 = || vec![gid(3, GidKind::RoceV2, "10.0.0.1")];

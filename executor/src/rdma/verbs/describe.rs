@@ -84,6 +84,7 @@ fn device_info(
     let [fetch_add, swap, compare_swap] = attributes.pci_atomics.map(u32::from);
     let any = fetch_add | swap | compare_swap != 0;
     DeviceInfo {
+        fabric: None,
         name: name.to_owned(),
         driver,
         firmware: attributes.firmware,

@@ -11,10 +11,12 @@ use crate::rdma::{
     Region, RegionKey, Registration, Request, RequestKind, Settings,
 };
 
-use super::errors::{call_failed, describe, receive_failed, request_failed};
+use super::errors::{call_failed, receive_failed, request_failed};
+use crate::rdma::lines::WORD_BYTES;
+
 use super::ffi::{
     CallError, Context, Domain, INLINE_BYTES, Memory, NO_HUGE_PAGES, Peer, PostError, QueuePair,
-    Step, Timing, WORD_BYTES,
+    Step, Timing,
 };
 
 /// An opened device, with its port.
@@ -146,7 +148,7 @@ impl Region for VerbsRegion {
 
     fn key(&self) -> RegionKey {
         let (address, key) = self.memory.remote();
-        RegionKey { address, key, words: self.words().len() as u64 }
+        RegionKey { address, key: key.into(), words: self.words().len() as u64 }
     }
 
     fn flush(&self, word: usize) {
@@ -186,6 +188,7 @@ impl Endpoint for VerbsEndpoint {
             gid: self.own.gid,
             mtu: self.own.mtu,
             responder_reads: self.own.responder_reads,
+            name: Vec::new(),
         }
     }
 
@@ -233,7 +236,7 @@ impl Endpoint for VerbsEndpoint {
             self.check(request, index as u64)?;
         }
         if let Err((at, why)) = self.queue.post(self.posted, requests) {
-            let object = requests.get(at).map(describe).unwrap_or_default();
+            let object = requests.get(at).map(ToString::to_string).unwrap_or_default();
             return Err(match why {
                 PostError::Outside => {
                     refusal(format!("{object}: expected words of the local region"))
@@ -315,7 +318,7 @@ impl VerbsEndpoint {
     /// Whether a request can be posted after `before` others of a list.
     fn check(&self, request: &Request, before: u64) -> Result<(), RdmaError> {
         let depth = u64::from(self.settings.depth);
-        let refused = |why: String| Err(refusal(format!("{}: {why}", describe(request))));
+        let refused = |why: String| Err(refusal(format!("{request}: {why}")));
         if !self.connected {
             return refused(format!("{} is not connected", self.name()));
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::rdma::{RdmaError, RdmaErrorKind, Request, RequestKind};
+use crate::rdma::{RdmaError, RdmaErrorKind, Request};
 
 use super::ffi::{CallError, Failure, status_text};
 
@@ -78,7 +78,7 @@ pub fn request_failed(
     device: &str,
     queue_pair: u32,
 ) -> RdmaError {
-    let what = request.map_or_else(|| "a request".to_owned(), describe);
+    let what = request.map_or_else(|| "a request".to_owned(), ToString::to_string);
     failed(&format!("request {} ({what})", failure.id), failure, device, queue_pair)
 }
 
@@ -121,41 +121,10 @@ fn status_hint(status: u32) -> Option<&'static str> {
     Some(hint)
 }
 
-/// Describes a request: `write of 2 words, from word 5 to 0x7f00 by key 0x12`.
-pub fn describe(request: &Request) -> String {
-    let (address, key) = request.remote;
-    let words = match request.words {
-        1 => "1 word".to_owned(),
-        count => format!("{count} words"),
-    };
-    let local = request.local;
-    let remote = format!("{address:#x} by key {key:#x}");
-    let mut text = match request.kind {
-        RequestKind::Write => format!("write of {words}, from word {local} to {remote}"),
-        RequestKind::Send => format!("send of {words}, from word {local}"),
-        RequestKind::Read => format!("read of {words}, from {remote} to word {local}"),
-        RequestKind::CompareAndSwap { .. } => {
-            format!("compare-and-swap of {remote}, result to word {local}")
-        }
-        RequestKind::FetchAndAdd { .. } => {
-            format!("fetch-and-add to {remote}, result to word {local}")
-        }
-    };
-    if request.immediate.is_some() {
-        text.push_str(", with an immediate");
-    }
-    if request.fence {
-        text.push_str(", fence");
-    }
-    if request.inline {
-        text.push_str(", inline");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rdma::RequestKind;
 
     #[test]
     fn a_call_that_failed() {

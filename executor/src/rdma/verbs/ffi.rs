@@ -1,4 +1,4 @@
-//! libibverbs behind a safe interface. All `unsafe` of the project is in this file and the two below it.
+//! libibverbs behind a safe interface. All `unsafe` for it is in this file and the two below it.
 //!
 //! It is safe to use for these reasons. Every object keeps alive the object that it was made from (queue pair
 //! → memory → domain → context), and is destroyed before it. The NIC gets only memory that consists of atomic
@@ -28,7 +28,7 @@ compile_error!("the bindings exclude each other: `--no-default-features --featur
 #[cfg(not(any(feature = "rdma-sys", feature = "dlopen")))]
 compile_error!("one of the features `dlopen` and `rdma-sys` is needed");
 
-pub use memory::{Domain, Memory, NO_HUGE_PAGES, WORD_BYTES};
+pub use memory::{Domain, Memory, NO_HUGE_PAGES};
 pub use queue::{Failure, INLINE_BYTES, Peer, PostError, QueuePair, Step, Timing};
 
 /// A call that failed.

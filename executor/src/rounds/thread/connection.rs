@@ -13,7 +13,7 @@ pub struct Connection {
     pub(super) remote: RegionKey,
     pub(super) layout: Layout,
     depth: u64,
-    /// The number of requests posted. `completed` counts those that completed; they complete in order.
+    /// The number of requests posted. `completed` counts those that completed.
     pub(super) posted: u64,
     completed: u64,
     pub(super) fence_next: bool,
@@ -107,20 +107,33 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits until `count` requests have completed.
+    /// Waits until the first `count` requests have completed.
     pub(super) fn wait(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
+        self.wait_for(count, true, stop)
+    }
+
+    /// Waits until `count` requests have completed, whichever they are.
+    pub(super) fn wait_any(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
+        self.wait_for(count, false, stop)
+    }
+
+    fn completed(&self, in_order: bool) -> u64 {
+        if in_order { self.endpoint.completed_in_order(self.completed) } else { self.completed }
+    }
+
+    fn wait_for(&mut self, count: u64, in_order: bool, stop: &Stop<'_>) -> Result<(), Halt> {
         let mut patience = match self.patience {
             Some(limit) => Patience::within(limit, stop),
             // The other end may be late with its receives.
             None if self.receives > 0 => Patience::at_barrier(stop),
             None => Patience::new(stop),
         };
-        if self.completed < count {
+        if self.completed(in_order) < count {
             self.ring()?;
         }
-        while self.completed < count {
+        while self.completed(in_order) < count {
             self.reap()?;
-            if self.completed < count
+            if self.completed(in_order) < count
                 && let Some(silence) = patience.spin()?
             {
                 if self.patience.is_some() {
@@ -138,7 +151,7 @@ impl Connection {
 
     pub(super) fn post(&mut self, request: &Request, stop: &Stop<'_>) -> Result<(), Halt> {
         if self.posted - self.completed >= self.depth {
-            self.wait(self.posted + 1 - self.depth, stop)?;
+            self.wait_any(self.posted + 1 - self.depth, stop)?;
         }
         // Requests without a completion fill the queue, and nothing would say that there is space again.
         let is_long = self.posted - self.signaled + 1 >= self.depth.div_ceil(2);

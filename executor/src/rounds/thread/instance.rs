@@ -195,7 +195,7 @@ impl ThreadRun {
                     let Some(count) = connection.unpolled.pop_front() else {
                         return Ok(Ending::Blocked);
                     };
-                    connection.wait(count, stop)?;
+                    connection.wait_any(count, stop)?;
                 }
                 Instruction::Wait(id) => {
                     for (pair, connection) in self.connections.iter_mut().enumerate() {

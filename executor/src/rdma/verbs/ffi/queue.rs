@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 
 use crate::rdma::{Arrival, LONGEST_LIST, Request, RequestKind};
 
-use super::memory::{Memory, WORD_BYTES, access};
+use super::memory::{Memory, access};
 use super::{CallError, sys};
+use crate::rdma::lines::WORD_BYTES;
 
 /// The most bytes of an inline request, if inline data is requested.
 pub const INLINE_BYTES: usize = 64;
@@ -401,7 +402,7 @@ fn work_request(id: u64, request: &Request, local: *mut sys::ibv_sge) -> sys::ib
     if let Some(immediate) = request.immediate {
         work.imm_data_invalidated_rkey_union.imm_data = immediate.to_be();
     }
-    let (remote_addr, rkey) = request.remote;
+    let (remote_addr, rkey) = (request.remote.0, request.remote.1 as u32);
     let (compare_add, swap);
     (work.opcode, compare_add, swap) = match request.kind {
         RequestKind::Write if request.immediate.is_some() => {

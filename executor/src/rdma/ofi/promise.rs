@@ -1,0 +1,104 @@
+//! What providers promise, as far as a shipped model says it.
+
+/// Orders between two requests of one endpoint: the later kind, after the earlier kind. Read, write, and those
+/// of atomics.
+pub const RAR: u64 = 1 << 0;
+pub const RAW: u64 = 1 << 1;
+pub const WAW: u64 = 1 << 4;
+pub const RMA_RAR: u64 = 1 << 32;
+pub const ATOMIC_RAR: u64 = 1 << 36;
+pub const ATOMIC_RAW: u64 = 1 << 37;
+pub const ATOMIC_WAR: u64 = 1 << 38;
+pub const ATOMIC_WAW: u64 = 1 << 39;
+
+/// All bits of orders, with their names.
+pub const ORDERS: [(u64, &str); 17] = [
+    (RAR, "FI_ORDER_RAR"),
+    (RAW, "FI_ORDER_RAW"),
+    (1 << 2, "FI_ORDER_RAS"),
+    (1 << 3, "FI_ORDER_WAR"),
+    (WAW, "FI_ORDER_WAW"),
+    (1 << 5, "FI_ORDER_WAS"),
+    (1 << 6, "FI_ORDER_SAR"),
+    (1 << 7, "FI_ORDER_SAW"),
+    (1 << 8, "FI_ORDER_SAS"),
+    (RMA_RAR, "FI_ORDER_RMA_RAR"),
+    (1 << 33, "FI_ORDER_RMA_RAW"),
+    (1 << 34, "FI_ORDER_RMA_WAR"),
+    (1 << 35, "FI_ORDER_RMA_WAW"),
+    (ATOMIC_RAR, "FI_ORDER_ATOMIC_RAR"),
+    (ATOMIC_RAW, "FI_ORDER_ATOMIC_RAW"),
+    (ATOMIC_WAR, "FI_ORDER_ATOMIC_WAR"),
+    (ATOMIC_WAW, "FI_ORDER_ATOMIC_WAW"),
+];
+
+/// A word, whose order in memory models are about.
+const WORD: usize = size_of::<u64>();
+
+/// A model, and what it needs of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The shipped model.
+    pub model: &'static str,
+    /// The bits of orders that it has.
+    pub order: u64,
+    /// Whether these are orders of a word in memory: a read after a write, and a write after a write.
+    pub memory: bool,
+}
+
+impl Promise {
+    /// What is promised of every provider.
+    const LEAST: Self = Self { model: "ofi", order: ATOMIC_RAR, memory: false };
+
+    /// What is promised of this provider.
+    pub fn of(provider: &str) -> Self {
+        let core = provider.split(';').next().unwrap_or_default();
+        let (model, order, memory) = match core {
+            "tcp" | "net" => ("ofi-tcp", RAR | RAW | WAW, true),
+            "verbs" => ("ofi-verbs", RAR | RAW | WAW, true),
+            "shm" => ("ofi-shm", RAR, false),
+            "efa" => ("ofi-efa", ATOMIC_RAR | ATOMIC_RAW | ATOMIC_WAR | ATOMIC_WAW, false),
+            "cxi" => ("ofi-cxi", WAW | RMA_RAR | ATOMIC_RAR, false),
+            "opx" => ("ofi-opx", ATOMIC_RAR, false),
+            _ => return Self::LEAST,
+        };
+        Self { model, order, memory }
+    }
+
+    /// The same if the provider gives what is needed here too: a setting or another version may not.
+    pub fn given(self, order: u64, (raw, waw): (usize, usize)) -> Self {
+        let is_in_memory = !self.memory || raw >= WORD && waw >= WORD;
+        if order & self.order == self.order && is_in_memory { self } else { Self::LEAST }
+    }
+}
+
+/// The names of bits.
+pub fn names(bits: u64) -> Vec<String> {
+    let set = ORDERS.iter().filter(|(bit, _)| bits & bit != 0);
+    set.map(|(_, name)| (*name).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_judged_by_what_it_gives() {
+        let tcp = Promise::of("tcp;ofi_rxm");
+        assert_eq!((tcp.model, names(tcp.order).len()), ("ofi-tcp", 3));
+        let given = |order, sizes| tcp.given(order, sizes).model;
+        assert_eq!(given(RAR | RAW | WAW | ATOMIC_RAR, (8, 8)), "ofi-tcp");
+        assert_eq!(given(RAR | WAW, (8, 8)), "ofi");
+        assert_eq!(given(RAR | RAW | WAW, (8, 0)), "ofi");
+        assert_eq!(Promise::of("shm").given(RAR, (0, 0)).model, "ofi-shm");
+        assert_eq!(Promise::of("udp;ofi_rxd").model, "ofi");
+    }
+
+    #[test]
+    fn every_model_is_shipped() {
+        for provider in ["tcp", "net", "verbs;ofi_rxm", "shm", "efa", "cxi", "opx", "sockets"] {
+            let name = Promise::of(provider).model;
+            assert!(model::models::SHIPPED.iter().any(|(known, _)| *known == name), "{name}");
+        }
+    }
+}
