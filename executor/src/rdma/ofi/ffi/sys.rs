@@ -1,5 +1,5 @@
 //! What of libfabric's headers is used here, as Rust sees it. libfabric keeps old layouts under old symbol
-//! versions; these are of `FABRIC_1.3` (since 1.9). `fabrics/layout` compares them with the headers.
+//! versions; these are of `FABRIC_1.3` (since 1.9).
 //!
 //! Most calls go through tables of functions. The places of those that are not called here are only kept.
 
