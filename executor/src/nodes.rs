@@ -1,5 +1,5 @@
-//! The backends `verbs` and `ofi`: an agent on each machine, and a coordinator that connects the agents, runs the tests,
-//! and collects the observations.
+//! The backends `verbs` and `ofi`: an agent on each machine, and a coordinator that connects the agents, runs
+//! the tests, and collects the observations.
 //!
 //! The coordinator sends every agent the program and the placement of its nodes (`protocol`). Each agent
 //! makes the plan itself, registers memory and queue pairs (`session`), and reports how to reach them. The

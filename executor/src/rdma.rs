@@ -1,8 +1,8 @@
 //! The part of RDMA that running tests needs, and nothing more: words that a NIC can access, and queue pairs.
 //!
 //! `verbs` implements it with libibverbs, and `ofi` with libfabric. The modules above do not know which
-//! implementation they use, so nodes, agents and rounds are tested without a NIC. Nothing here can make memory unsafe: regions consist of
-//! atomic words, and requests outside them are refused.
+//! implementation they use, so nodes, agents and rounds are tested without a NIC. Nothing here can make
+//! memory unsafe: regions consist of atomic words, and requests outside them are refused.
 
 #[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
 mod lines;

@@ -1,8 +1,8 @@
-//! libfabric: implements [`Device`], [`Region`](super::Region) and [`Endpoint`](super::Endpoint) with reliable
-//! datagram endpoints (`FI_EP_RDM`), whose requests are one-sided operations and atomics.
+//! libfabric: implements [`Device`], [`Region`](super::Region) and [`Endpoint`](super::Endpoint) with
+//! reliable datagram endpoints (`FI_EP_RDM`), whose requests are one-sided operations and atomics.
 //!
-//! The library is loaded when the program runs, so the program starts anywhere. A queue pair is an endpoint of
-//! its own, with a completion queue of its own, and one peer.
+//! The library is loaded when the program runs, so the program starts anywhere. A queue pair is an endpoint
+//! of its own, with a completion queue of its own, and one peer.
 
 mod describe;
 mod endpoint;
@@ -68,8 +68,8 @@ fn library() -> Result<&'static Library, RdmaError> {
     })
 }
 
-/// The best that fits, with what it was asked for: with `FI_FENCE` if it has that, and with the orders that its
-/// model needs, of requests that are sent and received. A provider may not know all of them for both.
+/// The best that fits, with what it was asked for: with `FI_FENCE` if it has that, and with the orders that
+/// its model needs, of requests that are sent and received. A provider may not know all of them for both.
 ///
 /// Atomics may cost orders (ofi_rxm). So they are asked for only if the model is the same with them, or if
 /// they are wanted.

@@ -1,5 +1,5 @@
-//! In place of `verbs` and `ofi` where neither of its features is chosen, as on systems without libibverbs: every
-//! device is missing, with the reason.
+//! In place of `verbs` and `ofi` where neither of its features is chosen, as on systems without libibverbs:
+//! every device is missing, with the reason.
 
 use std::sync::Arc;
 

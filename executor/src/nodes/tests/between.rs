@@ -370,7 +370,7 @@ fn the_protocol_has_a_number_of_its_own() {
     let found = fnv1a(&[&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()]);
     assert_eq!(
         (PROTOCOL, found),
-        (5, 5_752_782_930_195_962_902),
+        (6, 4_125_820_541_424_524_218),
         "raise PROTOCOL, and write both numbers here"
     );
 }

@@ -1,7 +1,7 @@
 //! What providers promise, as far as a shipped model says it.
 
-/// Orders between two requests of one endpoint: the later kind, after the earlier kind. Read, write, and those
-/// of atomics.
+/// Orders between two requests of one endpoint: the later kind, after the earlier kind. Read, write, and
+/// those of atomics.
 pub const RAR: u64 = 1 << 0;
 pub const RAW: u64 = 1 << 1;
 pub const WAW: u64 = 1 << 4;
