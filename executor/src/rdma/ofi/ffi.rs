@@ -70,13 +70,14 @@ impl Library {
     }
 
     fn load() -> Result<Self, String> {
+        let how = libc::RTLD_NOW | libc::RTLD_GLOBAL;
         // SAFETY: a constant text. What libfabric does when it is loaded is what it does for any program.
-        let handle = unsafe { libc::dlopen(c"libfabric.so.1".as_ptr(), libc::RTLD_NOW) };
+        let handle = unsafe { libc::dlopen(c"libfabric.so.1".as_ptr(), how) };
         if handle.is_null() {
             return Err(last_error());
         }
         let find = |name: &CStr, version: &CStr| {
-            find(handle, name, version).ok_or_else(|| {
+            find(name, version).ok_or_else(|| {
                 format!(
                     "libfabric.so.1 has no {} of {}",
                     name.to_string_lossy(),
@@ -111,16 +112,18 @@ impl Library {
     }
 }
 
-/// A symbol in this version, where the C library knows versions.
-fn find(handle: *mut c_void, name: &CStr, version: &CStr) -> Option<*mut c_void> {
+/// A symbol in this version, where the C library knows versions. It is the first one of the process, as for
+/// a program that is linked with libfabric: a library in `LD_PRELOAD` can stand before it.
+fn find(name: &CStr, version: &CStr) -> Option<*mut c_void> {
     type Versioned = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
-    // SAFETY: the handle is open, the texts are constants, and `dlvsym` is of this type wherever it is there.
+    let all = libc::RTLD_DEFAULT;
+    // SAFETY: the texts are constants, and `dlvsym` is of this type wherever it is there.
     let symbol = unsafe {
-        match libc::dlsym(libc::RTLD_DEFAULT, c"dlvsym".as_ptr()) {
-            versioned if versioned.is_null() => libc::dlsym(handle, name.as_ptr()),
+        match libc::dlsym(all, c"dlvsym".as_ptr()) {
+            versioned if versioned.is_null() => libc::dlsym(all, name.as_ptr()),
             versioned => {
                 let versioned: Versioned = transmute_copy(&versioned);
-                versioned(handle, name.as_ptr(), version.as_ptr())
+                versioned(all, name.as_ptr(), version.as_ptr())
             }
         }
     };

@@ -106,7 +106,7 @@ impl Info {
             info.mode = sys::FI_CONTEXT | sys::FI_CONTEXT2;
             (*info.tx_attr).msg_order = wish.order[0];
             (*info.rx_attr).msg_order = wish.order[1];
-            (*info.ep_attr).kind = sys::FI_EP_RDM;
+            (*info.ep_attr).r#type = sys::FI_EP_RDM;
             let domain = &mut *info.domain_attr;
             domain.threading = sys::FI_THREAD_SAFE;
             domain.resource_mgmt = sys::FI_RM_ENABLED;

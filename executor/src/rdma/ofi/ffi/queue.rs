@@ -304,28 +304,17 @@ impl Queue {
 
     fn failure(&mut self) -> Result<Failure, CallError> {
         let cq = self.objects.completions.0.as_ptr();
-        let mut entry = sys::CqErrEntry {
-            op_context: null_mut(),
-            flags: 0,
-            len: 0,
-            buf: null_mut(),
-            data: 0,
-            tag: 0,
-            olen: 0,
-            err: 0,
-            prov_errno: 0,
-            err_data: null_mut(),
-            err_data_size: 0,
-            later: [0; 4],
-        };
+        // SAFETY: all of it is numbers and pointers, for which 0 is a value.
+        let mut space: sys::CqErrSpace = unsafe { std::mem::zeroed() };
         // SAFETY: the queue is open, and the entry is a place for the answer. The text lives in the library
         // or in the entry's data, until the queue is read again.
         unsafe {
-            let result = ((*(*cq).ops).readerr)(cq, &mut entry, 0);
+            let result = ((*(*cq).ops).readerr)(cq, (&raw mut space).cast(), 0);
             if result < 0 {
                 let errno = i32::try_from(result).unwrap_or(i32::MIN).wrapping_neg();
                 return Err(CallError { call: "fi_cq_readerr", errno });
             }
+            let entry = &space.entry;
             let own = entry.prov_errno;
             let said = ((*(*cq).ops).strerror)(cq, own, entry.err_data, null_mut(), 0);
             let provider = (own, text(said));
@@ -364,7 +353,7 @@ impl Objects {
                 _ => sys::FI_AV_TABLE,
             };
             let mut attributes = sys::AvAttr {
-                kind,
+                r#type: kind,
                 rx_ctx_bits: 0,
                 count: 1,
                 ep_per_node: 0,
