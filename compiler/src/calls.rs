@@ -49,7 +49,9 @@ pub fn calls(program: &Program) -> Vec<(String, Span)> {
             let unsignaled = stmt.unsignaled.then_some("Unsignaled");
             let words = matches!(stmt.kind, StmtKind::Words(_)).then_some("Words");
             let immediate = has_immediate(&stmt.kind).then_some("Immediate");
-            let marks = [unsignaled, words, immediate].into_iter().flatten();
+            let shared = matches!(&stmt.kind, StmtKind::Poll(pairs) if pairs.len() > 1);
+            let shared = shared.then_some("SharedPoll");
+            let marks = [unsignaled, words, immediate, shared].into_iter().flatten();
             for name in call_name(&stmt.kind).into_iter().chain(marks) {
                 if !found.iter().any(|(known, _)| known == name) {
                     found.push((name.to_owned(), stmt.span));

@@ -97,8 +97,8 @@ pub enum Instruction {
     Receive { queue_pair: QueuePairId, buffer: LocationId },
     /// Waits for the oldest receive of the queue pair that is complete and not polled yet.
     PollReceive { queue_pair: QueuePairId, register: Option<RegisterId> },
-    /// Waits for the oldest operation of the queue pair that is not polled yet.
-    Poll(QueuePairId),
+    /// Waits for the oldest operation of one of the queue pairs that is not polled yet.
+    Poll(Vec<QueuePairId>),
     /// Waits for all earlier operations with this id, on every queue pair of the thread.
     Wait(WorkId),
     /// Continues at this instruction.

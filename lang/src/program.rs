@@ -296,8 +296,9 @@ pub enum StmtKind {
         /// The register that takes the immediate, or `⊥` if the message has none.
         register: Option<RegisterId>,
     },
-    /// `Poll(n)`: wait for the oldest operation of a queue pair that is not polled yet.
-    Poll(Towards),
+    /// `Poll(n)`: wait for the oldest operation of a queue pair that is not polled yet. With several queue
+    /// pairs, `Poll({2, 2/1})`, of any one of them.
+    Poll(Vec<Towards>),
     /// `Wait(d)`: wait for all earlier operations with work id d.
     Wait(WorkId),
     /// `Rfence(n)`, on a queue pair.

@@ -90,9 +90,9 @@ pub fn on_the_wire(program: &Program, stmt: &Stmt) -> Option<String> {
             "the CPU polls for the oldest completion of its receives from {}",
             peer(from)
         )),
-        StmtKind::Poll(to) => not_sent(&format!(
+        StmtKind::Poll(pairs) => not_sent(&format!(
             "the CPU polls for the oldest completion of its operations towards {}",
-            towards(to)
+            pairs.iter().map(towards).collect::<Vec<_>>().join(", or ")
         )),
         StmtKind::Wait(wanted) => not_sent(&format!(
             "the CPU polls until all earlier operations `{}` have completed",

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::programs::{
     Program, generate, in_turn, inline_puts, load, looping, messages, models, number, queue_pairs,
-    shrink, unsignaled, words,
+    shared_polls, shrink, unsignaled, words,
 };
 use lang::Test;
 use lang::cat::model::Model;
@@ -89,6 +89,12 @@ fn engines_agree_on_inline_puts() {
 #[test]
 fn engines_agree_on_unsignaled_requests() {
     println!("{}", agree(unsignaled, PROGRAMS, STATES));
+}
+
+/// Polls of several queue pairs, which take from any of them.
+#[test]
+fn engines_agree_on_shared_polls() {
+    println!("{}", agree(shared_polls, PROGRAMS, STATES));
 }
 
 /// Arrays: requests of several words, of which nothing but the queue pair's other requests orders any two,

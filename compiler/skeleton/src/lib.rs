@@ -215,6 +215,8 @@ pub struct Event {
     pub node: Option<NodeId>,
     /// Which of the thread's queue pairs to `node` it is on.
     pub queue_pair: u32,
+    /// The queue pairs of one of which a poll takes a completion. A poll of several is on none of them.
+    pub polls: Vec<Towards>,
     /// The operation that it is part of: one execution of one statement. Numbers are unique in the skeleton.
     pub operation: usize,
     /// Which of the operation's words it is about. Events of different words of an operation are in no order.
@@ -244,6 +246,11 @@ impl Event {
     /// The queue pair that it is on, and the thread.
     pub fn on(&self) -> Option<(ThreadId, Towards)> {
         self.thread.zip(self.towards())
+    }
+
+    /// Whether it is a poll that may take the completion of an operation of this thread and queue pair.
+    pub fn polls(&self, thread: ThreadId, towards: Towards) -> bool {
+        self.thread == Some(thread) && self.polls.contains(&towards)
     }
 
     /// Whether the event reads memory.
@@ -386,14 +393,16 @@ impl Skeleton {
     }
 
     /// The operations whose completion a poll may take, by index: earlier signaled operations of its queue
-    /// pair. `None` if the event is not a poll of a queue pair.
+    /// pairs. `None` if the event is not a poll of queue pairs.
     pub fn polled_by(&self, poll: EventId) -> Option<impl Iterator<Item = usize>> {
         let event = self.event(poll);
-        let (Stamp::Wait, Some(on)) = (event.stamp, event.on()) else { return None };
+        if event.polls.is_empty() {
+            return None;
+        }
         let operations = self.operations.iter().enumerate();
         let earlier = operations.filter(move |(_, operation)| {
             let is_earlier = operation.completion < poll && !operation.unsignaled;
-            is_earlier && (operation.thread, operation.towards) == on
+            is_earlier && event.polls(operation.thread, operation.towards)
         });
         Some(earlier.map(|(index, _)| index))
     }

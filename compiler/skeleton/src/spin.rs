@@ -53,7 +53,7 @@ pub fn is_idle(skeleton: &Skeleton, first: usize, live: Guard) -> bool {
             _ if event.origin.method.is_some() => event.origin.is_idle,
             Stamp::CpuRead | Stamp::Fence => true,
             // A poll consumes an operation; a wait does not.
-            Stamp::Wait => event.node.is_none(),
+            Stamp::Wait => event.polls.is_empty(),
             _ => false,
         };
         let mut happens = BTreeSet::new();

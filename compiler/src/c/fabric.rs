@@ -166,8 +166,8 @@ fn unfit(fabric: Fabric, program: &Program) -> Option<Diagnostic> {
 /// What a statement is that has no counterpart in the fabric, and why.
 fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static str)> {
     let parts = kind.parts();
-    let queue_pair = parts.remote.map(|(_, number)| number);
-    let queue_pair = queue_pair.or(parts.queue_pair.map(|towards| towards.queue_pair));
+    let polled = parts.queue_pairs.iter().map(|towards| towards.queue_pair);
+    let queue_pair = parts.remote.map(|(_, number)| number).into_iter().chain(polled).max();
     if unsignaled {
         let why = "operations have no completions of their own there: a flush is about all of them; write it \
                    without `unsignaled`";
@@ -178,6 +178,11 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
         return Some(("a second queue pair", why));
     }
     match kind {
+        StmtKind::Poll(pairs) if pairs.len() > 1 => {
+            let why = "a flush is about all operations to a target, and none takes the first completion of \
+                       several; poll each by itself";
+            Some(("a poll of several queue pairs", why))
+        }
         StmtKind::Cas { .. } | StmtKind::Faa { .. } | StmtKind::Exchange { .. } => {
             let why = "its atomics are not atomic with instructions of the CPU; `RCAS` and `RFAA` on a location \
                        of the thread's own node are the atomics of the process's own memory";

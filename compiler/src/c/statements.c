@@ -223,6 +223,36 @@ UNUSED static int poll_one(struct thread *t, int link)
 	return 1;
 }
 
+/* Poll of several queue pairs: the same, of any one of them that has a completion. A program with one completion queue
+ * for them takes no other completions: nothing orders those of different queue pairs. */
+UNUSED static int poll_any(struct thread *t, const int *links, int number)
+{
+	uint64_t turns = 0, start = 0;
+	int index = 0, open = 0;
+
+	delay(t);
+	for (int at = 0; at < number; at++)
+		open += t->node->ends[links[at]].polled < t->node->ends[links[at]].counted;
+	if (!open)
+		return 0;
+	for (;;) {
+		int link = links[index];
+		struct end *end = &t->node->ends[link];
+
+		index = (index + 1) % number;
+		if (end->polled < end->counted) {
+			reap(t, link);
+			if (end->counted - end->polled > DEPTH || end->completed >= end->recent[end->polled % DEPTH]) {
+				end->polled++;
+				return 1;
+			}
+		}
+		if (!patience(&turns, &start, PATIENCE))
+			fail("thread %d has waited %d s for a completion from node %d", t->number + 1, PATIENCE,
+			     node_of_link(link) + 1);
+	}
+}
+
 /* The request posted last has this work id. */
 UNUSED static void has_id(struct thread *t, int link, int id)
 {

@@ -106,9 +106,16 @@ impl Body<'_> {
                 self.line("\treturn ASSUMED_FALSE;");
             }
             StmtKind::OutOfRange { .. } => self.line("return ASSUMED_FALSE;"),
-            StmtKind::Poll(towards) => {
-                let pair = self.queue_pair(*towards);
-                self.line(&format!("if (!poll_one(t, {pair}))"));
+            StmtKind::Poll(pairs) => {
+                let pairs: Vec<String> = pairs.iter().map(|one| self.queue_pair(*one)).collect();
+                let call = match pairs.as_slice() {
+                    [pair] => format!("poll_one(t, {pair})"),
+                    all => {
+                        let (number, all) = (all.len(), all.join(", "));
+                        format!("poll_any(t, (const int[]) {{ {all} }}, {number})")
+                    }
+                };
+                self.line(&format!("if (!{call})"));
                 self.line("\treturn BLOCKED;");
             }
             // Only fabrics have it; elsewhere, it has been expanded.

@@ -80,7 +80,7 @@ fn collect_queue_pairs(
             let node = home(program, remote, span)?;
             named.insert(Towards { node, queue_pair });
         }
-        named.extend(parts.queue_pair);
+        named.extend(parts.queue_pairs);
         named.extend(parts.sends);
         for block in parts.blocks {
             collect_queue_pairs(program, block, depth + 1, named)?;
@@ -182,7 +182,9 @@ impl Lowering<'_> {
                 queue_pair: self.peer(span, *from)?,
                 register: register.map(|register| self.register(span, register)).transpose()?,
             },
-            StmtKind::Poll(towards) => Instruction::Poll(self.queue_pair(span, *towards)?),
+            StmtKind::Poll(pairs) => Instruction::Poll(
+                pairs.iter().map(|one| self.queue_pair(span, *one)).collect::<Result<_, _>>()?,
+            ),
             StmtKind::Wait(id) => Instruction::Wait(self.work_id(span, *id)?),
             StmtKind::Assume(condition) => Instruction::Assume(self.operand(span, condition)?),
             StmtKind::OutOfRange { .. } => Instruction::Assume(Operand::Constant(0)),

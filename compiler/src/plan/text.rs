@@ -107,8 +107,9 @@ impl Description<'_> {
             Instruction::PollReceive { queue_pair, .. } => {
                 format!("poll one completion of a receive of queue pair {}", queue_pair.0)
             }
-            Instruction::Poll(queue_pair) => {
-                format!("poll one completion of queue pair {}", queue_pair.0)
+            Instruction::Poll(pairs) => {
+                let pairs: Vec<String> = pairs.iter().map(|pair| pair.0.to_string()).collect();
+                format!("poll one completion of queue pair {}", pairs.join(" or "))
             }
             Instruction::Wait(id) => format!(
                 "poll until all requests with work id {} have completed",

@@ -44,9 +44,9 @@ pub enum Hardware {
 }
 
 /// Names for the `calls` of a model: one per statement of the language that has events, `Unsignaled` for
-/// requests without a completion of their own, `Words` for requests of several words, and `Immediate` for
-/// puts and messages with an immediate.
-pub const CALLS: [&str; 20] = [
+/// requests without a completion of their own, `Words` for requests of several words, `Immediate` for puts
+/// and messages with an immediate, and `SharedPoll` for polls of several queue pairs.
+pub const CALLS: [&str; 21] = [
     "Write",
     "Read",
     "CAS",
@@ -60,6 +60,7 @@ pub const CALLS: [&str; 20] = [
     "Poll",
     "Wait",
     "GFence",
+    "SharedPoll",
     "Unsignaled",
     "Words",
     "Rma",

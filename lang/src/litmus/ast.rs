@@ -337,6 +337,8 @@ pub enum Argument {
     Expr(Expr),
     /// `{2, 3}`
     Nodes(Vec<Number>, Place),
+    /// `{2, 2/1}`: nodes, each with the number of a queue pair to it.
+    QueuePairs(Vec<(Number, Number)>, Place),
     /// `2/1`: a node, and the number of a queue pair to it.
     Towards(Number, Number),
     /// `_`
@@ -348,7 +350,7 @@ impl Argument {
     pub fn place(&self) -> Place {
         match self {
             Self::Expr(expr) => expr.place,
-            Self::Nodes(_, place) | Self::Nobody(place) => *place,
+            Self::Nodes(_, place) | Self::QueuePairs(_, place) | Self::Nobody(place) => *place,
             Self::Towards(node, queue_pair) => {
                 Place { span: node.place.span.to(queue_pair.place.span), ..node.place }
             }

@@ -14,8 +14,8 @@ pub struct Parts<'s> {
     pub remote: Option<(LocationId, u32)>,
     /// The queue pair of a message to a receive.
     pub sends: Option<Towards>,
-    /// The queue pair that it polls or fences.
-    pub queue_pair: Option<Towards>,
+    /// The queue pairs that it polls or fences.
+    pub queue_pairs: &'s [Towards],
 }
 
 impl StmtKind {
@@ -72,8 +72,9 @@ impl StmtKind {
                 Parts { sends: Some(Towards { node: *node, queue_pair: *queue_pair }), ..none }
             }
             Self::PollReceive { register, .. } => Parts { assigned: *register, ..none },
-            Self::Poll(towards) | Self::RemoteFence(towards) => {
-                Parts { queue_pair: Some(*towards), ..none }
+            Self::Poll(pairs) => Parts { queue_pairs: pairs, ..none },
+            Self::RemoteFence(towards) => {
+                Parts { queue_pairs: std::slice::from_ref(towards), ..none }
             }
             Self::Call(call) => Parts { assigned: call.register, ..none },
             Self::Rma(rma) => Parts { assigned: rma.register, ..none },

@@ -42,8 +42,9 @@ impl Program {
         let mut found = None;
         for thread in &self.threads {
             each(&thread.body, &mut |stmt| {
-                let named = stmt.kind.parts().queue_pair.or_else(|| self.towards(&stmt.kind));
-                let named = named.filter(|towards| towards.queue_pair != 0);
+                let named = stmt.kind.parts().queue_pairs.iter().copied();
+                let mut named = named.chain(self.towards(&stmt.kind));
+                let named = named.find(|towards| towards.queue_pair != 0);
                 found = found.or(named.map(|towards| (towards, stmt.span)));
             });
         }

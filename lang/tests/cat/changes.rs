@@ -81,6 +81,7 @@ fn changes_cells_axioms_and_calls() {
             "Get",
             "Rfence",
             "Poll",
+            "SharedPoll",
             "Unsignaled",
             "Words",
             "GFence"

@@ -146,3 +146,30 @@ fn rows_with_other_bars_say_what_to_write() {
         );
     }
 }
+
+/// A poll of several queue pairs blocks for certain only if nothing is left on any of them.
+#[test]
+fn a_shared_poll_is_warned_about_only_if_it_certainly_blocks() {
+    let found = |statements: &[&str]| {
+        let rows: String = statements.iter().map(|row| format!("  {row} ||\n")).collect();
+        let text = format!("litmus t\nmodel rdma-tso-rmw\n\n || x = 0, y = 0\n  ---\n{rows}");
+        let (_, diagnostics) = load(&Source::new("t.litmus", text));
+        let others = diagnostics.iter().filter(|one| one.code != Code::UnusedLocation);
+        others.map(|one| format!("{}: {}", one.code, one.message)).collect::<Vec<_>>()
+    };
+    let (put, shared) = ("x^2 := 1", "Poll({2, 2/1})");
+    assert!(found(&[put, "y^2/1 := 1", shared, "Poll(2)"]).is_empty());
+    assert!(found(&[put, shared]).is_empty());
+    let blocks = "poll-without-operation: no operation towards node 2 or node 2 on queue pair 1 is left to poll, \
+                  so this blocks";
+    assert_eq!(found(&[put, shared, shared]), [blocks]);
+    assert_eq!(found(&[put, "x^2/2 := 1", "Poll({2/1, 2/3})"]).len(), 1);
+    assert_eq!(
+        found(&["x^2 := 1", "y^2 := 1", "Poll({})"]),
+        ["wrong-arguments: expected 1 to 16 queue pairs, found 0"]
+    );
+    assert_eq!(
+        found(&["x^2 := 1", "y^2 := 1", "GFence({2/1})"]),
+        ["wrong-arguments: expected a node's number, found a queue pair"]
+    );
+}

@@ -387,7 +387,8 @@ fn queue_pairs_are_named_in_many_ways() {
     let text = "litmus t\nmodel rdma-tso-rmw\n\n         || x = 0, y = 0\n  ---\n\
         x^2/1 := 1 ||\n x²/1 := 1 ||\n ~x/1 := 1 ||\n \\bar{x}/1 := 1 ||\n x^{2}/01 := 1 ||\n\
         a := y^2/3 ||\n RFAA(b, ~y/3, 1) ||\n Put(x/1, 1) ||\n x^2/0 := 1 ||\n\
-        Poll(2/1) ||\n poll n_2/1 ||\n Rfence(P2/1) ||\n Poll(2/0) ||\n";
+        Poll(2/1) ||\n poll n_2/1 ||\n Rfence(P2/1) ||\n Poll(2/0) ||\n\
+        Poll({2/1}) ||\n poll {2/3, n2/0, 2/3} ||\n x^2 := 1 ||\n Poll({2, 2/0}) ||\n";
     let (test, diagnostics) = load(&Source::new("t.litmus", text));
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let program = test.expect("it is right").program;
@@ -395,12 +396,17 @@ fn queue_pairs_are_named_in_many_ways() {
         .body
         .iter()
         .map(|stmt| match &stmt.kind {
-            StmtKind::Poll(towards) | StmtKind::RemoteFence(towards) => towards.to_string(),
+            StmtKind::Poll(_) | StmtKind::RemoteFence(_) => {
+                let pairs = stmt.kind.parts().queue_pairs.iter();
+                pairs.map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+            }
             kind => program.towards(kind).expect("an operation").to_string(),
         })
         .collect();
-    let expected =
-        ["2/1", "2/1", "2/1", "2/1", "2/1", "2/3", "2/3", "2/1", "2", "2/1", "2/1", "2/1", "2"];
+    let expected = [
+        "2/1", "2/1", "2/1", "2/1", "2/1", "2/3", "2/3", "2/1", "2", "2/1", "2/1", "2/1", "2",
+        "2/1", "2 or 2/3", "2", "2",
+    ];
     assert_eq!(named, expected);
 }
 

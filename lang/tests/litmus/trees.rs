@@ -144,6 +144,12 @@ fn call(value: bool) -> impl Strategy<Value = Call> {
         let towards = (number(), number()).prop_map(|(node, pair)| Argument::Towards(node, pair));
         all.push(of(Method::Rfence, towards.prop_map(|towards| vec![towards]).boxed()));
         all.push(of(Method::Poll, one));
+        let pairs = prop::collection::vec((number(), number()), 2..4);
+        let pairs = pairs.prop_filter("else they are nodes", |pairs| {
+            pairs.iter().any(|(_, number)| number.value != 0)
+        });
+        let pairs = pairs.prop_map(|pairs| vec![Argument::QueuePairs(pairs, place())]);
+        all.push(of(Method::Poll, pairs.boxed()));
         all.push(of(Method::Gfence, nodes().prop_map(|nodes| vec![nodes]).boxed()));
         all.push(of_library(
             "Bcast",

@@ -236,11 +236,11 @@ impl<'a> View<'a> {
             self.execution.polls_from.iter().copied().partition(|(end, _)| is_unsignaled(end));
         for (end, poll) in &signaled {
             let event = self.happening(*poll).filter(|event| event.stamp == Stamp::Wait);
-            let Some(polled_pair) = event.and_then(Event::on) else {
+            let Some(event) = event.filter(|event| !event.polls.is_empty()) else {
                 return Err(format!("{} is in pf and no poll of a queue pair", poll.0));
             };
             let is_answer =
-                |at: &usize| (operations[*at].thread, operations[*at].towards) == polled_pair;
+                |at: &usize| event.polls(operations[*at].thread, operations[*at].towards);
             let earlier = of(end).filter(|_| end < poll && self.happening(*end).is_some());
             let Some(at) = earlier.filter(is_answer) else {
                 return Err(format!("the poll {} has no earlier operation to poll", poll.0));
@@ -265,7 +265,7 @@ impl<'a> View<'a> {
                 "pf of unsignaled operations is not that of the next signaled one".to_owned()
             );
         }
-        let is_poll = |event: &Event| event.stamp == Stamp::Wait && event.node.is_some();
+        let is_poll = |event: &Event| event.stamp == Stamp::Wait && !event.polls.is_empty();
         let mut polls = self.happenings.keys().filter(|id| is_poll(self.event(**id)));
         match polls.find(|poll| !polled.contains_key(poll)) {
             Some(poll) => Err(format!("the poll {} answers for nothing", poll.0)),

@@ -44,6 +44,20 @@ impl Machine {
         pairs.zip(first..).find(|(_, slot)| state.awaited[*slot] > 0)
     }
 
+    /// The slots at which a thread can execute its next instruction, one bit each: for a poll of several
+    /// queue pairs, those that have a completion, by their place in the list; else slot 0.
+    pub(super) fn cpu_slots(&self, state: &State, thread: usize) -> u64 {
+        if let Some(Instruction::Poll(pairs)) = self.next_instruction(state, thread)
+            && pairs.len() > 1
+            && self.in_flight(state, thread).is_none()
+        {
+            let can_poll =
+                |(at, pair): (usize, &QueuePairId)| u64::from(self.can_poll(state, pair.0)) << at;
+            return pairs.iter().enumerate().map(can_poll).sum();
+        }
+        u64::from(self.cpu_enabled(state, thread))
+    }
+
     /// Whether the thread can execute its next instruction.
     pub(super) fn cpu_enabled(&self, state: &State, thread: usize) -> bool {
         let Some(instruction) = self.next_instruction(state, thread) else { return false };
@@ -59,7 +73,7 @@ impl Machine {
             Instruction::PollReceive { queue_pair, .. } => {
                 !state.pairs[queue_pair.0].arrived.is_empty()
             }
-            Instruction::Poll(pair) => self.can_poll(state, pair.0),
+            Instruction::Poll(pairs) => pairs.iter().any(|pair| self.can_poll(state, pair.0)),
             Instruction::Wait(id) => match self.awaited(state, thread, *id) {
                 Some((pair, _)) => self.has_notices() && self.can_poll(state, pair),
                 None => true,
@@ -81,8 +95,8 @@ impl Machine {
             || self.faults.has(Fault::PollEarly) && queues.local.contains(&LocalEntry::Notice)
     }
 
-    /// Executes the thread's next instruction, which must be enabled.
-    pub(super) fn cpu_step(&self, state: &mut State, thread: usize) -> Effect {
+    /// Executes the thread's next instruction, which must be enabled at this slot.
+    pub(super) fn cpu_step(&self, state: &mut State, thread: usize, slot: usize) -> Effect {
         let Some(instruction) = self.next_instruction(state, thread) else {
             return Effect::Continue;
         };
@@ -143,7 +157,11 @@ impl Machine {
                     state.registers[register.0] = immediate;
                 }
             }
-            Instruction::Poll(pair) => self.poll(state, thread, pair.0),
+            Instruction::Poll(pairs) => {
+                if let Some(pair) = pairs.get(slot) {
+                    self.poll(state, thread, pair.0);
+                }
+            }
             Instruction::Wait(id) => {
                 if let Some((pair, _)) = self.awaited(state, thread, *id) {
                     self.poll(state, thread, pair);

@@ -17,7 +17,7 @@ pub fn describe(
 ) -> String {
     let words = Words { program, machine, state };
     match transition.agent {
-        Agent::Cpu(thread) => words.cpu(thread),
+        Agent::Cpu(thread) => words.cpu(thread, transition.slot),
         Agent::StoreBuffer(thread) => words.store_buffer(thread, transition.slot),
         Agent::Pipe(pair) => {
             format!("{} ({})", words.pipe(pair, transition.slot), words.pair(pair))
@@ -98,7 +98,7 @@ impl Words<'_> {
         self.machine.code.queue_pairs[pair].towards().to_string()
     }
 
-    fn cpu(&self, thread: usize) -> String {
+    fn cpu(&self, thread: usize, slot: usize) -> String {
         let text = match self.machine.next_instruction(self.state, thread) {
             None => "is done".to_owned(),
             Some(Instruction::Assign { register, value }) => {
@@ -156,8 +156,12 @@ impl Words<'_> {
                     arrived.map_or_else(String::new, |value| format!(" gets {}", shown(*value)));
                 format!("PollRecv{value} ({})", self.pair(queue_pair.0))
             }
-            Some(Instruction::Poll(pair)) => {
-                format!("Poll({})", self.towards(pair.0))
+            Some(Instruction::Poll(pairs)) => {
+                let taken = pairs.get(slot).map(|pair| self.towards(pair.0)).unwrap_or_default();
+                match pairs.len() {
+                    1 => format!("Poll({taken})"),
+                    _ => format!("Poll of several queue pairs takes a completion of {taken}"),
+                }
             }
             Some(Instruction::Wait(id)) => {
                 let name = &self.program.work_ids[id.0];

@@ -183,7 +183,7 @@ fn add(
         future.live |= bit(register.0);
     }
     future.polls |= match instruction {
-        Instruction::Poll(pair) => bit(pair.0),
+        Instruction::Poll(pairs) => pairs.iter().fold(0, |all, pair| all | bit(pair.0)),
         Instruction::Wait(_) => thread.queue_pairs.clone().fold(0, |all, pair| all | bit(pair)),
         _ => 0,
     };

@@ -43,17 +43,21 @@
 //!
 //! # Fewer interleavings
 //!
-//! What is left are the steps that touch memory. From a settled state, `stubborn` picks a *stubborn
-//! set* (Valmari): some enabled steps such that no other part of the machine can, without one of them, ever
-//! do something whose order with one of them matters. It starts from an enabled step and closes: an enabled
-//! step brings in every `Part` of the machine whose remaining accesses conflict with it; a part that is
-//! not enabled brings in one other part that must move before it can. Following only a stubborn
-//! set's steps reaches all terminal states, cycles or not.
+//! What is left are the steps that touch memory, and polls of several queue pairs. From a settled state,
+//! `stubborn` picks a *stubborn set* (Valmari): some enabled steps such that no other part of the machine
+//! can, without one of them, ever do something whose order with one of them matters. It starts from an
+//! enabled step and closes: an enabled step brings in every `Part` of the machine whose remaining accesses
+//! conflict with it; a part that is not enabled brings in one other part that must move before it can.
+//! Following only a stubborn set's steps reaches all terminal states, cycles or not.
 //!
 //! Accesses conflict if they touch one location, one of them writes, and the location's value still matters;
 //! remote RMWs to one node conflict by the lock. A thread's own reads and its buffered writes do not: the
 //! read gets the newest buffered value before and after the write leaves, if nobody else writes there.
 //! Nothing in the thread's future overtakes the head of its store buffer in any other way.
+//!
+//! A poll of several queue pairs has a step for each that has a completion, and one that is not enabled for
+//! each other one. They disable each other, so they are one part, and where a stubborn set has it, it has for
+//! each queue pair without a completion one part that must move before there is one.
 //!
 //! # Several words
 //!
@@ -163,6 +167,7 @@ impl Machine {
                 | Instruction::Exchange { .. },
             ) => false,
             Some(Instruction::Write { .. }) => self.variant != Variant::Sc,
+            Some(Instruction::Poll(pairs)) => pairs.len() == 1,
             Some(_) => true,
         }
     }

@@ -101,7 +101,8 @@ pub enum Agent {
 pub struct Transition {
     /// The agent that moves.
     pub agent: Agent,
-    /// The position in the agent's queue, 0 for its head. It is less than [`QUEUE_LIMIT`].
+    /// The position in the agent's queue, 0 for its head. It is less than [`QUEUE_LIMIT`]. For a CPU that
+    /// polls several queue pairs, the place of the one that it takes a completion of in the list.
     pub slot: usize,
 }
 
@@ -218,7 +219,7 @@ impl Machine {
     #[inline(always)]
     pub fn slots(&self, state: &State, agent: Agent) -> u64 {
         match agent {
-            Agent::Cpu(thread) => u64::from(self.cpu_enabled(state, thread)),
+            Agent::Cpu(thread) => self.cpu_slots(state, thread),
             Agent::StoreBuffer(thread) => self.buffer_slots(state, thread),
             Agent::Pipe(pair) => self.pipe_slots(state, pair),
             Agent::RemoteBuffer(pair) => {
@@ -236,7 +237,7 @@ impl Machine {
     /// Takes an enabled transition.
     pub fn apply(&self, state: &mut State, transition: Transition) -> Effect {
         match transition.agent {
-            Agent::Cpu(thread) => return self.cpu_step(state, thread),
+            Agent::Cpu(thread) => return self.cpu_step(state, thread, transition.slot),
             Agent::StoreBuffer(thread) => return self.buffer_step(state, thread, transition.slot),
             Agent::Pipe(pair) => return self.pipe_step(state, pair, transition.slot),
             Agent::RemoteBuffer(pair) => {

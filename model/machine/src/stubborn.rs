@@ -1,5 +1,7 @@
 //! Chooses stubborn sets: which steps of a settled state are enough to take. `reduce` explains why.
 
+mod waits;
+
 use compiler::code::Instruction;
 
 use super::encode::item_reads;
@@ -24,6 +26,8 @@ pub(super) struct Part {
     pub through: Option<Agent>,
     /// A mask of other parts whose order with this part's next step matters for reasons other than memory.
     overtaken: u64,
+    /// The further slots at which it is enabled, as a mask.
+    further: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,8 @@ enum Status {
     Enabled,
     /// Another part must move first.
     WaitsFor(usize),
+    /// One of these parts must move first, a mask: each of them brings another step.
+    WaitsForAny(u64),
     /// The part never moves again.
     Stuck,
 }
@@ -60,7 +66,16 @@ impl Part {
             operations: Access::default(),
             through: None,
             overtaken: 0,
+            further: 0,
         }
+    }
+
+    /// Its steps, one for each slot.
+    fn steps(self) -> impl Iterator<Item = Self> {
+        std::iter::once(self).chain(indices(self.further).map(move |slot| {
+            let transition = Transition { slot, ..self.transition };
+            Self { transition, ..self }
+        }))
     }
 }
 
@@ -89,7 +104,8 @@ impl Reduction {
 
     /// Every enabled step.
     pub fn all(&self) -> impl Iterator<Item = Part> + '_ {
-        self.parts.iter().filter(|part| part.status == Status::Enabled).copied()
+        let enabled = self.parts.iter().filter(|part| part.status == Status::Enabled);
+        enabled.flat_map(|part| part.steps())
     }
 
     /// Adds the steps of a small stubborn set to `steps`. Adds none only if no step is enabled.
@@ -114,7 +130,7 @@ impl Reduction {
                 best = found;
             }
         }
-        steps.extend(indices(best).map(|index| self.parts[index]));
+        steps.extend(indices(best).flat_map(|index| self.parts[index].steps()));
     }
 
     /// The smallest set that contains a part and everything that its parts bring in.
@@ -137,27 +153,29 @@ impl Reduction {
         match part.status {
             Status::Stuck => 0,
             Status::WaitsFor(other) => 1 << other,
+            Status::WaitsForAny(others) => others,
             Status::Enabled => self.dependent(part, relevant),
         }
     }
 
     /// The parts that may do something whose order with an enabled step matters.
     fn dependent(&self, step: &Part, relevant: u64) -> u64 {
-        let mut all = step.overtaken;
+        let mut all = 0;
         for (index, other) in self.parts.iter().enumerate() {
             all |= u64::from(step.now.conflicts(other.later, relevant)) << index;
         }
         // Within a thread, its reads affect only operations that have not left the store buffer.
         let threads = self.parts_of_threads;
-        match step.transition.agent {
-            Agent::Cpu(thread) => {
-                let buffer = threads + thread;
-                let conflicts = step.now.conflicts(self.parts[buffer].operations, relevant);
-                all & !(1 << buffer) | u64::from(conflicts) << buffer
+        step.overtaken
+            | match step.transition.agent {
+                Agent::Cpu(thread) => {
+                    let buffer = threads + thread;
+                    let conflicts = step.now.conflicts(self.parts[buffer].operations, relevant);
+                    all & !(1 << buffer) | u64::from(conflicts) << buffer
+                }
+                Agent::StoreBuffer(thread) => all & !(1 << thread),
+                _ => all,
             }
-            Agent::StoreBuffer(thread) => all & !(1 << thread),
-            _ => all,
-        }
     }
 
     fn cpu(
@@ -194,7 +212,13 @@ impl Reduction {
                 (None, Instruction::PollReceive { queue_pair, .. }) => {
                     self.poll_receive(machine, state, queue_pair.0)
                 }
-                (None, Instruction::Poll(pair)) => self.poll(state, pair.0, buffer),
+                (None, Instruction::Poll(pairs)) if pairs.len() > 1 => {
+                    return self.poll_any(machine, footprints, state, thread);
+                }
+                (None, Instruction::Poll(pairs)) => match pairs.first() {
+                    Some(pair) => self.poll(state, pair.0, buffer),
+                    None => Status::Stuck,
+                },
                 (None, Instruction::Wait(id)) => {
                     match machine.awaited(state, thread, *id) {
                         None => Status::Stuck, // settling has taken it
@@ -213,67 +237,6 @@ impl Reduction {
         };
         let transition = Transition { agent: Agent::Cpu(thread), slot: 0 };
         Part { status, ..Part::new(transition, now, later) }
-    }
-
-    /// What a poll without a notice waits for: the oldest operation that is not polled.
-    fn poll(&self, state: &State, pair: usize, buffer: usize) -> Status {
-        let queues = &state.pairs[pair];
-        if queues.outstanding == 0 {
-            Status::Stuck
-        } else if !queues.local.is_empty() {
-            Status::WaitsFor(self.first[pair] + 1)
-        } else if !queues.pipe.is_empty() {
-            Status::WaitsFor(self.first[pair] + 2)
-        } else {
-            Status::WaitsFor(buffer)
-        }
-    }
-
-    /// What a poll of receives waits for: the write of a completion at the target, or the oldest message that
-    /// is not there yet.
-    fn poll_receive(&self, machine: &Machine, state: &State, pair: usize) -> Status {
-        let queues = &state.pairs[pair];
-        if queues.remote.iter().any(|write| write.completes.is_some()) {
-            return Status::WaitsFor(self.first[pair]);
-        }
-        if let Some(slot) = queues.pipe.iter().position(|entry| entry.item.is_message()) {
-            return Status::WaitsFor(self.first[pair] + 2 + slot);
-        }
-        let sender = machine.code.queue_pairs[pair].thread.0;
-        let is_buffered = |entry: &Entry| entry.pair == pair && entry.item.is_message();
-        match state.threads[sender].buffer.iter().any(is_buffered) {
-            true => Status::WaitsFor(state.threads.len() + sender),
-            false => Status::WaitsFor(sender),
-        }
-    }
-
-    /// What a message without a receive waits for.
-    fn receive(&self, machine: &Machine, state: &State, pair: usize) -> Status {
-        let Some(thread) = machine.receiver[pair] else { return Status::Stuck };
-        let is_buffered =
-            |entry: &Entry| entry.pair == pair && matches!(entry.item, Item::Receive { .. });
-        match state.threads[thread].buffer.iter().any(is_buffered) {
-            true => Status::WaitsFor(state.threads.len() + thread),
-            false => Status::WaitsFor(thread),
-        }
-    }
-
-    /// What a Wait without polls waits for: an operation that the slot counts.
-    fn wait(&self, state: &State, pair: usize, slot: usize, buffer: usize) -> Status {
-        let queues = &state.pairs[pair];
-        let counted = |wait: Option<usize>| wait == Some(slot);
-        let pending = |entry: &LocalEntry| match entry {
-            LocalEntry::Write { wait, .. } => counted(*wait),
-            LocalEntry::Notice => false,
-        };
-        let in_pipe = queues.pipe.iter().position(|entry| counted(entry.wait));
-        if queues.local.iter().any(pending) {
-            Status::WaitsFor(self.first[pair] + 1)
-        } else if let Some(slot) = in_pipe {
-            Status::WaitsFor(self.first[pair] + 2 + slot)
-        } else {
-            Status::WaitsFor(buffer)
-        }
     }
 
     fn pair(&mut self, machine: &Machine, footprints: &Footprints, state: &State, pair: usize) {

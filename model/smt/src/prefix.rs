@@ -207,9 +207,9 @@ impl<'a> Shape<'a> {
     /// later writes.
     fn polls(&self) -> Vec<(usize, usize)> {
         let events = || self.skeleton.events.iter().enumerate();
-        let polls = events().filter(|(_, e)| e.stamp == Stamp::Wait && e.node.is_some());
+        let polls = events().filter(|(_, e)| !e.polls.is_empty());
         let answered = |(poll, entry): (usize, &'a Event)| {
-            let same = move |e: &Event| e.on() == entry.on();
+            let same = move |e: &Event| e.on().is_some_and(|(thread, on)| entry.polls(thread, on));
             let from = events().take(poll).filter(move |(_, e)| same(e) && e.writes());
             from.map(move |(from, _)| (from, poll))
         };

@@ -96,7 +96,7 @@ fn of_call(call: &str) -> Kinds {
         "Wait" => WAIT,
         "GFence" => GLOBAL_FENCE,
         // It is about requests, and has no events of its own.
-        "Unsignaled" | "Words" => 0,
+        "Unsignaled" | "Words" | "SharedPoll" => 0,
         "Send" => PUT_READ | SEND_WRITE | COMPLETION,
         "Immediate" => COMPLETION,
         "Recv" => RECEIVE,

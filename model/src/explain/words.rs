@@ -154,9 +154,10 @@ impl<'a> Words<'a> {
                 format!("the CPU atomically changes {place} from {old} to {value}")
             }
             Stamp::Fence => "the CPU waits for its store buffer to drain".to_owned(),
-            Stamp::Wait => match event.node {
-                Some(_) => format!("a poll towards {} returns", towards(event)),
-                None => "the wait ends".to_owned(),
+            Stamp::Wait => match (event.node, event.polls.is_empty()) {
+                (Some(_), _) => format!("a poll towards {} returns", towards(event)),
+                (None, false) => "a poll of several queue pairs returns".to_owned(),
+                (None, true) => "the wait ends".to_owned(),
             },
             Stamp::NicLocalRead => format!("the NIC reads {place} = {value} on its own node"),
             Stamp::NicRemoteWrite => format!("the NIC writes {place} = {value} on node {home}"),

@@ -129,6 +129,7 @@ impl Shape {
                 Step::RemoteFence { node }
             }
             StmtKind::Poll(polled) => {
+                let [polled] = polled.as_slice() else { return None };
                 return self.poll(towards(polled)?, ids);
             }
             StmtKind::Wait(work) => {

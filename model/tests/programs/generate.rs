@@ -5,6 +5,7 @@
 
 use model::machine::Random;
 
+use super::features::Features;
 use super::{Program, Statement};
 
 /// Which completions a program asks for.
@@ -16,67 +17,15 @@ enum Kind {
     Waits,
 }
 
-/// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than eight
-/// statements that stand outside of blocks.
-pub fn generate(seed: u64) -> Program {
-    program(seed, Features { queue_pairs: 1, ..Features::default() })
-}
-
-/// The same with up to three queue pairs from a thread to a node.
-pub fn queue_pairs(seed: u64) -> Program {
-    program(seed, Features { queue_pairs: 2 + (seed % 2) as u32, ..Features::default() })
-}
-
-/// The same with inline puts, and sometimes two queue pairs.
-pub fn inline_puts(seed: u64) -> Program {
-    let queue_pairs = 1 + (seed % 2) as u32;
-    program(seed, Features { queue_pairs, inline: true, ..Features::default() })
-}
-
-/// The same with requests that have no completion of their own, and sometimes two queue pairs.
-pub fn unsignaled(seed: u64) -> Program {
-    let queue_pairs = 1 + (seed % 2) as u32;
-    let inline = seed.is_multiple_of(3);
-    program(seed, Features { queue_pairs, inline, unsignaled: true, ..Features::default() })
-}
-
-/// The same with arrays: requests of several words, and indices that are values.
-pub fn words(seed: u64) -> Program {
-    let queue_pairs = 1 + (seed % 2) as u32;
-    let unsignaled = seed.is_multiple_of(3);
-    program(seed, Features { queue_pairs, unsignaled, words: true, ..Features::default() })
-}
-
-/// The same with messages and receives, sometimes two queue pairs, and sometimes unsignaled requests.
-pub fn messages(seed: u64) -> Program {
-    let queue_pairs = 1 + (seed % 2) as u32;
-    let unsignaled = seed.is_multiple_of(3);
-    program(seed, Features { queue_pairs, unsignaled, messages: true, ..Features::default() })
-}
-
-/// What programs have that the papers' do not.
-#[derive(Clone, Copy, Default, PartialEq)]
-struct Features {
-    /// How many queue pairs a thread has to a node.
-    queue_pairs: u32,
-    /// Whether there are inline puts.
-    inline: bool,
-    /// Whether there are unsignaled requests.
-    unsignaled: bool,
-    /// Whether the locations of a node are the words of an array.
-    words: bool,
-    /// Whether there are messages and receives.
-    messages: bool,
-}
-
-fn program(seed: u64, features: Features) -> Program {
+/// The program of a seed with some features.
+pub fn program(seed: u64, features: Features) -> Program {
     let mut random = Random::new(seed);
     let words = features.words;
     let is_plain = features == Features { queue_pairs: 1, ..Features::default() };
     let kind = match random.below(8) {
         0 if is_plain => Kind::Cpu,
         0..=4 => Kind::Polls,
-        _ if features.messages => Kind::Polls,
+        _ if features.messages || features.shared_polls => Kind::Polls,
         _ => Kind::Waits,
     };
     let rmws = random.below(3) > 0;
@@ -351,6 +300,18 @@ impl Writer<'_> {
         }
     }
 
+    /// A queue pair that something was issued on, if there is another than this one.
+    fn other(&mut self, one: &str) -> String {
+        let others: Vec<&String> = self.issued.iter().filter(|other| *other != one).collect();
+        match others.len() as u32 {
+            0 => self.towards(self.scope.node),
+            count => {
+                let at = self.random.below(count) as usize;
+                others[at].clone()
+            }
+        }
+    }
+
     fn operation(&mut self) -> String {
         let (operation, towards, has_id) = self.request();
         if self.scope.features.unsignaled && !has_id && self.below(2) == 0 {
@@ -435,7 +396,13 @@ impl Writer<'_> {
         // On several queue pairs, in any order.
         let most = if self.scope.features.queue_pairs == 1 { 1 } else { self.issued.len() as u32 };
         let at = if most == 1 { 0 } else { self.below(most) };
-        format!("Poll({})", self.issued.remove(at as usize))
+        let one = self.issued.remove(at as usize);
+        if self.scope.features.shared_polls && self.below(3) > 0 {
+            let node = 1 + self.below(self.scope.nodes);
+            let other = if self.below(2) == 0 { self.towards(node) } else { self.other(&one) };
+            return format!("Poll({{{one}, {other}}})");
+        }
+        format!("Poll({one})")
     }
 
     fn conditional(&mut self, depth: u32) -> Statement {

@@ -1,11 +1,12 @@
 //! Random programs as litmus text, and what tests do with them. Shared by the tests that need programs.
 
+mod features;
 mod generate;
 mod loops;
 mod shrink;
 mod text;
 
-pub use generate::{generate, inline_puts, messages, queue_pairs, unsignaled, words};
+pub use features::{generate, inline_puts, messages, queue_pairs, shared_polls, unsignaled, words};
 pub use loops::looping;
 pub use shrink::shrink;
 pub use text::{Program, Statement};

@@ -41,9 +41,13 @@ impl Builder<'_> {
                 let shape = self.shape(stmt.span, None, None);
                 self.event(shape, Stamp::Fence, live, None, None);
             }
-            StmtKind::Poll(towards) => {
-                let shape = self.shape_on(stmt.span, *towards, None);
-                self.event(shape, Stamp::Wait, live, None, None);
+            StmtKind::Poll(pairs) => {
+                let shape = match pairs.as_slice() {
+                    [one] => self.shape_on(stmt.span, *one, None),
+                    _ => self.shape(stmt.span, None, None),
+                };
+                let poll = self.event(shape, Stamp::Wait, live, None, None);
+                self.skeleton.events[poll.0].polls.clone_from(pairs);
             }
             StmtKind::Wait(id) => {
                 let shape = self.shape(stmt.span, None, Some(*id));

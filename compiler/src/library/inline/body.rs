@@ -357,7 +357,7 @@ impl Inliner<'_> {
                 let id = self.id(site, Some(id))?;
                 StmtKind::Wait(id.ok_or("expected a work id, found `_`")?)
             }
-            ("Poll", [node]) => StmtKind::Poll(self.towards(site, node)?),
+            ("Poll", [node]) => StmtKind::Poll(vec![self.towards(site, node)?]),
             ("Rfence", [node]) => StmtKind::RemoteFence(self.towards(site, node)?),
             ("GFence", [nodes]) => {
                 let nodes = site.environment.nodes(&self.test.program, nodes)?;

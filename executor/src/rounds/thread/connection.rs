@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use model::machine::Random;
+
 use super::{End, Ending, Halt, Patience, Stop};
 use crate::rdma::{Endpoint, RdmaError, RegionKey, Request, RequestKind};
 use crate::rounds::Layout;
@@ -113,7 +115,7 @@ impl Connection {
     }
 
     /// Waits until `count` requests have completed, whichever they are.
-    pub(super) fn wait_any(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
+    fn wait_any(&mut self, count: u64, stop: &Stop<'_>) -> Result<(), Halt> {
         self.wait_for(count, false, stop)
     }
 
@@ -121,13 +123,32 @@ impl Connection {
         if in_order { self.endpoint.completed_in_order(self.completed) } else { self.completed }
     }
 
-    fn wait_for(&mut self, count: u64, in_order: bool, stop: &Stop<'_>) -> Result<(), Halt> {
-        let mut patience = match self.patience {
+    /// How long it waits for completions.
+    fn patience<'s>(&self, stop: &'s Stop<'_>) -> Patience<'s> {
+        match self.patience {
             Some(limit) => Patience::within(limit, stop),
             // The other end may be late with its receives.
             None if self.receives > 0 => Patience::at_barrier(stop),
             None => Patience::new(stop),
-        };
+        }
+    }
+
+    /// Takes the oldest completion of this instance, if it is there.
+    fn take(&mut self) -> Result<bool, Halt> {
+        let Some(count) = self.unpolled.front().copied() else { return Ok(false) };
+        if self.completed < count {
+            self.ring()?;
+            self.reap()?;
+        }
+        let is_there = self.completed >= count;
+        if is_there {
+            self.unpolled.pop_front();
+        }
+        Ok(is_there)
+    }
+
+    fn wait_for(&mut self, count: u64, in_order: bool, stop: &Stop<'_>) -> Result<(), Halt> {
+        let mut patience = self.patience(stop);
         if self.completed(in_order) < count {
             self.ring()?;
         }
@@ -177,4 +198,44 @@ impl Connection {
         self.post(&read, stop)?;
         Ok(self.wait(self.posted, stop)?)
     }
+}
+
+/// A poll of one or several queue pairs: takes the oldest completion of this instance of one of them, which
+/// need not be the first that came. Returns whether there is one to come.
+pub(super) fn poll_one(
+    connections: &mut [Connection],
+    pairs: &[usize],
+    random: &mut Random,
+    stop: &Stop<'_>,
+) -> Result<bool, Halt> {
+    let open: Vec<usize> =
+        pairs.iter().copied().filter(|pair| !connections[*pair].unpolled.is_empty()).collect();
+    if let [pair] = open[..] {
+        let connection = &mut connections[pair];
+        if let Some(count) = connection.unpolled.pop_front() {
+            connection.wait_any(count, stop)?;
+        }
+        return Ok(true);
+    }
+    // A wait of the same length for all: that of the one whose completion may never come.
+    let Some(shortest) = open.iter().min_by_key(|pair| connections[**pair].patience.is_none())
+    else {
+        return Ok(false);
+    };
+    let gives_up = connections[*shortest].patience.is_some();
+    let mut patience = connections[*shortest].patience(stop);
+    let first = random.below(open.len() as u32) as usize;
+    for pair in open.iter().cycle().skip(first) {
+        if connections[*pair].take()? {
+            break;
+        }
+        if let Some(silence) = patience.spin()? {
+            if gives_up {
+                return Err(Halt::GivenUp);
+            }
+            let text = format!("no completion of several queue pairs for {} s", silence.as_secs());
+            return Err(Halt::End(End::Hang(text)));
+        }
+    }
+    Ok(true)
 }

@@ -9,6 +9,7 @@ use lang::program::ThreadId;
 use model::machine::Random;
 
 use super::super::pace::{self, Pace};
+use super::connection::poll_one;
 use super::{Connection, End, Halt, Receiver, Stop, ThreadRun};
 use crate::rdma::{Request, RequestKind};
 
@@ -190,12 +191,11 @@ impl ThreadRun {
                         Err(ending) => return Ok(ending),
                     }
                 }
-                Instruction::Poll(queue_pair) => {
-                    let connection = &mut self.connections[queue_pair.0 - first];
-                    let Some(count) = connection.unpolled.pop_front() else {
+                Instruction::Poll(pairs) => {
+                    let pairs: Vec<usize> = pairs.iter().map(|pair| pair.0 - first).collect();
+                    if !poll_one(&mut self.connections, &pairs, random, stop)? {
                         return Ok(Ending::Blocked);
-                    };
-                    connection.wait_any(count, stop)?;
+                    }
                 }
                 Instruction::Wait(id) => {
                     for (pair, connection) in self.connections.iter_mut().enumerate() {

@@ -14,8 +14,8 @@ pub fn statement(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
     match (call.method, arguments) {
         (Method::Mfence, []) => lowerer.push(StmtKind::Fence),
         (Method::Poll, [towards]) => {
-            let towards = self::towards(lowerer, towards)?;
-            lowerer.push(StmtKind::Poll(towards));
+            let pairs = queue_pairs(lowerer, towards)?;
+            lowerer.push(StmtKind::Poll(pairs));
         }
         (Method::Rfence, [towards]) => {
             let towards = self::towards(lowerer, towards)?;
@@ -245,7 +245,7 @@ pub fn node(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<NodeId
         Some(number) => lowerer.checker.node(number),
         None => {
             let (found, help) = match argument {
-                Argument::Towards(..) => {
+                Argument::Towards(..) | Argument::QueuePairs(..) => {
                     ("a queue pair", "only operations, `Poll` and `Rfence` name queue pairs")
                 }
                 _ => ("something else", ""),
@@ -264,6 +264,36 @@ pub fn towards(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Tow
     let (node, queue_pair) =
         (lowerer.checker.node(*node), lowerer.checker.queue_pair(Some(*number)));
     Some(Towards { node: node?, queue_pair: queue_pair? })
+}
+
+/// The most queue pairs of one `Poll`.
+const POLLED: usize = 16;
+
+/// The queue pairs of a `Poll`: one, or a set; sorted, without repetition.
+fn queue_pairs(lowerer: &mut Lowerer<'_, '_>, argument: &Argument) -> Option<Vec<Towards>> {
+    let mut pairs = Vec::new();
+    match argument {
+        Argument::Nodes(nodes, _) => {
+            for node in nodes {
+                let node = lowerer.checker.node(*node)?;
+                pairs.push(Towards { node, queue_pair: 0 });
+            }
+        }
+        Argument::QueuePairs(named, _) => {
+            for (node, number) in named {
+                let number = lowerer.checker.queue_pair(Some(*number))?;
+                pairs.push(Towards { node: lowerer.checker.node(*node)?, queue_pair: number });
+            }
+        }
+        one => pairs.push(towards(lowerer, one)?),
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    if (1..=POLLED).contains(&pairs.len()) {
+        return Some(pairs);
+    }
+    let message = format!("expected 1 to {POLLED} queue pairs, found {}", pairs.len());
+    lowerer.fail(Code::WrongArguments, argument.place(), message, "write `Poll({2, 2/1})`")
 }
 
 /// A set of nodes, or one; sorted, without repetition.

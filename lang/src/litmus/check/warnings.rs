@@ -30,7 +30,7 @@ pub fn warn(checker: &mut Checker<'_>) {
 /// Polls that nothing can answer. Where there are branches or loops, only a poll of a queue pair on which
 /// nothing at all was sent is certain to block.
 fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
-    let straight = !thread
+    let mut straight = !thread
         .body
         .iter()
         .any(|stmt| matches!(stmt.kind, StmtKind::If { .. } | StmtKind::Loop(_)));
@@ -43,31 +43,32 @@ fn polls(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
             }
         });
         each(std::slice::from_ref(stmt), &mut |stmt| {
-            let StmtKind::Poll(towards) = stmt.kind else { return };
-            match sent.get_mut(&towards) {
-                Some(left) if *left > 0 => *left -= usize::from(straight),
-                _ => {
-                    let others = sent
-                        .iter()
-                        .filter(|(other, left)| other.node == towards.node && **left > 0);
-                    found.push(blocked_poll(
-                        stmt.span,
-                        towards,
-                        others.map(|(other, _)| *other).min(),
-                    ));
-                }
+            let StmtKind::Poll(pairs) = &stmt.kind else { return };
+            let left = |towards: &&Towards| sent.get(*towards).is_some_and(|left| *left > 0);
+            let open: Vec<Towards> = pairs.iter().filter(left).copied().collect();
+            // Of several, nobody knows which one it takes from.
+            straight &= open.len() < 2;
+            if open.is_empty() {
+                let is_near = |other: &Towards| pairs.iter().any(|one| one.node == other.node);
+                let others = sent.iter().filter(|(other, left)| is_near(other) && **left > 0);
+                let other = others.map(|(other, _)| *other).min();
+                found.push(blocked_poll(stmt.span, pairs, other));
+            }
+            if let Some(left) = open.first().and_then(|towards| sent.get_mut(towards)) {
+                *left -= usize::from(straight);
             }
         });
     }
 }
 
-fn blocked_poll(span: Span, towards: Towards, other: Option<Towards>) -> Diagnostic {
-    let on = match towards.queue_pair {
-        0 => String::new(),
-        number => format!(" on queue pair {number}"),
+fn blocked_poll(span: Span, pairs: &[Towards], other: Option<Towards>) -> Diagnostic {
+    let place = |towards: &Towards| match (towards.node.0, towards.queue_pair) {
+        (node, 0) => format!("node {node}"),
+        (node, number) => format!("node {node} on queue pair {number}"),
     };
-    let node = towards.node.0;
-    let message = format!("no operation towards node {node}{on} is left to poll, so this blocks");
+    let places: Vec<String> = pairs.iter().map(place).collect();
+    let places = places.join(" or ");
+    let message = format!("no operation towards {places} is left to poll, so this blocks");
     let warning = Diagnostic::warning(Code::PollWithoutOperation, span, message);
     match other {
         Some(other) => {
@@ -87,14 +88,15 @@ fn fences(program: &Program, thread: &Thread, found: &mut Vec<Diagnostic>) {
         let towards = program.towards(&stmt.kind).filter(|towards| towards.queue_pair != 0);
         others.extend(towards.map(|towards| (towards, stmt)));
         match &stmt.kind {
-            StmtKind::Poll(towards) => {
+            // Of several queue pairs, it may be any: what it may have taken is not warned of.
+            StmtKind::Poll(pairs) => pairs.iter().for_each(|towards| {
                 // The oldest that has a completion, and what is unsignaled before it.
                 let answers = |(on, one): &(Towards, &Stmt)| on == towards && !one.unsignaled;
                 if let Some(oldest) = others.iter().position(answers) {
                     let mut index = 0..;
                     others.retain(|(on, _)| index.next() > Some(oldest) || on != towards);
                 }
-            }
+            }),
             StmtKind::Wait(id) => others.retain(|(_, one)| one.kind.work_id() != Some(*id)),
             StmtKind::GlobalFence(nodes) => {
                 let left_out = others.iter().find(|(towards, _)| nodes.contains(&towards.node));

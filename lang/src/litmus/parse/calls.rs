@@ -6,7 +6,7 @@ use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::library::{Called, Words};
 
-use super::super::ast::{Argument, Call, Expr, ExprKind, Name, Number, StatementKind};
+use super::super::ast::{Argument, Call, Expr, ExprKind, Name, Number, Place, StatementKind};
 use super::super::methods::{self, KEYWORDS, Method, Position, SIGNATURES};
 use super::expressions::{expression, queue_pair};
 use super::{Context, Piece, Rule, printed};
@@ -85,6 +85,7 @@ fn bare_argument(
             Some(Argument::Expr(Expr { kind: ExprKind::Number(value), place }))
         }
         Rule::number_set => Some(Argument::Nodes(number_set(context, piece, pair), place)),
+        Rule::pair_set => pair_set(context, piece, pair, place),
         Rule::towards => towards(context, piece, pair),
         _ => None,
     }
@@ -149,6 +150,26 @@ fn word_of(method: Method, called: Option<Called<'_>>, pair: &Pair<'_, Rule>) ->
     (method == Method::Library).then(|| known.unwrap_or(pair.as_str().trim()).to_owned())
 }
 
+/// `{2, 2/1}`
+fn pair_set(
+    context: &mut Context<'_>,
+    piece: &Piece,
+    pair: Pair<'_, Rule>,
+    place: Place,
+) -> Option<Argument> {
+    let mut pairs = Vec::new();
+    for member in pair.into_inner() {
+        let mut parts = member.into_inner();
+        let node = context.place_number(piece, &parts.next()?);
+        let number = match parts.next() {
+            Some(number) => queue_pair(context, piece, number)?,
+            None => Number { value: 0, place: node.place },
+        };
+        pairs.push((node, number));
+    }
+    Some(Argument::QueuePairs(pairs, place))
+}
+
 /// A call with its arguments; on the right of `:=` if `value`.
 pub fn call(
     context: &mut Context<'_>,
@@ -182,7 +203,7 @@ pub fn call(
     arity(context, &call, called, value).then_some(call)
 }
 
-/// `Poll(n_2)` is `Poll(2)`, and `GFence(2)` is `GFence({2})`.
+/// `Poll(n_2)` and `Poll({2})` are `Poll(2)`, and `GFence(2)` is `GFence({2})`.
 fn normal(method: Method, mut arguments: Vec<Argument>) -> Vec<Argument> {
     let names_node = matches!(
         method,
@@ -199,6 +220,23 @@ fn normal(method: Method, mut arguments: Vec<Argument>) -> Vec<Argument> {
     {
         *argument = Argument::Nodes(vec![Number { value, place }], place);
     }
+    if let Some(first) = arguments.first_mut() {
+        if let Argument::QueuePairs(pairs, place) = first
+            && pairs.iter().all(|(_, number)| number.value == 0)
+        {
+            *first = Argument::Nodes(pairs.iter().map(|(node, _)| *node).collect(), *place);
+        }
+        match (method, &*first) {
+            (Method::Poll, Argument::Nodes(nodes, place)) if nodes.len() == 1 => {
+                let kind = ExprKind::Number(nodes[0].value);
+                *first = Argument::Expr(Expr { kind, place: *place });
+            }
+            (Method::Poll, Argument::QueuePairs(pairs, _)) if pairs.len() == 1 => {
+                *first = Argument::Towards(pairs[0].0, pairs[0].1);
+            }
+            _ => {}
+        }
+    }
     arguments
 }
 
@@ -213,6 +251,7 @@ pub fn argument(
     match part.as_rule() {
         Rule::nobody => Some(Argument::Nobody(place)),
         Rule::number_set => Some(Argument::Nodes(number_set(context, piece, part), place)),
+        Rule::pair_set => pair_set(context, piece, part, place),
         Rule::towards => towards(context, piece, part),
         _ => expression(context, piece, part, true).map(Argument::Expr),
     }

@@ -117,7 +117,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::home => "`@` and a node",
         Rule::copy | Rule::library | Rule::small_library | Rule::owner | Rule::owner_number => "",
         Rule::arrow => "`->`",
-        Rule::number_set => "`{`",
+        Rule::number_set | Rule::pair_set => "`{`",
         Rule::statement | Rule::assignment | Rule::call_statement | Rule::call => "a statement",
         Rule::assign | Rule::plain_assign | Rule::id_assign | Rule::library_assign => "`:=`",
         Rule::target | Rule::method => "a statement",

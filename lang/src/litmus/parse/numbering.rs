@@ -196,6 +196,9 @@ fn call(call: &mut Call, visit: Visit<'_>) {
             Argument::Nodes(nodes, _) => {
                 nodes.iter_mut().for_each(|number| visit(&mut number.value));
             }
+            Argument::QueuePairs(pairs, _) => {
+                pairs.iter_mut().for_each(|(node, _)| visit(&mut node.value));
+            }
             Argument::Towards(node, _) => visit(&mut node.value),
             Argument::Expr(Expr { kind: ExprKind::Number(number), .. }) if is_node => visit(number),
             Argument::Expr(inner) => expression(inner, visit),

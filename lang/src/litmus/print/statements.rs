@@ -4,8 +4,8 @@ use crate::Dialect;
 use crate::program::BinaryOp;
 
 use super::super::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, Home, Index, Statement, StatementKind, Target,
-    Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, Home, Index, Number, Statement, StatementKind,
+    Target, Value, Via,
 };
 use super::declarations::{list, word};
 
@@ -123,11 +123,23 @@ fn call(call: &Call) -> String {
     let argument = |argument: &Argument| match argument {
         Argument::Expr(expr) => whole(expr),
         Argument::Nodes(nodes, _) => format!("{{{}}}", list(nodes)),
+        Argument::QueuePairs(pairs, _) => {
+            let pairs: Vec<String> = pairs.iter().map(member).collect();
+            format!("{{{}}}", pairs.join(", "))
+        }
         Argument::Towards(node, number) => format!("{}/{}", node.value, number.value),
         Argument::Nobody(_) => "_".to_owned(),
     };
     let arguments: Vec<String> = call.arguments.iter().map(argument).collect();
     format!("{spelling}({})", arguments.join(", "))
+}
+
+/// `2/1`, and `2` for queue pair 0.
+fn member((node, number): &(Number, Number)) -> String {
+    match number.value {
+        0 => node.value.to_string(),
+        number => format!("{}/{number}", node.value),
+    }
 }
 
 fn access(access: &Access) -> String {

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 
 use lang::program::{Connection, NodeId, Peer, Program, Stmt, StmtKind, ThreadId, Towards, WorkId};
 
-/// Whether a program always ends. `None` if its text does not show it: it has branches, loops or calls of
-/// libraries.
+/// Whether a program always ends. `None` if its text does not show it: it has branches, loops, calls of
+/// libraries, or polls of several queue pairs, which take from one or from another.
 pub fn always_ends(program: &Program) -> Option<bool> {
-    let is_counted = |stmt: &Stmt| {
-        !matches!(
-            stmt.kind,
+    let is_counted = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Poll(pairs) => pairs.len() == 1,
+        kind => !matches!(
+            kind,
             StmtKind::If { .. } | StmtKind::Loop(_) | StmtKind::Call(_) | StmtKind::Rma(_)
-        )
+        ),
     };
     if !program.threads.iter().all(|thread| thread.body.iter().all(is_counted)) {
         return None;
@@ -86,11 +87,11 @@ impl<'p> Run<'p> {
                 let messages = all.iter().filter(|one| one.is_message).count();
                 take(&mut self.receives_polled, (*from, node), messages)
             }
-            StmtKind::Poll(towards) => {
+            StmtKind::Poll(pairs) => pairs.iter().any(|towards| {
                 let at = connection(thread, *towards);
                 let signaled = self.complete(&at).iter().filter(|one| one.is_signaled).count();
                 take(&mut self.polled, at, signaled)
-            }
+            }),
             StmtKind::Wait(id) => self.of_thread(thread).all(|(at, posted)| {
                 posted[self.complete(at).len()..].iter().all(|one| one.id != Some(*id))
             }),

@@ -86,10 +86,11 @@ fn may_wait_in(program: &Program, body: &[Stmt]) -> bool {
                 open.extend(then.iter().chain(otherwise));
                 continue;
             }
-            StmtKind::Poll(towards) => {
+            StmtKind::Poll(pairs) => {
                 polls = true;
-                match sent.get_mut(towards) {
-                    Some(left) if *left > 0 => *left -= 1,
+                match (pairs.as_slice(), pairs.first().and_then(|one| sent.get_mut(one))) {
+                    ([_], Some(left)) if *left > 0 => *left -= 1,
+                    // Of several, it may take one that a later poll lacks.
                     _ => is_short = true,
                 }
                 continue;

@@ -54,6 +54,11 @@ fn where_threads_wait() {
         TSO,
         &[&["1: while z = 0 { skip }"], &["1: loop { b := z; c := x; if b > c { break } }"]],
     );
+    // Either poll may take the completion that the other one needs.
+    let shared = "x^1 := 1; y^2 := 1; Poll({1, 2}); Poll(1) ||";
+    check("x = 0 || y = 0", shared, TSO, &[&["1: Poll(1)"]]);
+    let enough = "x^1 := 1; y^2 := 1; Poll({1, 2}); Poll({1, 2}) ||";
+    check("x = 0 || y = 0", enough, TSO, &[]);
     // No execution ends, and the second thread waits for nothing.
     check("x = 0 || y = 0", "loop { Mfence } || b := y; c := y", TSO, &[&["1: loop { Mfence }"]]);
     // Two locks that the threads take in different orders.
@@ -91,11 +96,13 @@ fn reduction_changes_nothing() {
         locations_per_node: 1,
         variant: Variant::RdmaTso,
         loops: true,
+        shared_polls: false,
     };
     let (mut always, mut not_always) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait] {
         for seed in 0..100 {
-            let test = program(seed, Shape { variant, ..shape });
+            let shared_polls = seed % 4 == 0;
+            let test = program(seed, Shape { variant, shared_polls, ..shape });
             let limits = Limits { states: 5_000, ..Limits::default() };
             let none = (Effort::None, Effort::None);
             let (plain, plainly) = ends_with(&test, variant, none, limits.clone()).unwrap();
@@ -146,6 +153,7 @@ fn counting_says_whether_straight_programs_end() {
         locations_per_node: 1,
         variant: Variant::RdmaTso,
         loops: false,
+        shared_polls: false,
     };
     let (mut always, mut not_always) = (0, 0);
     for seed in 0..300 {

@@ -16,6 +16,8 @@ pub struct Shape {
     pub variant: Variant,
     /// Whether threads may have loops that spin.
     pub loops: bool,
+    /// Whether polls may be of the queue pairs to two nodes.
+    pub shared_polls: bool,
 }
 
 /// Makes the program of a seed. It observes some of its locations and registers.
@@ -112,7 +114,11 @@ impl Writer<'_> {
             _ => match self.issued.iter().position(|issued| *issued > 0) {
                 Some(node) => {
                     self.issued[node] -= 1;
-                    format!("Poll({node})")
+                    let other = self.issued.iter().rposition(|issued| *issued > 0);
+                    match other.filter(|_| self.shape.shared_polls) {
+                        Some(other) if other != node => format!("Poll({{{node}, {other}}})"),
+                        _ => format!("Poll({node})"),
+                    }
                 }
                 None => format!("{} := {y}", self.register()),
             },

@@ -11,6 +11,7 @@ const SMALL: Shape = Shape {
     locations_per_node: 1,
     variant: Variant::RdmaTso,
     loops: true,
+    shared_polls: false,
 };
 
 /// Compares all efforts on the programs of some seeds. Returns how many states each effort stored.
@@ -75,6 +76,34 @@ fn one_thread_with_many_operations() {
     let one = Shape { threads: 1, nodes: 1, statements: (4, 7), locations_per_node: 2, ..SMALL };
     compare(one, 0..40);
     compare(Shape { nodes: 2, locations_per_node: 2, ..one }, 0..40);
+}
+
+/// Polls of several queue pairs, which have a choice.
+#[test]
+fn with_shared_polls() {
+    let shared = Shape { shared_polls: true, statements: (2, 5), ..SMALL };
+    compare(shared, 0..120);
+    compare(Shape { threads: 1, statements: (4, 8), ..shared }, 0..80);
+    compare(Shape { threads: 3, statements: (1, 4), nodes: 3, ..shared }, 0..40);
+    compare(Shape { variant: Variant::Sc, ..shared }, 0..40);
+    let bodies = [
+        "c := x^2; y^2/1 := 2; Poll({2, 2/1}); a := c || b := y; x := 3",
+        "c := x^2; d := y^2/1; Poll({2, 2/1}); a := c; b := d; Poll({2, 2/1}) || x := 3; y := 3",
+        "x^2 := s; y^2/1 := 1; Poll({2, 2/1}); s := 2; Poll(2/1) || a := x; b := y",
+    ];
+    for body in bodies {
+        let test = test("s = 1 || x = 1, y = 0", body, "a, b");
+        let all = [Effort::None, Effort::Eager, Effort::Stubborn, Effort::Full];
+        let found = all.map(|effort| {
+            let limits = Limits::default();
+            explore_with(&test, Variant::RdmaTso, FaultSet::NONE, effort, limits).unwrap()
+        });
+        assert!(found[0].complete && found[0].outcomes.len() > 1, "{body}");
+        for reduced in &found[1..] {
+            assert_eq!(reduced.outcomes, found[0].outcomes, "{body}");
+            assert_eq!(reduced.blocked, found[0].blocked, "{body}");
+        }
+    }
 }
 
 /// Requests of several words: the words of one overtake each other, and leave one notice.

@@ -37,6 +37,7 @@ fn every_outcome_is_one_of_the_explorer() {
         locations_per_node: 2,
         variant: Variant::RdmaTso,
         loops: false,
+        shared_polls: false,
     };
     let (mut seen, mut all) = (0, 0);
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::RdmaWaitPolls, Variant::Sc] {

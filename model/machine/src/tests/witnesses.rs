@@ -46,6 +46,7 @@ fn every_outcome_has_a_witness() {
         locations_per_node: 1,
         variant: Variant::RdmaTso,
         loops: true,
+        shared_polls: false,
     };
     for variant in [Variant::RdmaTso, Variant::RdmaWait, Variant::Sc] {
         for seed in 0..30 {

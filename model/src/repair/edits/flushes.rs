@@ -168,7 +168,7 @@ fn is_same_flush(one: &Edit, other: &Edit) -> bool {
 pub fn completing(repair: &Repair<'_>, edits: &[Edit]) -> Vec<usize> {
     let mut polled = BTreeSet::new();
     for (thread, of) in repair.file.threads.iter().enumerate() {
-        let polls = statements(&of.body).into_iter().filter_map(requests::polled);
+        let polls = statements(&of.body).into_iter().flat_map(requests::may_poll);
         polled.extend(polls.map(|on| (thread, on)));
     }
     let added = edits.iter().filter(|edit| matches!(edit.what, What::Poll(_)));

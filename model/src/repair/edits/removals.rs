@@ -113,7 +113,14 @@ fn wait_for(get: &Sent, sent: &[Sent], block: &Block) -> Option<Option<usize>> {
         let all = block.statements.iter().enumerate();
         all.filter(|(_, one)| found(one)).map(|(index, _)| index).collect()
     };
-    let polls = of(&|one| requests::polled(one) == Some(get.on));
+    let polls = of(&|one| requests::may_poll(one).contains(&get.on));
+    if polls
+        .iter()
+        .filter_map(|at| block.statements.get(*at))
+        .any(|one| requests::polled(one).is_none())
+    {
+        return None;
+    }
     let first = polls.partition_point(|poll| *poll < get.site.index);
     let (before, after) = polls.split_at(first);
     if let (Some(id), []) = (&get.id, after) {

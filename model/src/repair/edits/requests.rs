@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use lang::Test;
 use lang::litmus::ast::{
-    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, Statement, StatementKind, Target,
-    Value, Via,
+    Access, Argument, Block, Call, Expr, ExprKind, Home, Name, Number, Statement, StatementKind,
+    Target, Value, Via,
 };
 use lang::litmus::methods::Method;
 use lang::program::array_of;
@@ -94,6 +94,21 @@ fn word_of(test: &Test, access: &Access) -> String {
 pub fn polled(one: &Statement) -> Option<Towards> {
     let StatementKind::Call(call) = &one.kind else { return None };
     towards_of(call).filter(|_| call.method == Method::Poll)
+}
+
+/// The queue pairs of which a statement may poll one.
+pub fn may_poll(one: &Statement) -> Vec<Towards> {
+    let pair = |node: &Number, queue_pair| Towards { node: node.value, queue_pair };
+    match &one.kind {
+        StatementKind::Call(call) if call.method == Method::Poll => match call.arguments.first() {
+            Some(Argument::Nodes(nodes, _)) => nodes.iter().map(|node| pair(node, 0)).collect(),
+            Some(Argument::QueuePairs(pairs, _)) => {
+                pairs.iter().map(|(node, number)| pair(node, number.value)).collect()
+            }
+            _ => towards_of(call).into_iter().collect(),
+        },
+        _ => Vec::new(),
+    }
 }
 
 /// From where a statement takes messages: a thread and one of its queue pairs.

@@ -1,0 +1,112 @@
+//! What polls and waits wait for.
+
+use compiler::code::Instruction;
+
+use super::super::footprint::{Access, Footprints, bit};
+use super::super::rules::{Agent, Machine, Transition};
+use super::super::state::{Entry, Item, LocalEntry, State};
+use super::{Part, Reduction, Status};
+
+impl Reduction {
+    /// A poll of several queue pairs: its steps, and for each queue pair without a notice, what brings one.
+    pub(super) fn poll_any(
+        &self,
+        machine: &Machine,
+        footprints: &Footprints,
+        state: &State,
+        thread: usize,
+    ) -> Part {
+        let slots = machine.cpu_slots(state, thread);
+        let mut waits = 0;
+        if let Some(Instruction::Poll(pairs)) = machine.next_instruction(state, thread) {
+            let others = pairs.iter().enumerate().filter(|(at, _)| slots >> at & 1 == 0);
+            for (_, pair) in others {
+                if let Status::WaitsFor(part) =
+                    self.poll(state, pair.0, state.threads.len() + thread)
+                {
+                    // `bit` takes the index modulo 64: states with more parts are not reduced.
+                    waits |= bit(part);
+                }
+            }
+        }
+        let status = match (slots, waits) {
+            (0, 0) => Status::Stuck,
+            (0, _) => Status::WaitsForAny(waits),
+            _ => Status::Enabled,
+        };
+        let later = match status {
+            Status::Stuck => Access::default(),
+            _ => footprints.future(thread, state.threads[thread].pc).access,
+        };
+        let slot = (slots.trailing_zeros() % u64::BITS) as usize;
+        let transition = Transition { agent: Agent::Cpu(thread), slot };
+        let further = slots & slots.wrapping_sub(1);
+        Part {
+            status,
+            overtaken: waits,
+            further,
+            ..Part::new(transition, Access::default(), later)
+        }
+    }
+
+    /// What a poll without a notice waits for: the oldest operation that is not polled.
+    pub(super) fn poll(&self, state: &State, pair: usize, buffer: usize) -> Status {
+        let queues = &state.pairs[pair];
+        if queues.outstanding == 0 {
+            Status::Stuck
+        } else if !queues.local.is_empty() {
+            Status::WaitsFor(self.first[pair] + 1)
+        } else if !queues.pipe.is_empty() {
+            Status::WaitsFor(self.first[pair] + 2)
+        } else {
+            Status::WaitsFor(buffer)
+        }
+    }
+
+    /// What a poll of receives waits for: the write of a completion at the target, or the oldest message that
+    /// is not there yet.
+    pub(super) fn poll_receive(&self, machine: &Machine, state: &State, pair: usize) -> Status {
+        let queues = &state.pairs[pair];
+        if queues.remote.iter().any(|write| write.completes.is_some()) {
+            return Status::WaitsFor(self.first[pair]);
+        }
+        if let Some(slot) = queues.pipe.iter().position(|entry| entry.item.is_message()) {
+            return Status::WaitsFor(self.first[pair] + 2 + slot);
+        }
+        let sender = machine.code.queue_pairs[pair].thread.0;
+        let is_buffered = |entry: &Entry| entry.pair == pair && entry.item.is_message();
+        match state.threads[sender].buffer.iter().any(is_buffered) {
+            true => Status::WaitsFor(state.threads.len() + sender),
+            false => Status::WaitsFor(sender),
+        }
+    }
+
+    /// What a message without a receive waits for.
+    pub(super) fn receive(&self, machine: &Machine, state: &State, pair: usize) -> Status {
+        let Some(thread) = machine.receiver[pair] else { return Status::Stuck };
+        let is_buffered =
+            |entry: &Entry| entry.pair == pair && matches!(entry.item, Item::Receive { .. });
+        match state.threads[thread].buffer.iter().any(is_buffered) {
+            true => Status::WaitsFor(state.threads.len() + thread),
+            false => Status::WaitsFor(thread),
+        }
+    }
+
+    /// What a Wait without polls waits for: an operation that the slot counts.
+    pub(super) fn wait(&self, state: &State, pair: usize, slot: usize, buffer: usize) -> Status {
+        let queues = &state.pairs[pair];
+        let counted = |wait: Option<usize>| wait == Some(slot);
+        let pending = |entry: &LocalEntry| match entry {
+            LocalEntry::Write { wait, .. } => counted(*wait),
+            LocalEntry::Notice => false,
+        };
+        let in_pipe = queues.pipe.iter().position(|entry| counted(entry.wait));
+        if queues.local.iter().any(pending) {
+            Status::WaitsFor(self.first[pair] + 1)
+        } else if let Some(slot) = in_pipe {
+            Status::WaitsFor(self.first[pair] + 2 + slot)
+        } else {
+            Status::WaitsFor(buffer)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What random programs have that those of the papers do not.
+
+use super::Program;
+use super::generate::program;
+
+/// The program of a seed: 2 or 3 nodes, 2 to 4 threads, 2 to 4 statements each, but no more than eight
+/// statements that stand outside of blocks.
+pub fn generate(seed: u64) -> Program {
+    program(seed, Features { queue_pairs: 1, ..Features::default() })
+}
+
+/// The same with up to three queue pairs from a thread to a node.
+pub fn queue_pairs(seed: u64) -> Program {
+    program(seed, Features { queue_pairs: 2 + (seed % 2) as u32, ..Features::default() })
+}
+
+/// The same with inline puts, and sometimes two queue pairs.
+pub fn inline_puts(seed: u64) -> Program {
+    let queue_pairs = 1 + (seed % 2) as u32;
+    program(seed, Features { queue_pairs, inline: true, ..Features::default() })
+}
+
+/// The same with requests that have no completion of their own, and sometimes two queue pairs.
+pub fn unsignaled(seed: u64) -> Program {
+    let queue_pairs = 1 + (seed % 2) as u32;
+    let inline = seed.is_multiple_of(3);
+    program(seed, Features { queue_pairs, inline, unsignaled: true, ..Features::default() })
+}
+
+/// The same with arrays: requests of several words, and indices that are values.
+pub fn words(seed: u64) -> Program {
+    let queue_pairs = 1 + (seed % 2) as u32;
+    let unsignaled = seed.is_multiple_of(3);
+    program(seed, Features { queue_pairs, unsignaled, words: true, ..Features::default() })
+}
+
+/// The same with messages and receives, sometimes two queue pairs, and sometimes unsignaled requests.
+pub fn messages(seed: u64) -> Program {
+    let queue_pairs = 1 + (seed % 2) as u32;
+    let unsignaled = seed.is_multiple_of(3);
+    program(seed, Features { queue_pairs, unsignaled, messages: true, ..Features::default() })
+}
+
+/// The same with polls of several queue pairs, and sometimes unsignaled requests or messages.
+pub fn shared_polls(seed: u64) -> Program {
+    let (unsignaled, messages) = (seed.is_multiple_of(3), seed.is_multiple_of(5));
+    let plain = Features { queue_pairs: 2, shared_polls: true, ..Features::default() };
+    program(seed, Features { unsignaled, messages, ..plain })
+}
+
+/// What programs have that the papers' do not.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub struct Features {
+    /// How many queue pairs a thread has to a node.
+    pub queue_pairs: u32,
+    /// Whether there are inline puts.
+    pub inline: bool,
+    /// Whether there are unsignaled requests.
+    pub unsignaled: bool,
+    /// Whether the locations of a node are the words of an array.
+    pub words: bool,
+    /// Whether there are messages and receives.
+    pub messages: bool,
+    /// Whether polls may be of several queue pairs.
+    pub shared_polls: bool,
+}
