@@ -1,6 +1,7 @@
 // Uses the page as a person does, in headless Chromium: node test.mjs PAGE CHROMIUM [FOLDER_FOR_PICTURES]
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { deflateRawSync } from "node:zlib";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -93,7 +94,7 @@ model rdma-tso-rmw
 await write(tab, FLAG);
 check("a program that was typed is judged", /all verdicts hold/.test(await status(tab)));
 await write(tab, FLAG.replace("f^2 := 1", "f^2/1 := 1"));
-check("a change changes the verdict", /1 verdicts do not hold/.test(await status(tab)));
+check("a change changes the verdict", /1 verdict does not hold/.test(await status(tab)));
 await tab.click("#verdicts button");
 await tab.waitForSelector("#answer svg");
 check("the outcome is explained", /allowed/.test(await tab.textContent("#answer h2")));
@@ -115,17 +116,44 @@ await tab.click("#share");
 await tab.waitForFunction(() => location.hash.length > 10);
 const again = await opened(WIDE, "light", await tab.evaluate(() => location.hash));
 check("a link opens the same program", (await again.tab.textContent("#program .cm-content")).includes("f^2/1 := 1"));
-check("and gives the same verdict", /1 verdicts do not hold/.test(await status(again.tab)));
+check("and gives the same verdict", /1 verdict does not hold/.test(await status(again.tab)));
 await again.close();
-const damaged = await opened(WIDE, "light", "#nonsense");
-check("a damaged link opens the page", damaged.wrong.length === 0);
-await damaged.close();
+await tab.selectOption("#model", "sc");
+await tab.waitForTimeout(60);
+await idle(tab);
+check("an answer about another model says so", (await tab.locator("#answer .outdated").count()) === 1);
+const first = await tab.evaluate(() => location.hash);
+await tab.click("#share");
+await tab.waitForFunction((before) => location.hash !== before, first);
+await tab.goBack();
+await tab.waitForFunction(() => document.getElementById("model").value === "");
+check("a link of the same program with another model is followed", true);
+await idle(tab);
+
+/** The part of an address that would hold a value. */
+const packed = (value) => `#${deflateRawSync(JSON.stringify(value)).toString("base64url")}`;
+const other = [null, {}, [], 5, { program: "x", own: {} }, { program: "x", own: [[]], model: "" }, { program: "x", own: [["a", ""]], model: "" }];
+for (const link of ["#nonsense", ...other.map(packed)]) {
+  const damaged = await opened(WIDE, "light", link);
+  check(`a damaged link opens the page: ${link}`, damaged.wrong.length === 0);
+  await damaged.close();
+}
 
 await write(tab, FLAG.replace("x^2", "x^7"));
 check("a problem is shown", (await tab.locator("#diagnostics li").count()) === 1);
 await tab.click("#diagnostics button");
 check("and marked at its place", (await tab.locator(".cm-lintRange-error").count()) > 0);
 
+await write(tab, `${FLAG}// `);
+await tab.evaluate(() => {
+  const data = new DataTransfer();
+  data.setData("text/plain", String.fromCharCode(0xd83d));
+  const paste = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+  document.querySelector("#program .cm-content").dispatchEvent(paste);
+});
+await tab.waitForTimeout(60);
+await idle(tab);
+check("half a character is read as one", /all verdicts hold/.test(await status(tab)));
 await write(tab, FLAG);
 await tab.selectOption("#shipped", "rdma-tso-rmw.cat");
 await tab.click("#edit");
@@ -144,6 +172,19 @@ await tab.waitForFunction(() => !document.getElementById("stop").disabled);
 await tab.click("#stop");
 await tab.waitForFunction(() => /Stopped/.test(document.getElementById("status").textContent));
 check("what takes long can be stopped", true);
+check("nothing is shown of the program before it", (await tab.locator("#verdicts table, #outcomes table").count()) === 0);
+await write(tab, FLAG);
+await tab.click("#program .cm-content");
+await tab.keyboard.press("Control+a");
+await tab.keyboard.insertText(`litmus long\nmodel tso\n\n  x = 0\n  -----\n${long}`);
+await tab.waitForFunction(() => !document.getElementById("stop").disabled);
+await tab.selectOption("#shipped", "sc.cat");
+await tab.click("#edit");
+await tab.waitForSelector("#tabs >> text=my-sc.cat", { timeout: 10_000 });
+await tab.waitForTimeout(60);
+await tab.click("#stop");
+check("a copy made meanwhile has its text", /acyclic/.test(await tab.textContent("#beside .cm-content")));
+await tab.click("#beside >> text=Remove my-sc.cat");
 await write(tab, FLAG);
 check("and the page goes on", /all verdicts hold/.test(await status(tab)));
 

@@ -64,7 +64,9 @@ export class Editor {
   }
 
   get text() {
-    return this.#view.state.doc.toString();
+    const text = this.#view.state.doc.toString();
+    // Half a character is none that the engines could read.
+    return text.toWellFormed?.() ?? text;
   }
 
   set text(text) {

@@ -33,8 +33,11 @@ async function ask(kind, question, words, then) {
   say(words, true);
   const answer = await asked;
   if (answer.replaced) return;
-  if (answer.stopped) {
-    say(`Stopped: ${answer.stopped}.`);
+  const unanswered = answer.stopped ? `Stopped: ${answer.stopped}.` : answer.error && `This cannot be asked: ${answer.error}.`;
+  if (unanswered) {
+    // What is there is about an earlier text.
+    if (kind === "judge") judged();
+    say(unanswered);
     return;
   }
   files.diagnose(answer.diagnostics ?? []);
@@ -45,12 +48,26 @@ async function ask(kind, question, words, then) {
 function problems(diagnostics) {
   at("diagnostics").replaceChildren(...diagnostics.map((one) => {
     const text = `${one.file}, line ${one.line}: ${one.message}${one.help ? `\nhelp: ${one.help}` : ""}`;
-    const go = () => files.goTo(one.file, one.from);
+    const go = () => (one.file === "outcome" ? at("outcome").focus() : files.goTo(one.file, one.from));
     return make("li", {}, make("button", { type: "button", class: one.severity, onclick: go }, text));
   }));
 }
 
+/** Shows verdicts and outcomes; none, if nothing is known of the program as it is. */
+function judged(verdicts = [], outcomes = []) {
+  at("verdicts").replaceChildren(...verdicts);
+  at("outcomes").replaceChildren(...outcomes);
+}
+
+/** Says of an answer that it is not about what there is now. */
+function outdate() {
+  const answer = at("answer");
+  if (answer.childElementCount === 0 || answer.querySelector(".outdated")) return;
+  answer.prepend(make("p", { class: "open outdated" }, "This is about earlier texts, or another model."));
+}
+
 function changed() {
+  outdate();
   clearTimeout(pause);
   pause = setTimeout(judge, PAUSE);
 }
@@ -60,19 +77,17 @@ function judge() {
   models();
   ask("judge", { ask: "judge", ...program() }, "Computing", (answer, ms) => {
     if (!answer.outcomes) {
-      at("results").classList.add("stale");
-      at("verdicts").replaceChildren();
-      at("outcomes").replaceChildren();
+      judged();
       say("The program cannot be judged: see the problems.");
       return;
     }
-    at("verdicts").replaceChildren(...show.verdicts(answer, explain));
-    at("outcomes").replaceChildren(...show.outcomes(answer.outcomes, "", explain));
+    judged(show.verdicts(answer, explain), show.outcomes(answer.outcomes, "", explain));
     named = answer.models[0] ?? "";
     models();
     const wrong = answer.verdicts.filter((one) => one.holds === false).length;
     const open = answer.verdicts.filter((one) => one.holds === null).length;
-    const verdict = wrong ? `${wrong} verdicts do not hold` : open ? `${open} verdicts not decided` : "all verdicts hold";
+    const some = (count, one, several) => (count === 1 ? `1 verdict ${one}` : `${count} verdicts ${several}`);
+    const verdict = wrong ? some(wrong, "does not hold", "do not hold") : open ? some(open, "is not decided", "are not decided") : "all verdicts hold";
     say(`${answer.name} under ${answer.model}: ${answer.verdicts.length ? verdict : "no verdicts"} (${ms} ms)`);
   });
 }
@@ -135,20 +150,31 @@ async function open() {
   judge();
 }
 
+/** What a link holds, if it is what `share` wrote. */
+function state({ program, own, model }) {
+  const areTexts = (texts) => texts.every((text) => typeof text === "string");
+  const isFile = (one) => one.length === 2 && areTexts(one) && /\.(?:cat|lib)$/.test(one[0]);
+  if (!areTexts([program, model]) || !own.every(isFile)) throw new TypeError("no state of the page");
+  return { program, own, model };
+}
+
 async function linked() {
   const part = location.hash.slice(1);
   if (!part) return undefined;
   try {
-    return JSON.parse(await fromLink(part));
+    return state(JSON.parse(await fromLink(part)));
   } catch {
     say("This link is damaged.");
     return undefined;
   }
 }
 
+/** The link that was made here last, which shows what is there already. */
+let written = "";
+
 async function share() {
-  const state = { program: files.program, own: files.own, model: at("model").value };
-  location.hash = await toLink(JSON.stringify(state));
+  written = await toLink(JSON.stringify({ program: files.program, own: files.own, model: at("model").value }));
+  location.hash = written;
   try {
     await navigator.clipboard.writeText(location.href);
     say("The address has the program now, and is copied.");
@@ -163,7 +189,10 @@ at("example").addEventListener("input", () => {
   at("model").value = "";
   files.program = chosen.text;
 });
-at("model").addEventListener("change", judge);
+at("model").addEventListener("change", () => {
+  outdate();
+  judge();
+});
 at("share").addEventListener("click", share);
 at("stop").addEventListener("click", () => engine.stop());
 at("explain").addEventListener("click", () => explain(at("outcome").value));
@@ -176,20 +205,24 @@ at("format").addEventListener("click", () => {
     say(answer.text ? "Formatted." : "This cannot be formatted: see the problems.");
   });
 });
-at("edit").addEventListener("click", async () => {
+at("edit").addEventListener("click", () => {
   const file = at("shipped").value;
-  const { text } = await engine.ask("text", { ask: "text", file });
-  files.add(`my-${file}`, text);
-  models();
-  if (file.endsWith(".cat")) at("model").value = `my-${file.slice(0, -4)}`;
-  judge();
+  // In the place of a judgement under way: the program is judged anew with the copy.
+  ask("judge", { ask: "text", file }, "Copying", ({ text }) => {
+    files.add(`my-${file}`, text);
+    models();
+    if (file.endsWith(".cat")) at("model").value = `my-${file.slice(0, -4)}`;
+    judge();
+  });
 });
 window.addEventListener("hashchange", async () => {
+  if (location.hash.slice(1) === written) return;
+  written = "";
   const link = await linked();
-  if (!link || link.program === files.program) return;
+  if (!link) return;
   files.restore(link);
   models();
-  at("model").value = link.model ?? "";
+  at("model").value = link.model;
   judge();
 });
 
