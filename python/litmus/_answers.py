@@ -22,13 +22,17 @@ class LitmusError(ValueError):
     """The program, a model or a library is wrong; `diagnostics` says where, one dict each."""
 
     def __init__(self, diagnostics: list[dict[str, Any]]):
+        # What is given here is what a copy is made of, in another process too; the text is made of it.
+        super().__init__(diagnostics)
         self.diagnostics = diagnostics
+
+    def __str__(self) -> str:
         lines = []
-        for one in diagnostics:
+        for one in self.diagnostics:
             lines.append(f"{one['file']}:{one['line']}: {one['severity']}: {one['message']}")
             if one.get("help"):
                 lines.append(f"  help: {one['help']}")
-        super().__init__("\n".join(lines))
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Verdict:
     found: str
     holds: bool | None
     """`None` if a limit left it open."""
-    answer: str
+    answer: str | None
+    """What was found, in words, where `found` does not say it."""
     line: int
 
 
@@ -124,9 +129,9 @@ class Repairs:
     right: bool
     """Nothing needs a repair."""
     repairs: list[Repair]
-    hopeless: bool
-    """It is proved that none of the known changes helps."""
-    open: list[str] | str | None
+    hopeless: list[str]
+    """Conditions that no synchronization makes possible."""
+    open: list[str]
     """What was not decided."""
 
     def __iter__(self) -> Iterator[Repair]:

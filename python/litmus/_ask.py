@@ -12,13 +12,22 @@ EVERY_ROW = 2**53
 
 
 def _ask(kind: str, text: str | None = None, model: str | None = None, own: Mapping[str, str] | None = None, **more: Any) -> Any:
+    if kind != "shipped" and not isinstance(text, str):
+        raise TypeError(f"expected a program's text, found {type(text).__name__}")
+    for given in (text, model, *more.values()):
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"expected a text, found {type(given).__name__}")
+    for name in own or {}:
+        if not name.endswith((".cat", ".lib")):
+            raise ValueError(f"expected the name of a file that ends in .cat or .lib, found {name!r}")
     question: dict[str, Any] = {"ask": kind, "rows": EVERY_ROW, **more}
     if text is not None:
         question["text"] = text
     if model is not None:
         question["model"] = model
     question["own"] = sorted((own or {}).items())
-    found = json.loads(answer(json.dumps(question)))
+    # As they are, letters that no text can have raise Python's own error.
+    found = json.loads(answer(json.dumps(question, ensure_ascii=False)))
     if "error" in found:
         raise RuntimeError(found["error"])
     wrong = [one for one in found.get("diagnostics", []) if one["severity"] == "error"]

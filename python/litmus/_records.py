@@ -16,7 +16,7 @@ def record(path: str | Path) -> pandas.DataFrame:
     """
     import pandas
 
-    lines = [json.loads(line) for line in Path(path).read_text().splitlines() if line.strip()]
+    lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
     tests: dict[tuple[str, str], dict[str, Any]] = {}
     for line in lines:
         if line.get("kind") == "test":
@@ -25,18 +25,19 @@ def record(path: str | Path) -> pandas.DataFrame:
     for line in tests.values():
         for seen in line.get("outcomes", []):
             rows.append({"test": line["test"], "file": line.get("file"), "machine": line.get("machine"), **seen})
-    return pandas.json_normalize(rows)
+    return pandas.json_normalize(rows) if rows else pandas.DataFrame(columns=["test", "file", "machine", "count"])
 
 
 def report(path: str | Path) -> pandas.DataFrame:
     """What a report of `litmus report --format json` says: a row for each test, model and outcome."""
     import pandas
 
-    rows = []
-    for test in json.loads(Path(path).read_text())["tests"]:
+    rows: list[dict[str, Any]] = []
+    for test in json.loads(Path(path).read_text(encoding="utf-8"))["tests"]:
         for result in test["results"]:
             for row in result["rows"]:
                 of_test = {key: test[key] for key in ("name", "machine", "status", "iterations")}
                 kept = {key: row[key] for key in ("outcome", "state", "count", "kind", "judgement")}
                 rows.append({**of_test, "models": " ".join(result["models"]), **kept})
-    return pandas.DataFrame(rows)
+    columns = ["name", "machine", "status", "iterations", "models", "outcome", "state", "count", "kind", "judgement"]
+    return pandas.DataFrame(rows, columns=columns)

@@ -1,6 +1,8 @@
 """What `pip install ./python` installs, used as its users do."""
 import doctest
 import json
+import pickle
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -55,6 +57,22 @@ class Asking(unittest.TestCase):
         with self.assertRaisesRegex(litmus.LitmusError, "did you mean `rdma-tso`"):
             litmus.allowed(MP, "rdma-tsos")
 
+    def test_errors_come_back_from_other_processes(self):
+        with self.assertRaises(litmus.LitmusError) as raised:
+            litmus.allowed("litmus")
+        copy = pickle.loads(pickle.dumps(raised.exception))
+        self.assertEqual(copy.diagnostics, raised.exception.diagnostics)
+        self.assertEqual(str(copy), str(raised.exception))
+
+    def test_what_is_no_text_is_refused(self):
+        for wrong in (None, 5, MP.encode()):
+            with self.assertRaises(TypeError):
+                litmus.allowed(wrong)
+        with self.assertRaises(UnicodeError):
+            litmus.allowed(MP + "// \ud800")
+        with self.assertRaisesRegex(ValueError, "ends in .cat or .lib, found 'mine'"):
+            litmus.allowed(MP, "mine", own={"mine": "let x = po"})
+
     def test_explanations_have_pictures(self):
         why = litmus.explain(MP, "a = 1 ∧ b = 0")
         self.assertEqual(why.verdict, "forbidden")
@@ -70,6 +88,8 @@ class Asking(unittest.TestCase):
         repairs = litmus.repair(TWO_NODES)
         self.assertFalse(repairs.right)
         self.assertTrue(repairs.repairs)
+        never = litmus.repair(MP.replace("(a, b) = (1, 0) ✗", "b = 3 ✓"))
+        self.assertEqual((never.hopeless, never.repairs), (["b = 3"], []))
         for one in repairs:
             self.assertTrue(all(verdict.holds for verdict in litmus.allowed(one.text).verdicts), one.text)
 
@@ -87,6 +107,15 @@ class Asking(unittest.TestCase):
 
 
 class Records(unittest.TestCase):
+    def test_what_is_empty_has_its_columns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            empty = Path(folder, "empty.jsonl")
+            empty.write_text("")
+            self.assertEqual(litmus.record(empty).groupby("test")["count"].sum().to_dict(), {})
+            empty.write_text('{"tests": []}')
+            frame = litmus.report(empty)
+            self.assertEqual(len(frame[frame.judgement == "violation"]), 0)
+
     def test_record(self):
         path = ROOT / "docs/example/record.jsonl"
         frame = litmus.record(path)
