@@ -20,6 +20,8 @@ pub fn call_name(kind: &StmtKind) -> Option<&str> {
         StmtKind::Rfaa { .. } => "RFAA",
         StmtKind::Message { target: MessageTarget::Location(_), .. } => "Put",
         StmtKind::Message { target: MessageTarget::Receive(_), .. } => "Send",
+        StmtKind::AtomicWrite { .. } => "AtomicWrite",
+        StmtKind::Flush { .. } => "Flush",
         StmtKind::Receive { .. } => "Recv",
         StmtKind::PollReceive { .. } => "PollRecv",
         StmtKind::Poll(_) => "Poll",

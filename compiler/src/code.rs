@@ -125,6 +125,10 @@ pub enum Operation {
     Rcas { result: LocationId, target: LocationId, expected: Operand, desired: Operand },
     /// Remote fetch-and-add.
     Rfaa { result: LocationId, target: LocationId, addend: Operand },
+    /// A write that comes after earlier flushes of the queue pair.
+    AtomicWrite { target: LocationId, source: MessageSource },
+    /// A flush of the queue pair's writes.
+    Flush,
     /// A message that consumes a receive; its data goes to a location, or where the receive says.
     Message { target: Option<LocationId>, source: MessageSource, immediate: Option<Operand> },
     /// Remote fence. It is never polled.
@@ -155,6 +159,13 @@ pub enum CompileError {
         /// The place of the statement.
         span: Span,
         /// The statement's name in programs: `Send`, `Recv`.
+        statement: String,
+    },
+    /// The simulator runs the statement, and no request of `ibv_post_send` does what it does.
+    OnNoHardware {
+        /// The place of the statement.
+        span: Span,
+        /// The statement's name in programs: `Flush`, `AtomicWrite`.
         statement: String,
     },
     /// Statements or expressions are nested deeper than [`MAX_NESTING`].
@@ -190,6 +201,16 @@ impl CompileError {
             )
             .label("not supported here")
             .help("`litmus run` runs it, on the simulator and by `--backend verbs`"),
+            Self::OnNoHardware { span, statement } => Diagnostic::error(
+                diagnostic::Code::UnsupportedStatement,
+                *span,
+                format!("`{statement}` is not posted to hardware"),
+            )
+            .label("not supported here")
+            .help(
+                "few cards have it, and it needs queue pairs of ibv_create_qp_ex; `litmus run` runs it on the \
+                 simulator",
+            ),
             Self::Faults => Diagnostic::error(
                 diagnostic::Code::UnsupportedStatement,
                 Span::default(),

@@ -81,6 +81,17 @@ pub fn on_the_wire(program: &Program, stmt: &Stmt) -> Option<String> {
         StmtKind::Message { target, source, immediate, .. } => {
             message(program, target, source, immediate.is_some())
         }
+        StmtKind::AtomicWrite { target, source, .. } => {
+            let from = match source {
+                PutSource::Location(source) => name(source),
+                PutSource::Value(_) => "the value".to_owned(),
+            };
+            format!("`ATOMIC_WRITE` of {from} to {}, after the flushes before it", name(target))
+        }
+        StmtKind::Flush { towards: to, .. } => format!(
+            "`FLUSH` towards {}: when it completes, what was written there before can be seen",
+            towards(to)
+        ),
         StmtKind::Receive { from, receive } => not_sent(&format!(
             "a receive is posted for a message of {}; the data of a `Send` goes to {}",
             peer(from),

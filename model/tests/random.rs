@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::programs::{
-    Program, generate, in_turn, inline_puts, load, looping, messages, models, number, queue_pairs,
-    shared_polls, shrink, unsignaled, words,
+    Program, flushes, generate, in_turn, inline_puts, load, looping, messages, models, number,
+    queue_pairs, shared_polls, shrink, unsignaled, words,
 };
 use lang::Test;
 use lang::cat::model::Model;
@@ -89,6 +89,12 @@ fn engines_agree_on_inline_puts() {
 #[test]
 fn engines_agree_on_unsignaled_requests() {
     println!("{}", agree(unsignaled, PROGRAMS, STATES));
+}
+
+/// Flushes, and atomic writes, which wait for them.
+#[test]
+fn engines_agree_on_flushes() {
+    println!("{}", agree(flushes, PROGRAMS, STATES));
 }
 
 /// Polls of several queue pairs, which take from any of them.

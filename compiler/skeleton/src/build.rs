@@ -325,7 +325,9 @@ impl<'a> Builder<'a> {
             StmtKind::Put { .. }
             | StmtKind::Get { .. }
             | StmtKind::Rcas { .. }
-            | StmtKind::Rfaa { .. } => self.nic_operation(stmt),
+            | StmtKind::Rfaa { .. }
+            | StmtKind::AtomicWrite { .. }
+            | StmtKind::Flush { .. } => self.nic_operation(stmt),
             StmtKind::Message { .. } => self.message(stmt),
             StmtKind::Receive { from, .. } => self.receive(stmt, *from),
             StmtKind::PollReceive { from, register } => self.poll_receive(stmt, *from, *register),
@@ -393,14 +395,23 @@ impl<'a> Builder<'a> {
         let live = self.live;
         let Some(towards) = self.program.towards(&stmt.kind) else { return };
         let completion = match &stmt.kind {
-            StmtKind::Put { target, source, id, .. } => {
+            StmtKind::Flush { id, .. } => {
+                let shape = self.shape_on(stmt.span, towards, *id);
+                self.event(shape, Stamp::NicFlush, live, None, None)
+            }
+            StmtKind::Put { target, source, id, .. }
+            | StmtKind::AtomicWrite { target, source, id, .. } => {
                 let (location, known) = match source {
                     PutSource::Location(location) => (Some(*location), None),
                     PutSource::Value(value) => (None, Some(self.expression(value))),
                 };
                 let shape = self.shape_on(stmt.span, towards, *id);
                 let value = self.source_read(shape, location, known);
-                self.event(shape, Stamp::NicRemoteWrite, live, Some(*target), Some(value))
+                let stamp = match &stmt.kind {
+                    StmtKind::AtomicWrite { .. } => Stamp::NicAtomicWrite,
+                    _ => Stamp::NicRemoteWrite,
+                };
+                self.event(shape, stamp, live, Some(*target), Some(value))
             }
             StmtKind::Get { target, source, id, .. } => {
                 let shape = self.shape_on(stmt.span, towards, *id);

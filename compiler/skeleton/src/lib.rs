@@ -101,6 +101,10 @@ pub enum Stamp {
     NicRemoteWrite,
     /// aNRC: the completion of a receive, which the NIC writes at the target of a message.
     NicRemoteCompletion,
+    /// aNAW: the write of an atomic write by the NIC.
+    NicAtomicWrite,
+    /// aNFL: a flush at its target.
+    NicFlush,
     /// aRV: a receive is posted.
     ReceivePosted,
     /// aNAR: the remote read of an RMW by the NIC.
@@ -133,6 +137,8 @@ impl Stamp {
             Self::NicLocalRead,
             Self::NicRemoteWrite,
             Self::NicRemoteCompletion,
+            Self::NicAtomicWrite,
+            Self::NicFlush,
             Self::ReceivePosted,
             Self::NicAtomicRead,
             Self::NicRemoteRead,
@@ -155,6 +161,8 @@ impl Stamp {
             Self::NicLocalRead => "aNLR",
             Self::NicRemoteWrite => "aNRW",
             Self::NicRemoteCompletion => "aNRC",
+            Self::NicAtomicWrite => "aNAW",
+            Self::NicFlush => "aNFL",
             Self::ReceivePosted => "aRV",
             Self::NicAtomicRead => "aNAR",
             Self::NicRemoteRead => "aNRR",
@@ -190,6 +198,7 @@ impl Stamp {
                 | Self::CpuRmw
                 | Self::NicRemoteWrite
                 | Self::NicRemoteCompletion
+                | Self::NicAtomicWrite
                 | Self::NicLocalWrite
                 | Self::NicFetchOp
                 | Self::NicCompareSwap
@@ -307,7 +316,7 @@ pub struct Operation {
     /// The queue pair that it is on.
     pub towards: Towards,
     /// The event that a poll of it reads from: the nlW of a get or RMW, the nrW of a put, the
-    /// write of the receive's completion of a message.
+    /// write of the receive's completion of a message, the flush itself.
     pub completion: EventId,
     /// Those of its other words.
     pub further: Vec<EventId>,

@@ -192,6 +192,10 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
             let why = "one-sided operations complete no receives; send a put, and wait for its value in a loop";
             Some(("a message or a receive", why))
         }
+        StmtKind::AtomicWrite { .. } | StmtKind::Flush { .. } => {
+            let why = "it has no such request; write a put, and `Rfence(2)` for a flush";
+            Some(("a flush or an atomic write", why))
+        }
         StmtKind::Words(_) => {
             let why = "only operations of one word are generated; write a put or get for each word";
             Some(("a request of several words", why))

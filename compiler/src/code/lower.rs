@@ -225,14 +225,16 @@ impl Lowering<'_> {
                     MessageTarget::Location(target) => Some(*target),
                     MessageTarget::Receive(_) => None,
                 };
-                let source = match source {
-                    PutSource::Location(source) => MessageSource::Location(*source),
-                    PutSource::Value(value) => MessageSource::Value(self.operand(span, value)?),
-                };
+                let source = self.source(span, source)?;
                 let immediate =
                     immediate.as_ref().map(|value| self.operand(span, value)).transpose()?;
                 (Operation::Message { target, source, immediate }, id)
             }
+            StmtKind::AtomicWrite { target, source, id, .. } => {
+                let source = self.source(span, source)?;
+                (Operation::AtomicWrite { target: *target, source }, id)
+            }
+            StmtKind::Flush { id, .. } => (Operation::Flush, id),
             StmtKind::RemoteFence(towards) => {
                 let queue_pair = self.queue_pair(span, *towards)?;
                 return Ok(Instruction::Issue {
@@ -305,6 +307,13 @@ impl Lowering<'_> {
         }
     }
 
+    fn source(&self, span: Span, source: &PutSource) -> Result<MessageSource, CompileError> {
+        Ok(match source {
+            PutSource::Location(source) => MessageSource::Location(*source),
+            PutSource::Value(value) => MessageSource::Value(self.operand(span, value)?),
+        })
+    }
+
     fn operand(&self, span: Span, expression: &Expr) -> Result<Operand, CompileError> {
         let operand = Operand::new(expression);
         for register in operand.registers() {
@@ -360,7 +369,11 @@ impl Operation {
                 (Some(source), target)
             }
             Self::Message { target, .. } => (target, None),
-            Self::Fence | Self::Words { .. } => (None, None),
+            Self::AtomicWrite { target, source: MessageSource::Location(source) } => {
+                (Some(source), Some(target))
+            }
+            Self::AtomicWrite { target, .. } => (Some(target), None),
+            Self::Flush | Self::Fence | Self::Words { .. } => (None, None),
         };
         let moved: Vec<LocationId> = moves.iter().flat_map(|(from, to)| [*from, *to]).collect();
         first.into_iter().chain(second).chain(moved)

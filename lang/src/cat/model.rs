@@ -46,7 +46,7 @@ pub enum Hardware {
 /// Names for the `calls` of a model: one per statement of the language that has events, `Unsignaled` for
 /// requests without a completion of their own, `Words` for requests of several words, `Immediate` for puts
 /// and messages with an immediate, and `SharedPoll` for polls of several queue pairs.
-pub const CALLS: [&str; 21] = [
+pub const CALLS: [&str; 23] = [
     "Write",
     "Read",
     "CAS",
@@ -60,6 +60,8 @@ pub const CALLS: [&str; 21] = [
     "Poll",
     "Wait",
     "GFence",
+    "AtomicWrite",
+    "Flush",
     "SharedPoll",
     "Unsignaled",
     "Words",
@@ -331,6 +333,10 @@ base! {
     NicRemoteWrite "aNRW" Set,
     /// Completions of receives, which the NIC writes at the target of a message.
     NicRemoteCompletion "aNRC" Set,
+    /// NIC atomic writes, of atomic writes (not of remote RMWs).
+    NicAtomicWrite "aNAW" Set,
+    /// NIC flushes: a flush at its target.
+    NicFlush "aNFL" Set,
     /// Receives are posted.
     ReceivePosted "aRV" Set,
     /// NIC atomic remote reads, of remote RMWs.
@@ -381,7 +387,8 @@ base! {
     SameReceive "same-receive" Relation,
     /// NIC events of operations with a work id to each `Wait` for that id, of one thread, earlier or later.
     SameId "same-id" Relation,
-    /// The last event of an operation (nlW of a get or RMW, nrW of a put, aNRC of a message) to a later
-    /// poll of its queue pair; chosen, one operation for every poll and at most one poll for every operation.
+    /// The last event of an operation (nlW of a get or RMW, nrW of a put, aNRC of a message, aNFL of a flush)
+    /// to a later poll of its queue pair; chosen, one operation for every poll and at most one poll for every
+    /// operation.
     PollsFrom "pf" Relation,
 }

@@ -137,6 +137,8 @@ fn of_base(base: Base) -> Option<&'static str> {
         Base::NicLocalRead => "the NIC's read of a put's source",
         Base::NicRemoteWrite => "a put's write at its target",
         Base::NicRemoteCompletion => "the completion of a receive",
+        Base::NicAtomicWrite => "an atomic write at its target",
+        Base::NicFlush => "a flush at its target",
         Base::ReceivePosted => "a receive is posted",
         Base::SameReceive => "the message consumes this receive",
         Base::NicAtomicRead => "the read of a remote RMW",

@@ -72,6 +72,19 @@ impl Program {
         Some((Peer { thread, queue_pair: towards.queue_pair }, towards.node))
     }
 
+    /// The first flush or atomic write.
+    pub fn first_placement(&self) -> Option<&Stmt> {
+        let mut found = None;
+        for thread in &self.threads {
+            each(&thread.body, &mut |stmt| {
+                if matches!(stmt.kind, StmtKind::Flush { .. } | StmtKind::AtomicWrite { .. }) {
+                    found = found.or(Some(stmt));
+                }
+            });
+        }
+        found
+    }
+
     /// The first message, receive, or poll of receives.
     pub fn first_message(&self) -> Option<&Stmt> {
         let mut found = None;

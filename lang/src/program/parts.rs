@@ -12,14 +12,14 @@ pub struct Parts<'s> {
     pub assigned: Option<RegisterId>,
     /// The remote location of an operation of the NIC, and the number of its queue pair.
     pub remote: Option<(LocationId, u32)>,
-    /// The queue pair of a message to a receive.
+    /// The queue pair of a message to a receive, and of a flush.
     pub sends: Option<Towards>,
     /// The queue pairs that it polls or fences.
     pub queue_pairs: &'s [Towards],
 }
 
 impl StmtKind {
-    /// Whether it posts a request that completes: a put, a get, a remote RMW or a message.
+    /// Whether it posts a request that completes: a put, a get, a remote RMW, a flush or a message.
     pub fn is_request(&self) -> bool {
         matches!(
             self,
@@ -28,6 +28,8 @@ impl StmtKind {
                 | Self::Rcas { .. }
                 | Self::Rfaa { .. }
                 | Self::Words(_)
+                | Self::AtomicWrite { .. }
+                | Self::Flush { .. }
                 | Self::Message { .. }
         )
     }
@@ -39,6 +41,8 @@ impl StmtKind {
             | Self::Get { id, .. }
             | Self::Rcas { id, .. }
             | Self::Rfaa { id, .. }
+            | Self::AtomicWrite { id, .. }
+            | Self::Flush { id, .. }
             | Self::Message { id, .. } => *id,
             Self::Words(words) => words.id,
             _ => None,
@@ -58,7 +62,8 @@ impl StmtKind {
             Self::Put { target: remote, queue_pair, .. }
             | Self::Get { source: remote, queue_pair, .. }
             | Self::Rcas { target: remote, queue_pair, .. }
-            | Self::Rfaa { target: remote, queue_pair, .. } => {
+            | Self::Rfaa { target: remote, queue_pair, .. }
+            | Self::AtomicWrite { target: remote, queue_pair, .. } => {
                 Parts { remote: Some((*remote, *queue_pair)), ..none }
             }
             Self::Words(words) => {
@@ -71,6 +76,7 @@ impl StmtKind {
             Self::Message { target: MessageTarget::Receive(node), queue_pair, .. } => {
                 Parts { sends: Some(Towards { node: *node, queue_pair: *queue_pair }), ..none }
             }
+            Self::Flush { towards, .. } => Parts { sends: Some(*towards), ..none },
             Self::PollReceive { register, .. } => Parts { assigned: *register, ..none },
             Self::Poll(pairs) => Parts { queue_pairs: pairs, ..none },
             Self::RemoteFence(towards) => {

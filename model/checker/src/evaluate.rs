@@ -233,6 +233,8 @@ impl<'a> Evaluator<'a> {
             Base::NicLocalRead => stamp(Stamp::NicLocalRead),
             Base::NicRemoteWrite => stamp(Stamp::NicRemoteWrite),
             Base::NicRemoteCompletion => stamp(Stamp::NicRemoteCompletion),
+            Base::NicAtomicWrite => stamp(Stamp::NicAtomicWrite),
+            Base::NicFlush => stamp(Stamp::NicFlush),
             Base::ReceivePosted => stamp(Stamp::ReceivePosted),
             Base::NicAtomicRead => stamp(Stamp::NicAtomicRead),
             Base::NicRemoteRead => stamp(Stamp::NicRemoteRead),

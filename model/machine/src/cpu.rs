@@ -303,11 +303,16 @@ impl Machine {
                 } else {
                     Source::Location(*source)
                 };
-                Item::Put { target: *target, source }
+                Item::Put { target: *target, source, atomic: false }
             }
             Operation::PutValue { target, value, .. } => {
-                Item::Put { target: *target, source: Source::Value(state.value(value)) }
+                let source = Source::Value(state.value(value));
+                Item::Put { target: *target, source, atomic: false }
             }
+            Operation::AtomicWrite { target, source } => {
+                Item::Put { target: *target, source: taken(state, source), atomic: true }
+            }
+            Operation::Flush => Item::Flush,
             Operation::Get { target, source } => Item::Get { target: *target, source: *source },
             Operation::Rcas { result, target, expected, desired } => Item::Rcas {
                 result: *result,
@@ -320,10 +325,7 @@ impl Machine {
             }
             Operation::Message { target, source, immediate } => Item::Message {
                 target: *target,
-                source: match source {
-                    MessageSource::Location(source) => Source::Location(*source),
-                    MessageSource::Value(value) => Source::Value(state.value(value)),
-                },
+                source: taken(state, source),
                 immediate: immediate.as_ref().map_or(BOTTOM, |value| state.value(value)),
             },
             Operation::Fence | Operation::Words { .. } => Item::Fence,
@@ -346,6 +348,14 @@ impl Machine {
             let awaited = &mut state.awaited[slot + position];
             *awaited = awaited.saturating_sub(1);
         }
+    }
+}
+
+/// Where the NIC takes a value from: what the CPU computes, it computes now.
+fn taken(state: &State, source: &MessageSource) -> Source {
+    match source {
+        MessageSource::Location(source) => Source::Location(*source),
+        MessageSource::Value(value) => Source::Value(state.value(value)),
     }
 }
 

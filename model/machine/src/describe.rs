@@ -201,10 +201,10 @@ impl Words<'_> {
 
     fn item(&self, item: &Item) -> String {
         match item {
-            Item::Put { target, source: Source::Location(source) } => {
+            Item::Put { target, source: Source::Location(source), .. } => {
                 format!("put {} := {}", self.location(*target), self.location(*source))
             }
-            Item::Put { target, source: Source::Value(value) } => {
+            Item::Put { target, source: Source::Value(value), .. } => {
                 format!("put {} := {}", self.location(*target), shown(*value))
             }
             Item::Get { target, source } => {
@@ -225,9 +225,10 @@ impl Words<'_> {
             Item::Rcas { target, .. } => format!("RCAS on {}", self.location(*target)),
             Item::Rfaa { target, .. } => format!("RFAA on {}", self.location(*target)),
             Item::Fence => "Rfence".to_owned(),
+            Item::Flush => "flush".to_owned(),
             Item::Ack => "ack".to_owned(),
             Item::Write { target, value }
-            | Item::RemoteWrite { target, value }
+            | Item::RemoteWrite { target, value, .. }
             | Item::LocalWrite { target, value }
             | Item::AtomicWrite { target, value } => {
                 format!("{} := {}", self.location(*target), shown(*value))
@@ -271,6 +272,7 @@ impl Words<'_> {
             Item::RemoteWrite { .. } => {
                 format!("rule 3: put's remote write {words} leaves the pipe")
             }
+            Item::Flush => "rule 6: the flush takes effect".to_owned(),
             Item::Ack => "rule 5: ack becomes a completion notice".to_owned(),
             Item::Get { source, .. } => format!("rule 6: {words} reads {}", shown(memory(source))),
             Item::LocalWrite { .. } => format!("rule 7: local write {words} leaves the pipe"),

@@ -214,18 +214,21 @@ fn entries(out: &mut Vec<u8>, entries: &[Entry], polled: bool) {
         let waits = u64::from(wait.is_some());
         let quiet = u64::from(entry.unsignaled && polled);
         let mut head = |kind: u64| {
-            let head = (entry.pair as u64) << 7 | joined << 6 | quiet << 5 | waits << 4 | kind;
+            let head = (entry.pair as u64) << 8 | joined << 7 | quiet << 6 | waits << 5 | kind;
             number(out, head);
         };
         let fields = match entry.item {
             Item::Write { target, value } => (head(0), [target.0 as u64, value, 0, 0], 2),
-            Item::Put { target, source: Source::Location(source) } => {
-                (head(1), [target.0 as u64, source.0 as u64, 0, 0], 2)
+            Item::Put { target, source: Source::Location(source), atomic } => {
+                (head(if atomic { 15 } else { 1 }), [target.0 as u64, source.0 as u64, 0, 0], 2)
             }
-            Item::Put { target, source: Source::Value(value) } => {
-                (head(2), [target.0 as u64, value, 0, 0], 2)
+            Item::Put { target, source: Source::Value(value), atomic } => {
+                (head(if atomic { 16 } else { 2 }), [target.0 as u64, value, 0, 0], 2)
             }
-            Item::RemoteWrite { target, value } => (head(3), [target.0 as u64, value, 0, 0], 2),
+            Item::RemoteWrite { target, value, atomic } => {
+                (head(if atomic { 17 } else { 3 }), [target.0 as u64, value, 0, 0], 2)
+            }
+            Item::Flush => (head(18), [0; 4], 0),
             Item::Ack => (head(4), [0; 4], 0),
             Item::Get { target, source } => (head(5), [target.0 as u64, source.0 as u64, 0, 0], 2),
             Item::LocalWrite { target, value } => (head(6), [target.0 as u64, value, 0, 0], 2),
@@ -265,14 +268,24 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
     for _ in 0..take(input) {
         let head = take(input);
         let mut value = || take(input);
-        let mut item = || match head & 15 {
+        let mut item = || match head & 31 {
             0 => Item::Write { target: LocationId(value() as usize), value: value() },
-            1 => Item::Put {
+            kind @ (1 | 15) => Item::Put {
                 target: LocationId(value() as usize),
                 source: Source::Location(LocationId(value() as usize)),
+                atomic: kind == 15,
             },
-            2 => Item::Put { target: LocationId(value() as usize), source: Source::Value(value()) },
-            3 => Item::RemoteWrite { target: LocationId(value() as usize), value: value() },
+            kind @ (2 | 16) => Item::Put {
+                target: LocationId(value() as usize),
+                source: Source::Value(value()),
+                atomic: kind == 16,
+            },
+            kind @ (3 | 17) => Item::RemoteWrite {
+                target: LocationId(value() as usize),
+                value: value(),
+                atomic: kind == 17,
+            },
+            18 => Item::Flush,
             4 => Item::Ack,
             5 => Item::Get {
                 target: LocationId(value() as usize),
@@ -309,10 +322,10 @@ fn take_entries(input: &mut &[u8], entries: &mut Vec<Entry>) {
             _ => Item::Fence,
         };
         let item = item();
-        let wait = (head & 16 != 0).then(|| take(input) as usize);
-        let unsignaled = head & 32 != 0;
-        let joined = head & 64 != 0;
-        entries.push(Entry { pair: (head >> 7) as usize, wait, unsignaled, joined, item });
+        let wait = (head & 32 != 0).then(|| take(input) as usize);
+        let unsignaled = head & 64 != 0;
+        let joined = head & 128 != 0;
+        entries.push(Entry { pair: (head >> 8) as usize, wait, unsignaled, joined, item });
     }
 }
 

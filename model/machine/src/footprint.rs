@@ -161,6 +161,7 @@ fn add(
             Operation::PutValue { value, .. } => vec![value],
             Operation::Rcas { expected, desired, .. } => vec![expected, desired],
             Operation::Rfaa { addend, .. } => vec![addend],
+            Operation::AtomicWrite { source: MessageSource::Value(value), .. } => vec![value],
             Operation::Message { source, immediate, .. } => {
                 let source = match source {
                     MessageSource::Value(value) => Some(value),
@@ -171,6 +172,8 @@ fn add(
             Operation::Put { .. }
             | Operation::Get { .. }
             | Operation::Words { .. }
+            | Operation::AtomicWrite { .. }
+            | Operation::Flush
             | Operation::Fence => vec![],
         },
         Instruction::Fence
@@ -219,13 +222,19 @@ fn access(instruction: &Instruction, machine: &Machine) -> Access {
                 writes = reads | bit(result.0);
                 lock = bit(machine.lock[queue_pair.0]);
             }
+            Operation::AtomicWrite { target, source } => {
+                if let MessageSource::Location(source) = source {
+                    reads = bit(source.0);
+                }
+                writes = bit(target.0);
+            }
             Operation::Message { target, source, .. } => {
                 if let MessageSource::Location(source) = source {
                     reads = bit(source.0);
                 }
                 writes = target.map_or(machine.buffers[queue_pair.0], |target| bit(target.0));
             }
-            Operation::Fence => {}
+            Operation::Flush | Operation::Fence => {}
         },
         Instruction::Assign { .. }
         | Instruction::Fence

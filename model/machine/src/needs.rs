@@ -44,13 +44,20 @@ impl Needed {
                 _ => false,
             },
             // The machine moves messages by the rules of puts.
-            Put => matches!(kind, S::Put { .. } | S::Message { .. }),
-            RemoteWrite => {
-                matches!(kind, S::Put { .. } | S::Message { .. } | S::Rcas { .. } | S::Rfaa { .. })
-            }
+            Put => matches!(kind, S::Put { .. } | S::AtomicWrite { .. } | S::Message { .. }),
+            RemoteWrite => matches!(
+                kind,
+                S::Put { .. }
+                    | S::AtomicWrite { .. }
+                    | S::Message { .. }
+                    | S::Rcas { .. }
+                    | S::Rfaa { .. }
+            ),
             Operation => matches!(
                 kind,
                 S::Put { .. }
+                    | S::AtomicWrite { .. }
+                    | S::Flush { .. }
                     | S::Message { .. }
                     | S::Get { .. }
                     | S::Rcas { .. }
@@ -59,7 +66,7 @@ impl Needed {
                     // Posting it waits for the CPU's writes, as posting a request does.
                     | S::Receive { .. }
             ),
-            Get => matches!(kind, S::Get { .. }),
+            Get => matches!(kind, S::Get { .. } | S::Flush { .. }),
             Rmw => matches!(kind, S::Rcas { .. } | S::Rfaa { .. }),
             Result => matches!(kind, S::Get { .. } | S::Rcas { .. } | S::Rfaa { .. }),
             Completion => matches!(kind, S::Poll(_) | S::Wait(_) | S::PollReceive { .. }),

@@ -97,7 +97,9 @@ impl Machine {
         let queues = &state.pairs[pair];
         match kind {
             Kind::Put => queues.local.is_empty() || self.faults.has(Fault::ReadOvertakesLocalWrite),
-            Kind::Get => queues.remote.is_empty() || self.faults.has(Fault::GetsDoNotFlush),
+            Kind::Get | Kind::Flush => {
+                queues.remote.is_empty() || self.faults.has(Fault::GetsDoNotFlush)
+            }
             Kind::Rmw => {
                 (queues.remote.is_empty() || self.faults.has(Fault::RmwDoesNotFlush))
                     && (!state.locks[self.lock[pair]] || self.faults.has(Fault::RmwNotExclusive))
@@ -117,19 +119,25 @@ impl Machine {
         let unsignaled = *unsignaled;
         let wait = *awaited;
         match *item {
-            Item::Put { target, source } => {
+            Item::Put { target, source, atomic } => {
                 let value = match source {
                     Source::Location(location) => state.memory[location.0],
                     Source::Value(value) => value,
                 };
-                *item = Item::RemoteWrite { target, value };
+                *item = Item::RemoteWrite { target, value, atomic };
+            }
+            // As a get by rule 4, and then it has only its completion to leave.
+            Item::Flush => {
+                *item = Item::Ack;
+                *awaited = None;
+                self.complete(state, wait);
             }
             Item::Get { target, source } => {
                 *item = Item::LocalWrite { target, value: state.memory[source.0] };
             }
             Item::Rcas { .. } | Item::Rfaa { .. } => return self.rmw_step(state, pair, slot),
             Item::RemoteWrite { .. } | Item::LocalWrite { .. } if self.variant == Variant::Sc => {
-                let (Item::RemoteWrite { target, value } | Item::LocalWrite { target, value }) =
+                let (Item::RemoteWrite { target, value, .. } | Item::LocalWrite { target, value }) =
                     *item
                 else {
                     return Effect::Continue;
@@ -139,7 +147,7 @@ impl Machine {
                     self.notify(state, pair, unsignaled);
                 }
             }
-            Item::RemoteWrite { target, value } => {
+            Item::RemoteWrite { target, value, .. } => {
                 if self.faults.has(Fault::CompletionAtIssue) {
                     queues.leave(slot);
                 } else {
@@ -352,16 +360,19 @@ pub(super) fn ones(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The third column of the paper's table of rules, by the kind of the entry that moves.
+/// The third column of the paper's table of rules, by the kind of the entry that moves. A flush moves as a
+/// get. What may move past a get may move past a flush, but for the write of an atomic write.
 pub(super) fn overtakes(faults: FaultSet) -> [KindSet; Kind::COUNT] {
-    let usual = Kind::Get.bit() | Kind::LocalWrite.bit() | Kind::Ack.bit();
+    let usual = Kind::Get.bit() | Kind::Flush.bit() | Kind::LocalWrite.bit() | Kind::Ack.bit();
     let all_but_fence = ((1 << Kind::COUNT) - 1) & !Kind::Fence.bit();
     let mut table = [0; Kind::COUNT];
     table[Kind::Put as usize] = all_but_fence & !Kind::Put.bit(); // rule 2
-    for kind in [Kind::RemoteWrite, Kind::AtomicWrite, Kind::Get, Kind::Rmw] {
+    for kind in [Kind::RemoteWrite, Kind::AtomicWrite, Kind::Get, Kind::Flush, Kind::Rmw] {
         table[kind as usize] = usual; // rules 3, 12, 6, 9-11
     }
-    let remote_writes = Kind::RemoteWrite.bit() | Kind::AtomicWrite.bit();
+    table[Kind::OrderedWrite as usize] = usual & !Kind::Flush.bit();
+    let remote_writes =
+        Kind::RemoteWrite.bit() | Kind::AtomicWrite.bit() | Kind::OrderedWrite.bit();
     let mut also = |fault, kind: Kind, others: KindSet| {
         if faults.has(fault) {
             table[kind as usize] |= others;

@@ -22,8 +22,9 @@
 //! - rule 5: the ack blocks only what cannot overtake it, and `cn` blocks nothing;
 //! - a receive going from the head of the store buffer to its queue: it is appended, only messages of its
 //!   queue pair take it, and they take the oldest;
-//! - rules 3 and 12 if no get ahead in the pipe has still to read: all that needs an empty wbR and is
-//!   ahead has happened, and what is behind could not have overtaken the write (a message also needs its
+//! - a flush that may take effect: wbR can fill in between, but it drains again before the program can end;
+//! - rules 3 and 12 if no get or flush ahead in the pipe has still to read: all that needs an empty wbR and
+//!   is ahead has happened, and what is behind could not have overtaken the write (a message also needs its
 //!   receive, which nothing else takes);
 //! - rule 1 with rules 5 and 7 for all that stands before the rfence, if those are acks and local writes
 //!   to do. Rule 7 disables rule 2 (until rule 8), but no put can be before the rfence any more and those
@@ -188,13 +189,14 @@ impl Machine {
                 | Item::MessageWrite { .. }
                 | Item::Completion { .. } => {
                     let is_last = queues.other_words(slot, UNSENT).next().is_none();
-                    let no_get = ahead & Kind::Get.bit() == 0;
+                    let no_get = ahead & (Kind::Get.bit() | Kind::Flush.bit()) == 0;
                     free && is_last
                         && no_get
                         && self.variant != Variant::Sc
                         && has_receive(state, pair, entry)
                 }
                 Item::Ack => free,
+                Item::Flush => free && queues.remote.is_empty(),
                 // If only acks and local writes stand before the fence, they leave first, from the head.
                 Item::Fence if self.leaves_next(state, pair, slot) => {
                     let in_any_order = queues.other_words(0, Kind::LocalWrite.bit()).next();

@@ -73,7 +73,11 @@ impl Variant {
                 Self::Sc,
                 Instruction::Receive { .. }
                 | Instruction::PollReceive { .. }
-                | Instruction::Issue { operation: Operation::Message { .. }, .. },
+                | Instruction::Issue {
+                    operation:
+                        Operation::Message { .. } | Operation::AtomicWrite { .. } | Operation::Flush,
+                    ..
+                },
             ) => false,
             _ => true,
         }
@@ -377,6 +381,8 @@ pub(super) fn operation_name(operation: &Operation) -> &'static str {
         Operation::Rfaa { .. } => "RFAA",
         Operation::Message { target: Some(_), .. } => "put with immediate",
         Operation::Message { target: None, .. } => "send",
+        Operation::AtomicWrite { .. } => "AtomicWrite",
+        Operation::Flush => "Flush",
         Operation::Fence => "Rfence",
     }
 }

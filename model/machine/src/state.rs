@@ -75,9 +75,11 @@ pub enum Item {
     /// A CPU write; in store buffers only.
     Write { target: LocationId, value: u64 },
     /// A put that has not read its source.
-    Put { target: LocationId, source: Source },
-    /// The remote write of a put.
-    RemoteWrite { target: LocationId, value: u64 },
+    Put { target: LocationId, source: Source, atomic: bool },
+    /// The remote write of a put. An atomic one waits for flushes.
+    RemoteWrite { target: LocationId, value: u64, atomic: bool },
+    /// A flush that has not taken effect.
+    Flush,
     /// The acknowledgement of a put.
     Ack,
     /// A get that has not read yet.
@@ -145,11 +147,14 @@ pub(super) enum Kind {
     LocalWrite,
     Rmw,
     AtomicWrite,
+    Flush,
+    /// The write of an atomic write.
+    OrderedWrite,
     Fence,
 }
 
 impl Kind {
-    pub(super) const COUNT: usize = 9;
+    pub(super) const COUNT: usize = 11;
 
     pub(super) const fn bit(self) -> KindSet {
         1 << self as u16
@@ -175,9 +180,11 @@ impl Item {
             Self::Write { .. } => Kind::Write,
             Self::Put { .. } => Kind::Put,
             Self::Message { .. } => Kind::Put,
+            Self::RemoteWrite { atomic: true, .. } => Kind::OrderedWrite,
             Self::RemoteWrite { .. } | Self::MessageWrite { .. } | Self::Completion { .. } => {
                 Kind::RemoteWrite
             }
+            Self::Flush => Kind::Flush,
             Self::Receive { .. } => Kind::Write,
             Self::Ack => Kind::Ack,
             Self::Get { .. } => Kind::Get,

@@ -274,7 +274,7 @@ impl Reduction {
             };
             match kind {
                 _ if machine.variant == Variant::Sc => {}
-                Kind::RemoteWrite | Kind::AtomicWrite
+                Kind::RemoteWrite | Kind::OrderedWrite | Kind::AtomicWrite
                     if waits || self.gets_ahead(state, pair, slot) == 0 && is_one_of(UNSENT) =>
                 {
                     part.now = Access::default();
@@ -290,7 +290,7 @@ impl Reduction {
                     }
                     part.overtaken = others(Kind::LocalWrite.bit());
                 }
-                Kind::RemoteWrite | Kind::AtomicWrite => {
+                Kind::RemoteWrite | Kind::OrderedWrite | Kind::AtomicWrite => {
                     part.through = Some(Agent::RemoteBuffer(pair));
                 }
                 Kind::LocalWrite => part.through = Some(Agent::LocalBuffer(pair)),
@@ -300,10 +300,10 @@ impl Reduction {
         }
     }
 
-    /// The gets before an entry of a pipe that still have to read.
+    /// The gets and flushes before an entry of a pipe that still have to read or to take effect.
     fn gets_ahead(&self, state: &State, pair: usize, slot: usize) -> u64 {
         let ahead = others_ahead(&state.pairs[pair].pipe, slot).iter().enumerate();
-        let gets = ahead.filter(|(_, entry)| entry.item.kind() == Kind::Get);
+        let gets = ahead.filter(|(_, entry)| matches!(entry.item.kind(), Kind::Get | Kind::Flush));
         // `bit` takes the index modulo 64. This is safe, because states with more parts are not reduced.
         gets.fold(0, |all, (index, _)| all | bit(self.first[pair] + 2 + index))
     }
@@ -324,7 +324,12 @@ impl Reduction {
         match kind {
             Kind::Put if !queues.local.is_empty() => Status::WaitsFor(local),
             Kind::LocalWrite if !queues.local.is_empty() => Status::WaitsFor(local),
-            Kind::RemoteWrite | Kind::AtomicWrite | Kind::Get | Kind::Rmw
+            Kind::RemoteWrite
+            | Kind::OrderedWrite
+            | Kind::AtomicWrite
+            | Kind::Get
+            | Kind::Flush
+            | Kind::Rmw
                 if !queues.remote.is_empty() =>
             {
                 Status::WaitsFor(remote)

@@ -33,7 +33,9 @@ const FLUSH: Kinds = 1 << 18;
 const SEND_WRITE: Kinds = 1 << 19;
 const COMPLETION: Kinds = 1 << 20;
 const RECEIVE: Kinds = 1 << 21;
-const COUNT: usize = 22;
+const ATOMIC_WRITE: Kinds = 1 << 22;
+const NIC_FLUSH: Kinds = 1 << 23;
+const COUNT: usize = 24;
 
 /// The kinds of each NIC operation.
 const OPERATIONS: [Kinds; 4] = [
@@ -45,7 +47,7 @@ const OPERATIONS: [Kinds; 4] = [
 /// The kinds of events without a NIC: those of CPUs, including polls and waits, and initial writes.
 const OF_CPU: Kinds = INITIAL | READ | WRITE | CAS | FENCE | POLL | WAIT;
 /// The kinds that each stamp stands for.
-const STAMPS: [(Base, Kinds); 18] = [
+const STAMPS: [(Base, Kinds); 20] = [
     (Base::InitialWrites, INITIAL),
     (Base::CpuRead, READ),
     (Base::CpuWrite, WRITE),
@@ -55,6 +57,8 @@ const STAMPS: [(Base, Kinds); 18] = [
     (Base::NicLocalRead, PUT_READ),
     (Base::NicRemoteWrite, PUT_WRITE | RMW_WRITE | SEND_WRITE),
     (Base::NicRemoteCompletion, COMPLETION),
+    (Base::NicAtomicWrite, ATOMIC_WRITE),
+    (Base::NicFlush, NIC_FLUSH),
     (Base::ReceivePosted, RECEIVE),
     (Base::NicAtomicRead, RMW_READ),
     (Base::NicRemoteRead, GET_READ),
@@ -65,14 +69,21 @@ const STAMPS: [(Base, Kinds); 18] = [
     (Base::NicCompareSwap, COMPARE_SWAP),
     (Base::Flush, FLUSH),
 ];
-const NIC: Kinds =
-    OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[2] | OPERATIONS[3] | SEND_WRITE | COMPLETION;
+const NIC: Kinds = OPERATIONS[0]
+    | OPERATIONS[1]
+    | OPERATIONS[2]
+    | OPERATIONS[3]
+    | SEND_WRITE
+    | COMPLETION
+    | ATOMIC_WRITE
+    | NIC_FLUSH;
 const READS: Kinds = READ | CAS | PUT_READ | GET_READ | RMW_READ | FETCH_OP | COMPARE_SWAP;
 const WRITES: Kinds = INITIAL
     | WRITE
     | CAS
     | PUT_WRITE
     | SEND_WRITE
+    | ATOMIC_WRITE
     | COMPLETION
     | GET_WRITE
     | RMW_WRITE
@@ -99,6 +110,8 @@ fn of_call(call: &str) -> Kinds {
         "Unsignaled" | "Words" | "SharedPoll" => 0,
         "Send" => PUT_READ | SEND_WRITE | COMPLETION,
         "Immediate" => COMPLETION,
+        "AtomicWrite" => PUT_READ | ATOMIC_WRITE,
+        "Flush" => NIC_FLUSH,
         "Recv" => RECEIVE,
         "PollRecv" => READ,
         "Rma" => READ | WRITE | OPERATIONS[0] | OPERATIONS[1] | OPERATIONS[3] | FLUSH,

@@ -164,6 +164,10 @@ impl<'a> Words<'a> {
             Stamp::NicRemoteCompletion => {
                 format!("the NIC completes the receive with {value} on node {home}")
             }
+            Stamp::NicAtomicWrite => {
+                format!("the NIC writes {place} = {value} on node {home}, atomically")
+            }
+            Stamp::NicFlush => format!("the flush towards {} takes effect", towards(event)),
             Stamp::ReceivePosted => "the receive is posted".to_owned(),
             Stamp::NicAtomicRead => {
                 format!("the NIC reads {place} = {value} on node {home}, for an atomic operation")

@@ -48,6 +48,13 @@ pub fn shared_polls(seed: u64) -> Program {
     program(seed, Features { unsignaled, messages, ..plain })
 }
 
+/// The same with flushes and atomic writes, and sometimes unsignaled requests or two queue pairs.
+pub fn flushes(seed: u64) -> Program {
+    let queue_pairs = 1 + u32::from(seed.is_multiple_of(4));
+    let unsignaled = seed.is_multiple_of(3);
+    program(seed, Features { queue_pairs, unsignaled, flushes: true, ..Features::default() })
+}
+
 /// What programs have that the papers' do not.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct Features {
@@ -61,6 +68,8 @@ pub struct Features {
     pub words: bool,
     /// Whether there are messages and receives.
     pub messages: bool,
+    /// Whether there are flushes and atomic writes.
+    pub flushes: bool,
     /// Whether polls may be of several queue pairs.
     pub shared_polls: bool,
 }

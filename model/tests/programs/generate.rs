@@ -344,6 +344,15 @@ impl Writer<'_> {
             return (request, towards, false);
         }
         let (assign, last) = self.work_id();
+        if self.scope.features.flushes && self.below(3) > 0 {
+            let has_id = !last.is_empty();
+            let request = match self.below(5) {
+                0 | 1 => format!("Flush({towards}{last})"),
+                2 => format!("AtomicWrite({remote}, {}{last})", self.value()),
+                _ => format!("AtomicWrite({remote}, {}{last})", self.local()),
+            };
+            return (request, towards, has_id);
+        }
         let has_id = assign != ":=";
         if self.scope.features.words && self.below(2) == 0 {
             // A part says that the array is one of words, and so is what is copied from or to it.

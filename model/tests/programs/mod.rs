@@ -6,7 +6,9 @@ mod loops;
 mod shrink;
 mod text;
 
-pub use features::{generate, inline_puts, messages, queue_pairs, shared_polls, unsignaled, words};
+pub use features::{
+    flushes, generate, inline_puts, messages, queue_pairs, shared_polls, unsignaled, words,
+};
 pub use loops::looping;
 pub use shrink::shrink;
 pub use text::{Program, Statement};

@@ -35,6 +35,8 @@ pub fn is_remote(kind: &StmtKind) -> bool {
             | StmtKind::Get { .. }
             | StmtKind::Rcas { .. }
             | StmtKind::Rfaa { .. }
+            | StmtKind::AtomicWrite { .. }
+            | StmtKind::Flush { .. }
             | StmtKind::Message { .. }
             | StmtKind::Receive { .. }
             | StmtKind::PollReceive { .. }

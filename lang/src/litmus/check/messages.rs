@@ -1,11 +1,11 @@
-//! Messages and receives.
+//! Messages and receives, and the requests of memory placement.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::program::{
-    BinaryOp, Connection, Expr, IMMEDIATES, MessageTarget, NodeId, PENDING, Peer, Program, Receive,
-    RegisterId, Stmt, StmtKind, ThreadId, each,
+    BinaryOp, Connection, Expr, IMMEDIATES, MessageTarget, NodeId, PENDING, Peer, Program,
+    PutSource, Receive, RegisterId, Stmt, StmtKind, ThreadId, WorkId, each,
 };
 use crate::source::Span;
 
@@ -33,18 +33,48 @@ pub fn message(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
             (MessageTarget::Receive(towards.node), towards.queue_pair, "x".to_owned())
         }
     };
+    let source = source_of(lowerer, &name, source)?;
+    let immediate = values(lowerer, immediate)?.into_iter().next().map(immediate_of);
+    let id = last_id(lowerer, last)?;
+    lowerer.push(StmtKind::Message { target, source, immediate, id, queue_pair });
+    Some(())
+}
+
+/// `AtomicWrite(x^2, y)`
+pub fn atomic_write(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
+    let [first, source, last @ ..] = call.arguments.as_slice() else { return None };
+    let access = access(lowerer, first)?;
+    let queue_pair = lowerer.queue_pair(access)?;
+    let target = lowerer.remote(access)?;
+    let source = source_of(lowerer, &access.name.text, source)?;
+    let id = last_id(lowerer, last)?;
+    lowerer.push(StmtKind::AtomicWrite { target, source, id, queue_pair });
+    Some(())
+}
+
+/// `Flush(2)`
+pub fn flush(lowerer: &mut Lowerer<'_, '_>, call: &Call) -> Option<()> {
+    let (first, last) = call.arguments.split_first()?;
+    let towards = towards(lowerer, first)?;
+    let id = last_id(lowerer, last)?;
+    lowerer.push(StmtKind::Flush { towards, id });
+    Some(())
+}
+
+fn source_of(lowerer: &mut Lowerer<'_, '_>, name: &str, source: &Argument) -> Option<PutSource> {
     let Argument::Expr(source) = source else {
         let message = "expected a location or a value, found something else";
         return lowerer.fail(Code::WrongArguments, source.place(), message, "");
     };
-    let source = lowerer.put_source(&name, source)?;
-    let immediate = values(lowerer, immediate)?.into_iter().next().map(immediate_of);
-    let id = match last {
-        [] => None,
-        [id, ..] => work_id(lowerer, id)?,
-    };
-    lowerer.push(StmtKind::Message { target, source, immediate, id, queue_pair });
-    Some(())
+    lowerer.put_source(name, source)
+}
+
+/// The id that a call names last, if it names one.
+fn last_id(lowerer: &mut Lowerer<'_, '_>, last: &[Argument]) -> Option<Option<WorkId>> {
+    match last {
+        [] => Some(None),
+        [id, ..] => work_id(lowerer, id),
+    }
 }
 
 /// The low 32 bits of a value.

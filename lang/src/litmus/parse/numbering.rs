@@ -184,7 +184,12 @@ fn senders(block: &mut Block, visit: Visit<'_>) {
 fn call(call: &mut Call, visit: Visit<'_>) {
     let names_node = matches!(
         call.method,
-        Method::Poll | Method::Rfence | Method::RmaFlush | Method::Send | Method::SendImm
+        Method::Poll
+            | Method::Rfence
+            | Method::RmaFlush
+            | Method::Flush
+            | Method::Send
+            | Method::SendImm
     );
     let names_thread = matches!(call.method, Method::Recv | Method::PollRecv);
     for (index, argument) in call.arguments.iter_mut().enumerate() {

@@ -17,6 +17,8 @@ pub fn stamp(base: Base) -> Option<Stamp> {
         Base::NicLocalRead => Stamp::NicLocalRead,
         Base::NicRemoteWrite => Stamp::NicRemoteWrite,
         Base::NicRemoteCompletion => Stamp::NicRemoteCompletion,
+        Base::NicAtomicWrite => Stamp::NicAtomicWrite,
+        Base::NicFlush => Stamp::NicFlush,
         Base::ReceivePosted => Stamp::ReceivePosted,
         Base::NicAtomicRead => Stamp::NicAtomicRead,
         Base::NicRemoteRead => Stamp::NicRemoteRead,
