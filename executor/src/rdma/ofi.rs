@@ -104,9 +104,14 @@ fn choose(
     }
 }
 
+/// The best that fits. Some providers do not look at the domain's name (ofi_rxm, sockets).
 fn first(library: &'static Library, wish: &Wish) -> Result<Info, CallError> {
     let none = CallError { call: "fi_getinfo", errno: libc::ENODATA };
-    library.infos(wish)?.into_iter().next().ok_or(none)
+    let is_wanted = |info: &Info| match &wish.domain {
+        Some(name) => info.attributes().domain == *name,
+        None => true,
+    };
+    library.infos(wish)?.into_iter().find(is_wanted).ok_or(none)
 }
 
 /// Why there is no provider.

@@ -37,8 +37,8 @@ const MR_MODES: [(u64, &str); 5] = [
 
 /// What a provider promises here.
 pub fn promise(attributes: &Attributes) -> Promise {
-    let ([_, received], [raw, _, waw]) = (attributes.msg_order, attributes.max_order);
-    Promise::of(&attributes.provider).given(received, (raw, waw))
+    let [_, received] = attributes.msg_order;
+    Promise::of(&attributes.provider).given(received, attributes.max_order)
 }
 
 /// Describes a provider that was asked for these orders. A put is complete as `completion` says; without it,

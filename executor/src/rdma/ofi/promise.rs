@@ -4,6 +4,7 @@
 /// those of atomics.
 pub const RAR: u64 = 1 << 0;
 pub const RAW: u64 = 1 << 1;
+pub const WAR: u64 = 1 << 3;
 pub const WAW: u64 = 1 << 4;
 pub const RMA_RAR: u64 = 1 << 32;
 pub const ATOMIC_RAR: u64 = 1 << 36;
@@ -16,7 +17,7 @@ pub const ORDERS: [(u64, &str); 17] = [
     (RAR, "FI_ORDER_RAR"),
     (RAW, "FI_ORDER_RAW"),
     (1 << 2, "FI_ORDER_RAS"),
-    (1 << 3, "FI_ORDER_WAR"),
+    (WAR, "FI_ORDER_WAR"),
     (WAW, "FI_ORDER_WAW"),
     (1 << 5, "FI_ORDER_WAS"),
     (1 << 6, "FI_ORDER_SAR"),
@@ -42,7 +43,7 @@ pub struct Promise {
     pub model: &'static str,
     /// The bits of orders that it has.
     pub order: u64,
-    /// Whether these are orders of a word in memory: a read after a write, and a write after a write.
+    /// Whether the data of a word has these orders too, but for reads after reads, which need no more.
     pub memory: bool,
 }
 
@@ -56,7 +57,8 @@ impl Promise {
         let (model, order, memory) = match core {
             "tcp" | "net" => ("ofi-tcp", RAR | RAW | WAW, true),
             "verbs" => ("ofi-verbs", RAR | RAW | WAW, true),
-            "shm" => ("ofi-shm", RAR, false),
+            // Both promise all orders, if they are asked for them.
+            "shm" | "sockets" => ("ofi-shm", RAR | RAW | WAR | WAW, true),
             "efa" => ("ofi-efa", ATOMIC_RAR | ATOMIC_RAW | ATOMIC_WAR | ATOMIC_WAW, false),
             "cxi" => ("ofi-cxi", WAW | RMA_RAR | ATOMIC_RAR, false),
             "opx" => ("ofi-opx", ATOMIC_RAR, false),
@@ -66,9 +68,11 @@ impl Promise {
     }
 
     /// The same if the provider gives what is needed here too: a setting or another version may not.
-    pub fn given(self, order: u64, (raw, waw): (usize, usize)) -> Self {
-        let is_in_memory = !self.memory || raw >= WORD && waw >= WORD;
-        if order & self.order == self.order && is_in_memory { self } else { Self::LEAST }
+    /// Sizes of data orders are those of a read after a write, a write after a read, a write after a write.
+    pub fn given(self, order: u64, sizes: [usize; 3]) -> Self {
+        let needed = [RAW, WAR, WAW].map(|bit| self.memory && self.order & bit != 0);
+        let in_memory = needed.into_iter().zip(sizes).all(|(needed, size)| !needed || size >= WORD);
+        if order & self.order == self.order && in_memory { self } else { Self::LEAST }
     }
 }
 
@@ -87,10 +91,12 @@ mod tests {
         let tcp = Promise::of("tcp;ofi_rxm");
         assert_eq!((tcp.model, names(tcp.order).len()), ("ofi-tcp", 3));
         let given = |order, sizes| tcp.given(order, sizes).model;
-        assert_eq!(given(RAR | RAW | WAW | ATOMIC_RAR, (8, 8)), "ofi-tcp");
-        assert_eq!(given(RAR | WAW, (8, 8)), "ofi");
-        assert_eq!(given(RAR | RAW | WAW, (8, 0)), "ofi");
-        assert_eq!(Promise::of("shm").given(RAR, (0, 0)).model, "ofi-shm");
+        assert_eq!(given(RAR | RAW | WAW | ATOMIC_RAR, [8, 0, 8]), "ofi-tcp");
+        assert_eq!(given(RAR | WAW, [8, 0, 8]), "ofi");
+        assert_eq!(given(RAR | RAW | WAW, [8, 8, 0]), "ofi");
+        let shm = |sizes| Promise::of("shm").given(RAR | RAW | WAR | WAW, sizes).model;
+        assert_eq!((shm([8, 8, 8]), shm([8, 0, 8])), ("ofi-shm", "ofi"));
+        assert_eq!(Promise::of("opx").given(ATOMIC_RAR, [0, 0, 0]).model, "ofi-opx");
         assert_eq!(Promise::of("udp;ofi_rxd").model, "ofi");
     }
 
