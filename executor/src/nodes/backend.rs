@@ -122,7 +122,7 @@ impl Placement {
             {
                 let (device, name) = (&info.device.name, &info.name);
                 let hint = match &info.device.fabric {
-                    Some(_) => ", or promises less with them: --atomics asks for them",
+                    Some(_) => ", or promises less with them, or crashes: --atomics asks for them",
                     None => "",
                 };
                 return Err(Refusal::Skip(format!(

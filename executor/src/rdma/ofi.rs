@@ -15,7 +15,7 @@ use super::{Device, DeviceInfo, Interface, Provider, RdmaError, RdmaErrorKind, S
 
 use endpoint::OfiDevice;
 use ffi::{CallError, Info, Library, Wish};
-use promise::Promise;
+use promise::{Promise, has_broken_atomics};
 
 /// All domains of all providers that can do one-sided operations, or of one, in libfabric's order.
 ///
@@ -71,8 +71,8 @@ fn library() -> Result<&'static Library, RdmaError> {
 /// The best that fits, with what it was asked for: with `FI_FENCE` if it has that, and with the orders that
 /// its model needs, of requests that are sent and received. A provider may not know all of them for both.
 ///
-/// Atomics may cost orders (ofi_rxm). So they are asked for only if the model is the same with them, or if
-/// they are wanted.
+/// Atomics may cost orders (ofi_rxm), or the process (ofi_rxd). So they are asked for only if the model is the
+/// same with them, or if they are wanted.
 fn choose(
     library: &'static Library,
     asked: &Provider,
@@ -94,10 +94,11 @@ fn choose(
             })
         })
     };
-    let is_same = |(info, _): &(Info, [u64; 2])| {
-        asked.atomics || describe::promise(&info.attributes()).model == promise.model
+    let is_good = |(info, _): &(Info, [u64; 2])| {
+        let is_same = describe::promise(&info.attributes()).model == promise.model;
+        asked.atomics || is_same && !has_broken_atomics(&own.provider)
     };
-    let chosen = with(true).filter(is_same).or_else(|| with(false));
+    let chosen = with(true).filter(is_good).or_else(|| with(false));
     match chosen {
         Some(chosen) => Ok(chosen),
         None => Ok((first(library, &plain).map_err(failed)?, [0, 0])),

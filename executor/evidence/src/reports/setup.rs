@@ -194,7 +194,12 @@ fn configuration(header: &Header) -> Vec<Group> {
         groups.push(Group { name: "coordinator".to_owned(), settings: flatten("", &host) });
     }
     for node in &header.nodes {
-        let settings = flatten("", &serde_json::to_value(node).unwrap_or_default());
+        let mut json = serde_json::to_value(node).unwrap_or_default();
+        // Devices of verbs have no provider of libfabric: it is not unknown.
+        if let Some(device) = json.get_mut("device").and_then(Json::as_object_mut) {
+            device.retain(|name, value| name != "fabric" || !value.is_null());
+        }
+        let settings = flatten("", &json);
         groups.push(Group { name: format!("machine {}", node.name), settings });
     }
     groups.retain(|group| !group.settings.is_empty());

@@ -76,6 +76,11 @@ impl Promise {
     }
 }
 
+/// Whether a provider's second atomic ends the process: `docs/findings.md`.
+pub fn has_broken_atomics(provider: &str) -> bool {
+    provider.ends_with("ofi_rxd")
+}
+
 /// The names of bits.
 pub fn names(bits: u64) -> Vec<String> {
     let set = ORDERS.iter().filter(|(bit, _)| bits & bit != 0);
