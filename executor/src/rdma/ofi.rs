@@ -71,8 +71,8 @@ fn library() -> Result<&'static Library, RdmaError> {
 /// The best that fits, with what it was asked for: with `FI_FENCE` if it has that, and with the orders that
 /// its model needs, of requests that are sent and received. A provider may not know all of them for both.
 ///
-/// Atomics may cost orders (ofi_rxm), or the process (ofi_rxd). So they are asked for only if the model is the
-/// same with them, or if they are wanted.
+/// Atomics may cost orders (ofi_rxm), or the process (ofi_rxd). So they are asked for only if the model is
+/// the same with them, or if they are wanted.
 fn choose(
     library: &'static Library,
     asked: &Provider,
