@@ -24,7 +24,8 @@ pub fn open(
         Failure::Usage(format!("{}: expected {expected}, found another", folder.display()))
     };
     fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, error))?;
-    if !path.exists() && !is_empty(folder) {
+    // In this order: another process may begin the journal in between.
+    if !is_empty(folder) && !path.exists() {
         return Err(refuse("a new or empty folder, or a suite that the same command began"));
     }
     Journal::begin(&path, head).map_err(|error| match error {
