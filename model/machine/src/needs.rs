@@ -12,6 +12,8 @@ use super::rules::in_requests;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needed {
     Put,
+    /// A put, a message or a flush: its completion waits for no result.
+    WithoutResult,
     /// A put or a remote RMW: a statement that writes at its target.
     RemoteWrite,
     /// Everything that goes through a queue pair, fences included.
@@ -30,7 +32,7 @@ enum Needed {
 
 use Needed::{
     Completion, CpuFence, CpuRmw, CpuWrite, Get, Operation, Put, RemoteFence, RemoteWrite, Result,
-    Rmw,
+    Rmw, WithoutResult,
 };
 
 impl Needed {
@@ -39,12 +41,13 @@ impl Needed {
         match self {
             _ if let S::Words(words) = kind => match self {
                 Operation => true,
-                Put | RemoteWrite => words.is_put,
+                Put | RemoteWrite | WithoutResult => words.is_put,
                 Get | Result => !words.is_put,
                 _ => false,
             },
             // The machine moves messages by the rules of puts.
             Put => matches!(kind, S::Put { .. } | S::AtomicWrite { .. } | S::Message { .. }),
+            WithoutResult => Put.is(kind) || matches!(kind, S::Flush { .. }),
             RemoteWrite => matches!(
                 kind,
                 S::Put { .. }
@@ -87,7 +90,7 @@ impl Fault {
             Self::PutReadsEarly => &[(Put, 1)],
             Self::PutOvertakesRmw => &[(Put, 1), (Rmw, 1)],
             Self::CompletionAtIssue => &[(Put, 1), (Completion, 1)],
-            Self::CompletionsReordered => &[(Put, 1), (Operation, 2), (Completion, 1)],
+            Self::CompletionsReordered => &[(WithoutResult, 1), (Operation, 2), (Completion, 1)],
             Self::RemoteBufferNotFifo => &[(RemoteWrite, 2)],
             Self::LocalBufferNotFifo => &[(Result, 2)],
             Self::GetsDoNotFlush => &[(RemoteWrite, 1), (Get, 1)],
