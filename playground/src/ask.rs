@@ -1,11 +1,13 @@
 //! Outcomes, verdicts and explanations of a program.
 
 use lang::Test;
+use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::Words;
 use lang::litmus;
+use lang::litmus::ast::HeaderKind;
 use lang::outcome::{Asked, Claim, Expectation};
-use lang::source::Source;
+use lang::source::{Source, Span};
 use model::allowed::{Allowed, Question, undefined_calls};
 use model::asking::Refused;
 use model::engine::{self, Request};
@@ -28,6 +30,8 @@ pub struct Read {
     pub test: Test,
     /// The model to ask about: the one chosen, or the first that the program names.
     pub model: String,
+    /// Whether the model was chosen, and is not from the program's header.
+    is_chosen: bool,
     most_rows: usize,
 }
 
@@ -46,7 +50,8 @@ impl Program {
         }
         let first = || test.models.first().cloned().unwrap_or_default();
         let model = self.model.clone().unwrap_or_else(first);
-        Ok(Read { files, source, warnings, test, model, most_rows: self.rows })
+        let is_chosen = self.model.is_some();
+        Ok(Read { files, source, warnings, test, model, is_chosen, most_rows: self.rows })
     }
 }
 
@@ -61,13 +66,36 @@ impl Read {
         Request { libraries: Some(&self.files.libraries), ..Request::default() }
     }
 
+    /// The model to ask about.
+    ///
+    /// # Errors
+    /// That there is none of the name, at its place in the header if it stands there, or what is wrong with its
+    /// text.
+    pub fn model(&self) -> Result<Model, Wrong> {
+        if !self.is_chosen && self.files.find(&self.model).is_none() {
+            let unknown = self.files.unknown(&self.model, self.place_in_header());
+            return Err(in_file(&self.source, vec![unknown]));
+        }
+        Ok(self.files.model(&self.model)?.model)
+    }
+
+    /// Where the header names the first model.
+    fn place_in_header(&self) -> Span {
+        let (file, _) = litmus::parse(&self.source, Words::of(&self.files.libraries.all));
+        let lines = file.iter().flat_map(|file| &file.header);
+        let first = lines.filter_map(|line| match &line.kind {
+            HeaderKind::Models(models) => models.first(),
+            _ => None,
+        });
+        first.map(|name| name.place.span).next().unwrap_or_default()
+    }
+
     /// The outcomes that a model allows.
     ///
     /// # Errors
-    /// Why the question cannot be asked, or what is wrong with the model.
-    fn allowed(&self, name: &str) -> Result<Allowed, Wrong> {
-        let model = self.files.model(name)?.model;
-        let found = engine::ask(&self.test, &model, &self.request());
+    /// Why the question cannot be asked.
+    fn allowed(&self, model: &Model) -> Result<Allowed, Wrong> {
+        let found = engine::ask(&self.test, model, &self.request());
         let found = found.map_err(|refusal| in_file(&self.source, refusal.into_diagnostics()))?;
         Ok(found.allowed)
     }
@@ -125,7 +153,7 @@ pub fn told(answer: Result<Json, Wrong>) -> Json {
 /// The outcomes of a program, and what its verdicts come to.
 pub fn judge(program: &Program) -> Json {
     told(program.read().and_then(|read| {
-        let allowed = read.allowed(&read.model)?;
+        let allowed = read.allowed(&read.model()?)?;
         let mut diagnostics = files::diagnostics(&read.source, &read.warnings);
         diagnostics.extend(files::diagnostics(&read.source, &allowed.misuses));
         Ok(json!({
@@ -146,7 +174,7 @@ pub fn explained(program: &Program, outcome: &str) -> Json {
         let condition = Source::new("outcome", outcome);
         let asked =
             litmus::ask(&condition, &mut read.test).map_err(|wrong| in_file(&condition, wrong))?;
-        let model = read.files.model(&read.model)?.model;
+        let model = read.model()?;
         let request = read.request();
         let undefined = undefined_calls(&read.test, &model, request.libraries());
         if !undefined.is_empty() {
@@ -177,7 +205,8 @@ fn explanation_json(explanation: &Explanation<'_>, read: &Read, asked: &Asked) -
 /// The outcomes that only one of two models allows.
 pub fn compared(program: &Program, with: &str) -> Json {
     told(program.read().and_then(|read| {
-        let (first, second) = (read.allowed(&read.model)?, read.allowed(with)?);
+        let (first, second) = (read.model()?, read.files.model(with)?.model);
+        let (first, second) = (read.allowed(&first)?, read.allowed(&second)?);
         let only = |one: &Allowed, other: &Allowed| {
             let outcomes = one.outcomes.iter().filter(|outcome| !other.contains(outcome));
             let outcomes = outcomes.cloned().collect();

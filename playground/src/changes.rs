@@ -21,7 +21,7 @@ pub fn repaired(program: &Program) -> Json {
         let words = Words::of(&read.files.libraries.all);
         let (file, wrong) = litmus::parse(&read.source, words);
         let Some(file) = file else { return Err(in_file(&read.source, wrong)) };
-        let model = read.files.model(&read.model)?.model;
+        let model = read.model()?;
         let repair = Repair {
             file: &file,
             source: &read.source,

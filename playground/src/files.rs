@@ -56,22 +56,28 @@ impl Files {
     /// # Errors
     /// That there is none, or what is wrong with its text.
     pub fn model(&self, name: &str) -> Result<Loaded, Wrong> {
-        let find = |name: &str| {
-            let name = name.trim_end_matches(".cat");
-            self.own(name).cloned().or_else(|| models::shipped(name))
+        let Some(source) = self.find(name) else {
+            return Err(vec![(Source::new(name, ""), self.unknown(name, Span::default()))]);
         };
-        let Some(source) = find(name) else {
-            let own = self.models.iter().map(|source| source.name.trim_end_matches(".cat"));
-            let known = models::SHIPPED.iter().map(|(known, _)| *known).chain(own);
-            let message = format!("expected a model, found `{name}`");
-            let error = Diagnostic::error(Code::UnknownModel, Span::default(), message);
-            let error = match nearest(name, known) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error,
-            };
-            return Err(vec![(Source::new(name, ""), error)]);
-        };
-        cat::load(&source, &|include: &str, _: &str| find(include))
+        cat::load(&source, &|include: &str, _: &str| self.find(include))
+    }
+
+    /// The text of a model: one's own, or a shipped one.
+    pub fn find(&self, name: &str) -> Option<Source> {
+        let name = name.trim_end_matches(".cat");
+        self.own(name).cloned().or_else(|| models::shipped(name))
+    }
+
+    /// The error for a name that no model has.
+    pub fn unknown(&self, name: &str, span: Span) -> Diagnostic {
+        let own = self.models.iter().map(|source| source.name.trim_end_matches(".cat"));
+        let known = models::SHIPPED.iter().map(|(known, _)| *known).chain(own);
+        let message = format!("expected a model, found `{name}`");
+        let error = Diagnostic::error(Code::UnknownModel, span, message);
+        match nearest(name, known) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error,
+        }
     }
 }
 

@@ -64,6 +64,20 @@ fn places_are_in_utf_16() {
     assert!(String::from_utf16(&units[from..]).unwrap().starts_with("7/1"), "{judged}");
 }
 
+/// An editor can only mark what has its place in the text.
+#[test]
+fn unknown_models_are_wrong_where_the_header_names_them() {
+    let text = FLAG.replace("model rdma-tso-rmw", "model sc rdma-tso-rmw").replace("sc", "scc");
+    for ask in ["judge", "explain", "compare", "repair"] {
+        let found = answer(&json!({ "ask": ask, "text": text, "outcome": "a = 1", "with": "sc" }));
+        let first = &found["diagnostics"][0];
+        assert_eq!((&first["file"], &first["line"]), (&json!("program"), &json!(2)), "{found}");
+        assert_eq!((&first["from"], &first["to"]), (&json!(18), &json!(21)), "{found}");
+    }
+    let chosen = answer(&json!({ "ask": "judge", "text": FLAG, "model": "scc" }));
+    assert_eq!(chosen["diagnostics"][0]["file"], "scc", "{chosen}");
+}
+
 #[test]
 fn outcomes_are_explained_and_drawn() {
     let ask =
