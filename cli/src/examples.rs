@@ -220,7 +220,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("devices", &[("litmus devices", "the RDMA devices of this machine")]),
     ("completions", &[("litmus completions bash > litmus.bash", "then source it")]),
-    ("man", &[("litmus man run > litmus-run.1", "then man -l litmus-run.1")]),
+    (
+        "man",
+        &[
+            ("litmus man run > litmus-run.1", "then man -l litmus-run.1"),
+            ("litmus man -o man1", "all pages"),
+        ],
+    ),
 ];
 
 /// The command with examples at the end of the long help of each subcommand.

@@ -446,3 +446,17 @@ fn the_suite_says_nothing_against_itself() {
     let output = command.current_dir(root).output().unwrap();
     assert_eq!((code(&output), stderr(&output)), (0, String::new()));
 }
+
+/// A page names those of the commands below its own: they must be there.
+#[test]
+fn all_pages_of_the_manual_are_written() {
+    let scratch = Scratch::new();
+    let script = "\"$LITMUS\" man -o pages && cd pages && ls && cat * | tr -d '\\\\' | grep '^litmus-.*(1)$'";
+    let (code, text, error) = scratch.shell(script);
+    assert_eq!(code, 0, "{error}");
+    let named: Vec<&str> = text.lines().filter_map(|line| line.strip_suffix("(1)")).collect();
+    assert!(named.len() > 20, "expected that pages name others: {text}");
+    for name in named {
+        assert!(text.lines().any(|line| line == format!("{name}.1")), "{name}: {text}");
+    }
+}
