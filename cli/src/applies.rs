@@ -261,6 +261,7 @@ mod tests {
         ),
         ("coverage", "missing output"),
         ("compare", "output"),
+        ("man", "output"),
         (
             "refine",
             "implementation threads calls nodes values plain objects size loops record resume repair weaken \
