@@ -69,8 +69,8 @@ impl Read {
     /// The model to ask about.
     ///
     /// # Errors
-    /// That there is none of the name, at its place in the header if it stands there, or what is wrong with its
-    /// text.
+    /// That there is none of the name, at its place in the header if it stands there, or what is wrong with
+    /// its text.
     pub fn model(&self) -> Result<Model, Wrong> {
         if !self.is_chosen && self.files.find(&self.model).is_none() {
             let unknown = self.files.unknown(&self.model, self.place_in_header());
