@@ -1,5 +1,6 @@
 // The TextMate grammars of vscode/ over every file that is shipped: each character that is no blank belongs to
-// something that has a name, and comments end where they should. Argument: the folder of the project.
+// something that has a name, and comments end where they should. Arguments: the folder of the project, and one
+// with the programs of its documents.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +10,7 @@ import oniguruma from "vscode-oniguruma";
 import textmate from "vscode-textmate";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const root = process.argv[2];
+const [root, documented] = process.argv.slice(2);
 const wasm = createRequire(import.meta.url).resolve("vscode-oniguruma/release/onig.wasm");
 await oniguruma.loadWASM(readFileSync(wasm).buffer);
 const { grammars } = JSON.parse(readFileSync(join(here, "../vscode/package.json"), "utf8")).contributes;
@@ -25,8 +26,8 @@ const registry = new textmate.Registry({
 });
 
 function* files(folder, ending) {
-  for (const entry of readdirSync(join(root, folder), { recursive: true })) {
-    if (entry.endsWith(ending)) yield join(root, folder, entry);
+  for (const entry of readdirSync(folder, { recursive: true })) {
+    if (entry.endsWith(ending)) yield join(folder, entry);
   }
 }
 
@@ -49,9 +50,10 @@ function unnamed(grammar, text) {
 
 let count = 0;
 for (const [scope, folder, ending] of [
-  ["source.litmus", "litmus-suite", ".litmus"],
-  ["source.cat.litmus", "model/models", ".cat"],
-  ["source.lib.litmus", "model/libraries", ".lib"],
+  ["source.litmus", join(root, "litmus-suite"), ".litmus"],
+  ["source.litmus", documented, ".litmus"],
+  ["source.cat.litmus", join(root, "model/models"), ".cat"],
+  ["source.lib.litmus", join(root, "model/libraries"), ".lib"],
 ]) {
   const grammar = await registry.loadGrammar(scope);
   for (const path of files(folder, ending)) {

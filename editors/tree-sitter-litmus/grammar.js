@@ -72,7 +72,7 @@ module.exports = grammar({
     work_id: () => token.immediate(/\^(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)|[ᵃᵇᶜᵈᵉᶠᵍ]/),
     library: () => token.immediate(/_?\{?[A-Z][A-Za-z]*\}?/),
 
-    node: () => choice(token(PLACE), token(/[⁰¹²³⁴⁵⁶⁷⁸⁹]+/), token(/@[nNpPtT]?_?[0-9]+/)),
+    node: () => choice(token(PLACE), token(/[⁰¹²³⁴⁵⁶⁷⁸⁹]+/), token(/@[ \t]*[nNpPtT]?_?[0-9]+/)),
     name: () => NAME,
     number: () => /0x[0-9A-Fa-f]+|[0-9]+/,
     constant: () => choice("true", "false", "undefined", "⊥", "⊤", "\\bot", "\\top"),
