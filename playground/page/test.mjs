@@ -101,6 +101,8 @@ check("the outcome is explained", /allowed/.test(await tab.textContent("#answer 
 await tab.click("#repair");
 await tab.waitForSelector("#answer .diff", { timeout: 60_000 });
 check("a repair is found", (await tab.locator("#answer .diff").count()) > 0);
+const proof = tab.locator("#answer pre:not(.diff)").first();
+check("its proof keeps its lines", /\n/.test(await proof.textContent()) && (await proof.evaluate((one) => getComputedStyle(one).whiteSpace)) === "pre-wrap");
 await tab.click("#answer >> text=Use this program");
 await tab.waitForTimeout(100);
 await idle(tab);
@@ -110,6 +112,10 @@ await tab.selectOption("#with", "verbs-ooo");
 await tab.click("#compare");
 await tab.waitForSelector("#answer table");
 check("models are compared", /differ/.test(await tab.textContent("#answer h2")));
+await tab.fill("#outcome", "a = ");
+await tab.click("#explain");
+await idle(tab);
+check("an answer before a question without one says so", /earlier question/.test(await tab.textContent("#answer .outdated")));
 await write(tab, FLAG.replace("f^2 := 1", "f^2/1 := 1"));
 
 await tab.click("#share");
@@ -161,6 +167,15 @@ await tab.waitForSelector("#tabs >> text=my-rdma-tso-rmw.cat");
 await tab.waitForTimeout(100);
 await idle(tab);
 check("a model of one's own judges", /under my-rdma-tso-rmw/.test(await status(tab)));
+await tab.click("#beside .cm-content");
+await tab.keyboard.press("Tab");
+const isInEditor = () => tab.evaluate(() => document.activeElement.closest(".cm-editor") !== null);
+check("Tab stays in the editor", await isInEditor());
+await tab.keyboard.press("Escape");
+await tab.keyboard.press("Tab");
+check("Escape, then Tab, leaves it", !(await isInEditor()));
+const described = await tab.evaluate(() => [...document.querySelectorAll(".cm-content")].map((one) => document.getElementById(one.getAttribute("aria-describedby"))?.textContent));
+check("and the page says so", described.length === 2 && described.every((text) => /Escape, then Tab/.test(text)));
 await tab.click("#beside >> text=Remove my-rdma-tso-rmw.cat");
 
 // Millions of outcomes.

@@ -57,7 +57,7 @@ export class Editor {
         language(file),
         colors,
         theme,
-        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
+        EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "leaving", spellcheck: "false", tabindex: "0" }),
         EditorView.updateListener.of((update) => update.docChanged && this.#changed()),
       ],
     });

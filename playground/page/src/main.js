@@ -9,11 +9,15 @@ import * as show from "./results.js";
 const FIRST = "rmw-paper/SB+put-wait+put-wait";
 /** How long to wait for a further change, in milliseconds. */
 const PAUSE = 30;
+const EARLIER_TEXTS = "This is about earlier texts, or another model.";
+const EARLIER_QUESTION = "This is the answer to an earlier question.";
 
 const engine = new Engine();
 const files = new Files(at("program"), at("tabs"), at("beside"), changed);
 let examples = [];
 let pause;
+/** What is wrong with the texts, which stays while questions about them are answered. */
+let standing = [];
 
 function say(text, isBusy = false) {
   at("status").textContent = text;
@@ -37,11 +41,16 @@ async function ask(kind, question, words, then) {
   if (unanswered) {
     // What is there is about an earlier text.
     if (kind === "judge") judged();
+    else outdate(EARLIER_QUESTION);
     say(unanswered);
     return;
   }
-  files.diagnose(answer.diagnostics ?? []);
-  problems(answer.diagnostics ?? []);
+  const found = answer.diagnostics ?? [];
+  if (kind === "judge") standing = found;
+  const isNew = (one) => !standing.some((known) => JSON.stringify(known) === JSON.stringify(one));
+  const all = [...standing, ...found.filter(isNew)];
+  files.diagnose(all);
+  problems(all);
   then(answer, Math.round(performance.now() - start));
 }
 
@@ -59,11 +68,11 @@ function judged(verdicts = [], outcomes = []) {
   at("outcomes").replaceChildren(...outcomes);
 }
 
-/** Says of an answer that it is not about what there is now. */
-function outdate() {
+/** Says of an answer that it is not about what there is now, or not about what was asked last. */
+function outdate(why = EARLIER_TEXTS) {
   const answer = at("answer");
   if (answer.childElementCount === 0 || answer.querySelector(".outdated")) return;
-  answer.prepend(make("p", { class: "open outdated" }, "This is about earlier texts, or another model."));
+  answer.prepend(make("p", { class: "open outdated" }, why));
 }
 
 function changed() {
@@ -92,7 +101,9 @@ function judge() {
   });
 }
 
-function answered(...parts) {
+/** Shows an answer; if there is none, the one before it stays, and says that it is older. */
+function answered(parts) {
+  if (!parts) return outdate(EARLIER_QUESTION);
   at("answer").replaceChildren(...parts);
   at("answer").focus({ preventScroll: true });
   at("answer").scrollIntoView({ block: "nearest" });
@@ -102,21 +113,21 @@ function explain(outcome) {
   at("outcome").value = outcome;
   ask("question", { ask: "explain", outcome, ...program() }, "Explaining", (answer) => {
     say(answer.text ? "Explained." : "This cannot be explained: see the problems.");
-    if (answer.text) answered(...show.explanation(answer));
+    answered(answer.text && show.explanation(answer));
   });
 }
 
 function compare() {
   ask("question", { ask: "compare", with: at("with").value, ...program() }, "Comparing", (answer) => {
     say(answer.only ? "Compared." : "This cannot be compared: see the problems.");
-    if (answer.only) answered(...show.comparison(answer));
+    answered(answer.only && show.comparison(answer));
   });
 }
 
 function repair() {
   ask("question", { ask: "repair", ...program() }, "Looking for repairs", (answer) => {
     say(answer.repairs ? "Done." : "This cannot be repaired: see the problems.");
-    if (answer.repairs) answered(...show.repairs(answer, (text) => (files.program = text)));
+    answered(answer.repairs && show.repairs(answer, (text) => (files.program = text)));
   });
 }
 

@@ -90,7 +90,7 @@ export function repairs(answer, use) {
     parts.push(
       make("h2", {}, `${index + 1}. ${repair.changes.join("; ")} — cost ${repair.cost}`),
       diff(repair.diff),
-      make("p", {}, repair.why),
+      make("pre", {}, repair.why.trim()),
       make("button", { type: "button", onclick: () => use(repair.text) }, "Use this program"),
     );
   });
