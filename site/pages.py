@@ -13,8 +13,12 @@ from pathlib import Path
 
 # A link, or code in a line, in which nothing is a link.
 LINK = re.compile(r"(?<!!)\[([^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\(([^()\s]+)\)|`[^`\n]+`")
-BLOCK = re.compile(r"(^ {0,3}```.*?^ {0,3}```[ \t]*$|^(?: {4}[^\n]*\n)+)", flags=re.M | re.S)
-LANGUAGES = {".litmus": "litmus", ".cat": "ocaml", ".rs": "rust", ".c": "c", ".json": "json", ".yml": "yaml", ".js": "js"}
+BLOCK = re.compile(r"(^ {0,3}```.*?^ {0,3}```[ \t]*$|^ {4}[^\n]*\n(?:(?: *\n)* {4}[^\n]*\n)*)", flags=re.M | re.S)
+# A whole program in an indented block: its name, and a rule.
+PROGRAM = re.compile(r"    litmus \S+(?: *//.*)?\n(?=.*^ *-{3,}$)", flags=re.M | re.S)
+# A command that prints a whole program.
+PRINTED = re.compile(r"(```console\n\$ litmus fmt [^\n]+\n)(litmus \S+\n.*?)\s*```$", flags=re.S)
+LANGUAGES = {".litmus": "litmus", ".cat": "cat", ".lib": "lib", ".rs": "rust", ".c": "c", ".json": "json", ".yml": "yaml", ".js": "js"}
 
 
 class Site:
@@ -87,7 +91,19 @@ class Site:
         page = self.folder_page(path) or path
         # What follows a fence's language is for the tests.
         text = re.sub(r"^(```[a-z]+) [^\n]+$", r"\1", text, flags=re.M)
+        parts = BLOCK.split(text)
+        text = "".join(fenced(part) if index % 2 else part for index, part in enumerate(parts))
         return page, self.relinked(text, path, page)
+
+
+def fenced(block):
+    """A block of a document; a whole program is one of the language, so that it has its colors and its button."""
+    if printed := PRINTED.match(block):
+        return f"{printed[1]}```\n\n```litmus\n{printed[2]}\n```"
+    if not PROGRAM.match(block):
+        return block
+    lines = block.rstrip().splitlines()
+    return "```litmus\n" + "".join(f"{line[4:]}\n" for line in lines) + "```\n"
 
 
 def code(path):
@@ -108,7 +124,7 @@ def rendered(path):
     def flush():
         nonlocal text
         if any(line.strip() for line in block):
-            text += "```ocaml\n" + "\n".join(block).strip("\n") + "\n```\n\n"
+            text += "```cat\n" + "\n".join(block).strip("\n") + "\n```\n\n"
         block.clear()
 
     rows = []

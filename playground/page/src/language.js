@@ -1,16 +1,9 @@
 // Colors of programs, models and libraries, by their words. What they mean is the engine's matter.
 import { StreamLanguage } from "@codemirror/language";
+import { LITMUS, MODEL } from "./words.js";
 
-const LITMUS = {
-  keyword: /^(?:litmus|model|source|tags|bound|loops|dialect|observe|thread|if|else|loop|while|break|skip|assume|exactly|for|forall|exists|allowed|forbidden|not|and|or|unsignaled|inline|true|false|imm)\b/,
-  builtin: /^[A-Z][A-Za-z]*(?=\s*[({])|^Mfence\b/,
-  operator: /^(?::=(?:\^\{?\w+\}?|[A-Z]+)?|\|\|?|‖|[✓✗?∧∨¬≠≤≥<>=+*%~^/-])/,
-};
-const MODEL = {
-  keyword: /^(?:let|rec|and|table|on|where|end|exists|total|extends|acyclic|irreflexive|empty|as|include|replace|drop|calls|uncall|machine|hardware|library|class|method|implementation|over|memory|consistency|sequential|linearizable|returns?|requires|of|words|written|shows|if|else|loop|break|for|in|assume)\b/,
-  builtin: /^(?:po|rf|mo|rb|pf|nfo|rao|ib|ob|hb|ppo|so|id|loc|int|ext)\b/,
-  operator: /^(?:[|&;\\*+?!~=✓·^-]|:=)/,
-};
+/** The same, each only where it is looked for. */
+const here = (words) => Object.fromEntries(Object.entries(words).map(([look, word]) => [look, new RegExp(`^(?:${word.source})`)]));
 
 function highlighter(words) {
   return StreamLanguage.define({
@@ -47,5 +40,5 @@ function highlighter(words) {
 
 /** The language of a file, by its ending. */
 export function language(file) {
-  return highlighter(file.endsWith(".litmus") ? LITMUS : MODEL);
+  return highlighter(here(file.endsWith(".litmus") ? LITMUS : MODEL));
 }
