@@ -106,7 +106,8 @@ pub fn fixes(
     found
 }
 
-/// Whether a change makes a problem go away, and brings no other one.
+/// Whether a change makes a problem go away, and brings no other one. Errors hide warnings, so a change that
+/// mends an error may show one.
 fn mends(
     documents: &Documents,
     document: &Document,
@@ -127,7 +128,8 @@ fn mends(
     let mut before: Vec<_> = known.all_problems().map(said).collect();
     let Some(at) = before.iter().position(|one| *one == said(problem)) else { return false };
     before.swap_remove(at);
-    after.problems.iter().map(said).all(|one| {
+    let counts = |one: &&Diagnostic| one.is_error() || !problem.is_error();
+    after.problems.iter().filter(counts).map(said).all(|one| {
         let known = before.iter().position(|before| *before == one);
         known.is_some_and(|at| {
             before.swap_remove(at);

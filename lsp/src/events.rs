@@ -8,7 +8,7 @@ use std::time::Duration;
 use lang::Test;
 use lang::cat::model::{Base, Model};
 use lang::limits::Limits;
-use lang::program::{Program, Stmt, StmtKind};
+use lang::program::{Program, Stmt, StmtKind, ThreadId};
 use lang::source::Span;
 use model::allowed::Question;
 use model::library;
@@ -21,23 +21,38 @@ const LIMIT: Duration = Duration::from_millis(700);
 
 /// The events of a program, once somebody asks for them.
 #[derive(Default)]
-pub struct Events(OnceCell<Option<Vec<(Span, String)>>>);
+pub struct Events(OnceCell<Option<Vec<Line>>>);
+
+/// An event in words, and whose it is. The rows of a block have cells of other threads between them, so its
+/// place alone does not say whose.
+struct Line {
+    thread: Option<ThreadId>,
+    span: Span,
+    text: String,
+}
 
 impl Events {
-    /// The events of a statement, in words, each once; `None` if there is no time for them.
-    pub fn of(&self, test: &Test, model: &Model, stmt: &Stmt) -> Option<Vec<&str>> {
+    /// The events of a thread's statement, in words, each once; `None` if there is no time for them.
+    pub fn of(
+        &self,
+        test: &Test,
+        model: &Model,
+        (thread, stmt): (ThreadId, &Stmt),
+    ) -> Option<Vec<&str>> {
         let all = self.0.get_or_init(|| in_time(test, model)).as_ref()?;
         let inner = inner(stmt);
         let within = |of: Span, span: Span| of.start <= span.start && span.end <= of.end;
         let mut seen = BTreeSet::new();
-        let own = all.iter().filter(|(span, _)| {
-            within(stmt.span, *span) && !inner.iter().any(|block| within(*block, *span))
+        let own = all.iter().filter(|Line { thread: of, span, .. }| {
+            *of == Some(thread)
+                && within(stmt.span, *span)
+                && !inner.iter().any(|block| within(*block, *span))
         });
-        Some(own.map(|(_, line)| line.as_str()).filter(|line| seen.insert(*line)).collect())
+        Some(own.map(|line| line.text.as_str()).filter(|line| seen.insert(*line)).collect())
     }
 }
 
-fn in_time(test: &Test, model: &Model) -> Option<Vec<(Span, String)>> {
+fn in_time(test: &Test, model: &Model) -> Option<Vec<Line>> {
     let work = || Limits::of_time(LIMIT).within(|| lines(test, model));
     // A program without the statements that are wrong may be one that nobody thought of.
     match catch_unwind(AssertUnwindSafe(work)) {
@@ -46,11 +61,14 @@ fn in_time(test: &Test, model: &Model) -> Option<Vec<(Span, String)>> {
     }
 }
 
-/// Each event with the place of its statement.
-fn lines(test: &Test, model: &Model) -> Option<Vec<(Span, String)>> {
+fn lines(test: &Test, model: &Model) -> Option<Vec<Line>> {
     let question = Question::of(test, model).libraries(library::shipped()).question().ok()?;
     let events = question.skeleton.events.iter().filter(|event| event.thread.is_some());
-    let line = |event: &Event| (event.span, line(event, &question.test.program, model));
+    let line = |event: &Event| Line {
+        thread: event.thread,
+        span: event.span,
+        text: line(event, &question.test.program, model),
+    };
     Some(events.map(line).collect())
 }
 

@@ -4,7 +4,7 @@ use lang::cat::model::{Base, Type};
 use lang::library::notation::WORDS;
 use lang::library::{Library, Method};
 use lang::litmus::methods::lookup;
-use lang::program::{Call, Location, Origin, Program, Stmt, array_of};
+use lang::program::{Call, Location, Origin, Program, Stmt, ThreadId, array_of};
 use lang::source::Span;
 use lang::{Dialect, Test};
 use model::library::shipped;
@@ -47,9 +47,12 @@ fn of_program(
     }
     let test = program.rest();
     let stmt = test.and_then(|test| wire::statements_at(&test.program, offset).pop());
-    if let (Some(test), Some(stmt)) = (test, stmt) {
+    if let (Some(test), Some((thread, stmt))) = (test, stmt) {
         let text = known.source.text.get(stmt.span.range()).unwrap_or_default();
         let head = text.lines().next().unwrap_or_default();
+        // Behind the head of a block of several rows stand the cells of other threads.
+        let is_block = !stmt.kind.parts().blocks.is_empty();
+        let head = head.find('{').filter(|_| is_block).map_or(head, |brace| &head[..=brace]);
         parts.push(format!("```litmus\n{head}\n```"));
         if let Some(wire) = wire::on_the_wire(&test.program, stmt) {
             parts.push(format!("On the wire: {wire}."));
@@ -57,20 +60,20 @@ fn of_program(
         if let lang::program::StmtKind::Call(call) = &stmt.kind {
             parts.extend(of_call(&test.program, call));
         }
-        parts.extend(of_events(program, test, stmt));
+        parts.extend(of_events(program, test, thread, stmt));
     }
     let span = match (name, stmt) {
         (Some(name), _) => name.span,
-        (None, Some(stmt)) => stmt.span,
+        (None, Some((_, stmt))) => stmt.span,
         (None, None) => return None,
     };
     (!parts.is_empty()).then(|| (parts.join("\n\n"), span))
 }
 
-/// The events of a statement.
-fn of_events(program: &ProgramText, test: &Test, stmt: &Stmt) -> Option<String> {
+/// The events of a thread's statement.
+fn of_events(program: &ProgramText, test: &Test, thread: ThreadId, stmt: &Stmt) -> Option<String> {
     let model = &program.models.first()?.loaded.model;
-    let Some(events) = program.events.of(test, model, stmt) else {
+    let Some(events) = program.events.of(test, model, (thread, stmt)) else {
         return Some("Its events in the model are not known.".to_owned());
     };
     let lines: Vec<String> = events.iter().map(|event| format!("- {event}")).collect();

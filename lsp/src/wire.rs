@@ -2,24 +2,24 @@
 
 use lang::program::{
     Location, LocationId, MessageTarget, Origin, Peer, Program, PutSource, RmaKind, RmaStmt, Stmt,
-    StmtKind, Towards, Words, WorkId, array_of, each,
+    StmtKind, ThreadId, Towards, Words, WorkId, array_of, each,
 };
 
-/// The statements of a program at an offset, from the outermost to the innermost. Of those that one piece of
-/// text stands for, the last is the one that it is most about.
-pub fn statements_at(program: &Program, offset: usize) -> Vec<&Stmt> {
+/// The statements of a program at an offset, from the outermost to the innermost, each with its thread. Of
+/// those that one piece of text stands for, the last is the one that it is most about.
+pub fn statements_at(program: &Program, offset: usize) -> Vec<(ThreadId, &Stmt)> {
     let mut found = Vec::new();
-    for thread in &program.threads {
+    for (index, thread) in program.threads.iter().enumerate() {
         each(&thread.body, &mut |stmt| {
             if stmt.span.start <= offset && offset <= stmt.span.end {
-                found.push(stmt);
+                found.push((ThreadId(index), stmt));
             }
         });
     }
     // Of equals, the first in the text is last here.
     found.reverse();
     let length = |stmt: &Stmt| stmt.span.end - stmt.span.start;
-    found.sort_by_key(|stmt| std::cmp::Reverse((length(stmt), implied(program, stmt))));
+    found.sort_by_key(|(_, stmt)| std::cmp::Reverse((length(stmt), implied(program, stmt))));
     found
 }
 

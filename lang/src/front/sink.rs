@@ -36,6 +36,18 @@ impl Sink {
         });
     }
 
+    /// Where a word that is reported stands once more: what mends the one mends the other as well.
+    pub(crate) fn also(&mut self, code: Code, word: &str, span: Span) {
+        let found = format!("found `{word}`");
+        let is_of = |one: &&mut Diagnostic| one.code == code && one.message.ends_with(&found);
+        if let Some(fix) = self.found.values_mut().find(is_of).and_then(|one| one.fix.as_mut())
+            && let Some((_, text)) = fix.edits.first().cloned()
+            && !fix.edits.iter().any(|(known, _)| *known == span)
+        {
+            fix.edits.push((span, text));
+        }
+    }
+
     /// True if an error would not be kept: then it needs no words and no hints.
     pub(crate) fn is_deaf(&self) -> bool {
         self.quiet || self.errors >= MOST_DIAGNOSTICS

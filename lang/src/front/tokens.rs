@@ -141,9 +141,15 @@ fn describe<K: Kind>(flaw: Flaw, span: Span, text: &str) -> Diagnostic {
         Flaw::BadCharacter => {
             let found = &text[span.range()];
             let message = format!("`{found}` has no meaning in a model");
-            let mut error = Diagnostic::error(Code::BadCharacter, span, message);
-            error.help = found.chars().next().and_then(K::hint).map(str::to_owned);
-            error
+            let error = Diagnostic::error(Code::BadCharacter, span, message);
+            let Some(hint) = found.chars().next().and_then(K::hint) else { return error };
+            let error = error.help(hint);
+            let instead =
+                hint.split_once(" is written `").and_then(|(_, end)| end.strip_suffix('`'));
+            match instead {
+                Some(instead) if found.chars().count() == 1 => error.replace(span, instead),
+                _ => error,
+            }
         }
     }
 }

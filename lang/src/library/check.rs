@@ -155,11 +155,11 @@ impl Checker<'_> {
         if !STAMPS.contains(&event.stamp.as_str()) {
             let message = format!("expected a stamp, found `{}`", event.stamp);
             let help = format!("the stamps are {}", STAMPS.join(", "));
-            let near = (&*event.stamp, nearest(&event.stamp, STAMPS));
+            let fitting = STAMPS.into_iter().filter(|one| is_towards(one) == event.node.is_some());
+            let near = (&*event.stamp, nearest(&event.stamp, fitting));
             self.unknown((Code::UnknownStamp, event.span, message), near, Some(help));
-        }
-        let towards_node = event.stamp.starts_with("aN") || matches!(&*event.stamp, "aRF" | "aGF");
-        if towards_node != event.node.is_some() {
+        } else if is_towards(&event.stamp) != event.node.is_some() {
+            let towards_node = event.node.is_none();
             let (expected, help) = match towards_node {
                 true => {
                     ("the node of the stamp, found none", format!("write `{}(n)`", event.stamp))
@@ -397,4 +397,9 @@ fn fits(method: &[Parameter], body: &[Parameter]) -> bool {
             .iter()
             .zip(body)
             .all(|(a, b)| kind(&a.kind) == kind(&b.kind) && a.below == b.below)
+}
+
+/// Whether a stamp names a node.
+fn is_towards(stamp: &str) -> bool {
+    stamp.starts_with("aN") || matches!(stamp, "aRF" | "aGF")
 }

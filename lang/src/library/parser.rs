@@ -247,9 +247,11 @@ impl Parser<'_> {
                 _ => return Err(self.tokens.expected("`memory`, `call` or `}`")),
             }
         }
+        let is_misspelt = nearest(self.tokens.word(), ["linearizable"]).is_some();
         self.tokens.expect_text("linearizable").map_err(|error| {
             let help = "it is the condition: `sequential { … } linearizable`";
-            Box::new(error.help(help))
+            let (error, span) = (error.help(help), self.tokens.token().span);
+            Box::new(if is_misspelt { error.replace(span, "linearizable") } else { error })
         })?;
         Ok(sequential)
     }

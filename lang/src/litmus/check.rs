@@ -117,7 +117,9 @@ impl<'a> Checker<'a> {
             }
             return found;
         }
-        if found.is_none() && self.is_new(Code::UndeclaredName, &name.text) {
+        if found.is_none() && !self.is_new(Code::UndeclaredName, &name.text) {
+            self.sink.also(Code::UndeclaredName, &name.text, name.place.span);
+        } else if found.is_none() {
             let known = self.meanings.keys().map(String::as_str);
             let message = format!("expected a declared name or a register, found `{}`", name.text);
             let error = Diagnostic::error(Code::UndeclaredName, name.place.span, message);

@@ -117,8 +117,13 @@ impl Lowerer<'_, '_> {
             "expected a location of node {}, found `{name}` of node {}",
             self.node.0, home.0
         );
-        let help =
-            format!("a CPU reaches its own node only; through the NIC it is `{name}^{}`", home.0);
-        self.fail(Code::RemoteCpuAccess, access.place, message, help)
+        let marked = format!("{name}^{}", home.0);
+        let help = format!("a CPU reaches its own node only; through the NIC it is `{marked}`");
+        let error = Diagnostic::error(Code::RemoteCpuAccess, access.place.span, message).help(help);
+        self.checker.sink.push(match access.home {
+            Home::Own => error.replace(access.name.place.span, marked),
+            Home::Inferred | Home::Node(_) => error,
+        });
+        None
     }
 }

@@ -1,7 +1,7 @@
 //! The statements of a thread, with names resolved and hidden reads made visible.
 
 use crate::Dialect;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::library::notation::of_class;
 use crate::limits;
 use crate::program::{self, Expr, NodeId, PutSource, RegisterId, Stmt, StmtKind, ThreadId, WorkId};
@@ -232,22 +232,32 @@ impl Lowerer<'_, '_> {
                 self.get(target, id, source)
             }
             (_, Value::Expr(expr)) => {
-                if let Via::Id(_) = via {
-                    return self.no_operation(place);
+                if let Via::Id(id) = via {
+                    return self.no_operation(target, id.as_ref(), place);
                 }
                 self.local(target, expr)
             }
         }
     }
 
-    fn no_operation<T>(&mut self, place: Place) -> Option<T> {
-        let help = "only puts, gets and remote RMWs carry work ids; write `:=`";
-        self.fail(
-            Code::WorkIdOnLocal,
-            place,
-            "expected a remote operation, found a local one",
-            help,
-        )
+    fn no_operation<T>(&mut self, target: &Target, id: Option<&Name>, place: Place) -> Option<T> {
+        if let Target::Access(access) = target
+            && let Some(Meaning::Location(location)) =
+                self.checker.meanings.get(&access.name.text).copied()
+            && self.checker.location(location).node != self.node
+        {
+            return self.remote_home(access, location).and(None);
+        }
+        let message = "expected a remote operation, found a local one";
+        let error = Diagnostic::error(Code::WorkIdOnLocal, place.span, message);
+        let error = error.help("only puts, gets and remote RMWs carry work ids; write `:=`");
+        self.checker.sink.push(match id.map(|id| id.place.span) {
+            Some(id) => {
+                error.fixed("write `:=`", Span::new(id.start.saturating_sub(1), id.end), "")
+            }
+            None => error,
+        });
+        None
     }
 
     /// `x := e`, `a := e`

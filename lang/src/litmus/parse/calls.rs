@@ -286,6 +286,9 @@ fn arity(context: &mut Context<'_>, call: &Call, called: Option<Called<'_>>, val
     });
     let Some(message) = message else { return true };
     let error = Diagnostic::error(Code::WrongArguments, call.place.span, message);
-    context.sink.push(error.help(format!("write `{usage}`")));
+    let error = error.help(format!("write `{usage}`"));
+    // Only of a call without arguments, it is known what is meant.
+    let is_bare = most == 0 && found > 0 && !value;
+    context.sink.push(if is_bare { error.replace(call.place.span, usage) } else { error });
     false
 }
