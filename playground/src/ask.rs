@@ -1,6 +1,7 @@
 //! Outcomes, verdicts and explanations of a program.
 
 use lang::Test;
+use lang::cat::Loaded;
 use lang::cat::model::Model;
 use lang::diagnostic::Diagnostic;
 use lang::library::Words;
@@ -72,11 +73,16 @@ impl Read {
     /// That there is none of the name, at its place in the header if it stands there, or what is wrong with
     /// its text.
     pub fn model(&self) -> Result<Model, Wrong> {
+        Ok(self.loaded()?.model)
+    }
+
+    /// The model to ask about, with its warnings.
+    fn loaded(&self) -> Result<Loaded, Wrong> {
         if !self.is_chosen && self.files.find(&self.model).is_none() {
             let unknown = self.files.unknown(&self.model, self.place_in_header());
             return Err(in_file(&self.source, vec![unknown]));
         }
-        Ok(self.files.model(&self.model)?.model)
+        self.files.model(&self.model)
     }
 
     /// Where the header names the first model.
@@ -153,8 +159,11 @@ pub fn told(answer: Result<Json, Wrong>) -> Json {
 /// The outcomes of a program, and what its verdicts come to.
 pub fn judge(program: &Program) -> Json {
     told(program.read().and_then(|read| {
-        let allowed = read.allowed(&read.model()?)?;
+        let loaded = read.loaded()?;
+        let allowed = read.allowed(&loaded.model)?;
         let mut diagnostics = files::diagnostics(&read.source, &read.warnings);
+        diagnostics
+            .extend(loaded.warnings.iter().map(|(source, warning)| files::one(source, warning)));
         diagnostics.extend(files::diagnostics(&read.source, &allowed.misuses));
         Ok(json!({
             "name": read.test.name,

@@ -126,7 +126,7 @@ pub fn diagnostics(source: &Source, all: &[Diagnostic]) -> Vec<Json> {
 }
 
 /// A diagnostic. Its place is given in UTF-16 units, as browsers count.
-fn one(source: &Source, diagnostic: &Diagnostic) -> Json {
+pub fn one(source: &Source, diagnostic: &Diagnostic) -> Json {
     let unit = |byte: usize| {
         let mut byte = byte.min(source.text.len());
         while !source.text.is_char_boundary(byte) {

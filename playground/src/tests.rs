@@ -120,6 +120,16 @@ fn own_models_and_libraries_are_used() {
     let judged = answer(&json!({ "ask": "judge", "text": text, "model": "mine", "own": own }));
     assert_eq!(judged["outcomes"]["count"], 3, "{judged}");
     assert_eq!(judged["verdicts"][0]["holds"], true, "verdicts are about models of one's own");
+    let odd = format!("{}\nlet nothing = po\n", own[0][1].as_str().unwrap());
+    let own = json!([["mine.cat", odd]]);
+    let judged = answer(&json!({ "ask": "judge", "text": text, "model": "mine", "own": own }));
+    let warning = &judged["diagnostics"][0];
+    assert_eq!(
+        (&warning["file"], &warning["severity"]),
+        (&json!("mine.cat"), &json!("warning")),
+        "{judged}"
+    );
+    assert_eq!(judged["outcomes"]["count"], 3, "a warning is no error: {judged}");
     for (file, text) in [("mine.cat", "let x = "), ("mine.lib", "library {"), ("mine.lib", "")] {
         let own = json!([[file, text]]);
         let judged = answer(&json!({ "ask": "judge", "text": FLAG, "model": "mine", "own": own }));
