@@ -13,4 +13,4 @@ mod objects;
 mod paths;
 mod symbols;
 
-pub use host::{Bell, HostMemory, become_nic_thread, mapped, same_user, wait};
+pub use host::{Bell, HostMemory, become_nic_thread, mapped, read_into, same_user, wait};

@@ -15,6 +15,7 @@ mod nic;
 mod queues;
 mod random;
 mod request;
+mod spare;
 mod states;
 mod trace;
 mod transport;

@@ -202,7 +202,7 @@ impl Nic {
                 if transport.is_here(message.to) {
                     engine.receive(message);
                 } else {
-                    transport.send(&message);
+                    transport.send(message);
                 }
             }
         }

@@ -5,16 +5,17 @@
 //! connect to. Only processes of the same user can connect. When a process ends, its sockets close, and its
 //! peers notice.
 
-use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read, Write};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 
 use crate::config::Config;
-use crate::ffi::{same_user, wait};
-use crate::wire::{Address, Message};
+use crate::ffi::{read_into, same_user, wait};
+use crate::spare;
+use crate::wire::{Address, Message, Read};
 
 /// The low bits of a queue pair's number, which count within a process.
 pub const INDEX_BITS: u32 = 14;
@@ -22,8 +23,14 @@ pub const INDEX_BITS: u32 = 14;
 const PLACES: u16 = (1 << (24 - INDEX_BITS)) - 1;
 /// The place of what connects this host with others.
 const BRIDGE: u16 = 0;
-/// The most bytes that are read at once.
-const MOST_AT_ONCE: u64 = 1 << 22;
+/// The most bytes that are read from a connection before others have their turn.
+const MOST_AT_ONCE: usize = 1 << 20;
+/// How many bytes are read at once, unless it is known that data follows.
+const INPUT: usize = 1 << 13;
+/// Data of at least this length is written from where it is, and not copied before that.
+const LONG: usize = 1 << 12;
+/// The most pieces that are written at once.
+const PIECES: usize = 32;
 /// The first bytes of a connection. The place of the connecting process follows.
 const GREETING: [u8; 6] = *b"litmus";
 
@@ -71,9 +78,21 @@ struct Stream {
     /// The place of the other process, once it is known.
     place: Option<u16>,
     input: Vec<u8>,
-    output: Vec<u8>,
-    written: usize,
+    /// A message of which some data has not come, and how much.
+    partial: Option<(Message, usize)>,
+    output: Output,
     broken: bool,
+}
+
+/// What is to be written.
+#[derive(Default)]
+struct Output {
+    /// Long data, and what is between it.
+    pieces: VecDeque<Vec<u8>>,
+    /// What comes after them.
+    tail: Vec<u8>,
+    /// How much of the first piece is written, or, if there is none, of the tail.
+    written: usize,
 }
 
 /// The parts of the sockets' names.
@@ -125,7 +144,7 @@ impl Transport {
 
     /// The descriptors to wait for, each with whether there is something to write.
     pub fn fds(&self) -> Vec<(RawFd, bool)> {
-        let stream = |stream: &'_ Stream| stream.written < stream.output.len();
+        let stream = |stream: &'_ Stream| !stream.output.is_empty();
         let mut fds = vec![(self.listener.as_raw_fd(), false)];
         fds.extend(self.outgoing.values().map(|one| (one.socket.as_raw_fd(), stream(one))));
         fds.extend(self.incoming.iter().map(|one| (one.socket.as_raw_fd(), false)));
@@ -143,14 +162,14 @@ impl Transport {
     }
 
     /// Queues a message for sending. If no process is at the place, the message is lost.
-    pub fn send(&mut self, message: &Message) {
+    pub fn send(&mut self, message: Message) {
         let place = self.way(message.to);
         if !self.outgoing.contains_key(&place) {
             let Ok(stream) = self.connect(place) else { return };
             self.outgoing.insert(place, stream);
         }
         if let Some(stream) = self.outgoing.get_mut(&place) {
-            message.write(&mut stream.output);
+            stream.output.push(message);
         }
     }
 
@@ -160,9 +179,10 @@ impl Transport {
             return Err(ErrorKind::PermissionDenied.into());
         }
         socket.set_nonblocking(true)?;
-        let mut output = GREETING.to_vec();
-        output.extend(self.place.to_le_bytes());
-        Ok(Stream { place: Some(place), output, ..Stream::new(socket) })
+        let mut stream = Stream { place: Some(place), ..Stream::new(socket) };
+        stream.output.tail.extend(GREETING);
+        stream.output.tail.extend(self.place.to_le_bytes());
+        Ok(stream)
     }
 
     /// Writes and reads as much as possible. Returns the messages, and what is gone.
@@ -171,14 +191,16 @@ impl Transport {
         let knocks = ready.next().unwrap_or(false);
         for stream in self.outgoing.values_mut().filter(|_| ready.next().unwrap_or(false)) {
             // An outgoing connection receives nothing but its end.
-            stream.broken |= stream.fill();
+            let read = read_into(stream.socket.as_fd(), &mut stream.input, INPUT);
+            stream.broken |= match read {
+                Ok(count) => count == 0,
+                Err(error) => error.kind() != ErrorKind::WouldBlock,
+            };
             stream.input.clear();
         }
         let (mut messages, mut gone) = (Vec::new(), Vec::new());
         for stream in self.incoming.iter_mut().filter(|_| ready.next().unwrap_or(false)) {
-            let ended = stream.fill();
-            stream.parse(self.host, &mut messages);
-            stream.broken |= ended;
+            stream.hear(self.host, &mut messages);
         }
         while knocks && let Ok((socket, _)) = self.listener.accept() {
             if same_user(socket.as_fd()) && socket.set_nonblocking(true).is_ok() {
@@ -218,38 +240,100 @@ impl Transport {
     }
 }
 
-impl Stream {
-    fn new(socket: UnixStream) -> Self {
-        Self {
-            socket,
-            place: None,
-            input: Vec::new(),
-            output: Vec::new(),
-            written: 0,
-            broken: false,
+impl Output {
+    fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.tail.is_empty()
+    }
+
+    fn push(&mut self, message: Message) {
+        let data = message.write(&mut self.tail);
+        if data.len() < LONG {
+            self.tail.extend(data);
+        } else {
+            self.pieces.extend([std::mem::take(&mut self.tail), data]);
         }
     }
 
+    /// Writes some of it. Returns how much.
+    fn write(&self, mut socket: &UnixStream) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); PIECES];
+        let (mut count, mut written) = (0, self.written);
+        for (slice, piece) in slices.iter_mut().zip(self.pieces.iter().chain([&self.tail])) {
+            *slice = IoSlice::new(&piece[std::mem::take(&mut written)..]);
+            count += 1;
+        }
+        socket.write_vectored(&slices[..count])
+    }
+
+    /// So much more is written.
+    fn advance(&mut self, count: usize) {
+        self.written += count;
+        while let Some(first) = self.pieces.front()
+            && self.written >= first.len()
+        {
+            self.written -= first.len();
+            self.pieces.pop_front().map(spare::give);
+        }
+        if self.pieces.is_empty() && self.written >= self.tail.len() {
+            self.tail.clear();
+            self.written = 0;
+        }
+    }
+}
+
+impl Stream {
+    fn new(socket: UnixStream) -> Self {
+        let (input, partial, output) = (Vec::new(), None, Output::default());
+        Self { socket, place: None, input, partial, output, broken: false }
+    }
+
     fn flush(&mut self) {
-        while self.written < self.output.len() && !self.broken {
-            match self.socket.write(&self.output[self.written..]) {
+        while !self.output.is_empty() && !self.broken {
+            match self.output.write(&self.socket) {
                 Ok(0) => self.broken = true,
-                Ok(count) => self.written += count,
+                Ok(count) => self.output.advance(count),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.broken = true,
             }
         }
-        self.output.clear();
-        self.written = 0;
     }
 
-    /// Reads what is there, up to a limit, so that one stream does not block the others. Returns whether it
-    /// has ended. What came before the end still counts.
-    fn fill(&mut self) -> bool {
-        match (&self.socket).take(MOST_AT_ONCE).read_to_end(&mut self.input) {
-            Ok(count) => (count as u64) < MOST_AT_ONCE,
-            Err(error) => error.kind() != ErrorKind::WouldBlock,
+    /// Reads what is there, up to a limit. What comes before the end still counts.
+    fn hear(&mut self, host: u32, messages: &mut Vec<Message>) {
+        let mut left = MOST_AT_ONCE;
+        while left > 0 && !self.broken {
+            let socket = self.socket.as_fd();
+            let partial = self.partial.as_mut();
+            let rest = partial.and_then(|(message, rest)| Some((message.body.data()?, *rest)));
+            let (into, most) = rest.unwrap_or((&mut self.input, INPUT));
+            let count = match read_into(socket, into, most) {
+                Ok(0) => return self.broken = true,
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return self.broken = true,
+            };
+            left = left.saturating_sub(count);
+            match self.partial.take() {
+                Some((message, rest)) if rest > count => {
+                    self.partial = Some((message, rest - count));
+                }
+                Some((message, _)) => self.keep(message, host, messages),
+                None => self.parse(host, messages),
+            }
+        }
+    }
+
+    /// Messages count only if they come from queue pairs of the process at this place, or of other hosts.
+    fn keep(&self, message: Message, host: u32, messages: &mut Vec<Message>) {
+        let from = message.from;
+        let is_own = match self.place {
+            Some(BRIDGE) => from.host != host,
+            place => from.host == host && Some(place_of(from.queue_pair)) == place,
+        };
+        if is_own {
+            messages.push(message);
         }
     }
 
@@ -264,17 +348,11 @@ impl Stream {
         }
         while !self.broken {
             match Message::read(&self.input[at..]) {
-                // Messages count only if they come from queue pairs of the process at this place, or of
-                // other hosts.
-                Ok(Some((message, length))) => {
+                Ok(Some(Read { message, length, missing })) => {
                     at += length;
-                    let from = message.from;
-                    let is_own = match self.place {
-                        Some(BRIDGE) => from.host != host,
-                        place => from.host == host && Some(place_of(from.queue_pair)) == place,
-                    };
-                    if is_own {
-                        messages.push(message);
+                    match missing {
+                        0 => self.keep(message, host, messages),
+                        _ => self.partial = Some((message, missing)),
                     }
                 }
                 Ok(None) => break,
@@ -311,14 +389,14 @@ mod tests {
         assert_eq!(place_of(to.queue_pair), two.place);
         let bytes = vec![7; 3_000_000];
         let message = Message { to, from, session: 5, body: Body::Done { number: 1, bytes } };
-        one.send(&message);
+        one.send(message.clone());
         let mut heard = Vec::new();
         while heard.is_empty() {
             one.exchange();
             heard = two.exchange().0;
         }
         assert_eq!(heard, [message]);
-        one.send(&Message { to, from, session: 6, body: Body::Welcome });
+        one.send(Message { to, from, session: 6, body: Body::Welcome });
         one.flush();
         let place = one.place;
         drop(one);
@@ -339,7 +417,7 @@ mod tests {
             (at(0, 77), to),
             (at(1, to.queue_pair), to),
         ] {
-            one.send(&Message { to, from, session: 0, body: Body::Welcome });
+            one.send(Message { to, from, session: 0, body: Body::Welcome });
         }
         for _ in 0..10 {
             one.exchange();
@@ -360,7 +438,8 @@ mod tests {
         said.extend(BRIDGE.to_le_bytes());
         let at = |host, queue_pair| Address { host, queue_pair };
         let mut say = |to, from| {
-            Message { to, from, session: 3, body: Body::Absent }.write(&mut said);
+            let data = Message { to, from, session: 3, body: Body::Absent }.write(&mut said);
+            assert!(data.is_empty());
         };
         let (to, other) = (number(&one), 5 << INDEX_BITS | 2);
         say(to, at(8, other));

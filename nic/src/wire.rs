@@ -4,6 +4,7 @@
 //! from before a reset is not mistaken for a current one.
 
 use crate::request::{HEADER, Remote, Status};
+use crate::spare;
 
 /// A queue pair, as all hosts name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,9 +135,14 @@ pub enum Request {
 /// The longest message that is accepted: a request with the most data, and its header.
 const LONGEST: usize = (1 << 30) + 128;
 
+/// The most bytes of a message before its data.
+const HEAD: usize = 128;
+
 impl Message {
-    /// Appends the message as bytes, after their number.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    /// Appends the message as bytes, after their number, except the data at its end. Returns that data, which
+    /// may be long.
+    #[must_use]
+    pub fn write(mut self, out: &mut Vec<u8>) -> Vec<u8> {
         let start = out.len();
         out.extend([0; 4]);
         // What connects hosts reads these as well (`nodes/bridge` of the crate `executor`).
@@ -146,28 +152,59 @@ impl Message {
         }
         out.extend(self.session.to_le_bytes());
         write_body(&self.body, out);
-        let length = (out.len() - start - 4) as u32;
+        let data = self.body.data().map(std::mem::take).unwrap_or_default();
+        let length = (out.len() - start - 4 + data.len()) as u32;
         out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        data
     }
 
-    /// The first message in the bytes, and its length in bytes. `None` if the message is not complete.
+    /// The first message in the bytes. `None` if they are too few.
     ///
     /// # Errors
     /// The bytes are not a message.
-    pub fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, Garbled> {
-        let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
+    pub fn read(bytes: &[u8]) -> Result<Option<Read>, Garbled> {
+        let Some((length, content)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > LONGEST {
             return Err(Garbled);
         }
-        let Some(content) = bytes.get(4..4 + length) else { return Ok(None) };
-        let mut reader = Reader(content);
+        let here = length.min(content.len());
+        if here < length.min(HEAD) {
+            return Ok(None);
+        }
+        let missing = length - here;
+        let mut reader = Reader { here: &content[..here], behind: missing };
         let (to, from, session) = (reader.address()?, reader.address()?, reader.u32()?);
         let body = read_body(&mut reader)?;
-        if reader.0.is_empty() {
-            Ok(Some((Self { to, from, session, body }, 4 + length)))
+        if reader.here.is_empty() && reader.behind == 0 {
+            let message = Self { to, from, session, body };
+            Ok(Some(Read { message, length: 4 + here, missing }))
         } else {
             Err(Garbled)
+        }
+    }
+}
+
+/// A message that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The message.
+    pub message: Message,
+    /// How many bytes it takes of those that were there.
+    pub length: usize,
+    /// How many bytes at the end of its data were not there.
+    pub missing: usize,
+}
+
+impl Body {
+    /// The data, which is at the end of the message.
+    pub fn data(&mut self) -> Option<&mut Vec<u8>> {
+        match self {
+            Self::Done { bytes, .. }
+            | Self::Request { request: Request::Write { bytes, .. }, .. }
+            | Self::Request { request: Request::Send { bytes, .. }, .. }
+            | Self::Request { request: Request::Datagram { bytes, .. }, .. } => Some(bytes),
+            _ => None,
         }
     }
 }
@@ -192,7 +229,7 @@ fn write_body(body: &Body, out: &mut Vec<u8>) {
         Body::Done { number, bytes } => {
             out.push(4);
             out.extend(number.to_le_bytes());
-            write_bytes(bytes, out);
+            write_length(bytes, out);
         }
         Body::Failed { number, status } => {
             out.push(5);
@@ -208,12 +245,12 @@ fn write_request(request: &Request, out: &mut Vec<u8>) {
             out.push(0);
             write_remote(*remote, out);
             write_delivery(*immediate, *solicited, *retries, out);
-            write_bytes(bytes, out);
+            write_length(bytes, out);
         }
         Request::Send { bytes, immediate, solicited, retries } => {
             out.push(1);
             write_delivery(*immediate, *solicited, *retries, out);
-            write_bytes(bytes, out);
+            write_length(bytes, out);
         }
         Request::Datagram { key, port, from_port, header, bytes, immediate, solicited } => {
             out.push(5);
@@ -223,7 +260,7 @@ fn write_request(request: &Request, out: &mut Vec<u8>) {
             out.push(u8::from(header.is_some()));
             out.extend(header.unwrap_or([0; HEADER]));
             write_delivery(*immediate, *solicited, 0, out);
-            write_bytes(bytes, out);
+            write_length(bytes, out);
         }
         Request::Read { remote, length } => {
             out.push(2);
@@ -255,17 +292,20 @@ fn write_delivery(immediate: Option<u32>, solicited: bool, retries: u8, out: &mu
     out.extend(immediate.unwrap_or(0).to_le_bytes());
 }
 
-fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+fn write_length(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend((bytes.len() as u32).to_le_bytes());
-    out.extend_from_slice(bytes);
 }
 
-struct Reader<'a>(&'a [u8]);
+/// The bytes of a message: those that are here, and the number of those that are not.
+struct Reader<'a> {
+    here: &'a [u8],
+    behind: usize,
+}
 
 impl Reader<'_> {
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Garbled> {
-        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(Garbled)?;
-        self.0 = rest;
+        let (first, rest) = self.here.split_first_chunk::<N>().ok_or(Garbled)?;
+        self.here = rest;
         Ok(*first)
     }
 
@@ -281,11 +321,15 @@ impl Reader<'_> {
         self.array().map(u64::from_le_bytes)
     }
 
+    /// The data, or as much of it as is here.
     fn bytes(&mut self) -> Result<Vec<u8>, Garbled> {
         let length = self.u32()? as usize;
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Garbled)?;
-        self.0 = rest;
-        Ok(bytes.to_vec())
+        let (bytes, rest) = self.here.split_at(length.min(self.here.len()));
+        self.here = rest;
+        self.behind = self.behind.checked_sub(length - bytes.len()).ok_or(Garbled)?;
+        let mut data = spare::promised(length);
+        data.extend_from_slice(bytes);
+        Ok(data)
     }
 
     fn address(&mut self) -> Result<Address, Garbled> {
@@ -398,25 +442,48 @@ mod tests {
         bodies.into_iter().map(message).collect()
     }
 
+    fn write(message: Message, out: &mut Vec<u8>) {
+        let data = message.write(out);
+        out.extend(data);
+    }
+
     #[test]
     fn what_is_written_is_read() {
         let mut bytes = Vec::new();
-        samples().iter().for_each(|message| message.write(&mut bytes));
+        samples().into_iter().for_each(|message| write(message, &mut bytes));
         let mut rest = bytes.as_slice();
         for message in samples() {
-            let (read, length) = Message::read(rest).expect("it is sound").expect("it is whole");
-            assert_eq!(read, message);
-            rest = &rest[length..];
+            let read = Message::read(rest).expect("it is sound").expect("it is whole");
+            assert_eq!((read.message, read.missing), (message, 0));
+            rest = &rest[read.length..];
         }
         assert_eq!(Message::read(rest), Ok(None));
+    }
+
+    #[test]
+    fn data_may_come_later() {
+        let mut message = samples().remove(3);
+        let data: Vec<u8> = (0..200).collect();
+        *message.body.data().expect("a write has data") = data.clone();
+        let mut bytes = Vec::new();
+        write(message.clone(), &mut bytes);
+        for end in 0..bytes.len() {
+            let Some(mut read) = Message::read(&bytes[..end]).expect("it is sound") else {
+                assert!(end < 4 + super::HEAD);
+                continue;
+            };
+            assert_eq!((read.length, read.missing), (end, bytes.len() - end));
+            read.message.body.data().expect("a write has data").extend(&bytes[end..]);
+            assert_eq!(read.message, message);
+        }
     }
 
     #[test]
     fn a_part_is_not_yet_a_message_and_no_bytes_make_it_panic() {
         for message in samples() {
             let mut bytes = Vec::new();
-            message.write(&mut bytes);
-            for end in 0..bytes.len() {
+            write(message, &mut bytes);
+            for end in 0..bytes.len().min(4 + super::HEAD) {
                 assert_eq!(Message::read(&bytes[..end]), Ok(None));
             }
             let mut random = Random::new(1);

@@ -4,7 +4,8 @@ use crate::config::{Knobs, Preset};
 use crate::counts::Counts;
 use crate::keys::Keys;
 use crate::random::Random;
-use crate::request::Sge;
+use crate::request::{Sge, total};
+use crate::spare;
 use crate::trace::{Name, Step, Trace};
 use crate::wire::Message;
 
@@ -131,7 +132,9 @@ impl Node {
 
     /// Reads local pieces, one after the other. `None` if a key is not valid for its piece.
     pub fn gather(&mut self, domain: u32, sges: &[Sge]) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; crate::request::total(sges) as usize];
+        let length = total(sges) as usize;
+        let mut bytes = spare::take(length);
+        bytes.resize(length, 0);
         let mut rest = bytes.as_mut_slice();
         for sge in sges.iter().filter(|sge| sge.length > 0) {
             let host = self.keys.local(domain, sge, false)?;

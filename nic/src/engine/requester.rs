@@ -6,6 +6,7 @@
 
 use crate::fault::Fault;
 use crate::request::{Operation, Payload, SendRequest, Status};
+use crate::spare;
 use crate::trace::{self, Step as Traced};
 use crate::wire;
 
@@ -319,6 +320,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, entry: LocalEntry) {
                 length: bytes.len() as u64,
                 value: trace::value(&bytes),
             });
+            spare::give(bytes);
         }
         LocalEntry::Notice { number, completion, frees, .. } => {
             let status = completion.map_or(Status::Success, |completion| completion.status);

@@ -4,6 +4,7 @@ use std::mem::take;
 
 use crate::fault::Fault;
 use crate::request::{Completion, RECEIVED, RECEIVED_WITH_WRITE, Remote, Status, access, total};
+use crate::spare;
 use crate::trace::{Step as Traced, value};
 use crate::wire::{Body, Request};
 
@@ -313,7 +314,8 @@ fn read(
     let (mut bytes, mut pieces) = arrived
         .partial
         .take()
-        .unwrap_or_else(|| (vec![0; length], node.pieces(remote.address, length)));
+        .unwrap_or_else(|| (spare::take(length), node.pieces(remote.address, length)));
+    bytes.resize(length, 0);
     if let Some(piece) = pieces.pop() {
         node.memory.read(host + piece.start as u64, &mut bytes[piece]);
     }
@@ -421,6 +423,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteActi
                 node.memory.write(host, &bytes);
                 visible(node, remote.address, &bytes);
             }
+            spare::give(bytes);
             if atomic {
                 node.unlock(pair.number);
             }
@@ -428,6 +431,7 @@ pub fn take_effect(pair: &Pair, node: &mut Node, number: u64, action: RemoteActi
         RemoteAction::Scatter { sges, bytes } => {
             node.scatter(pair.domain, &sges, &bytes);
             visible(node, sges.first().map_or(0, |sge| sge.address), &bytes);
+            spare::give(bytes);
         }
         RemoteAction::Received(completion) => received(pair, node, completion),
     }

@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::engine::node::Memory;
+use crate::spare::MOST_ROOM;
 
 /// A counter that wakes threads which poll it (`eventfd`).
 pub struct Bell(File);
@@ -84,6 +85,23 @@ pub fn become_nic_thread() {
         // Makes sleeps end on time, not up to 50 us later.
         libc::prctl(libc::PR_SET_TIMERSLACK, 1_000);
     }
+}
+
+/// Appends what a socket has, at most `most` bytes. Returns how many; 0: it has ended.
+///
+/// # Errors
+/// Those of `read`. Nothing is there: [`io::ErrorKind::WouldBlock`], if the socket was made non-blocking.
+pub fn read_into(socket: BorrowedFd<'_>, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    into.reserve(most.min(MOST_ROOM));
+    let room = into.spare_capacity_mut();
+    let length = most.min(room.len());
+    let room = &mut room[..length];
+    // SAFETY: the kernel writes at most `room.len()` bytes into `room`, which need no value before.
+    let count = unsafe { libc::read(socket.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
+    let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel has written these.
+    unsafe { into.set_len(into.len() + count) };
+    Ok(count)
 }
 
 /// Whether the other end of a local socket belongs to the user of this process.

@@ -1,0 +1,68 @@
+//! Memory for the data of long messages, which is used again. Memory that goes back to the system comes with
+//! page faults the next time, and they take longer than copying the data.
+
+use std::sync::Mutex;
+
+use crate::queues::lock;
+
+/// Shorter data is allocated as usual.
+const SHORTEST: usize = 1 << 12;
+/// The most bytes that are kept.
+const MOST: usize = 16 << 20;
+
+/// The most bytes that there is room for before they come.
+pub const MOST_ROOM: usize = 1 << 20;
+
+struct Spare {
+    buffers: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+static SPARE: Mutex<Spare> = Mutex::new(Spare { buffers: Vec::new(), bytes: 0 });
+
+/// A buffer that can have so many bytes. It is not empty: what it has is to be overwritten.
+pub fn take(capacity: usize) -> Vec<u8> {
+    if capacity < SHORTEST {
+        return Vec::with_capacity(capacity);
+    }
+    let mut spare = lock(&SPARE);
+    // The last one is most likely in the caches. If it is too short, others probably are, too.
+    let last = spare.buffers.pop();
+    spare.bytes -= last.as_ref().map_or(0, Vec::capacity);
+    last.filter(|last| last.capacity() >= capacity).unwrap_or_else(|| Vec::with_capacity(capacity))
+}
+
+/// An empty buffer for so many bytes, which somebody else promises. It has room for a part of them: memory
+/// grows with what comes.
+pub fn promised(length: usize) -> Vec<u8> {
+    let mut buffer = take(length.min(MOST_ROOM));
+    buffer.clear();
+    buffer
+}
+
+/// Keeps a buffer for the next one that needs it.
+pub fn give(buffer: Vec<u8>) {
+    if buffer.capacity() < SHORTEST {
+        return;
+    }
+    let mut spare = lock(&SPARE);
+    if spare.bytes + buffer.capacity() <= MOST {
+        spare.bytes += buffer.capacity();
+        spare.buffers.push(buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, give, take};
+
+    #[test]
+    fn buffers_are_used_again_and_not_all_are_kept() {
+        for length in [0, 8, 5000, 100_000, MOST + 1, MOST / 2, MOST, 100_000] {
+            let mut buffer = take(length);
+            assert!(buffer.capacity() >= length, "{length}");
+            buffer.resize(length, 7);
+            give(buffer);
+        }
+    }
+}
