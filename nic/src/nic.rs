@@ -24,6 +24,10 @@ const BATCH: usize = 64;
 /// After this many rounds without work, a thread that helps goes to sleep.
 const PATIENCE: u32 = 30;
 
+/// How long the NIC's thread stays awake without work, in nanoseconds. Waking it takes both threads longer than
+/// most requests.
+const LINGER: u64 = 20_000;
+
 thread_local! {
     /// How many times in a row this thread has helped and found nothing to do.
     static IN_VAIN: Cell<u32> = const { Cell::new(0) };
@@ -166,7 +170,10 @@ impl Nic {
     /// after a yield, it gets the core back soon.
     pub fn help(&self) {
         const MOMENT: u64 = 100_000;
-        let Ok(mut core) = self.core.try_lock() else { return };
+        let Ok(mut core) = self.core.try_lock() else {
+            // Another thread works for the NIC. It may need this core.
+            return std::thread::yield_now();
+        };
         let round = self.round(&mut core);
         let times = IN_VAIN.get();
         let sleeps = round != Round::Busy && times >= PATIENCE;
@@ -256,6 +263,7 @@ impl Nic {
 /// The main loop of the NIC's thread.
 fn run(nic: &'static Nic) {
     let mut report = Report::default();
+    let mut worked = 0;
     loop {
         let round = nic.round(&mut lock(&nic.core));
         while nic.callers.load(Ordering::SeqCst) > 0 {
@@ -264,11 +272,18 @@ fn run(nic: &'static Nic) {
         let now = nic.now();
         report.write(nic, now, round != Round::Busy);
         let time = match round {
-            Round::Busy => continue,
+            Round::Busy => {
+                worked = now;
+                continue;
+            }
             Round::Until(time) => time.saturating_sub(now),
             Round::Idle => u64::MAX,
         };
-        nic.sleep(time);
+        if now < worked + LINGER {
+            std::thread::yield_now();
+        } else {
+            nic.sleep(time);
+        }
     }
 }
 

@@ -36,8 +36,8 @@ pub fn enabled(pair: &Pair, node: &Node, steps: &mut Steps) {
             }
         }
     }
-    enabled_sources(pair, node, steps);
     enabled_sending(pair, node, steps);
+    enabled_sources(pair, node, steps);
     enabled_local(pair, node, steps);
 }
 
