@@ -16,6 +16,8 @@ const LINE: usize = 8;
 pub const ARRIVAL_WORDS: usize = 3 * LINE;
 /// A time in which a cache line surely goes from one core to another.
 const AGREED: Duration = Duration::from_nanos(400);
+/// After this many looks, a wait lets others have the core: those that it waits for, or a NIC in software.
+const LOOKS: u32 = 64;
 /// The most arrivals in flight.
 pub const ARRIVAL_DEPTH: u32 = 64;
 
@@ -118,12 +120,15 @@ impl Barrier {
         self.wait(gate, &mut patience)
     }
 
-    /// Arrives before a batch and after it, for a thread without statements. In between it leaves the cores
-    /// to the others: it sleeps.
+    /// Arrives before a batch and after it, for a thread without statements. It leaves the cores to the
+    /// others: it sleeps in between. If one of them is on its machine, that one waits for the end, too, and
+    /// this one need not.
     pub(super) fn sit_out(&mut self, stop: &Stop<'_>) -> Result<(), End> {
         for _ in 0..2 {
             self.send(Gate::Batch, stop)?;
-            self.wait(Gate::Batch, &mut Patience::asleep(stop))?;
+            if self.neighbors.is_empty() {
+                self.wait(Gate::Batch, &mut Patience::asleep(stop))?;
+            }
         }
         Ok(())
     }
@@ -146,7 +151,12 @@ impl Barrier {
             word.load(Ordering::Acquire) >= self.arrivals[gate as usize]
         };
         let await_one = |thread: usize, patience: &mut Patience<'_>| {
+            let mut looks = 0_u32;
             while !has_arrived(thread) {
+                looks = looks.wrapping_add(1);
+                if looks.is_multiple_of(LOOKS) {
+                    std::thread::yield_now();
+                }
                 if let Some(silence) = patience.spin()? {
                     return Err(absent(thread, silence));
                 }

@@ -228,7 +228,8 @@ impl ThreadRun {
             self.barrier.arrive(Gate::Round, stop)?;
             // Neighbors must agree on this, so it does not depend on what each has measured.
             let is_spread = self.parameters.spread != Some(0);
-            let in_step = pace::is_in_step(&mut common) && is_spread && !stop.crowded;
+            let in_step = pace::is_in_step(&mut common, !plan.requests.is_empty());
+            let in_step = in_step && is_spread && !stop.crowded;
             let pace = match in_step {
                 true => Pace { in_step, ..Pace::draw(0, self.parameters.delay, &mut random) },
                 false => Pace::draw(spread, self.parameters.delay, &mut random),
