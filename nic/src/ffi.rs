@@ -13,4 +13,6 @@ mod objects;
 mod paths;
 mod symbols;
 
-pub use host::{Bell, HostMemory, become_nic_thread, mapped, read_into, same_user, wait};
+pub use host::{
+    Bell, HostMemory, become_nic_thread, mapped, read_into, same_user, wait, write_from,
+};

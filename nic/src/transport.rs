@@ -6,14 +6,14 @@
 //! peers notice.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, ErrorKind, IoSlice, Write};
+use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 
 use crate::config::Config;
-use crate::ffi::{read_into, same_user, wait};
+use crate::ffi::{read_into, same_user, wait, write_from};
 use crate::spare;
 use crate::wire::{Address, Message, Read};
 
@@ -255,14 +255,14 @@ impl Output {
     }
 
     /// Writes some of it. Returns how much.
-    fn write(&self, mut socket: &UnixStream) -> io::Result<usize> {
+    fn write(&self, socket: &UnixStream) -> io::Result<usize> {
         let mut slices = [IoSlice::new(&[]); PIECES];
         let (mut count, mut written) = (0, self.written);
         for (slice, piece) in slices.iter_mut().zip(self.pieces.iter().chain([&self.tail])) {
             *slice = IoSlice::new(&piece[std::mem::take(&mut written)..]);
             count += 1;
         }
-        socket.write_vectored(&slices[..count])
+        write_from(socket.as_fd(), &slices[..count])
     }
 
     /// So much more is written.

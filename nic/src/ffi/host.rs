@@ -1,7 +1,7 @@
 //! This process: its memory, its threads, and the descriptors that it waits on.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -102,6 +102,21 @@ pub fn read_into(socket: BorrowedFd<'_>, into: &mut Vec<u8>, most: usize) -> io:
     // SAFETY: the kernel has written these.
     unsafe { into.set_len(into.len() + count) };
     Ok(count)
+}
+
+/// Writes some of these pieces to a socket. Returns how many bytes. If its other end is gone, that is an error,
+/// and no signal: the calling thread may be one of the program.
+///
+/// # Errors
+/// Those of `sendmsg`. There is no room: [`io::ErrorKind::WouldBlock`], if the socket was made non-blocking.
+pub fn write_from(socket: BorrowedFd<'_>, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+    // SAFETY: all of it may be zero: null pointers and integers.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = pieces.as_ptr().cast_mut().cast();
+    message.msg_iovlen = pieces.len();
+    // SAFETY: `IoSlice` is an `iovec`. The pieces live during the call, which only reads them.
+    let count = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
 /// Whether the other end of a local socket belongs to the user of this process.
