@@ -270,9 +270,10 @@ impl Output {
         self.written += count;
         while let Some(first) = self.pieces.front()
             && self.written >= first.len()
+            && let Some(first) = self.pieces.pop_front()
         {
             self.written -= first.len();
-            self.pieces.pop_front().map(spare::give);
+            spare::give(first);
         }
         if self.pieces.is_empty() && self.written >= self.tail.len() {
             self.tail.clear();
