@@ -103,15 +103,34 @@ impl Lowerer<'_, '_> {
 
     /// A location that the CPU accesses: it must be on the thread's node.
     pub fn own(&mut self, access: &Access, location: LocationId) -> Option<LocationId> {
+        self.own_or(access, location, false)
+    }
+
+    /// The same, for `x := e`.
+    pub fn own_target(&mut self, access: &Access, location: LocationId) -> Option<LocationId> {
+        self.own_or(access, location, true)
+    }
+
+    fn own_or(
+        &mut self,
+        access: &Access,
+        location: LocationId,
+        is_written: bool,
+    ) -> Option<LocationId> {
         let home = self.checker.location(location).node;
         if home == self.node {
             return Some(location);
         }
-        self.remote_cpu_access(access, home)
+        self.remote_cpu_access(access, home, is_written)
     }
 
     /// Reports a CPU access to another node.
-    pub fn remote_cpu_access<T>(&mut self, access: &Access, home: NodeId) -> Option<T> {
+    pub fn remote_cpu_access<T>(
+        &mut self,
+        access: &Access,
+        home: NodeId,
+        is_written: bool,
+    ) -> Option<T> {
         let name = &access.name.text;
         let message = format!(
             "expected a location of node {}, found `{name}` of node {}",
@@ -120,9 +139,10 @@ impl Lowerer<'_, '_> {
         let marked = format!("{name}^{}", home.0);
         let help = format!("a CPU reaches its own node only; through the NIC it is `{marked}`");
         let error = Diagnostic::error(Code::RemoteCpuAccess, access.place.span, message).help(help);
-        self.checker.sink.push(match access.home {
-            Home::Own => error.replace(access.name.place.span, marked),
-            Home::Inferred | Home::Node(_) => error,
+        // A put takes what a write does. A get needs a location for its result, which a read does not name.
+        self.checker.sink.push(match (access.home, is_written) {
+            (Home::Own, true) => error.replace(access.name.place.span, marked),
+            _ => error,
         });
         None
     }

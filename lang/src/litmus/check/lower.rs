@@ -280,7 +280,7 @@ impl Lowerer<'_, '_> {
                 self.compute(register, expr)
             }
             Meaning::Location(location) => {
-                let location = self.own(access, location)?;
+                let location = self.own_target(access, location)?;
                 let value = self.expression(expr)?;
                 self.push(StmtKind::Write { location, value });
                 Some(())

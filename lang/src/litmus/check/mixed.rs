@@ -58,7 +58,7 @@ pub fn plain_write(
         return lowerer.fail(Code::WrongObjectClass, target.place, message, help);
     }
     if let Some(home) = home.filter(|home| *home != lowerer.node) {
-        return lowerer.remote_cpu_access(target, home);
+        return lowerer.remote_cpu_access(target, home, true);
     }
     let arguments = self::words(lowerer, expr, words)?;
     lowerer.push(StmtKind::Call(Call { object: Some(name), arguments, ..empty(WRITE_WORDS) }));
