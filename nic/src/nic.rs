@@ -24,8 +24,8 @@ const BATCH: usize = 64;
 /// After this many rounds without work, a thread that helps goes to sleep.
 const PATIENCE: u32 = 30;
 
-/// How long the NIC's thread stays awake without work, in nanoseconds. Waking it takes both threads longer than
-/// most requests.
+/// How long the NIC's thread stays awake without work, in nanoseconds. Waking it takes both threads longer
+/// than most requests.
 const LINGER: u64 = 20_000;
 
 thread_local! {

@@ -324,8 +324,8 @@ impl Traced {
     }
 }
 
-/// The folder in which each process leaves what its NIC did. It is removed in the end, or, if this command was
-/// killed, by the next one.
+/// The folder in which each process leaves what its NIC did. It is removed in the end, or, if this command
+/// was killed, by the next one.
 struct Counts {
     folder: PathBuf,
     /// Locked, as long as this command runs.

@@ -149,7 +149,7 @@ fn several_problems_are_mended_one_by_one() {
 fn no_fix_is_offered_that_does_not_mend() {
     let mut client = Client::new(json!({}));
     for (name, text, code) in [
-        ("rule", "litmus rule\nmodel sc\n\n  x = 0\n  -=-\n  x := 1\n", "missing-rule"),
+        ("rule", "litmus rule\nmodel sc\n\n  x = 0\n  -*-\n  x := 1\n", "missing-rule"),
         (
             "thread",
             "litmus thread\nmodel sc\n\n  x = 0  |\n  ---\n  alpha := x  |  x := alpa\n",

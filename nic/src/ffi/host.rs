@@ -104,8 +104,8 @@ pub fn read_into(socket: BorrowedFd<'_>, into: &mut Vec<u8>, most: usize) -> io:
     Ok(count)
 }
 
-/// Writes some of these pieces to a socket. Returns how many bytes. If its other end is gone, that is an error,
-/// and no signal: the calling thread may be one of the program.
+/// Writes some of these pieces to a socket. Returns how many bytes. If its other end is gone, that is an
+/// error, and no signal: the calling thread may be one of the program.
 ///
 /// # Errors
 /// Those of `sendmsg`. There is no room: [`io::ErrorKind::WouldBlock`], if the socket was made non-blocking.
