@@ -10,7 +10,7 @@ pub(crate) use comments::{blank, end_of_comment};
 pub(crate) use cursor::{Cursor, Parse};
 pub use sink::MOST_DIAGNOSTICS;
 pub(crate) use sink::Sink;
-pub(crate) use tokens::{Flaw, Kind, Token, comment, is_name, tokens, unclosed_string};
+pub(crate) use tokens::{Flaw, Hint, Kind, Token, comment, is_name, tokens, unclosed_string};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 1 << 20;

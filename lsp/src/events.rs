@@ -26,7 +26,7 @@ pub struct Events(OnceCell<Option<Vec<Line>>>);
 /// An event in words, and whose it is. The rows of a block have cells of other threads between them, so its
 /// place alone does not say whose.
 struct Line {
-    thread: Option<ThreadId>,
+    thread: ThreadId,
     span: Span,
     text: String,
 }
@@ -44,7 +44,7 @@ impl Events {
         let within = |of: Span, span: Span| of.start <= span.start && span.end <= of.end;
         let mut seen = BTreeSet::new();
         let own = all.iter().filter(|Line { thread: of, span, .. }| {
-            *of == Some(thread)
+            *of == thread
                 && within(stmt.span, *span)
                 && !inner.iter().any(|block| within(*block, *span))
         });
@@ -63,13 +63,11 @@ fn in_time(test: &Test, model: &Model) -> Option<Vec<Line>> {
 
 fn lines(test: &Test, model: &Model) -> Option<Vec<Line>> {
     let question = Question::of(test, model).libraries(library::shipped()).question().ok()?;
-    let events = question.skeleton.events.iter().filter(|event| event.thread.is_some());
-    let line = |event: &Event| Line {
-        thread: event.thread,
-        span: event.span,
-        text: line(event, &question.test.program, model),
+    let line = |event: &Event| {
+        let text = line(event, &question.test.program, model);
+        Some(Line { thread: event.thread?, span: event.span, text })
     };
-    Some(events.map(line).collect())
+    Some(question.skeleton.events.iter().filter_map(line).collect())
 }
 
 /// The statements in a statement.

@@ -20,8 +20,23 @@ struct Spare {
 
 static SPARE: Mutex<Spare> = Mutex::new(Spare { buffers: Vec::new(), bytes: 0 });
 
-/// A buffer that can have so many bytes. It is not empty: what it has is to be overwritten.
-pub fn take(capacity: usize) -> Vec<u8> {
+/// A buffer of this length. Its bytes are those of earlier data, or 0: all of them are to be overwritten.
+pub fn take(length: usize) -> Vec<u8> {
+    let mut buffer = room(length);
+    buffer.resize(length, 0);
+    buffer
+}
+
+/// An empty buffer for data of this length, which has yet to come. It has room for a part of it only: memory
+/// grows with what comes.
+pub fn promised(length: usize) -> Vec<u8> {
+    let mut buffer = room(length.min(MOST_ROOM));
+    buffer.clear();
+    buffer
+}
+
+/// A buffer with room for this many bytes, and earlier data in it.
+fn room(capacity: usize) -> Vec<u8> {
     if capacity < SHORTEST {
         return Vec::with_capacity(capacity);
     }
@@ -30,14 +45,6 @@ pub fn take(capacity: usize) -> Vec<u8> {
     let last = spare.buffers.pop();
     spare.bytes -= last.as_ref().map_or(0, Vec::capacity);
     last.filter(|last| last.capacity() >= capacity).unwrap_or_else(|| Vec::with_capacity(capacity))
-}
-
-/// An empty buffer for so many bytes, which somebody else promises. It has room for a part of them: memory
-/// grows with what comes.
-pub fn promised(length: usize) -> Vec<u8> {
-    let mut buffer = take(length.min(MOST_ROOM));
-    buffer.clear();
-    buffer
 }
 
 /// Keeps a buffer for the next one that needs it.

@@ -16,8 +16,6 @@ const LINE: usize = 8;
 pub const ARRIVAL_WORDS: usize = 3 * LINE;
 /// A time in which a cache line surely goes from one core to another.
 const AGREED: Duration = Duration::from_nanos(400);
-/// After this many looks, a wait lets others have the core: those that it waits for, or a NIC in software.
-const LOOKS: u32 = 64;
 /// The most arrivals in flight.
 pub const ARRIVAL_DEPTH: u32 = 64;
 
@@ -115,7 +113,7 @@ impl Barrier {
 
     /// Arrives, and waits until all threads of this gate have arrived.
     pub(super) fn arrive(&mut self, gate: Gate, stop: &Stop<'_>) -> Result<(), End> {
-        let mut patience = Patience::at_barrier(stop);
+        let mut patience = Patience::at_barrier(stop).yielding();
         self.send(gate, stop)?;
         self.wait(gate, &mut patience)
     }
@@ -151,12 +149,7 @@ impl Barrier {
             word.load(Ordering::Acquire) >= self.arrivals[gate as usize]
         };
         let await_one = |thread: usize, patience: &mut Patience<'_>| {
-            let mut looks = 0_u32;
             while !has_arrived(thread) {
-                looks = looks.wrapping_add(1);
-                if looks.is_multiple_of(LOOKS) {
-                    std::thread::yield_now();
-                }
                 if let Some(silence) = patience.spin()? {
                     return Err(absent(thread, silence));
                 }

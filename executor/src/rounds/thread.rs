@@ -87,6 +87,8 @@ pub(super) struct Patience<'a> {
     limit: Duration,
     /// Whether it sleeps between two looks.
     sleeps: bool,
+    /// After this many spins, it lets others have the core.
+    turn: u32,
     spins: u32,
     since: Option<Instant>,
 }
@@ -99,10 +101,12 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// How often a wait spins before it checks the time.
 const SPINS: u32 = 256;
+/// How often it spins before it lets others have the core, if it yields soon.
+const FEW_SPINS: u32 = 64;
 
 impl<'a> Patience<'a> {
     pub(super) fn new(stop: &'a Stop<'a>) -> Self {
-        Self { stop, limit: stop.limit, sleeps: false, spins: 0, since: None }
+        Self { stop, limit: stop.limit, sleeps: false, turn: SPINS, spins: 0, since: None }
     }
 
     /// A wait of an instance for what may never come.
@@ -119,6 +123,11 @@ impl<'a> Patience<'a> {
     /// own.
     pub(super) fn asleep(stop: &'a Stop<'a>) -> Self {
         Self { limit: Duration::MAX, sleeps: true, ..Self::new(stop) }
+    }
+
+    /// The same, but it soon lets others have the core: those that it waits for, or a NIC in software.
+    pub(super) fn yielding(self) -> Self {
+        Self { turn: FEW_SPINS, ..self }
     }
 
     /// Waits a little. Returns the total time if it exceeds the limit.
@@ -138,13 +147,15 @@ impl<'a> Patience<'a> {
         } else {
             std::hint::spin_loop();
         }
+        if self.spins.is_multiple_of(self.turn) {
+            std::thread::yield_now();
+        }
         if !self.spins.is_multiple_of(SPINS) {
             return Ok(None);
         }
         if self.stop.flag.load(Ordering::Relaxed) {
             return Err(End::Stopped);
         }
-        std::thread::yield_now();
         let waited = self.since.get_or_insert_with(Instant::now).elapsed();
         Ok((waited > self.limit).then_some(waited))
     }

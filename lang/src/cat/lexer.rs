@@ -2,7 +2,7 @@
 
 use logos::{Lexer, Logos};
 
-use crate::front::{self, Flaw, comment, unclosed_string};
+use crate::front::{self, Flaw, Hint, comment, unclosed_string};
 
 /// A token of a model.
 pub(super) type Token = front::Token<Kind>;
@@ -184,27 +184,32 @@ impl front::Kind for Kind {
     const FLAWED: Self = Self::Flawed;
     const END: Self = Self::EndOfFile;
 
-    fn hint(character: char) -> Option<&'static str> {
-        ascii_form(character)
+    fn hint(character: char) -> Option<Hint> {
+        Some(match character {
+            '≜' | '∆' => Hint::Words("definitions are written `let name = …`"),
+            '^' => Hint::Words("the operators with `^` are `^-1`, `^+`, `^*` and `^?`"),
+            '\'' => Hint::Words("names are letters, digits, `_`, and `-` or `.` between those"),
+            _ => {
+                let (what, how) = ascii_form(character)?;
+                Hint::Written(what, how)
+            }
+        })
     }
 }
 
-/// How this language writes what the papers write with another character.
-fn ascii_form(character: char) -> Option<&'static str> {
+/// What the papers write with a character, and how this language writes it.
+fn ascii_form(character: char) -> Option<(&'static str, &'static str)> {
     Some(match character {
-        '∪' | '∨' => "union is written `|`",
-        '∩' | '∧' => "intersection is written `&`",
-        '∖' | '−' => "difference is written `\\`",
-        '¬' => "complement is written `~`",
-        '×' => "the product of two sets is written `*`",
-        '∅' => "nothing is written `0`",
-        '⁻' => "the inverse is written `^-1`",
-        '⁺' => "the transitive closure is written `+`",
-        '≜' | '∆' => "definitions are written `let name = …`",
-        '✗' | '✘' => "a cell that does not order is written `·`",
-        '✔' | '√' => "a cell that orders is written `✓`",
-        '^' => "the operators with `^` are `^-1`, `^+`, `^*` and `^?`",
-        '\'' => "names are letters, digits, `_`, and `-` or `.` between those",
+        '∪' | '∨' => ("union", "|"),
+        '∩' | '∧' => ("intersection", "&"),
+        '∖' | '−' => ("difference", "\\"),
+        '¬' => ("complement", "~"),
+        '×' => ("the product of two sets", "*"),
+        '∅' => ("nothing", "0"),
+        '⁻' => ("the inverse", "^-1"),
+        '⁺' => ("the transitive closure", "+"),
+        '✗' | '✘' => ("a cell that does not order", "·"),
+        '✔' | '√' => ("a cell that orders", "✓"),
         _ => return None,
     })
 }

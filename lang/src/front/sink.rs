@@ -36,10 +36,9 @@ impl Sink {
         });
     }
 
-    /// Where a word that is reported stands once more: what mends the one mends the other as well.
-    pub(crate) fn also(&mut self, code: Code, word: &str, span: Span) {
-        let found = format!("found `{word}`");
-        let is_of = |one: &&mut Diagnostic| one.code == code && one.message.ends_with(&found);
+    /// The word that is reported at a place stands at another one, too: what mends the one mends the other.
+    pub(crate) fn also(&mut self, code: Code, reported: Span, span: Span) {
+        let is_of = |one: &&mut Diagnostic| one.code == code && one.span == reported;
         if let Some(fix) = self.found.values_mut().find(is_of).and_then(|one| one.fix.as_mut())
             && let Some((_, text)) = fix.edits.first().cloned()
             && !fix.edits.iter().any(|(known, _)| *known == span)

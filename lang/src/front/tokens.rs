@@ -22,7 +22,15 @@ pub(crate) trait Kind:
     /// What stands behind the last token.
     const END: Self;
     /// What is said of a character that the language does not use.
-    fn hint(character: char) -> Option<&'static str>;
+    fn hint(character: char) -> Option<Hint>;
+}
+
+/// What to do about a character that a language does not use.
+pub(crate) enum Hint {
+    /// What it stands for, and how the language writes that.
+    Written(&'static str, &'static str),
+    /// In words.
+    Words(&'static str),
 }
 
 /// A token and its place.
@@ -142,13 +150,14 @@ fn describe<K: Kind>(flaw: Flaw, span: Span, text: &str) -> Diagnostic {
             let found = &text[span.range()];
             let message = format!("`{found}` has no meaning in a model");
             let error = Diagnostic::error(Code::BadCharacter, span, message);
-            let Some(hint) = found.chars().next().and_then(K::hint) else { return error };
-            let error = error.help(hint);
-            let instead =
-                hint.split_once(" is written `").and_then(|(_, end)| end.strip_suffix('`'));
-            match instead {
-                Some(instead) if found.chars().count() == 1 => error.replace(span, instead),
-                _ => error,
+            match found.chars().next().and_then(K::hint) {
+                Some(Hint::Written(what, how)) => {
+                    let error = error.help(format!("{what} is written `{how}`"));
+                    let is_alone = found.chars().count() == 1;
+                    if is_alone { error.replace(span, how) } else { error }
+                }
+                Some(Hint::Words(words)) => error.help(words),
+                None => error,
             }
         }
     }

@@ -159,12 +159,11 @@ impl Checker<'_> {
             let near = (&*event.stamp, nearest(&event.stamp, fitting));
             self.unknown((Code::UnknownStamp, event.span, message), near, Some(help));
         } else if is_towards(&event.stamp) != event.node.is_some() {
-            let towards_node = event.node.is_none();
-            let (expected, help) = match towards_node {
-                true => {
+            let (expected, help) = match event.node {
+                None => {
                     ("the node of the stamp, found none", format!("write `{}(n)`", event.stamp))
                 }
-                false => ("no node, found one", format!("write `{}`", event.stamp)),
+                Some(_) => ("no node, found one", format!("write `{}`", event.stamp)),
             };
             self.error(Code::WrongStamp, event.span, format!("expected {expected}"), Some(help));
         }

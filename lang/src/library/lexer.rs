@@ -3,7 +3,7 @@
 
 use logos::Logos;
 
-use crate::front::{self, Flaw, comment, unclosed_string};
+use crate::front::{self, Flaw, Hint, comment, unclosed_string};
 
 /// What a token is; its text is in the source.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl front::Kind for Kind {
     const FLAWED: Self = Self::Flawed;
     const END: Self = Self::EndOfFile;
 
-    fn hint(_: char) -> Option<&'static str> {
+    fn hint(_: char) -> Option<Hint> {
         None
     }
 }

@@ -69,6 +69,8 @@ struct Checker<'a> {
     used: HashSet<String>,
     /// What has been reported, of which name: each cause once.
     reported: HashSet<(Code, String)>,
+    /// Names that mean nothing, and where that has been reported.
+    undeclared: HashMap<String, Span>,
 }
 
 impl<'a> Checker<'a> {
@@ -88,6 +90,7 @@ impl<'a> Checker<'a> {
             clashing: HashSet::new(),
             used: HashSet::new(),
             reported: HashSet::new(),
+            undeclared: HashMap::new(),
         }
     }
 
@@ -117,18 +120,23 @@ impl<'a> Checker<'a> {
             }
             return found;
         }
-        if found.is_none() && !self.is_new(Code::UndeclaredName, &name.text) {
-            self.sink.also(Code::UndeclaredName, &name.text, name.place.span);
-        } else if found.is_none() {
+        if found.is_some() {
+            return found;
+        }
+        let span = name.place.span;
+        if let Some(reported) = self.undeclared.get(&name.text) {
+            self.sink.also(Code::UndeclaredName, *reported, span);
+        } else {
+            self.undeclared.insert(name.text.clone(), span);
             let known = self.meanings.keys().map(String::as_str);
             let message = format!("expected a declared name or a register, found `{}`", name.text);
-            let error = Diagnostic::error(Code::UndeclaredName, name.place.span, message);
+            let error = Diagnostic::error(Code::UndeclaredName, span, message);
             self.sink.push(match self.sink.suggest(&name.text, known) {
                 Some(known) => error.did_you_mean(known),
                 None => error.help(format!("declare it above the rule, such as {declaration}")),
             });
         }
-        found
+        None
     }
 
     /// A node that exists.

@@ -132,9 +132,7 @@ impl Node {
 
     /// Reads local pieces, one after the other. `None` if a key is not valid for its piece.
     pub fn gather(&mut self, domain: u32, sges: &[Sge]) -> Option<Vec<u8>> {
-        let length = total(sges) as usize;
-        let mut bytes = spare::take(length);
-        bytes.resize(length, 0);
+        let mut bytes = spare::take(total(sges) as usize);
         let mut rest = bytes.as_mut_slice();
         for sge in sges.iter().filter(|sge| sge.length > 0) {
             let host = self.keys.local(domain, sge, false)?;

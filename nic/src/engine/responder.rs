@@ -315,7 +315,6 @@ fn read(
         .partial
         .take()
         .unwrap_or_else(|| (spare::take(length), node.pieces(remote.address, length)));
-    bytes.resize(length, 0);
     if let Some(piece) = pieces.pop() {
         node.memory.read(host + piece.start as u64, &mut bytes[piece]);
     }

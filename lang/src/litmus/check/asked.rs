@@ -25,12 +25,13 @@ pub fn asked(
     let meanings = meanings(&test.program);
     let owned = herd_names(&mut claims, &owned, &meanings);
     known(&mut claims, test, &meanings, sink);
-    parse::check_owners(sink, &owned, |name| {
-        Some(match meanings.get(&name.text)? {
-            Meaning::Register(register) => Some(test.program.registers[register.0].thread.0),
-            _ => None,
-        })
-    });
+    let register = |name: &Name| match meanings.get(&name.text) {
+        Some(Meaning::Register(register)) => Some(test.program.registers[register.0].thread.0),
+        _ => None,
+    };
+    let is_known = |(_, name): &&(Number, Name)| meanings.contains_key(&name.text);
+    let owned: Vec<_> = owned.iter().filter(is_known).cloned().collect();
+    parse::check_owners(sink, &owned, register);
     if sink.has_errors() {
         return None;
     }

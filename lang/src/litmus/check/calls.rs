@@ -68,9 +68,7 @@ pub fn assign(
         return remote_rmw(lowerer, call, target, &call.arguments, id);
     }
     if id.is_some() {
-        let help = "only puts, gets and remote RMWs carry work ids; write `:=`";
-        let message = "expected a remote operation, found a local one";
-        return lowerer.fail(Code::WorkIdOnLocal, call.place, message, help);
+        return lowerer.local_with_id(id, call.place);
     }
     let into = result_register(lowerer, target)?;
     let register = Some(into.0);

@@ -248,6 +248,11 @@ impl Lowerer<'_, '_> {
         {
             return self.remote_home(access, location).and(None);
         }
+        self.local_with_id(id, place)
+    }
+
+    /// Reports a work id of an operation that is local.
+    pub fn local_with_id<T>(&mut self, id: Option<&Name>, place: Place) -> Option<T> {
         let message = "expected a remote operation, found a local one";
         let error = Diagnostic::error(Code::WorkIdOnLocal, place.span, message);
         let error = error.help("only puts, gets and remote RMWs carry work ids; write `:=`");

@@ -64,7 +64,8 @@ pub fn declarations(file: &mut File, words: Words<'_>, mut new: Vec<Declaration>
     }
 }
 
-fn declared<'f>(file: &'f File, name: &str) -> Option<&'f Declaration> {
+/// The declaration of a name, if there is one.
+pub fn declared<'f>(file: &'f File, name: &str) -> Option<&'f Declaration> {
     file.declarations.iter().flat_map(|row| row.cells.all()).find(|one| one.name.text == name)
 }
 

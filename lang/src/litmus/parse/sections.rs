@@ -163,10 +163,10 @@ fn missing_rule(context: &mut Context<'_>, lines: &[Span]) {
     let error = error.help("write `---` below the declarations, even if there are none");
     let is_meant = |text: &str| !text.is_empty() && text.chars().all(|one| "-=_–—".contains(one));
     let meant = lines.iter().find(|line| is_meant(context.text.slice(**line).trim()));
-    context.sink.push(match meant.or(statement) {
-        Some(line) if meant.is_some() => error.replace(*line, "---"),
-        Some(line) => error.replace(Span::new(line.start, line.start), "---\n"),
-        None => error,
+    context.sink.push(match (meant, statement) {
+        (Some(line), _) => error.replace(*line, "---"),
+        (None, Some(line)) => error.replace(Span::new(line.start, line.start), "---\n"),
+        (None, None) => error,
     });
 }
 
