@@ -46,7 +46,7 @@ async function opened(viewport, colorScheme, link = "") {
 }
 
 const status = (tab) => tab.textContent("#status");
-const idle = (tab) => tab.waitForFunction(() => document.getElementById("stop").disabled, undefined, { timeout: 60_000 });
+const idle = (tab) => tab.waitForFunction(() => document.getElementById("results").ariaBusy === "false", undefined, { timeout: 60_000 });
 
 /** Writes a program in the place of what is there, as a person would paste it. */
 async function write(tab, text) {

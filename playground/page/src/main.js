@@ -23,6 +23,12 @@ function say(text, isBusy = false) {
   at("status").textContent = text;
   at("status").className = isBusy ? "busy" : "";
   at("stop").disabled = !engine.isBusy;
+  settle();
+}
+
+/** Says whether the results are about the texts as they are. */
+function settle() {
+  at("results").ariaBusy = String(engine.isBusy || pause !== undefined);
 }
 
 function program() {
@@ -79,9 +85,12 @@ function changed() {
   outdate();
   clearTimeout(pause);
   pause = setTimeout(judge, PAUSE);
+  settle();
 }
 
 function judge() {
+  clearTimeout(pause);
+  pause = undefined;
   // One's own model may be gone.
   models();
   ask("judge", { ask: "judge", ...program() }, "Computing", (answer, ms) => {
