@@ -131,6 +131,8 @@ pub struct Object {
     pub name: String,
     /// The class that its declaration names, or [`crate::library::notation::WORDS`] for `x[2] = 0`.
     pub class: String,
+    /// Where its declaration names the class; empty if it does not.
+    pub class_span: Span,
     /// The node whose column declares it; `None` if it stands above all columns.
     pub node: Option<NodeId>,
     /// Initial values, one per word.

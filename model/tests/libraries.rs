@@ -106,8 +106,9 @@ fn misuse_has_a_place() {
     assert_eq!(wrong(lock, sometimes), [("not-held", (9, 3))]);
     let never = "  a := x || x^1 := 1\n  if a = 1 { Acq(l) } ||\n  if a = 1 { Rel(l) } ||\n";
     assert_eq!(wrong(lock, never), []);
-    let class = wrong("Flag f", "  Raise(f) || skip\n");
-    assert_eq!(class, [("unknown-class", (7, 3))]);
+    // Where it is declared, once.
+    let class = wrong("Flag f", "  Raise(f) || Raise(f)\n");
+    assert_eq!(class, [("unknown-class", (4, 3))]);
 }
 
 /// A sequence of random numbers (xorshift).

@@ -7,7 +7,7 @@ use lang::diagnostic::{Code, Diagnostic, nearest};
 use lang::library::notation::shown;
 use lang::library::{Library, Memory, Shape};
 use lang::outcome::Observed;
-use lang::program::{Location, LocationId, NodeId, Object, Origin, Program, ThreadId};
+use lang::program::{Call, Location, LocationId, NodeId, Object, Origin, Program, ThreadId};
 use lang::source::Span;
 
 use super::bind::base_name;
@@ -153,6 +153,7 @@ pub fn add(
                 Some(class) => program.objects.push(Object {
                     name,
                     class: class.clone(),
+                    class_span: Span::default(),
                     node: Some(node),
                     initial: vec![initial],
                     threads: object.map_or(Vec::new(), |o| program.objects[o].threads.clone()),
@@ -169,43 +170,14 @@ pub fn add(
 fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
     let mut errors: Vec<Diagnostic> = Vec::new();
     each_call(program, &mut |thread, call, span| {
-        let method = &shown(&call.method);
         let object = call.object.as_ref();
-        let object = object.and_then(|name| program.objects.iter().position(|o| o.name == *name));
+        let object = object.and_then(|name| program.objects.iter().find(|o| o.name == *name));
         let Some(resolved) = libraries.resolve(program, call) else {
-            let class = object.map(|object| program.objects[object].class.as_str());
-            let known = class.and_then(|class| libraries.of_class(class));
-            let error = match (class, known) {
-                (Some(class), None) => {
-                    let message = format!("no library defines the class `{class}`");
-                    let classes = libraries.all.iter().flat_map(|library| &library.classes);
-                    let near = nearest(class, classes.map(String::as_str));
-                    let help = near.map(|near| format!("did you mean `{near}`?"));
-                    let error = Diagnostic::error(Code::UnknownClass, span, message);
-                    error.help(help.unwrap_or("--library FILE.lib reads a library".to_owned()))
-                }
-                (Some(class), Some(_)) if let Some(classes) = libraries.having(&call.method) => {
-                    let message = format!(
-                        "expected an object of class {classes}, found one of class {class}"
-                    );
-                    let error = Diagnostic::error(Code::WrongObjectClass, span, message);
-                    let declared = object.map(|object| program.objects[object].span);
-                    error.related(declared.unwrap_or(span), "it is declared here")
-                }
-                (_, Some((_, library))) => {
-                    let message =
-                        format!("the library `{}` has no method `{method}`", library.name);
-                    let methods: Vec<&str> =
-                        library.methods.iter().map(|method| method.name.as_str()).collect();
-                    Diagnostic::error(Code::UndefinedCall, span, message)
-                        .help(format!("it has {}", methods.join(", ")))
-                }
-                (None, None) => {
-                    let message = format!("no library defines `{method}`");
-                    Diagnostic::error(Code::UndefinedCall, span, message)
-                }
-            };
-            errors.push(error);
+            let error = unresolved(libraries, call, object, span);
+            // A class that no library defines is one cause, whatever is called.
+            if !errors.iter().any(|known| (known.code, known.span) == (error.code, error.span)) {
+                errors.push(error);
+            }
             return;
         };
         let values = vec![0_u64; call.arguments.len()];
@@ -218,15 +190,15 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
                 if let Some(Ok(callers)) = callers
                     && !callers.contains(&thread)
                 {
-                    let message = format!("thread {} must not call `{method}`", thread.number());
+                    let (thread, method) = (thread.number(), shown(&call.method));
+                    let message = format!("thread {thread} must not call `{method}`");
                     let error = Diagnostic::error(Code::NotAParticipant, span, message);
                     let error = match callers.is_empty() {
                         true => error.help("declare who writes and who reads: `x 1 -> {2}`"),
                         false => error,
                     };
-                    let declared = object.map(|object| program.objects[object].span);
-                    errors.push(match declared {
-                        Some(declared) => error.related(declared, "its threads are declared here"),
+                    errors.push(match object {
+                        Some(object) => error.related(object.span, "its threads are declared here"),
                         None => error,
                     });
                 }
@@ -234,4 +206,51 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
         }
     });
     errors
+}
+
+/// The error of a call that no library resolves.
+fn unresolved(
+    libraries: &Libraries,
+    call: &Call,
+    object: Option<&Object>,
+    span: Span,
+) -> Diagnostic {
+    let method = &shown(&call.method);
+    let known = object.and_then(|object| libraries.of_class(&object.class));
+    match (object, known) {
+        (Some(object), None) => unknown_class(libraries, object, span),
+        (Some(Object { class, span: declared, .. }), Some(_))
+            if let Some(classes) = libraries.having(&call.method) =>
+        {
+            let message =
+                format!("expected an object of class {classes}, found one of class {class}");
+            let error = Diagnostic::error(Code::WrongObjectClass, span, message);
+            error.related(*declared, "it is declared here")
+        }
+        (_, Some((_, library))) => {
+            let message = format!("the library `{}` has no method `{method}`", library.name);
+            let methods = library.methods.iter().map(|method| method.name.as_str());
+            let methods: Vec<&str> = methods.collect();
+            Diagnostic::error(Code::UndefinedCall, span, message)
+                .help(format!("it has {}", methods.join(", ")))
+        }
+        (None, None) => {
+            let message = format!("no library defines `{method}`");
+            Diagnostic::error(Code::UndefinedCall, span, message)
+        }
+    }
+}
+
+/// The error of a class that no library defines, at the declaration; at the call if nothing names the class.
+fn unknown_class(libraries: &Libraries, object: &Object, call: Span) -> Diagnostic {
+    let Object { class, class_span, .. } = object;
+    let span = if *class_span == Span::default() { call } else { *class_span };
+    let message = format!("no library defines the class `{class}`");
+    let error = Diagnostic::error(Code::UnknownClass, span, message);
+    let classes = libraries.all.iter().flat_map(|library| &library.classes);
+    match nearest(class, classes.map(String::as_str)) {
+        Some(near) if span == *class_span => error.did_you_mean(near),
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help("--library FILE.lib reads a library"),
+    }
 }

@@ -1,14 +1,15 @@
-//! Tokens to a [`Library`]. The first error ends it.
+//! Tokens to a [`Library`].
 
 mod expression;
 mod method;
+mod recovery;
 mod statement;
 
 use super::Library;
 use super::lexer::Kind;
 use super::syntax::{Body, Implementation, Local, Memory, Place, Sequential, Shape};
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::front::{Cursor, Parse};
+use crate::front::{Cursor, MOST_DIAGNOSTICS, Parse};
 use crate::source::{Source, Span};
 
 /// How deep expressions and blocks may be nested.
@@ -49,6 +50,18 @@ pub fn parse(text: &str) -> Result<File, Vec<Diagnostic>> {
     file.ok().filter(|_| errors.is_empty()).ok_or(errors)
 }
 
+/// An error about a word, with the one that may be meant.
+fn suggested<const N: usize>(
+    error: Box<Diagnostic>,
+    word: &str,
+    known: [&'static str; N],
+) -> Box<Diagnostic> {
+    match nearest(word, known) {
+        Some(near) => Box::new(error.did_you_mean(near)),
+        None => error,
+    }
+}
+
 struct Parser<'a> {
     tokens: Cursor<'a, Kind>,
     depth: usize,
@@ -81,54 +94,60 @@ impl Parser<'_> {
             source: Source::new("", ""),
         };
         library.title = self.tokens.title();
-        let mut consistency = None;
-        while !self.tokens.is_at_end() {
-            match self.tokens.word() {
-                "source" => {
-                    self.tokens.advance();
-                    library.origin = Some(self.tokens.string("a string in quotes")?.0);
-                }
-                "specification" => {
-                    self.tokens.advance();
-                    library.base = Some(self.tokens.string("a string in quotes")?.0);
-                }
-                "class" => self.class(&mut library)?,
-                "marked" => {
-                    self.tokens.advance();
-                    library.mark = Some(self.tokens.name("the mark of methods")?.0);
-                }
-                "shows" => {
-                    self.tokens.advance();
-                    library.shows = Some(self.tokens.name("the name of memory")?.0);
-                }
-                "memory" => library.memory.push(self.memory()?),
-                "call" => self.method(&mut library)?,
-                "requires" => library.rules.push(self.rule()?),
-                "shares" => {
-                    self.tokens.advance();
-                    library.shares.push(self.tokens.name("the name of a statement")?.0);
-                }
-                "consistency" if consistency.is_none() => {
-                    self.tokens.advance();
-                    consistency = Some(self.passed_over()?);
-                }
-                "sequential" if library.sequential.is_none() => {
-                    library.sequential = Some(self.sequential()?);
-                }
-                "implementation" if library.implementation.is_none() => {
-                    library.implementation = Some(self.implementation()?);
-                }
-                other => {
-                    let error =
-                        *self.tokens.expected("a section such as `call` or `implementation`");
-                    return Err(Box::new(match nearest(other, SECTIONS) {
-                        Some(near) => error.did_you_mean(near),
-                        None => error,
-                    }));
-                }
+        let mut file = File { library, consistency: None };
+        while !self.tokens.is_at_end() && self.tokens.diagnostics.len() < MOST_DIAGNOSTICS {
+            let (start, depth) = (self.tokens.token().span, self.depth);
+            if let Err(error) = self.section(&mut file) {
+                self.past_section(start, *error);
+                self.depth = depth;
             }
         }
-        Ok(File { library, consistency })
+        Ok(file)
+    }
+
+    fn section(&mut self, file: &mut File) -> Parse<()> {
+        let library = &mut file.library;
+        match self.tokens.word() {
+            "source" => {
+                self.tokens.advance();
+                library.origin = Some(self.tokens.string("a string in quotes")?.0);
+            }
+            "specification" => {
+                self.tokens.advance();
+                library.base = Some(self.tokens.string("a string in quotes")?.0);
+            }
+            "class" => self.class(library)?,
+            "marked" => {
+                self.tokens.advance();
+                library.mark = Some(self.tokens.name("the mark of methods")?.0);
+            }
+            "shows" => {
+                self.tokens.advance();
+                library.shows = Some(self.tokens.name("the name of memory")?.0);
+            }
+            "memory" => library.memory.push(self.memory()?),
+            "call" => self.method(library)?,
+            "requires" => library.rules.push(self.rule()?),
+            "shares" => {
+                self.tokens.advance();
+                library.shares.push(self.tokens.name("the name of a statement")?.0);
+            }
+            "consistency" if file.consistency.is_none() => {
+                self.tokens.advance();
+                file.consistency = Some(self.passed_over()?);
+            }
+            "sequential" if library.sequential.is_none() => {
+                library.sequential = Some(self.sequential()?);
+            }
+            "implementation" if library.implementation.is_none() => {
+                library.implementation = Some(self.implementation()?);
+            }
+            other => {
+                let error = self.tokens.expected("a section such as `call` or `implementation`");
+                return Err(suggested(error, other, SECTIONS));
+            }
+        }
+        Ok(())
     }
 
     /// `class SC`, `class Mixed of words`, `class SC of locations`, `class Ring of calls also RingBuffer`.
@@ -171,7 +190,9 @@ impl Parser<'_> {
         let mut depth = 1;
         loop {
             match (self.tokens.peek(), self.tokens.text_here()) {
-                (Kind::EndOfFile, _) => return Err(self.tokens.expected("`}`")),
+                _ if self.tokens.is_at_end() || self.is_section() => {
+                    return Err(self.tokens.expected("`}`"));
+                }
                 (_, "{") => depth += 1,
                 (_, "}") => depth -= 1,
                 _ => {}
@@ -240,13 +261,17 @@ impl Parser<'_> {
         self.tokens.advance();
         let mut sequential = Sequential { memory: Vec::new(), bodies: Vec::new(), span: start };
         self.tokens.expect_text("{")?;
-        while !self.tokens.accept_text("}") {
-            match self.tokens.word() {
-                "memory" => sequential.memory.push(self.memory()?),
-                "call" => sequential.bodies.push(self.body()?),
-                _ => return Err(self.tokens.expected("`memory`, `call` or `}`")),
+        self.parts(|parser| {
+            match parser.tokens.word() {
+                "memory" => sequential.memory.push(parser.memory()?),
+                "call" => sequential.bodies.push(parser.body()?),
+                other => {
+                    let error = parser.tokens.expected("`memory`, `call` or `}`");
+                    return Err(suggested(error, other, ["memory", "call"]));
+                }
             }
-        }
+            Ok(())
+        })?;
         let is_misspelt = nearest(self.tokens.word(), ["linearizable"]).is_some();
         self.tokens.expect_text("linearizable").map_err(|error| {
             let help = "it is the condition: `sequential { … } linearizable`";
@@ -269,17 +294,32 @@ impl Parser<'_> {
             implementation.over = Some((self.label()?, place.to(self.tokens.previous())));
         }
         self.tokens.expect_text("{")?;
-        while !self.tokens.accept_text("}") {
-            match self.tokens.word() {
-                "memory" | "object" => implementation.memory.push(self.memory()?),
-                "local" => implementation.locals.push(self.local()?),
-                "call" => implementation.bodies.push(self.body()?),
-                _ => {
-                    return Err(self.tokens.expected("`memory`, `object`, `local`, `call` or `}`"));
+        self.parts(|parser| {
+            match parser.tokens.word() {
+                "memory" | "object" => implementation.memory.push(parser.memory()?),
+                "local" => implementation.locals.push(parser.local()?),
+                "call" => implementation.bodies.push(parser.body()?),
+                other => {
+                    let error =
+                        parser.tokens.expected("`memory`, `object`, `local`, `call` or `}`");
+                    return Err(suggested(error, other, recovery::PARTS));
                 }
             }
-        }
+            Ok(())
+        })?;
         Ok(implementation)
+    }
+
+    /// What stands in the braces of a section, part by part.
+    fn parts(&mut self, mut part: impl FnMut(&mut Self) -> Parse<()>) -> Parse<()> {
+        while !self.tokens.accept_text("}") {
+            let (start, depth) = (self.tokens.token().span, self.depth);
+            if let Err(error) = part(self) {
+                self.past_part(start, error)?;
+                self.depth = depth;
+            }
+        }
+        Ok(())
     }
 
     fn local(&mut self) -> Parse<Local> {

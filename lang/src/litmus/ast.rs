@@ -194,8 +194,8 @@ pub enum DeclarationKind {
     },
     /// `SVar x = 0`, `WLock l@2`, `Gate g {1, 2} size 3 = 0`, `Ring x 1 -> {2} size 4`: of a library's class.
     Object {
-        /// The class.
-        class: String,
+        /// The class, as its library calls it; its place is that of the text, if it is written there.
+        class: Name,
         /// Who writes, if one thread does and the others read.
         writer: Option<Number>,
         /// Threads that take part, by number.
@@ -209,14 +209,20 @@ pub enum DeclarationKind {
 
 impl DeclarationKind {
     /// An object of a class, of which nothing more is said.
-    pub fn object(class: &str, initial: Option<Number>) -> Self {
-        Self::Object { class: class.to_owned(), writer: None, threads: None, size: None, initial }
+    pub fn object(class: Name, initial: Option<Number>) -> Self {
+        Self::Object { class, writer: None, threads: None, size: None, initial }
+    }
+
+    /// An object of a class that the text does not name.
+    pub fn implied(class: &str, initial: Option<Number>) -> Self {
+        let class = Name { text: class.to_owned(), place: Place::default() };
+        Self::object(class, initial)
     }
 
     /// The class of the object.
     pub fn class(&self) -> Option<&str> {
         match self {
-            Self::Object { class, .. } => Some(class),
+            Self::Object { class, .. } => Some(&class.text),
             Self::Location(_) | Self::Mixed { .. } => None,
         }
     }

@@ -217,7 +217,7 @@ fn declaration() -> impl Strategy<Value = Declaration> {
             prop::option::of(number()),
         )
             .prop_map(|(class, writer, threads, size, initial)| DeclarationKind::Object {
-                class: class.to_owned(),
+                class: Name { text: class.to_owned(), place: place() },
                 writer: writer.filter(|_| threads.is_some()),
                 threads,
                 size,
@@ -228,7 +228,7 @@ fn declaration() -> impl Strategy<Value = Declaration> {
     (name(), kind, home).prop_map(|(mut name, kind, home)| {
         // What is called on an object of an unknown class is a call of its library, also `FAA`: no program
         // says a statement of the base language about one.
-        if matches!(&kind, DeclarationKind::Object { class, .. } if class == UNKNOWN) {
+        if matches!(&kind, DeclarationKind::Object { class, .. } if class.text == UNKNOWN) {
             name.text = "mailbox".to_owned();
         }
         Declaration { name, kind, home }

@@ -49,6 +49,11 @@ impl Parser<'_> {
             _ => return Ok(left),
         };
         self.tokens.advance();
+        if op == BinaryOp::Equal && self.tokens.text_here() == "=" {
+            let error = self.tokens.expected("an expression");
+            let second = self.tokens.token().span;
+            return Err(Box::new(error.help("equality is written `=`").replace(second, "")));
+        }
         Ok(binary(op, left, self.sets()?))
     }
 

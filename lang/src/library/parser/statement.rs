@@ -3,11 +3,17 @@
 use super::super::lexer::Kind;
 use super::super::syntax::{Expr, Statement, StatementKind};
 use super::Parser;
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::front::Parse;
 use crate::limits;
+use crate::source::Span;
 
 /// Functions of expressions; any other name before `(` is a call.
 const FUNCTIONS: [&str; 6] = ["nodes", "node", "threads", "pack", "word", "count"];
+
+/// The words of statements.
+const WORDS: [&str; 9] =
+    ["if", "else", "loop", "while", "for", "break", "skip", "return", "Mfence"];
 
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> Parse<Vec<Statement>> {
@@ -19,9 +25,20 @@ impl Parser<'_> {
             if self.tokens.accept_text(";") {
                 continue;
             }
-            let start = self.tokens.token().span;
-            let kind = self.statement()?;
-            statements.push(Statement { kind, span: start.to(self.tokens.previous()) });
+            if self.is_outside() {
+                return Err(self.tokens.expected("`}`"));
+            }
+            let (start, depth) = (self.tokens.token().span, self.depth);
+            match self.statement() {
+                Ok(kind) => {
+                    let span = start.to(self.tokens.previous());
+                    statements.push(Statement { kind, span });
+                }
+                Err(error) => {
+                    self.past_statement(start, error)?;
+                    self.depth = depth;
+                }
+            }
         }
         self.depth -= 1;
         Ok(statements)
@@ -60,6 +77,20 @@ impl Parser<'_> {
                 Ok(StatementKind::Return(value))
             }
             _ => self.simple(),
+        }
+    }
+
+    /// A word that nothing is assigned to.
+    fn no_statement(&self, name: &str, span: Span) -> Box<Diagnostic> {
+        let error = self.tokens.expected("`:=`");
+        let is_behind_block = self.tokens.text[..span.start].trim_end().ends_with('}');
+        let known = WORDS.into_iter().filter(|known| *known != "else" || is_behind_block);
+        match nearest(name, known) {
+            Some(near) => {
+                let message = format!("expected a statement, found `{name}`");
+                Box::new(Diagnostic::error(Code::Syntax, span, message).did_you_mean(near))
+            }
+            None => error,
         }
     }
 
@@ -105,6 +136,7 @@ impl Parser<'_> {
                 Expr::Name(name, _) if name == "Mfence" => {
                     Ok(StatementKind::Call { result: None, name, arguments: Vec::new(), id: None })
                 }
+                Expr::Name(name, span) => Err(self.no_statement(&name, span)),
                 _ => Err(self.tokens.expected("`:=`")),
             };
         }

@@ -4,6 +4,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::library::Library;
 use crate::library::notation::WORDS;
 use crate::program::{LARGEST_WORD, Location, NodeId, Object, Origin};
+use crate::source::Span;
 
 use super::super::ast::{Cells, Declaration, DeclarationKind, Form, Name, Number};
 use super::{Checker, Meaning, arrays};
@@ -120,6 +121,7 @@ fn object(
     let mut object = Object {
         name: name.text.clone(),
         class: String::new(),
+        class_span: Span::default(),
         node,
         initial: Vec::new(),
         threads: Vec::new(),
@@ -154,8 +156,9 @@ fn object(
             };
         }
         DeclarationKind::Object { class, writer, threads, size, initial } => {
-            class.clone_into(&mut object.class);
-            if checker.words.library(class).is_some_and(Library::needs_home) {
+            object.class.clone_from(&class.text);
+            object.class_span = class.place.span;
+            if checker.words.library(&class.text).is_some_and(Library::needs_home) {
                 object.node = Some(needs_node(checker, name, node)?);
             }
             let threads = threads.as_deref().unwrap_or_default();
@@ -166,7 +169,8 @@ fn object(
             }
             object.size = size.map(|size| size.value);
             if size.is_some_and(|size| size.value == 0) {
-                let help = format!("what has a size holds one entry at least: `{class} x size 1`");
+                let help =
+                    format!("what has a size holds one entry at least: `{} x size 1`", class.text);
                 checker.error(
                     Code::BadSize,
                     name.place,

@@ -70,7 +70,7 @@ fn locations(
     context: &mut Context<'_>,
     piece: &Piece,
     pair: Pair<'_, Rule>,
-    class: Option<&str>,
+    class: Option<&Name>,
 ) -> Vec<Declaration> {
     let place = context.place(piece, &pair);
     let mut names = Vec::new();
@@ -107,7 +107,7 @@ fn location(
     context: &mut Context<'_>,
     declared: Declared,
     initial: Vec<Number>,
-    class: Option<&str>,
+    class: Option<&Name>,
 ) -> Option<Declaration> {
     let Declared { name, size, home } = declared;
     let place = name.place;
@@ -130,7 +130,7 @@ fn location(
             DeclarationKind::Mixed { size, initial }
         }
         (None, None, [value]) => DeclarationKind::Location(*value),
-        (Some(class), None, [value]) => DeclarationKind::object(class, Some(*value)),
+        (Some(class), None, [value]) => DeclarationKind::object(class.clone(), Some(*value)),
         _ => {
             let message = format!("expected one initial value for `{}`, found several", name.text);
             let error = Diagnostic::error(Code::WrongInitialValues, place.span, message);
@@ -144,36 +144,38 @@ fn location(
 }
 
 /// The class of objects, as its library calls it.
-fn class(context: &mut Context<'_>, pair: &Pair<'_, Rule>) -> String {
-    let word = pair.as_str().trim();
+fn class(context: &mut Context<'_>, piece: &Piece, pair: &Pair<'_, Rule>) -> Name {
+    let mut place = context.place(piece, pair);
+    let word = pair.as_str().trim_end();
+    place.span.end = place.span.start + word.len();
     let known = context.words.class(word);
     context.has_other_classes |= known.is_none();
-    known.map_or(word, |(_, class)| class).to_owned()
+    Name { text: known.map_or(word, |(_, class)| class).to_owned(), place }
 }
 
 /// `SVar x = 0, y = 0`
 fn objects(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Declaration> {
-    let mut class = String::new();
+    let mut class = Name::default();
     let mut all = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::class_name => class = self::class(context, &part),
+            Rule::class_name => class = self::class(context, piece, &part),
             Rule::locations => all.extend(locations(context, piece, part, Some(&class))),
             _ => {}
         }
     }
-    let named = all.iter().map(|one| (one.name.text.clone(), class.clone()));
+    let named = all.iter().map(|one| (one.name.text.clone(), class.text.clone()));
     context.objects.extend(named);
     all
 }
 
 /// `Gate g {1, 2}, h {3} size 4`
 fn others(context: &mut Context<'_>, piece: &Piece, pair: Pair<'_, Rule>) -> Vec<Declaration> {
-    let mut class = String::new();
+    let mut class = Name::default();
     let mut all = Vec::new();
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::class_name => class = self::class(context, &part),
+            Rule::class_name => class = self::class(context, piece, &part),
             Rule::other => all.push(other(context, piece, part, &class)),
             _ => {}
         }
@@ -185,7 +187,7 @@ fn other(
     context: &mut Context<'_>,
     piece: &Piece,
     pair: Pair<'_, Rule>,
-    class: &str,
+    class: &Name,
 ) -> Declaration {
     let (mut name, mut home) = (Name::default(), None);
     let (mut single, mut threads, mut size, mut initial) = (Vec::new(), None, None, None);
@@ -200,11 +202,11 @@ fn other(
             _ => {}
         }
     }
-    context.objects.insert(name.text.clone(), class.to_owned());
+    context.objects.insert(name.text.clone(), class.text.clone());
     let (writer, threads) = match single.split_first() {
         Some((writer, rest)) => (Some(*writer), threads.or_else(|| Some(rest.to_vec()))),
         None => (None, threads),
     };
-    let kind = DeclarationKind::Object { class: class.to_owned(), writer, threads, size, initial };
+    let kind = DeclarationKind::Object { class: class.clone(), writer, threads, size, initial };
     Declaration { name, kind, home }
 }

@@ -43,7 +43,7 @@ pub fn declarations(file: &mut File, words: Words<'_>, mut new: Vec<Declaration>
             if let (DeclarationKind::Location(value), Some(class)) =
                 (&declaration.kind, as_locations.get(name))
             {
-                declaration.kind = DeclarationKind::object(class, Some(*value));
+                declaration.kind = DeclarationKind::implied(class, Some(*value));
             }
             let has_home = declaration.kind.class().is_none_or(|class| words.is_location(class));
             if let (true, None, Some(node)) = (has_home, declaration.home, homes.get(name)) {
@@ -80,7 +80,7 @@ pub fn said(context: &mut Context<'_>, file: &File) -> Vec<Declaration> {
                 let library = context.words.library(&class);
                 let is_placed = library.is_some_and(Library::needs_home);
                 let home = is_placed.then(|| node_of_calls(file, &name)).flatten();
-                let kind = DeclarationKind::object(&class, None);
+                let kind = DeclarationKind::implied(&class, None);
                 new.push(Declaration { name, kind, home });
             }
             Some((Some(other), place)) if *other != class => {
@@ -113,7 +113,7 @@ fn objects(file: &File, words: Words<'_>, found: &[Use<'_>], new: &mut Vec<Decla
         let is_known = declared(file, &one.name.text).is_some()
             || new.iter().any(|known| known.name.text == one.name.text);
         if !has_class && !is_known {
-            let kind = DeclarationKind::object(class, None);
+            let kind = DeclarationKind::implied(class, None);
             new.push(Declaration { name: one.name.clone(), kind, home: None });
         }
     }
