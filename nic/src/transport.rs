@@ -366,7 +366,7 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
-    use super::{BRIDGE, GREETING, Gone, INDEX_BITS, Names, Transport, place_of};
+    use super::{BRIDGE, GREETING, Gone, INDEX_BITS, Names, PLACES, Transport, place_of};
     use crate::config::Config;
     use crate::wire::{Address, Body, Message};
 
@@ -412,8 +412,9 @@ mod tests {
         let mut one = Transport::new(&config).expect("a place is free");
         let mut two = Transport::new(&config).expect("another place is free");
         let (to, at) = (number(&two), |host, queue_pair| Address { host, queue_pair });
+        let other = one.place % PLACES + 1;
         for (to, from) in [
-            (to, at(0, 12345 << INDEX_BITS)),
+            (to, at(0, u32::from(other) << INDEX_BITS)),
             (to, at(1, u32::from(one.place) << INDEX_BITS)),
             (at(0, 77), to),
             (at(1, to.queue_pair), to),
