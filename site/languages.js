@@ -1,5 +1,5 @@
 // Colors of programs, models and libraries, for highlight.js, which mdBook has.
-import { LITMUS, MODEL } from "../playground/page/src/words.js";
+import { LIBRARY, LITMUS, MODEL } from "../playground/page/src/words.js";
 
 function language(name, words, aliases) {
   hljs.registerLanguage(name, (hljs) => ({
@@ -21,4 +21,5 @@ function language(name, words, aliases) {
 }
 
 language("litmus", LITMUS, []);
-language("cat", MODEL, ["lib"]);
+language("cat", MODEL, []);
+language("lib", LIBRARY, []);

@@ -1,6 +1,6 @@
 // Colors of programs, models and libraries, by their words. What they mean is the engine's matter.
 import { StreamLanguage } from "@codemirror/language";
-import { LITMUS, MODEL } from "./words.js";
+import { LIBRARY, LITMUS, MODEL } from "./words.js";
 
 /** The same, each only where it is looked for. */
 const here = (words) => Object.fromEntries(Object.entries(words).map(([look, word]) => [look, new RegExp(`^(?:${word.source})`)]));
@@ -40,5 +40,6 @@ function highlighter(words) {
 
 /** The language of a file, by its ending. */
 export function language(file) {
-  return highlighter(here(file.endsWith(".litmus") ? LITMUS : MODEL));
+  const words = { litmus: LITMUS, cat: MODEL, lib: LIBRARY };
+  return highlighter(here(words[file.split(".").pop()]));
 }
