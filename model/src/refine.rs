@@ -23,7 +23,7 @@ use compiler::library::{Depth, Libraries, inline, wrong_bodies};
 use lang::Test;
 use lang::cat::model::Model;
 use lang::diagnostic::{Code, Diagnostic};
-use lang::library::{Library, ParameterKind};
+use lang::library::{Library, Method, ParameterKind};
 use lang::outcome::Outcome;
 use lang::program::{Expr, Program, Register, RegisterId, StmtKind, ThreadId};
 use lang::source::Source;
@@ -37,6 +37,7 @@ use crate::smt::Found;
 pub use answer::{Answer, Counterexample, Wrong};
 pub use bounds::{Bounds, OWN};
 pub use change::{Changed, Changes, Changing, Needed};
+use clients::Op;
 pub use clients::{Client, MOST, TooMany, by_default, clients};
 pub use never::{Never, STATEMENTS};
 pub use text::text;
@@ -296,6 +297,7 @@ pub fn wrong_at_calls_again(
     let number = libraries.all.len() - 1;
     let mut found: Vec<Diagnostic> = Vec::new();
     for (index, client) in placed(library).into_iter().enumerate() {
+        lang::limits::look();
         let text = text(&client, library, None);
         let (text, test) = before.remove_entry(&text).unwrap_or_else(|| {
             let source = Source::new("client", text);
@@ -356,7 +358,26 @@ const MOST_ASKED: usize = 1000;
 fn placed(library: &Library) -> Vec<Client> {
     let of_size = |size| Bounds { plain: 0, size, ..Bounds::default() };
     let few = clients(library, &[of_size(4)], 5000);
-    few.or_else(|_| clients(library, &[of_size(2)], MOST)).unwrap_or_default()
+    let mut all = few.or_else(|_| clients(library, &[of_size(2)], MOST)).unwrap_or_default();
+    // Fences alone order nothing, so they are no clients. Their bodies are looked at all the same.
+    let is_called = |number: usize| {
+        let mut ops = all.iter().flat_map(|client| &client.threads).flat_map(|(_, ops)| ops);
+        ops.any(|op| matches!(op, Op::Call { method, .. } if *method == number))
+    };
+    let only_nodes =
+        |method: &Method| method.parameters.iter().all(|p| p.kind == ParameterKind::Nodes);
+    let methods = library.methods.iter().enumerate();
+    let left = methods.filter(|(number, method)| only_nodes(method) && !is_called(*number));
+    let alone = left.map(|(method, _)| Client {
+        nodes: 2,
+        threads: vec![(1, vec![Op::call_at(method, &[1, 2])])],
+        objects: Vec::new(),
+        homes: Vec::new(),
+        ahead: false,
+    });
+    let alone: Vec<Client> = alone.collect();
+    all.extend(alone);
+    all
 }
 
 /// Errors of programs that reach for what is on another node.

@@ -1,7 +1,7 @@
 //! A parser's way through tokens.
 
 use super::tokens::{self, Kind, Token};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 
 /// What is read, or the error that ends it.
@@ -97,7 +97,29 @@ impl<'t, K: Kind> Cursor<'t, K> {
     }
 
     pub(crate) fn expect_text(&mut self, text: &str) -> Parse<()> {
-        if self.accept_text(text) { Ok(()) } else { Err(self.expected(&format!("`{text}`"))) }
+        if self.accept_text(text) {
+            return Ok(());
+        }
+        let error = self.expected(&format!("`{text}`"));
+        match nearest(self.word(), [text]) {
+            Some(meant) => Err(Box::new(error.did_you_mean(meant))),
+            None => Err(error),
+        }
+    }
+
+    /// What stands between two parts of a list that ends with `end`.
+    pub(crate) fn expect_between(&mut self, text: &str, end: &str) -> Parse<()> {
+        if self.accept_text(text) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{text}` or `{end}`")))
+    }
+
+    /// The tokens from a place to the next one.
+    pub(crate) fn since(&self, start: Span) -> impl Iterator<Item = &'t str> {
+        let first = self.tokens.partition_point(|token| token.span.start < start.start);
+        let tokens = self.tokens.get(first..self.next).unwrap_or_default();
+        tokens.iter().map(|token| self.text_of(*token))
     }
 
     /// The next token, a name, and where it stands.

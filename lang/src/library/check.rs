@@ -1,11 +1,14 @@
 //! Names of a library file: every one must mean something.
 
 mod bodies;
+mod declared;
 mod sequential;
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::Library;
+use super::parser::Heads;
 use super::syntax::{
     Body, Event, Expr, Item, Memory, Parameter, ParameterKind, Place, RuleKind, Statement,
     StatementKind,
@@ -22,12 +25,21 @@ pub const ATTRIBUTES: [&str; 5] = ["home", "threads", "writer", "size", "initial
 /// Names that mean something everywhere.
 const BUILT_IN: [&str; 4] = ["here", "me", "all", "threads"];
 
+/// Functions of expressions; any other name before `(` is a call.
+pub const FUNCTIONS: [&str; 6] = ["nodes", "node", "threads", "pack", "word", "count"];
+
 pub use sequential::check as sequential;
 
-/// What is wrong with a library.
-pub fn check(library: &Library) -> Vec<Diagnostic> {
-    let (sink, variables) = (Sink::default(), HashSet::new());
-    let mut checker = Checker { library, sink, variables, in_sequential: false };
+/// What is wrong with a library; `heads` says where words stand of which it keeps no place.
+pub fn check(library: &Library, heads: &Heads) -> Vec<Diagnostic> {
+    let mut checker = Checker {
+        library,
+        sink: Sink::default(),
+        variables: HashSet::new(),
+        undeclared: HashMap::new(),
+        in_sequential: false,
+    };
+    checker.declared(heads);
     checker.rules();
     checker.cases();
     checker.sequential();
@@ -41,6 +53,8 @@ struct Checker<'a> {
     sink: Sink,
     /// What is known at the place at hand.
     variables: HashSet<String>,
+    /// Names that are not declared, and where that has been reported.
+    undeclared: HashMap<(Code, String), Span>,
     /// Whether the bodies at hand are those of the sequential object.
     in_sequential: bool,
 }
@@ -83,8 +97,16 @@ impl Checker<'_> {
             for method in methods {
                 if self.library.method(method).is_none() {
                     let message = format!("expected a method of the library, found `{method}`");
-                    self.error(Code::UnknownMethod, rule.span, message, None);
+                    let methods = self.library.methods.iter().map(|one| one.name.as_str());
+                    let near = (&**method, nearest(method, methods));
+                    self.unknown((Code::UnknownMethod, rule.span, message), near, None);
                 }
+            }
+            if let RuleKind::Alternate(first, second) = &rule.kind
+                && first == second
+            {
+                let message = format!("expected two methods, found `{first}` twice");
+                self.error(Code::UnknownMethod, rule.span, message, None);
             }
         }
     }
@@ -101,6 +123,8 @@ impl Checker<'_> {
                 names_read(&case.items, &mut self.variables);
                 let exprs = case.returns.iter().chain(&case.when).chain(&method.callers);
                 exprs.for_each(|expr| self.expression(expr, false));
+                let defaults = method.parameters.iter().filter_map(|one| one.default.as_ref());
+                defaults.for_each(|default| self.expression(default, false));
                 self.items(&case.items);
                 if case.idle {
                     self.idle(&case.items);
@@ -195,13 +219,43 @@ impl Checker<'_> {
         let names: Vec<&str> =
             memory.iter().filter(known).map(|memory| memory.name.as_str()).collect();
         if !names.contains(&place.name.as_str()) {
-            let message = format!("expected memory that is declared, found `{}`", place.name);
-            let help = format!("declare it: `memory {}`", place.name);
-            let near = (&*place.name, nearest(&place.name, names.iter().copied()));
-            self.unknown((Code::UnknownMemory, place.span, message), near, Some(help));
+            self.undeclared(place, &names);
         }
         let parts = place.node.iter().map(AsRef::as_ref).chain(&place.index);
         parts.for_each(|part| self.expression(part, true));
+    }
+
+    fn undeclared(&mut self, place: &Place, names: &[&str]) {
+        let Place { object, name, node, index, span } = place;
+        let is_plain = object.is_some() && node.is_none() && index.is_empty();
+        let attributes = ATTRIBUTES.into_iter().filter(|_| is_plain);
+        let near = nearest(name, names.iter().copied().chain(attributes));
+        let help = match (object, self.library.classes.as_slice()) {
+            (None, _) => format!("declare it: `memory {name}`, or `local {name}` for a variable"),
+            (Some(_), [class]) => format!("declare it: `memory {class}.{name}`"),
+            (Some(_), _) => format!("declare it with its class: `memory CLASS.{name}`"),
+        };
+        let message = format!("expected memory that is declared, found `{name}`");
+        self.unknown_once((Code::UnknownMemory, *span, message), (name, near), help);
+    }
+
+    /// The same as [`Self::unknown`], but each name once: what mends it in one place mends it in all.
+    fn unknown_once(
+        &mut self,
+        (code, span, message): (Code, Span, String),
+        (word, near): (&str, Option<&str>),
+        help: String,
+    ) {
+        let text = self.library.source.text.get(span.range()).unwrap_or_default();
+        let start = span.start + text.find(word).unwrap_or(0);
+        let span = Span::new(start, start + word.len());
+        match self.undeclared.entry((code, word.to_owned())) {
+            Entry::Occupied(reported) => self.sink.also(code, *reported.get(), span),
+            Entry::Vacant(new) => {
+                new.insert(span);
+                self.unknown((code, span, message), (word, near), Some(help));
+            }
+        }
     }
 
     fn name(&mut self, name: &str, span: Span) {
@@ -231,11 +285,9 @@ impl Checker<'_> {
             }
             Expr::Set(all) | Expr::Function(_, all, _) => {
                 if let Expr::Function(name, _, span) = expr
-                    && !["nodes", "node", "threads", "pack", "word", "count"]
-                        .contains(&name.as_str())
+                    && !FUNCTIONS.contains(&name.as_str())
                 {
-                    let message = format!("expected a function, found `{name}`");
-                    self.error(Code::UnknownName, *span, message, None);
+                    self.no_function(name, *span);
                 }
                 all.iter().for_each(|inner| self.expression(inner, in_body));
             }

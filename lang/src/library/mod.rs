@@ -85,14 +85,16 @@ pub fn load(source: &Source, loader: Loader<'_>) -> Result<Library, Vec<(Source,
     library.source = source.clone();
     let mut errors = check::sequential(&library, file.consistency);
     library.give_results();
-    errors.extend(check::check(&library));
+    errors.extend(check::check(&library, &file.heads));
     if !errors.is_empty() {
         return Err(all(errors));
     }
     if let Some(block) = file.consistency {
         let names: Vec<String> = library.methods.iter().map(|method| method.name.clone()).collect();
         let text = only(&source.text, block);
-        let loaded = cat::load_part(&Source::new(source.name.clone(), text), loader, &names)?;
+        let part = Source::new(source.name.clone(), text);
+        let loaded = cat::load_part(&part, loader, &names);
+        let loaded = loaded.map_err(|errors| inside(source, block, errors))?;
         if !loaded.model.definitions.iter().any(|definition| definition.name() == Some("so")) {
             let message = "expected a definition of `so`, found none";
             let error = Diagnostic::error(Code::MissingSo, block, message)
@@ -109,10 +111,28 @@ pub fn is_name(text: &str) -> bool {
     crate::front::is_name::<lexer::Kind>(text)
 }
 
-/// The text with everything outside of the span blank, so that places stay what they are.
+/// The text up to the end of the span, blank before it, so that places stay what they are.
 fn only(text: &str, span: Span) -> String {
     let inside = text.get(span.range()).unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
-    let after = text.get(span.end..).unwrap_or_default();
-    blank(before).chain(inside.chars()).chain(blank(after)).collect()
+    blank(before).chain(inside.chars()).collect()
+}
+
+/// Errors of a part of a text, as errors of the whole: behind the part stands its `}`.
+fn inside(
+    source: &Source,
+    part: Span,
+    errors: Vec<(Source, Diagnostic)>,
+) -> Vec<(Source, Diagnostic)> {
+    let whole = |(of, mut error): (Source, Diagnostic)| {
+        if of.name != source.name {
+            return (of, error);
+        }
+        if error.span.start >= part.end {
+            error.message = error.message.replace("the end of the file", "`}`");
+            error.span = Span::new(part.end, part.end + 1);
+        }
+        (source.clone(), error)
+    };
+    errors.into_iter().map(whole).collect()
 }

@@ -5,6 +5,8 @@ mod method;
 mod recovery;
 mod statement;
 
+use std::collections::HashMap;
+
 use super::Library;
 use super::lexer::Kind;
 use super::syntax::{Body, Implementation, Local, Memory, Place, Sequential, Shape};
@@ -15,14 +17,24 @@ use crate::source::{Source, Span};
 /// How deep expressions and blocks may be nested.
 const DEEPEST: usize = 64;
 
-/// A library without its consistency, and where that stands.
+/// A library without its consistency, and where that and other words stand.
 pub struct File {
     pub library: Library,
     pub consistency: Option<Span>,
+    pub heads: Heads,
+}
+
+/// Where words stand of which a library keeps no place.
+#[derive(Default)]
+pub struct Heads {
+    /// Its classes, in order.
+    pub classes: Vec<Span>,
+    /// The memory that programs show.
+    pub shows: Option<Span>,
 }
 
 /// The words that begin sections.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 12] = [
     "source",
     "class",
     "marked",
@@ -35,7 +47,6 @@ const SECTIONS: [&str; 13] = [
     "sequential",
     "specification",
     "implementation",
-    "object",
 ];
 
 /// Reads a file.
@@ -44,7 +55,9 @@ pub fn parse(text: &str) -> Result<File, Vec<Diagnostic>> {
     if tokens.is_at_end() && !tokens.diagnostics.is_empty() {
         return Err(tokens.diagnostics);
     }
-    let mut parser = Parser { tokens, depth: 0 };
+    let margin = tokens.token().span.start;
+    let margin = margin - text[..margin].rfind('\n').map_or(0, |end| end + 1);
+    let mut parser = Parser { tokens, depth: 0, margin, callers: HashMap::new() };
     let file = parser.file().map_err(|error| parser.tokens.report(*error));
     let errors = parser.tokens.diagnostics;
     file.ok().filter(|_| errors.is_empty()).ok_or(errors)
@@ -65,6 +78,10 @@ fn suggested<const N: usize>(
 struct Parser<'a> {
     tokens: Cursor<'a, Kind>,
     depth: usize,
+    /// In which column sections begin, in bytes.
+    margin: usize,
+    /// Who may call each method, as its first case says.
+    callers: HashMap<String, String>,
 }
 
 impl Parser<'_> {
@@ -94,7 +111,7 @@ impl Parser<'_> {
             source: Source::new("", ""),
         };
         library.title = self.tokens.title();
-        let mut file = File { library, consistency: None };
+        let mut file = File { library, consistency: None, heads: Heads::default() };
         while !self.tokens.is_at_end() && self.tokens.diagnostics.len() < MOST_DIAGNOSTICS {
             let (start, depth) = (self.tokens.token().span, self.depth);
             if let Err(error) = self.section(&mut file) {
@@ -106,24 +123,25 @@ impl Parser<'_> {
     }
 
     fn section(&mut self, file: &mut File) -> Parse<()> {
-        let library = &mut file.library;
+        let File { library, consistency, heads } = file;
         match self.tokens.word() {
-            "source" => {
+            "source" if library.origin.is_none() => {
                 self.tokens.advance();
                 library.origin = Some(self.tokens.string("a string in quotes")?.0);
             }
-            "specification" => {
+            "specification" if library.base.is_none() => {
                 self.tokens.advance();
                 library.base = Some(self.tokens.string("a string in quotes")?.0);
             }
-            "class" => self.class(library)?,
-            "marked" => {
+            "class" => heads.classes.push(self.class(library)?),
+            "marked" if library.mark.is_none() => {
                 self.tokens.advance();
                 library.mark = Some(self.tokens.name("the mark of methods")?.0);
             }
-            "shows" => {
+            "shows" if library.shows.is_none() => {
                 self.tokens.advance();
-                library.shows = Some(self.tokens.name("the name of memory")?.0);
+                let (name, span) = self.tokens.name("the name of memory")?;
+                (library.shows, heads.shows) = (Some(name), Some(span));
             }
             "memory" => library.memory.push(self.memory()?),
             "call" => self.method(library)?,
@@ -132,9 +150,9 @@ impl Parser<'_> {
                 self.tokens.advance();
                 library.shares.push(self.tokens.name("the name of a statement")?.0);
             }
-            "consistency" if file.consistency.is_none() => {
+            "consistency" if consistency.is_none() => {
                 self.tokens.advance();
-                file.consistency = Some(self.passed_over()?);
+                *consistency = Some(self.passed_over()?);
             }
             "sequential" if library.sequential.is_none() => {
                 library.sequential = Some(self.sequential()?);
@@ -143,7 +161,16 @@ impl Parser<'_> {
                 library.implementation = Some(self.implementation()?);
             }
             other => {
+                if SECTIONS.contains(&other) {
+                    let message = format!("expected one `{other}`, found another");
+                    let span = self.tokens.token().span;
+                    return Err(Box::new(Diagnostic::error(Code::Syntax, span, message)));
+                }
                 let error = self.tokens.expected("a section such as `call` or `implementation`");
+                if recovery::PARTS.contains(&other) {
+                    let help = format!("`{other}` stands in `implementation {{ … }}`");
+                    return Err(Box::new(error.help(help)));
+                }
                 return Err(suggested(error, other, SECTIONS));
             }
         }
@@ -151,9 +178,9 @@ impl Parser<'_> {
     }
 
     /// `class SC`, `class Mixed of words`, `class SC of locations`, `class Ring of calls also RingBuffer`.
-    fn class(&mut self, library: &mut Library) -> Parse<()> {
+    fn class(&mut self, library: &mut Library) -> Parse<Span> {
         self.tokens.advance();
-        let (class, _) = self.tokens.name("the name of a class")?;
+        let (class, span) = self.tokens.name("the name of a class")?;
         if self.tokens.accept_text("of") {
             let declared = match self.tokens.word() {
                 "words" => &mut library.words,
@@ -167,7 +194,7 @@ impl Parser<'_> {
         let also = self.names("also", "another spelling of the class")?;
         library.class_spellings.extend(also.into_iter().map(|word| (word, class.clone())));
         library.classes.push(class);
-        Ok(())
+        Ok(span)
     }
 
     /// `also Acquire, Lock`: names behind a keyword, if it is there.

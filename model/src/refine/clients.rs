@@ -93,6 +93,14 @@ pub enum Op {
     Get(usize),
 }
 
+impl Op {
+    /// A call that takes nodes alone.
+    pub fn call_at(method: usize, nodes: &[u32]) -> Self {
+        let (objects, locations, values) = (Vec::new(), Vec::new(), Vec::new());
+        Self::Call { method, objects, locations, values, id: false, nodes: Some(nodes.to_vec()) }
+    }
+}
+
 /// All clients of some families, the smallest first, if they are at most a given number.
 ///
 /// # Errors

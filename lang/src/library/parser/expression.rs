@@ -145,7 +145,7 @@ impl Parser<'_> {
                 let mut all = Vec::new();
                 while !self.tokens.accept_text("}") {
                     if !all.is_empty() {
-                        self.tokens.expect_text(",")?;
+                        self.tokens.expect_between(",", "}")?;
                     }
                     all.push(self.expression()?);
                 }
@@ -165,7 +165,7 @@ impl Parser<'_> {
             let mut arguments = Vec::new();
             while !self.tokens.accept_text(")") {
                 if !arguments.is_empty() {
-                    self.tokens.expect_text(",")?;
+                    self.tokens.expect_between(",", ")")?;
                 }
                 arguments.push(self.expression()?);
             }

@@ -9,6 +9,9 @@ use crate::front::Parse;
 /// What may stand behind how programs write a call.
 const AFTER_WRITTEN: [&str; 7] = ["{", "also", "like", "by", "returns", "when", "idle"];
 
+/// The most numbers that a parameter may be one of (`value k < 2`): clients are made for each.
+const MOST_BELOW: u64 = 32;
+
 impl Parser<'_> {
     /// `call Read(SVar x) returns v idle { … }`: a case of a method.
     pub(super) fn method(&mut self, library: &mut Library) -> Parse<()> {
@@ -19,9 +22,12 @@ impl Parser<'_> {
         let written = self.written()?;
         let also = self.names("also", "another word for the method")?;
         let like = self.names("like", "what it is called elsewhere")?;
-        let mut callers = None;
+        let (mut callers, mut by) = (None, None);
         if self.tokens.accept_text("by") {
+            let from = self.tokens.token().span;
             callers = Some(self.expression()?);
+            let text = &self.tokens.text[from.to(self.tokens.previous()).range()];
+            by = Some(text.split_whitespace().collect::<String>());
         }
         let mut case =
             Case { returns: None, when: None, idle: false, items: Vec::new(), span: start };
@@ -39,6 +45,17 @@ impl Parser<'_> {
         }
         case.span = start.to(self.tokens.previous());
         match library.methods.iter_mut().find(|method| method.name == name) {
+            Some(method) if written.is_some() || !also.is_empty() || !like.is_empty() => {
+                let message =
+                    format!("expected `written`, `also` and `like` of `{name}` in its first case");
+                let error = Diagnostic::error(Code::Syntax, place, message);
+                return Err(Box::new(error.related(method.span, "the first case")));
+            }
+            Some(method) if by.is_some() && self.callers.get(&name) != by.as_ref() => {
+                let message = format!("expected the callers of `{name}` in its first case");
+                let error = Diagnostic::error(Code::Syntax, place, message);
+                return Err(Box::new(error.related(method.span, "the first case")));
+            }
             Some(method) if is_same(&method.parameters, &parameters) => {
                 method.cases.push(case);
             }
@@ -48,6 +65,7 @@ impl Parser<'_> {
                 return Err(Box::new(error.related(method.span, "the first case")));
             }
             None => {
+                self.callers.extend(by.map(|by| (name.clone(), by)));
                 let span = case.span;
                 library.methods.push(Method {
                     name,
@@ -88,7 +106,7 @@ impl Parser<'_> {
         let mut parameters = Vec::new();
         while !self.tokens.accept_text(")") {
             if !parameters.is_empty() {
-                self.tokens.expect_text(",")?;
+                self.tokens.expect_between(",", ")")?;
             }
             let (kind, _) =
                 self.tokens.name("what is passed: `value`, `id`, `nodes` or a class")?;
@@ -102,7 +120,7 @@ impl Parser<'_> {
             };
             let (name, _) = self.tokens.name("the parameter's name")?;
             let below = if kind == ParameterKind::Value && self.tokens.accept_text("<") {
-                Some(self.at_least_one()?)
+                Some(self.few()?)
             } else {
                 None
             };
@@ -113,13 +131,13 @@ impl Parser<'_> {
         Ok(parameters)
     }
 
-    fn at_least_one(&mut self) -> Parse<u64> {
+    fn few(&mut self) -> Parse<u64> {
         match self.tokens.text_here().parse() {
-            Ok(number @ 1..) => {
+            Ok(number @ 1..=MOST_BELOW) => {
                 self.tokens.advance();
                 Ok(number)
             }
-            _ => Err(self.tokens.expected("a number from 1")),
+            _ => Err(self.tokens.expected(&format!("a number from 1 to {MOST_BELOW}"))),
         }
     }
 
@@ -128,6 +146,9 @@ impl Parser<'_> {
         self.deeper()?;
         let mut items = Vec::new();
         while !self.tokens.accept_text("}") {
+            if self.is_outside() {
+                return Err(self.tokens.expected("`}`"));
+            }
             if self.tokens.accept_text(";") {
                 continue;
             }

@@ -48,7 +48,9 @@ impl Parser<'_> {
             return Err(error);
         }
         self.keep(start, *error);
-        let mut depth = 0_usize;
+        let open = self.tokens.since(start).filter(|text| *text == "{").count();
+        let mut depth =
+            open.saturating_sub(self.tokens.since(start).filter(|text| *text == "}").count());
         while !self.tokens.is_at_end() {
             let is_new = self.tokens.token().first_on_line && self.tokens.token().span != start;
             match self.tokens.text_here() {
@@ -96,7 +98,10 @@ impl Parser<'_> {
             && self.tokens.token_after().kind == Kind::Word
     }
 
+    /// Whether the next token is the first of its line, and stands where `library` does.
     fn is_at_margin(&self) -> bool {
-        self.tokens.text[..self.tokens.token().span.start].ends_with('\n')
+        let start = self.tokens.token().span.start;
+        let line = self.tokens.text[..start].rfind('\n').map_or(0, |end| end + 1);
+        self.tokens.token().first_on_line && line > 0 && start - line == self.margin
     }
 }

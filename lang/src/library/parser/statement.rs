@@ -1,5 +1,6 @@
 //! Statements of implementations.
 
+use super::super::check::FUNCTIONS;
 use super::super::lexer::Kind;
 use super::super::syntax::{Expr, Statement, StatementKind};
 use super::Parser;
@@ -8,16 +9,19 @@ use crate::front::Parse;
 use crate::limits;
 use crate::source::Span;
 
-/// Functions of expressions; any other name before `(` is a call.
-const FUNCTIONS: [&str; 6] = ["nodes", "node", "threads", "pack", "word", "count"];
-
 /// The words of statements.
 const WORDS: [&str; 9] =
     ["if", "else", "loop", "while", "for", "break", "skip", "return", "Mfence"];
 
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> Parse<Vec<Statement>> {
-        self.tokens.expect_text("{")?;
+        if let Err(error) = self.tokens.expect_text("{") {
+            // Where the line ends without it, it is taken to be there: the block has a `}`.
+            if !self.tokens.token().first_on_line || self.is_outside() {
+                return Err(error);
+            }
+            self.tokens.report(*error);
+        }
         self.deeper()?;
         let mut statements = Vec::new();
         while !self.tokens.accept_text("}") {
@@ -82,6 +86,11 @@ impl Parser<'_> {
 
     /// A word that nothing is assigned to.
     fn no_statement(&self, name: &str, span: Span) -> Box<Diagnostic> {
+        if WORDS.contains(&name) {
+            let message = format!("expected a statement, found `{name}`");
+            let error = Diagnostic::error(Code::Syntax, span, message);
+            return Box::new(error.help("`else` stands behind the block of an `if`"));
+        }
         let error = self.tokens.expected("`:=`");
         let is_behind_block = self.tokens.text[..span.start].trim_end().ends_with('}');
         let known = WORDS.into_iter().filter(|known| *known != "else" || is_behind_block);

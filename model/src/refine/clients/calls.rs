@@ -174,6 +174,7 @@ impl Frame<'_> {
 
 /// The call with each of the numbers that may be passed.
 fn with_each_below(op: &Op, below: u64) -> Vec<Op> {
+    lang::limits::look();
     let with = |number: u64| {
         let mut op = op.clone();
         if let Op::Call { values, .. } = &mut op {
