@@ -41,7 +41,11 @@ impl Checker<'_> {
             if let Some(first) = known.get(name) {
                 let message = format!("expected one {what} `{name}`, found two");
                 let error = Diagnostic::error(Code::DeclaredTwice, span, message);
-                self.sink.push(error.related(*first, "the first one"));
+                // Parameters have no places of their own.
+                self.sink.push(match *first == span {
+                    true => error,
+                    false => error.related(*first, "the first one"),
+                });
             } else {
                 known.insert(name, span);
             }
@@ -172,9 +176,10 @@ impl Checker<'_> {
             all.map(str::to_owned).collect()
         };
         let is_own = |word: &String| method.parameters.iter().any(|one| one.name == *word);
-        let has_all = method.parameters.iter().all(|one| {
-            one.default.is_some() || words(written).iter().any(|word| *word == one.name)
-        });
+        let has_all = method
+            .parameters
+            .iter()
+            .all(|one| one.default.is_some() || words(written).contains(&one.name));
         let others = |text: &str| words(text).iter().filter(|word| !is_own(word)).count();
         let is_right = match written.split_once(":=") {
             // What takes the result; and the mark, which is a part of the sign.
