@@ -66,6 +66,12 @@ impl Checker<'_> {
         self.sink.push(error);
     }
 
+    /// Where a part of the text first stands within a place.
+    fn within(&self, place: Span, part: &str) -> Option<Span> {
+        let start = place.start + self.library.source.text.get(place.range())?.find(part)?;
+        Some(Span::new(start, start + part.len()))
+    }
+
     /// A word that means nothing: which known one is meant, or else a hint.
     fn unknown(
         &mut self,
@@ -77,10 +83,8 @@ impl Checker<'_> {
         match near {
             Some(near) => {
                 error = error.help(format!("did you mean `{near}`?"));
-                let text = self.library.source.text.get(span.range()).unwrap_or_default();
-                if let Some(at) = text.find(word) {
-                    let start = span.start + at;
-                    error = error.replace(Span::new(start, start + word.len()), near);
+                if let Some(place) = self.within(span, word) {
+                    error = error.replace(place, near);
                 }
             }
             None => error.help = help,
@@ -246,9 +250,7 @@ impl Checker<'_> {
         (word, near): (&str, Option<&str>),
         help: String,
     ) {
-        let text = self.library.source.text.get(span.range()).unwrap_or_default();
-        let start = span.start + text.find(word).unwrap_or(0);
-        let span = Span::new(start, start + word.len());
+        let span = self.within(span, word).unwrap_or(span);
         match self.undeclared.entry((code, word.to_owned())) {
             Entry::Occupied(reported) => self.sink.also(code, *reported.get(), span),
             Entry::Vacant(new) => {

@@ -193,12 +193,10 @@ impl Checker<'_> {
             }
         };
         if !has_all || !is_right {
-            let text = self.library.source.text.get(method.span.range()).unwrap_or_default();
-            let start = method.span.start + text.find(written.as_str()).unwrap_or(0);
             let message =
                 format!("expected how programs write `{}`, found `{written}`", method.name);
             let help = "an assignment or a call with all parameters: `written x :=M v`, `written Add(x, v)`";
-            let span = Span::new(start, start + written.len());
+            let span = self.within(method.span, written).unwrap_or(method.span);
             self.error(Code::Syntax, span, message, Some(help.to_owned()));
         }
     }

@@ -48,9 +48,11 @@ impl Parser<'_> {
             return Err(error);
         }
         self.keep(start, *error);
-        let open = self.tokens.since(start).filter(|text| *text == "{").count();
-        let mut depth =
-            open.saturating_sub(self.tokens.since(start).filter(|text| *text == "}").count());
+        let mut depth = self.tokens.since(start).fold(0_usize, |depth, text| match text {
+            "{" => depth + 1,
+            "}" => depth.saturating_sub(1),
+            _ => depth,
+        });
         while !self.tokens.is_at_end() {
             let is_new = self.tokens.token().first_on_line && self.tokens.token().span != start;
             match self.tokens.text_here() {
