@@ -69,6 +69,11 @@ async function looks(viewport, scheme) {
   const { tab, wrong, close } = await opened(viewport, scheme);
   const width = await tab.evaluate(() => document.documentElement.scrollWidth);
   check(`${name}: nothing is wider than the screen (${width} px)`, width <= viewport.width);
+  const isWhole = await tab.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.querySelector("#verdicts .scroll");
+    return scrollWidth <= clientWidth;
+  });
+  check(`${name}: the table of verdicts is seen whole`, isWhole);
   await tab.click("#outcomes button");
   await tab.waitForSelector("#answer svg");
   await accessible(tab, name);
@@ -116,6 +121,13 @@ await tab.fill("#outcome", "a = ");
 await tab.click("#explain");
 await idle(tab);
 check("an answer before a question without one says so", /earlier question/.test(await tab.textContent("#answer .outdated")));
+await tab.fill("#outcome", " ");
+await tab.click("#explain");
+check("without an outcome, the page says what to write", /a = 1 and b = 0/.test(await status(tab)));
+await tab.fill("#example", "no/such-test");
+await tab.press("#example", "Enter");
+check("an example that is not there is said to be none", /no\/such-test/.test(await status(tab)));
+await tab.fill("#example", "");
 await write(tab, FLAG.replace("f^2 := 1", "f^2/1 := 1"));
 
 await tab.click("#share");

@@ -119,6 +119,10 @@ function answered(parts) {
 }
 
 function explain(outcome) {
+  if (!outcome.trim()) {
+    say("Write the outcome to explain: a = 1 and b = 0.");
+    return at("outcome").focus();
+  }
   at("outcome").value = outcome;
   ask("question", { ask: "explain", outcome, ...program() }, "Explaining", (answer) => {
     say(answer.text ? "Explained." : "This cannot be explained: see the problems.");
@@ -208,6 +212,10 @@ at("example").addEventListener("input", () => {
   if (!chosen) return;
   at("model").value = "";
   files.program = chosen.text;
+});
+at("example").addEventListener("change", () => {
+  const wanted = at("example").value;
+  if (wanted && !examples.some((one) => one.path === wanted)) say(`No example is called ${wanted}: choose one of the list.`);
 });
 at("model").addEventListener("change", () => {
   outdate();
