@@ -282,10 +282,10 @@ pub(crate) fn undefined_statements(
         let help = format!("library calls need an rdma-wait model: this one {lacking}");
         return vec![Diagnostic::error(Code::UndefinedCall, *span, message).help(help)];
     }
-    let undefined = library_calls.iter().filter(|(_, _, is_defined)| !is_defined);
-    if undefined.count() > 0
-        && let Err(errors) = prepare(test, libraries)
-    {
+    let mut objects = test.program.objects.iter();
+    let has_unknown = objects.any(|object| libraries.of_class(&object.class).is_none())
+        || library_calls.iter().any(|(_, _, is_defined)| !is_defined);
+    if has_unknown && let Err(errors) = prepare(test, libraries) {
         return errors;
     }
     let used = calls(&test.program);

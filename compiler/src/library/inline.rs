@@ -16,7 +16,7 @@ use lang::program::{
 };
 use lang::source::Span;
 
-use super::layout::{add, observe};
+use super::layout::{add, observe, unknown_classes};
 use super::{Bound, Environment, Libraries, as_call, each_call};
 use reach::Broken;
 
@@ -40,7 +40,8 @@ const DEEPEST: usize = 16;
 pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, Vec<Diagnostic>> {
     let observed = observed(test, libraries);
     if depth == Depth::Full && libraries.used(&test.program).is_empty() && observed.is_empty() {
-        return Ok(test.clone());
+        let errors = unknown_classes(&test.program, libraries);
+        return if errors.is_empty() { Ok(test.clone()) } else { Err(errors) };
     }
     super::prepare(test, libraries)?;
     let mut test = super::bound(test, libraries)?;

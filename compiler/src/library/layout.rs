@@ -167,15 +167,22 @@ pub fn add(
     Ok(())
 }
 
+/// An error for each object of a class that no library defines, called or not.
+pub(super) fn unknown_classes(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
+    let is_unknown = |object: &&Object| libraries.of_class(&object.class).is_none();
+    let all = program.objects.iter().filter(is_unknown);
+    all.map(|object| unknown_class(libraries, object)).collect()
+}
+
 fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
-    let mut errors: Vec<Diagnostic> = Vec::new();
+    let mut errors = unknown_classes(program, libraries);
     each_call(program, &mut |thread, call, span| {
         let object = call.object.as_ref();
         let object = object.and_then(|name| program.objects.iter().find(|o| o.name == *name));
         let Some(resolved) = libraries.resolve(program, call) else {
             let error = unresolved(libraries, call, object, span);
             // A class that no library defines is one cause, whatever is called.
-            if !errors.iter().any(|known| (known.code, known.span) == (error.code, error.span)) {
+            if error.code != Code::UnknownClass {
                 errors.push(error);
             }
             return;
@@ -218,7 +225,7 @@ fn unresolved(
     let method = &shown(&call.method);
     let known = object.and_then(|object| libraries.of_class(&object.class));
     match (object, known) {
-        (Some(object), None) => unknown_class(libraries, object, span),
+        (Some(object), None) => unknown_class(libraries, object),
         (Some(Object { class, span: declared, .. }), Some(_))
             if let Some(classes) = libraries.having(&call.method) =>
         {
@@ -241,10 +248,10 @@ fn unresolved(
     }
 }
 
-/// The error of a class that no library defines, at the declaration; at the call if nothing names the class.
-fn unknown_class(libraries: &Libraries, object: &Object, call: Span) -> Diagnostic {
+/// The error of a class that no library defines: at its name, or at the object if a library declares that.
+fn unknown_class(libraries: &Libraries, object: &Object) -> Diagnostic {
     let Object { class, class_span, .. } = object;
-    let span = if *class_span == Span::default() { call } else { *class_span };
+    let span = if *class_span == Span::default() { object.span } else { *class_span };
     let message = format!("no library defines the class `{class}`");
     let error = Diagnostic::error(Code::UnknownClass, span, message);
     let classes = libraries.all.iter().flat_map(|library| &library.classes);
