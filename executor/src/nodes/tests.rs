@@ -439,8 +439,8 @@ model rdma-wait-rmw
     let control = || Control { stop: &stop, progress: &|_| {}, keep: &|_| {} };
     let seen = verbs(2).run(&job(&test, text, &libraries, 200), control()).unwrap();
     assert_eq!((seen.finished(), seen.outcomes.len()), (200, 1), "{seen:?}");
-    // If the libraries are not sent, the error names the unknown call.
+    // If the libraries are not sent, the error names the unknown class.
     let refused = verbs(2).run(&job(&test, text, model::library::shipped(), 1), control());
     let Err(Refusal::Broken(reason, _)) = refused else { panic!("{refused:?}") };
-    assert!(reason.contains("`Fill`"), "{reason}");
+    assert!(reason.contains("`Box`"), "{reason}");
 }
