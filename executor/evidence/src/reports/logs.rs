@@ -155,7 +155,9 @@ fn parse_state(line: &str) -> Option<(Vec<(String, String)>, u64)> {
             continue;
         }
         let (name, value) = part.split_once('=')?;
-        let name = name.trim().trim_start_matches('[').trim_end_matches(']');
+        // `[x]` is a location, as herd7 writes it, and `x[0]` a word of an array.
+        let name = name.trim();
+        let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
         // `0:a` is thread 0's register a.
         let plain = match name.split_once(':') {
             Some((thread, rest)) if thread.chars().all(|c| c.is_ascii_digit()) => rest,
@@ -279,6 +281,10 @@ mod tests {
         assert_eq!(tests[0].states[1].0[2], ("x".to_owned(), "1".to_owned()));
         let herd = "Test SB Allowed\nStates 1\n0:EAX=0; 1:EAX=1;\nOk\n";
         assert_eq!(parse(herd).expect("it is a log")[0].states[0].1, 1);
+        let words = "Test W Allowed\nHistogram (1 states)\n5 :>x[0]=1; [x[1]]=2;\n";
+        let word = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = [word("x[0]", "1"), word("x[1]", "2")];
+        assert_eq!(parse(words).expect("it is a log")[0].states[0].0, expected);
         assert_eq!(parse("Test SB Allowed\nHistogram (2 states)\n1 :>x=1;\n").unwrap_err().0, 3);
         assert!(parse("Test SB Allowed\nHistogram (many states)\n").is_err());
     }
