@@ -35,8 +35,8 @@ const DEEPEST: usize = 16;
 /// The test, with calls replaced by the implementations of their libraries.
 ///
 /// # Errors
-/// Fails if a library has no implementation, or an implementation cannot be expanded. Each error is at the
-/// call.
+/// Fails if a library has no implementation, or an implementation cannot be expanded; these errors are at the
+/// call. Fails also if no library defines an object's class, at the class.
 pub fn inline(test: &Test, libraries: &Libraries, depth: Depth) -> Result<Test, Vec<Diagnostic>> {
     let observed = observed(test, libraries);
     if depth == Depth::Full && libraries.used(&test.program).is_empty() && observed.is_empty() {

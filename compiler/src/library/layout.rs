@@ -29,7 +29,8 @@ pub struct Prepared {
 /// Adds the memory that the specifications of the libraries need for a test's objects.
 ///
 /// # Errors
-/// Returns a diagnostic for each call that no library defines, or that its thread must not make.
+/// Returns a diagnostic for each object of a class that no library defines, and for each call that none
+/// defines or that its thread must not make.
 pub fn prepare(test: &Test, libraries: &Libraries) -> Result<Prepared, Vec<Diagnostic>> {
     let mut test = super::bound(test, libraries)?;
     let errors = wrong_calls(&test.program, libraries);
@@ -180,11 +181,7 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
         let object = call.object.as_ref();
         let object = object.and_then(|name| program.objects.iter().find(|o| o.name == *name));
         let Some(resolved) = libraries.resolve(program, call) else {
-            let error = unresolved(libraries, call, object, span);
-            // A class that no library defines is one cause, whatever is called.
-            if error.code != Code::UnknownClass {
-                errors.push(error);
-            }
+            errors.extend(unresolved(libraries, call, object, span));
             return;
         };
         let values = vec![0_u64; call.arguments.len()];
@@ -215,17 +212,18 @@ fn wrong_calls(program: &Program, libraries: &Libraries) -> Vec<Diagnostic> {
     errors
 }
 
-/// The error of a call that no library resolves.
+/// The error of a call that no library resolves. None if the class of its object is unknown: that is an error
+/// of the object, whatever is called.
 fn unresolved(
     libraries: &Libraries,
     call: &Call,
     object: Option<&Object>,
     span: Span,
-) -> Diagnostic {
+) -> Option<Diagnostic> {
     let method = &shown(&call.method);
     let known = object.and_then(|object| libraries.of_class(&object.class));
-    match (object, known) {
-        (Some(object), None) => unknown_class(libraries, object),
+    Some(match (object, known) {
+        (Some(_), None) => return None,
         (Some(Object { class, span: declared, .. }), Some(_))
             if let Some(classes) = libraries.having(&call.method) =>
         {
@@ -245,7 +243,7 @@ fn unresolved(
             let message = format!("no library defines `{method}`");
             Diagnostic::error(Code::UndefinedCall, span, message)
         }
-    }
+    })
 }
 
 /// The error of a class that no library defines: at its name, or at the object if a library declares that.
