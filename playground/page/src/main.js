@@ -207,15 +207,16 @@ async function share() {
   }
 }
 
+const example = () => examples.find((one) => one.path === at("example").value);
 at("example").addEventListener("input", () => {
-  const chosen = examples.find((one) => one.path === at("example").value);
+  const chosen = example();
   if (!chosen) return;
   at("model").value = "";
   files.program = chosen.text;
 });
 at("example").addEventListener("change", () => {
   const wanted = at("example").value;
-  if (wanted && !examples.some((one) => one.path === wanted)) say(`No example is called ${wanted}: choose one of the list.`);
+  if (wanted && !example()) say(`No example is called ${wanted}: choose one of the list.`);
 });
 at("model").addEventListener("change", () => {
   outdate();
