@@ -55,7 +55,7 @@ enum LaunchName {
 #[derive(Args)]
 pub struct OfiOptions {
     /// Provider of libfabric, as `fi_info -p` takes it [default: the first that can run tests]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     provider: Option<String>,
     /// When puts over libfabric are complete [default: transmit, or delivery if reads may overtake puts]
     #[arg(long, value_name = "LEVEL")]

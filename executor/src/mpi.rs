@@ -7,8 +7,10 @@
 mod output;
 mod process;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,17 +30,45 @@ const RUNS: u64 = 5_000;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long a compiler may take.
 const BUILD_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a program may take to say its version.
+const VERSION_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whether somebody wants the work to end.
 type IsOver<'a> = &'a dyn Fn() -> bool;
 
+/// What starts programs, with its options, such as `mpirun --mca osc sm`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launcher {
+    /// As it was given.
+    text: String,
+    program: String,
+    options: Vec<String>,
+    /// What builds programs for it.
+    compiler: String,
+}
+
+impl FromStr for Launcher {
+    type Err = String;
+
+    /// Words are divided as by a shell.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words =
+            shlex::split(text).ok_or("expected a command, found a quote that is not closed")?;
+        if words.is_empty() {
+            return Err("expected a command, found none".to_owned());
+        }
+        let program = words.remove(0);
+        let compiler = compiler_of(&program).ok_or_else(|| {
+            format!("expected mpirun or mpiexec, perhaps with a suffix, as in mpirun.mpich, found {program}")
+        })?;
+        Ok(Self { text: text.to_owned(), program, options: words, compiler })
+    }
+}
+
 /// An MPI that is installed.
 #[derive(Debug)]
 pub struct Mpi {
-    /// What starts programs, with its options.
-    launcher: Vec<String>,
-    /// What builds programs for that launcher.
-    compiler: String,
+    launcher: Launcher,
     /// The first line that the launcher says of its version.
     version: String,
     /// Where programs are built.
@@ -47,25 +77,36 @@ pub struct Mpi {
     turn: Mutex<()>,
 }
 
+/// Why there is no backend.
+#[derive(Debug)]
+pub enum MpiError {
+    /// What is missing, and how to get it.
+    Missing(String),
+    /// The folder for programs cannot be made.
+    Folder(PathBuf, io::Error),
+}
+
 impl Mpi {
-    /// The MPI of a launcher, such as `mpirun --mca osc sm`: words, with blanks between them.
+    /// The MPI of a launcher.
     ///
     /// # Errors
-    /// What is missing, and how to get it.
-    pub fn new(launcher: &str) -> Result<Self, String> {
-        let launcher: Vec<String> = launcher.split_whitespace().map(str::to_owned).collect();
-        let program = launcher.first().ok_or("expected a command after --mpirun, found none")?;
-        let compiler = compiler_of(program).ok_or_else(|| {
-            format!("expected mpirun or mpiexec, perhaps with a suffix, as in mpirun.mpich, found {program}")
+    /// Its launcher or its compiler cannot be run, or there is no place for programs.
+    pub fn new(launcher: &Launcher) -> Result<Self, MpiError> {
+        let said = version(&launcher.program)
+            .map_err(|why| format!("there is no MPI: {}: {why}; {HINT}", launcher.program));
+        let said = said.map_err(MpiError::Missing)?;
+        version(&launcher.compiler).map_err(|why| {
+            let Launcher { program, compiler, .. } = launcher;
+            MpiError::Missing(format!(
+                "{program} is there, and the compiler of its MPI is not: {compiler}: {why}; {HINT}"
+            ))
         })?;
-        let version = version(program)?;
-        version_of_compiler(&compiler, program)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
         let name = format!("litmus-mpi-{}-{now}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        private_folder(&folder)
-            .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
-        Ok(Self { launcher, compiler, version, folder, turn: Mutex::new(()) })
+        private_folder(&folder).map_err(|error| MpiError::Folder(folder.clone(), error))?;
+        let version = version_in(&said);
+        Ok(Self { launcher: launcher.clone(), version, folder, turn: Mutex::new(()) })
     }
 
     /// Builds the program of a job, and says how many processes it needs. `None` if it is over before.
@@ -83,10 +124,10 @@ impl Mpi {
         std::fs::write(&file, text).map_err(|error| {
             Refusal::Error(format!("{} cannot be written: {error}", file.display()))
         })?;
-        let mut command = Command::new(&self.compiler);
+        let mut command = Command::new(&self.launcher.compiler);
         command.arg("-O2").arg(&file).arg("-o").arg(&program);
         let ended = process::run(&mut command, BUILD_PATIENCE, is_over)
-            .map_err(|why| Refusal::Error(format!("{}: {why}", self.compiler)))?;
+            .map_err(|why| Refusal::Error(format!("{}: {why}", self.launcher.compiler)))?;
         if ended.is_stopped {
             return Ok(None);
         }
@@ -94,7 +135,7 @@ impl Mpi {
             Some(0) => Ok(Some((program, plan.nodes.len()))),
             _ => Err(Refusal::Error(format!(
                 "{} failed: {}",
-                self.compiler,
+                self.launcher.compiler,
                 first_line(&ended.errors)
             ))),
         }
@@ -109,17 +150,17 @@ impl Mpi {
         is_over: IsOver<'_>,
     ) -> Result<Option<Observations>, String> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut command = Command::new(&self.launcher[0]);
-        command.args(&self.launcher[1..]).args(["-n", &nodes.to_string()]).arg(program);
+        let mut command = Command::new(&self.launcher.program);
+        command.args(&self.launcher.options).args(["-n", &nodes.to_string()]).arg(program);
         command.args(["-n", &runs.to_string(), "-s", &seed.to_string()]);
         let ended = process::run(&mut command, PATIENCE, is_over)
-            .map_err(|why| format!("{}: {why}", self.launcher[0]))?;
+            .map_err(|why| format!("{}: {why}", self.launcher.program))?;
         if ended.is_stopped {
             return Ok(None);
         }
         // What the program printed before a crash at its end is not the whole.
         if ended.code != Some(0) {
-            return Err(output::trouble(&ended, &self.launcher[0]));
+            return Err(output::trouble(&ended, &self.launcher.program));
         }
         output::read(&ended.output, job.test).map(Some)
     }
@@ -143,7 +184,7 @@ impl Backend for Mpi {
 
     fn parameters(&self) -> Map<String, Value> {
         let mut parameters = Map::new();
-        parameters.insert("mpirun".to_owned(), self.launcher.join(" ").into());
+        parameters.insert("mpirun".to_owned(), self.launcher.text.clone().into());
         parameters.insert("mpi".to_owned(), self.version.clone().into());
         parameters
     }
@@ -185,25 +226,29 @@ fn compiler_of(launcher: &str) -> Option<String> {
 
 const HINT: &str = "install one, as by `./setup --fabrics`, or name its launcher by --mpirun";
 
-fn version(launcher: &str) -> Result<String, String> {
-    let said = Command::new(launcher).arg("--version").output();
-    let said = said
-        .map_err(|error| format!("there is no MPI: {launcher} cannot be run: {error}; {HINT}"))?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+/// What a program says of its version.
+fn version(program: &str) -> Result<String, String> {
+    let mut command = Command::new(program);
+    let ended = process::run(command.arg("--version"), VERSION_PATIENCE, &|| false)?;
+    match ended.code {
+        Some(0) => Ok(ended.output),
+        Some(code) => {
+            let said = first_line(&format!("{}\n{}", ended.errors, ended.output));
+            Err(format!("--version ended with exit code {code}: {said}"))
+        }
+        None => Err("--version was ended by a signal".to_owned()),
+    }
+}
+
+/// The version in what a launcher says.
+fn version_in(text: &str) -> String {
     let lines = text.lines().map(str::trim);
     // MPICH's says it in a line behind the first.
     let named = lines.clone().find_map(|line| line.strip_prefix("Version:"));
-    Ok(match named {
+    match named {
         Some(version) => format!("MPICH {}", version.trim()),
         None => lines.clone().find(|line| !line.is_empty()).unwrap_or("unknown").to_owned(),
-    })
-}
-
-fn version_of_compiler(compiler: &str, launcher: &str) -> Result<(), String> {
-    let said = Command::new(compiler).arg("--version").output();
-    said.map(|_| ()).map_err(|error| {
-        format!("{launcher} is there, and the compiler of its MPI is not: {compiler} cannot be run: {error}; {HINT}")
-    })
+    }
 }
 
 fn first_line(text: &str) -> String {
@@ -225,15 +270,40 @@ mod tests {
     }
 
     #[test]
+    fn a_launcher_is_words_of_a_shell() {
+        let launcher: Launcher = "'/opt/my mpi/mpirun' --mca 'osc'  sm".parse().unwrap();
+        assert_eq!(launcher.program, "/opt/my mpi/mpirun");
+        assert_eq!(launcher.options, ["--mca", "osc", "sm"]);
+        assert_eq!(launcher.compiler, "/opt/my mpi/mpicc");
+        for (text, why) in
+            [(" ", "found none"), ("srun", "expected mpirun or mpiexec"), ("'mpirun", "a quote")]
+        {
+            let refused = text.parse::<Launcher>().expect_err(text);
+            assert!(refused.contains(why), "{refused}");
+        }
+    }
+
+    #[test]
     fn what_is_missing_is_said() {
-        let missing = Mpi::new("/nowhere/mpirun").expect_err("it is not there");
+        let of = |launcher: &str| match Mpi::new(&launcher.parse().unwrap()) {
+            Err(MpiError::Missing(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        let missing = of("/nowhere/mpirun");
         assert!(
-            missing.starts_with("there is no MPI: /nowhere/mpirun cannot be run: "),
+            missing.starts_with("there is no MPI: /nowhere/mpirun: it cannot be run: "),
             "{missing}"
         );
         assert!(missing.ends_with(HINT), "{missing}");
-        let other = Mpi::new("srun").expect_err("it has no compiler");
-        assert!(other.starts_with("expected mpirun or mpiexec"), "{other}");
-        assert!(Mpi::new(" ").is_err());
+    }
+
+    #[test]
+    fn versions_are_found() {
+        assert_eq!(version_in("mpirun (Open MPI) 4.1.4\n\nReport bugs"), "mpirun (Open MPI) 4.1.4");
+        assert_eq!(
+            version_in("HYDRA build details:\n    Version:           4.0.2\n"),
+            "MPICH 4.0.2"
+        );
+        assert_eq!(version_in(""), "unknown");
     }
 }

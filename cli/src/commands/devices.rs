@@ -276,6 +276,8 @@ fn atomics(info: &DeviceInfo) -> String {
         AtomicCapability::Global => "atomic with all accesses, also those of the CPU",
     };
     match &info.pci_atomics {
+        // libfabric has no word for it.
+        None if info.fabric.is_some() => with.to_owned(),
         None => format!("{with}; none over PCIe"),
         Some(PciAtomics { fetch_add, swap, compare_swap }) => {
             let operations =

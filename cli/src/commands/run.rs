@@ -20,6 +20,7 @@ use clap::{Args, ValueEnum};
 use evidence::judge::Answers;
 use evidence::record::Status;
 use evidence::reports::{self, data, part_of};
+use executor::mpi::Launcher;
 use executor::sim::Sim;
 use lang::diagnostic::Code;
 use serde_json::json;
@@ -66,10 +67,10 @@ pub struct Arguments {
     /// What all random choices derive from; random by default, and always printed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// What starts programs of --backend mpi, with its options; mpicc beside it, with the same suffix, builds
-    /// them
+    /// What starts programs of --backend mpi, with its options, as words of a shell; mpicc with the same folder
+    /// and suffix builds them
     #[arg(long, value_name = "COMMAND", default_value = "mpirun")]
-    mpirun: String,
+    mpirun: Launcher,
     /// Break the simulated machine on purpose; can be repeated
     #[arg(long = "fault", value_name = "NAME")]
     faults: Vec<String>,

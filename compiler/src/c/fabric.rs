@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use lang::Test;
 use lang::diagnostic::{Code, Diagnostic};
-use lang::program::{LocationId, Program, Stmt, StmtKind, each};
+use lang::program::{LocationId, Program, PutSource, Stmt, StmtKind, each};
 use lang::source::{Source, Span};
 
 use super::names::{Names, string};
@@ -177,6 +177,11 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
         let why = "nothing is between a process and its target but the target; use queue pair 0";
         return Some(("a second queue pair", why));
     }
+    if is_one_word(kind) {
+        let why = "it writes the word that it reads, so the outcome is undefined there; use a \
+                   second word";
+        return Some(("a request with one word as source and target", why));
+    }
     match kind {
         StmtKind::Poll(pairs) if pairs.len() > 1 => {
             let why = "a flush is about all operations to a target, and none takes the first completion of \
@@ -205,6 +210,18 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
             Some(("a statement of coreRMA", why))
         }
         _ => None,
+    }
+}
+
+/// Whether a request moves a word to itself, or puts its result where it works.
+fn is_one_word(kind: &StmtKind) -> bool {
+    match kind {
+        StmtKind::Put { target, source: PutSource::Location(source), .. }
+        | StmtKind::Get { target, source, .. } => target == source,
+        StmtKind::Rcas { result, target, .. } | StmtKind::Rfaa { result, target, .. } => {
+            result == target
+        }
+        _ => false,
     }
 }
 

@@ -50,15 +50,24 @@ pub fn trouble(ended: &Ended, launcher: &str) -> String {
         || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("---"));
     let telling = [
         ": node ",
+        "Assertion failed",
         "expected ",
         "exited on signal",
+        "EXIT STRING",
         "EXIT CODE",
         "Signal:",
         "run as root",
         "not enough slots",
     ];
-    let found = telling.iter().find_map(|what| lines().find(|line| line.contains(what)));
-    let found = found.or_else(|| lines().next()).unwrap_or("it said nothing");
+    let of = |what: &&str| {
+        let mut rest = lines().skip_while(|line| !line.contains(*what));
+        let found = rest.next()?;
+        // MPICH says what it is about behind that.
+        let more = rest.next().filter(|_| found.contains("Assertion failed"));
+        Some(more.map_or_else(|| found.to_owned(), |more| format!("{found}: {more}")))
+    };
+    let found = telling.iter().find_map(of).or_else(|| lines().next().map(str::to_owned));
+    let found = found.unwrap_or_else(|| "it said nothing".to_owned());
     let hint = if found.contains("run as root") {
         "; Open MPI runs as root if OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 are set"
     } else if found.contains("not enough slots") {
@@ -125,6 +134,9 @@ Not judged: no model was asked
             "mpirun",
         );
         assert!(root.contains("OMPI_ALLOW_RUN_AS_ROOT=1"), "{root}");
+        let asserted = "\nAssertion failed in file a.c at line 286: FALSE\nranges overlap, len_=8\n\nAbort(1)\n";
+        let asserted = trouble(&ended(Some(1), asserted), "mpirun.mpich");
+        assert!(asserted.ends_with(": FALSE: ranges overlap, len_=8"), "{asserted}");
         assert_eq!(
             trouble(&ended(None, ""), "mpirun"),
             "mpirun ended with a signal: it said nothing"

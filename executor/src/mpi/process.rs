@@ -1,9 +1,20 @@
-//! Commands that end in time, or are ended.
+//! Commands that end in time, or are ended with all that they have started.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The variable that marks the processes of a command. Children inherit the environment; a parent can end
+/// before them, and MPICH's ranks have sessions of their own.
+const MARK: &str = "LITMUS_COMMAND";
+/// How long something may take that is under way already.
+const GRACE: Duration = Duration::from_secs(5);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// How a command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +29,16 @@ pub struct Ended {
     pub is_stopped: bool,
 }
 
-/// Runs a command to its end, or until it is over.
+/// Why a command is waited for no longer.
+enum Wait {
+    Exited(Option<i32>),
+    Stopped,
+    Late,
+    Failed(io::Error),
+}
+
+/// Runs a command to its end, or until it is over. Nothing that it has started on this host outlives it, if
+/// it fails or is ended.
 ///
 /// # Errors
 /// It could not be started, or took too long.
@@ -27,61 +47,104 @@ pub fn run(
     patience: Duration,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Ended, String> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let mark = format!("{}.{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    command.env(MARK, &mark);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("it cannot be run: {error}"))?;
-    let (output, errors) = (child.stdout.take(), child.stderr.take());
-    let began = Instant::now();
-    thread::scope(|scope| {
-        let output = scope.spawn(|| all(output));
-        let errors = scope.spawn(|| all(errors));
-        let mut is_stopped = false;
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break Ok(status.code()),
-                Ok(None) if is_over() => {
-                    is_stopped = true;
-                    end(&mut child);
-                    break Ok(None);
-                }
-                Ok(None) if began.elapsed() > patience => {
-                    end(&mut child);
-                    break Err(format!("it has not ended within {} s", patience.as_secs()));
-                }
-                Ok(None) => thread::sleep(Duration::from_millis(5)),
-                Err(error) => break Err(format!("it cannot be waited for: {error}")),
-            }
-        };
-        let text = |reader: thread::ScopedJoinHandle<'_, String>| reader.join().unwrap_or_default();
-        let (output, errors) = (text(output), text(errors));
-        status.map(|code| Ended { code, output, errors, is_stopped })
-    })
+    let readers = [read(child.stdout.take()), read(child.stderr.take())];
+    let is_read = || readers.iter().all(JoinHandle::is_finished);
+    let waited = wait(&mut child, patience, is_over);
+    if matches!(waited, Wait::Exited(Some(0))) {
+        until(&is_read);
+    }
+    if !matches!(waited, Wait::Exited(Some(0))) || !is_read() {
+        end(&mut child, &mark);
+        until(&is_read);
+    }
+    let is_whole = is_read();
+    let text = |reader: JoinHandle<String>| match reader.is_finished() {
+        true => reader.join().unwrap_or_default(),
+        // Its pipe is held open by a process of somebody else.
+        false => String::new(),
+    };
+    let [output, errors] = readers.map(text);
+    let (code, is_stopped) = match waited {
+        Wait::Exited(code) if is_whole || code != Some(0) => (code, false),
+        Wait::Exited(_) => return Err("it has ended, and its output has not".to_owned()),
+        Wait::Stopped => (None, true),
+        Wait::Late => return Err(format!("it has not ended within {} s", patience.as_secs())),
+        Wait::Failed(error) => return Err(format!("it cannot be waited for: {error}")),
+    };
+    Ok(Ended { code, output, errors, is_stopped })
 }
 
-/// Ends a command. A launcher ends its processes if it is asked to, and not if it is killed.
-fn end(child: &mut Child) {
-    let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+fn wait(child: &mut Child, patience: Duration, is_over: &dyn Fn() -> bool) -> Wait {
     let began = Instant::now();
-    while asked.as_ref().is_ok_and(|status| status.success())
-        && began.elapsed() < Duration::from_secs(5)
-    {
-        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
-            return;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Wait::Exited(status.code()),
+            Ok(None) if is_over() => return Wait::Stopped,
+            Ok(None) if began.elapsed() > patience => return Wait::Late,
+            Ok(None) => thread::sleep(PAUSE),
+            Err(error) => return Wait::Failed(error),
         }
-        thread::sleep(Duration::from_millis(20));
     }
-    // It may have ended meanwhile.
+}
+
+/// Waits for something that should come soon, and not for ever.
+fn until(is_so: &dyn Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() && began.elapsed() < GRACE {
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Ends a command and all that it has started. A launcher ends its ranks, also on other hosts, if it is asked
+/// to, and not if it is killed.
+fn end(child: &mut Child, mark: &str) {
+    if let Ok(None) = child.try_wait() {
+        // It may end meanwhile, here and below.
+        let _ = kill_process(Pid::from_child(child), Signal::TERM);
+        let began = Instant::now();
+        while matches!(child.try_wait(), Ok(None)) && began.elapsed() < GRACE {
+            thread::sleep(PAUSE);
+        }
+    }
     let _ = child.kill();
+    until(&|| {
+        let left = marked(mark);
+        for process in &left {
+            let _ = kill_process(*process, Signal::KILL);
+        }
+        left.is_empty()
+    });
+    // It is dead: this does not block.
     let _ = child.wait();
 }
 
-/// All that comes, whatever its encoding.
-fn all(from: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut from) = from {
-        // What came before an error counts.
-        let _ = from.read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// The processes of this host with a mark. None where the system does not say.
+fn marked(mark: &str) -> Vec<Pid> {
+    let wanted = format!("{MARK}={mark}");
+    let is_marked = |process: &i32| {
+        let variables = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        variables.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(is_marked).filter_map(Pid::from_raw).collect()
+}
+
+/// Reads all that comes, whatever its encoding.
+fn read(from: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut from) = from {
+            // What came before an error counts.
+            let _ = from.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
 }
 
 #[cfg(test)]
@@ -109,5 +172,31 @@ mod tests {
         assert!(stopped.is_stopped && stopped.code.is_none());
         let missing = run(&mut Command::new("/nowhere"), Duration::ZERO, &|| false);
         assert!(missing.is_err_and(|why| why.starts_with("it cannot be run: ")));
+    }
+
+    /// A child in a session of its own, with the pipes of its parent, as MPICH's ranks are.
+    #[test]
+    fn what_a_command_has_started_ends_with_it() {
+        let child = "setsid sh -c 'echo $$; exec sleep 61'";
+        let lives = |said: &str| {
+            let environment = format!("/proc/{}/environ", said.trim());
+            assert!(!said.is_empty(), "the child was not started");
+            std::fs::read(environment).is_ok_and(|text| !text.is_empty())
+        };
+        let began = Instant::now();
+        let late = sh(&format!("{child}; true"), 300, false).expect_err("it is late");
+        assert!(late.starts_with("it has not ended within"), "{late}");
+        for (code, rest) in [(3, "sleep 1; exit 3"), (0, "exit 0")] {
+            let ended = sh(&format!("{child} & {rest}"), 60_000, false).unwrap();
+            assert_eq!(ended.code, Some(code));
+            assert!(!lives(&ended.output), "{} is left", ended.output);
+        }
+        assert!(began.elapsed() < Duration::from_secs(50), "something was waited for");
+    }
+
+    #[test]
+    fn a_command_that_will_not_end_is_killed() {
+        let late = sh("trap '' TERM; while :; do sleep 0.1; done", 100, false);
+        assert!(late.is_err_and(|why| why.starts_with("it has not ended within")));
     }
 }

@@ -80,7 +80,16 @@ fn choose(
 ) -> Result<(Info, [u64; 2]), RdmaError> {
     let plain =
         Wish { provider: asked.name.clone(), domain: domain.map(str::to_owned), ..Wish::default() };
-    let failed = |error| nothing(library, error, asked.name.as_deref());
+    let failed = |error| match domain {
+        Some(domain) if library.infos(&Wish { domain: None, ..plain.clone() }).is_ok() => {
+            let whose = asked.name.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
+            let what = format!(
+                "libfabric has no domain{whose} that is named {domain} and has reliable datagrams"
+            );
+            RdmaError::new(RdmaErrorKind::NoDevice, format!("{what}; {LISTS}"))
+        }
+        _ => nothing(library, error, asked.name.as_deref()),
+    };
     let own = first(library, &plain).map_err(failed)?.attributes();
     // Later questions are about the same one.
     let plain = Wish { provider: Some(own.provider.clone()), domain: Some(own.domain), ..plain };
@@ -115,6 +124,9 @@ fn first(library: &'static Library, wish: &Wish) -> Result<Info, CallError> {
     library.infos(wish)?.into_iter().find(is_wanted).ok_or(none)
 }
 
+const LISTS: &str =
+    "`litmus devices --backend ofi` and `fi_info -t FI_EP_RDM -c FI_RMA` list what has";
+
 /// Why there is no provider.
 fn nothing(library: &Library, error: CallError, provider: Option<&str>) -> RdmaError {
     let CallError { call, errno } = error;
@@ -128,9 +140,6 @@ fn nothing(library: &Library, error: CallError, provider: Option<&str>) -> RdmaE
     };
     RdmaError::new(
         RdmaErrorKind::NoDevice,
-        format!(
-            "{what} reliable datagrams with one-sided operations here; `litmus devices --backend ofi` and \
-             `fi_info -t FI_EP_RDM -c FI_RMA` list what has"
-        ),
+        format!("{what} reliable datagrams with one-sided operations here; {LISTS}"),
     )
 }

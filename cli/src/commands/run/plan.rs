@@ -9,7 +9,7 @@ use crate::shell::quote;
 use campaign::shard::ShardOf;
 use evidence::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
 use executor::backend::Backend;
-use executor::mpi::Mpi;
+use executor::mpi::{Mpi, MpiError};
 use executor::nodes::Verbs;
 use executor::rdma::Interface;
 use executor::sim::{Sim, UnknownFault};
@@ -62,9 +62,9 @@ impl Plan {
             BackendName::Sim => Box::new(sim),
             BackendName::Verbs => Box::new(connect(arguments, &Interface::Verbs, terminal)?),
             BackendName::Ofi => Box::new(connect(arguments, &arguments.verbs.ofi(), terminal)?),
-            BackendName::Mpi => Box::new(
-                Mpi::new(&arguments.mpirun).map_err(|message| no_backend(&message, terminal))?,
-            ),
+            BackendName::Mpi => {
+                Box::new(Mpi::new(&arguments.mpirun).map_err(|why| no_mpi(why, terminal))?)
+            }
         };
         let header = Header {
             schema: SCHEMA.to_owned(),
@@ -248,6 +248,13 @@ pub fn connect(
 fn no_backend(message: &str, terminal: &mut Terminal) -> Exit {
     terminal.err(&format!("[{}] Error: {message}\n", Code::NoBackend));
     Exit::Unknown
+}
+
+fn no_mpi(why: MpiError, terminal: &mut Terminal) -> Exit {
+    match why {
+        MpiError::Missing(message) => no_backend(&message, terminal),
+        MpiError::Folder(path, error) => output::refuse(&path, &error, terminal),
+    }
 }
 
 fn unknown_fault(UnknownFault(name): &UnknownFault, terminal: &mut Terminal) -> Exit {

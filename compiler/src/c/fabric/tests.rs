@@ -117,6 +117,9 @@ fn what_does_not_map_is_refused_with_the_reason() {
         "litmus T\n  x[2] = 0 || y[2] = 0\n  ---\n  y^2 := x || a := y[0]\n",
         "litmus T\n  x = 0 || y = 0\n  ---\n  RFAA(x, y^2, 1) ||\n  RCAS(x, y^2, 1, 2) ||\n",
         "litmus T\nmodel rdma-verbs\n  x = 0 || y = 0\n  ---\n  Send(2, x) || Recv(1, y)\n",
+        "litmus T\n  x = 0 ||\n  ---\n  x := x^1 ||\n",
+        "litmus T\n  x = 0 ||\n  ---\n  x^1 := x ||\n",
+        "litmus T\n  x = 0 ||\n  ---\n  RFAA(x, x^1, 1) ||\n",
         "litmus T\ndialect corerma\n  X = 0 || Y = 0\n  ---\n  put(Y^2, X) ||\n",
     ];
     let all: String = programs.iter().map(|text| refused(Fabric::Mpi, text)).collect();
