@@ -331,6 +331,7 @@ mod tests {
             "nodes" if matches!(path, "coverage" | "compare") => " 2",
             "nodes" | "secret_file" | "device" | "models" | "model" | "libraries" => " a",
             "launch" => " local",
+            "mpirun" => " mpirun",
             "preset" => " calm",
             "solver" => " z3",
             "shard" => " 1/2",

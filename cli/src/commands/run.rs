@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use evidence::judge::Answers;
-use evidence::record::Status;
+use evidence::record::RecordWriter;
 use evidence::reports::{self, data, part_of};
 use executor::mpi::Launcher;
 use executor::sim::Sim;
@@ -67,8 +67,8 @@ pub struct Arguments {
     /// What all random choices derive from; random by default, and always printed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// What starts programs of --backend mpi, with its options, as words of a shell; mpicc with the same folder
-    /// and suffix builds them
+    /// What starts programs of --backend mpi, with its options, as in a shell; mpicc of the same folder and
+    /// suffix builds them
     #[arg(long, value_name = "COMMAND", default_value = "mpirun")]
     mpirun: Launcher,
     /// Break the simulated machine on purpose; can be repeated
@@ -137,12 +137,7 @@ pub const FEW: usize = 4;
 /// Runs all tests; wrong ones do not keep it from running the others.
 pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.list_faults {
-        let row = |fault: &model::machine::FaultInfo| {
-            vec![fault.name.to_owned(), fault.description.to_owned()]
-        };
-        let rows: Vec<_> = Sim::faults_known().iter().map(row).collect();
-        terminal.out(&table::draw(terminal.look, &["fault", "what goes wrong"], &rows, true));
-        return Exit::Fine;
+        return list_faults(terminal);
     }
     if arguments.select.list {
         let asked = (&*arguments.models.models, &arguments.libraries);
@@ -178,7 +173,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let answers = judging::answers(arguments.solver.request()).keeping(arguments.output.is_some());
     let mut models = arguments.models.load(&mut report);
     if let Some(models) = &mut models {
-        models.libraries = Some(arguments.libraries.known());
+        models.libraries = Some(arguments.libraries.known().clone());
     }
     if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
@@ -215,16 +210,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let is_told =
         results > 0 && format == Format::Table && !(look.quiet && report.exit == Exit::Fine);
     if is_told {
-        let mut text = String::new();
-        if arguments.only.shows(Kind::Violation, &report, false) {
-            text.push_str(&summary.violations(look, &arguments.solver.request()));
-        }
-        text.push_str(&summary.unseen_lines);
-        if !look.quiet {
-            text.push_str(&summary.groups(look));
-        }
-        text.push_str(&look.fit(&plan.describe()));
-        report.terminal.show(&text);
+        show_results(arguments, &plan, &summary, &mut report);
     }
     if let Some(warning) = summary.apart() {
         report.terminal.note(&warning);
@@ -241,6 +227,30 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     }
     exit
+}
+
+fn list_faults(terminal: &mut Terminal) -> Exit {
+    let row = |fault: &model::machine::FaultInfo| {
+        vec![fault.name.to_owned(), fault.description.to_owned()]
+    };
+    let rows: Vec<_> = Sim::faults_known().iter().map(row).collect();
+    terminal.out(&table::draw(terminal.look, &["fault", "what goes wrong"], &rows, true));
+    Exit::Fine
+}
+
+/// Shows what all tests have in common, behind what each has shown.
+fn show_results(arguments: &Arguments, plan: &Plan, summary: &Summary, report: &mut Sink<'_>) {
+    let look = report.look();
+    let mut text = String::new();
+    if arguments.only.shows(Kind::Violation, report, false) {
+        text.push_str(&summary.violations(look, &arguments.solver.request()));
+    }
+    text.push_str(&summary.unseen_lines);
+    if !look.quiet {
+        text.push_str(&summary.groups(look));
+    }
+    text.push_str(&look.fit(&plan.describe()));
+    report.terminal.show(&text);
 }
 
 /// Makes a report of what was recorded, if one is wanted, and writes it. If that fails, shows why.
@@ -343,11 +353,9 @@ fn run_all(
         if input.is_named && answer.results.is_empty() && !answer.skips.is_empty() {
             report.exit.raise(Exit::Unknown);
         }
+        answer.results.iter().for_each(|result| report.count(result.status()));
+        summary.take(&answer);
         report.problems(answer.problems);
-        for result in &answer.results {
-            report.count(result.status());
-            summary.add(result);
-        }
         if arguments.format.is_log() {
             answer.logs.iter().for_each(|block| report.terminal.out(block));
         } else {
@@ -357,11 +365,6 @@ fn run_all(
             let words = table::count(summary.violating(), "violating test");
             report.terminal.progress().set_message(words);
         }
-        summary.failed += answer.failures.len();
-        // As the record has it. A test that no model defines is not in it, and listed with the reasons.
-        let mut recorded = answer.records.iter();
-        let is_skipped = recorded.any(|record| record.status == Status::Skipped);
-        summary.skipped += usize::from(answer.results.is_empty() && is_skipped);
         answer.skips.into_iter().for_each(|skip| report.skip(skip));
         answer.failures.into_iter().for_each(|failure| report.failure(failure));
     };
@@ -383,10 +386,14 @@ fn run_all(
     if let Some(writer) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner)
         && report.exit != Exit::Unwritable
     {
-        let exit = report.shard.as_ref().map(|_| report.exit.code());
-        if let Err(error) = writer.end(plan::now().as_deref(), is_complete, exit) {
-            report.problem(plan.unwritable(&error));
-        }
+        end_record(writer, is_complete, plan, report);
     }
     was_stopped
+}
+
+fn end_record(writer: &mut RecordWriter, is_complete: bool, plan: &Plan, report: &mut Sink<'_>) {
+    let exit = report.shard.as_ref().map(|_| report.exit.code());
+    if let Err(error) = writer.end(plan::now().as_deref(), is_complete, exit) {
+        report.problem(plan.unwritable(&error));
+    }
 }

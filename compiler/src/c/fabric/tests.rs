@@ -138,6 +138,12 @@ fn what_does_not_map_is_refused_with_the_reason() {
           MPI promises nothing of concurrent accumulates of different operations on one location (accumulate_ops is same_op_no_op); use one of the two
         `Send(2, x)`: a message or a receive has no counterpart in MPI
           one-sided operations complete no receives; send a put, and wait for its value in a loop
+        `x := x^1`: a request with one word as source and target has no counterpart in MPI
+          it writes the word that it reads, so the outcome is undefined there; use a second word
+        `x^1 := x`: a request with one word as source and target has no counterpart in MPI
+          it writes the word that it reads, so the outcome is undefined there; use a second word
+        `RFAA(x, x^1, 1)`: a request with one word as source and target has no counterpart in MPI
+          it writes the word that it reads, so the outcome is undefined there; use a second word
         `put(Y^2, X)`: a statement of coreRMA has no counterpart in MPI
           only the dialect of RDMA is generated: write `put` as `x^2 := y`, and `flush(2)` as `Rfence(2)`
     "#]]
