@@ -34,7 +34,7 @@ pub fn judge_of(model: &LoadedModel) -> Arc<Judge> {
 pub fn ask(
     test: &Test,
     model: &Model,
-    libraries: &'static Libraries,
+    libraries: &Libraries,
     request: &Request<'_>,
 ) -> Result<ModelSays, NotJudged> {
     let request = Request { libraries: Some(libraries), ..request.clone() };

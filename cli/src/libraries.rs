@@ -33,7 +33,7 @@ pub struct LibraryOption {
     libraries: Vec<String>,
     /// The libraries, once they are loaded.
     #[arg(skip)]
-    loaded: OnceLock<&'static Libraries>,
+    loaded: OnceLock<Libraries>,
 }
 
 impl LibraryOption {
@@ -62,7 +62,7 @@ impl LibraryOption {
     ///
     /// # Errors
     /// All that is wrong with the files.
-    fn load(&self) -> Result<&'static Libraries, Vec<Problem>> {
+    fn load(&self) -> Result<&Libraries, Vec<Problem>> {
         if self.libraries.is_empty() {
             return Ok(shipped());
         }
@@ -80,17 +80,16 @@ impl LibraryOption {
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        // Used until the process ends.
-        Ok(self.loaded.get_or_init(|| Box::leak(Box::new(all))))
+        Ok(self.loaded.get_or_init(|| all))
     }
 
     /// The same to look up words. What is wrong with files, [`LibraryOption::choose`] says.
-    pub fn known(&self) -> &'static Libraries {
+    pub fn known(&self) -> &Libraries {
         self.load().unwrap_or_else(|_| shipped())
     }
 
     /// The same. If that fails, the sink has the reason, and the command ends.
-    pub fn choose(&self, sink: &mut Sink<'_>) -> Option<&'static Libraries> {
+    pub fn choose(&self, sink: &mut Sink<'_>) -> Option<&Libraries> {
         self.load().map_err(|wrong| sink.problems(wrong)).ok()
     }
 }
@@ -152,9 +151,9 @@ impl<'a> Uses<'a> {
 ///
 /// # Errors
 /// All that is wrong with their texts.
-pub fn recorded(texts: &[LibraryText]) -> Result<(&'static Libraries, Vec<String>), Vec<Problem>> {
+pub fn recorded(texts: &[LibraryText]) -> Result<(Libraries, Vec<String>), Vec<Problem>> {
     if texts.is_empty() {
-        return Ok((shipped(), Vec::new()));
+        return Ok((shipped().clone(), Vec::new()));
     }
     let mut all = shipped().clone();
     let mut remarks = Vec::new();
@@ -176,7 +175,7 @@ pub fn recorded(texts: &[LibraryText]) -> Result<(&'static Libraries, Vec<String
             Err(problems) => wrong.extend(problems),
         }
     }
-    if wrong.is_empty() { Ok((Box::leak(Box::new(all)), remarks)) } else { Err(wrong) }
+    if wrong.is_empty() { Ok((all, remarks)) } else { Err(wrong) }
 }
 
 /// Whether calls are replaced by their implementations.

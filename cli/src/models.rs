@@ -74,7 +74,7 @@ pub struct Models {
     /// Those that the command line names, in its order; empty if every test's header is to be followed.
     pub chosen: Vec<Arc<LoadedModel>>,
     /// The libraries whose words tests use, if not the shipped ones.
-    pub libraries: Option<&'static Libraries>,
+    pub libraries: Option<Libraries>,
 }
 
 /// Why the models of the command line are not usable.
@@ -87,13 +87,13 @@ pub enum ChoiceError {
 
 impl Models {
     /// No models but those that headers name, of tests that use the words of these libraries.
-    pub fn with(libraries: &'static Libraries) -> Self {
-        Self { libraries: Some(libraries), ..Self::default() }
+    pub fn with(libraries: &Libraries) -> Self {
+        Self { libraries: Some(libraries.clone()), ..Self::default() }
     }
 
     /// The libraries whose words tests use.
-    pub fn libraries(&self) -> &'static Libraries {
-        self.libraries.unwrap_or_else(|| model::library::shipped())
+    pub fn libraries(&self) -> &Libraries {
+        self.libraries.as_ref().unwrap_or_else(|| model::library::shipped())
     }
 
     /// The models that `--model` names: shipped ones by name, files by a path that ends in `.cat`. What a

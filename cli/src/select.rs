@@ -203,7 +203,7 @@ impl SelectOption {
     ) -> Exit {
         let mut sink = Sink::plain(terminal);
         let Some(mut models) = choose_models(models, &mut sink) else { return sink.exit };
-        models.libraries = libraries.choose(&mut sink);
+        models.libraries = libraries.choose(&mut sink).cloned();
         if models.libraries.is_none() {
             return sink.exit;
         }

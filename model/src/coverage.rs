@@ -29,7 +29,7 @@ pub struct Suite {
     /// The tests, smallest first.
     cases: Vec<Case>,
     /// The libraries that tests call.
-    libraries: &'static Libraries,
+    libraries: Libraries,
     is_own: bool,
 }
 
@@ -47,12 +47,7 @@ impl Suite {
     /// The suite for a model: the tests with a verdict about the model. Tests with statements that the model
     /// does not define are left out. `is_own` says that the user gives the model as a file; then verdicts
     /// that name no model apply too.
-    pub fn new(
-        model: Model,
-        tests: &Arc<Vec<Test>>,
-        libraries: &'static Libraries,
-        is_own: bool,
-    ) -> Self {
+    pub fn new(model: Model, tests: &Arc<Vec<Test>>, libraries: &Libraries, is_own: bool) -> Self {
         let speaks = |test: &Test| {
             undefined_calls(test, &model, libraries).is_empty()
                 && test
@@ -73,7 +68,7 @@ impl Suite {
             case.test().program.threads.iter().map(|thread| thread.body.len()).sum::<usize>()
         };
         cases.sort_by_key(size);
-        Self { changes: changes::of(&model), model, cases, libraries, is_own }
+        Self { changes: changes::of(&model), model, cases, libraries: libraries.clone(), is_own }
     }
 
     /// The number of tests with a verdict about the model.
@@ -127,7 +122,7 @@ impl Case {
             };
             model.axioms = suite.changes.iter().map(about).collect();
             // If this cannot be determined, every change is tried.
-            let asking = Question::of(self.test(), &model).libraries(suite.libraries);
+            let asking = Question::of(self.test(), &model).libraries(&suite.libraries);
             let Ok(question) = asking.question() else {
                 return vec![true; suite.changes.len()];
             };
@@ -144,7 +139,7 @@ impl Case {
         if let Some(allowed) = self.allowed.get() {
             return Ok(allowed.clone());
         }
-        let asking = Question::of(self.test(), &suite.model).libraries(suite.libraries);
+        let asking = Question::of(self.test(), &suite.model).libraries(&suite.libraries);
         let allowed = asking.question()?.allowed(&Options::default())?;
         if allowed.complete || allowed.is_beyond_bound {
             self.allowed.get_or_init(|| allowed.clone());

@@ -128,7 +128,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 fn ask_about_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let mut models = arguments.models.load(sink)?;
-    models.libraries = Some(arguments.libraries.known());
+    models.libraries = Some(arguments.libraries.known().clone());
     let models = &models;
     let (paths, select) = (&arguments.paths, &arguments.select);
     let mut inputs = inputs::choose(paths, &["litmus"], select, models, sink)?;

@@ -127,7 +127,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 fn compile_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let mut models = choose_models(arguments.model.as_slice(), sink)?;
     let libraries = arguments.libraries.choose(sink)?;
-    models.libraries = Some(libraries);
+    models.libraries = Some(libraries.clone());
     let models = &models;
     let uses = Uses::new(libraries, &arguments.libraries, arguments.inline.inline);
     let request = &Request { libraries: Some(libraries), ..arguments.solver.request() };

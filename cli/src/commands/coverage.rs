@@ -150,7 +150,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     exit
 }
 
-fn tests(arguments: &Arguments, libraries: &'static Libraries, sink: &mut Sink<'_>) -> Vec<Test> {
+fn tests(arguments: &Arguments, libraries: &Libraries, sink: &mut Sink<'_>) -> Vec<Test> {
     let headers = Models::with(libraries);
     let uses = Uses::new(libraries, &arguments.libraries, false);
     let (paths, select) = (&arguments.paths, &arguments.select);

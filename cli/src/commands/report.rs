@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.format.is_log() {
         sources
             .iter()
-            .for_each(|source| results::log(&source.record, source.libraries, &mut report));
+            .for_each(|source| results::log(&source.record, &source.libraries, &mut report));
     }
     // A log says what was seen, and judges nothing.
     if !arguments.format.is_log() || (is_complete && arguments.output.is_some()) {

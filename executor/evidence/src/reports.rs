@@ -46,7 +46,7 @@ pub struct Source {
     /// What it holds.
     pub record: Record,
     /// The libraries that its programs use.
-    pub libraries: &'static Libraries,
+    pub libraries: Libraries,
 }
 
 /// Commands in the words of a shell, for readers who want to do something again. Who has the command line

@@ -62,6 +62,29 @@ fn libraries(program: &Program) -> Result<Libraries, String> {
     Ok(libraries)
 }
 
+/// The plan of a program, which must be the coordinator's.
+fn plan_of(program: &Program) -> Result<Plan, String> {
+    let source = Source::new(program.name.as_str(), program.text.as_str());
+    let libraries = libraries(program)?;
+    let (test, _) = lang::litmus::load_with(&source, libraries.words());
+    let test = test.ok_or("the program has errors here")?;
+    // Calls are replaced by their implementations. The hash confirms that these are the coordinator's.
+    let first = |errors: &[Diagnostic]| errors.first().map(|error| error.message.clone());
+    let test = compiler::library::inline(&test, &libraries, Depth::Full)
+        .map_err(|errors| first(&errors).unwrap_or_default())?;
+    let plan = Plan::new(&test).map_err(|error| error.diagnostic().message)?;
+    if plan_hash(&plan) != program.hash {
+        return Err("the program means something else here; is it the same litmus?".to_owned());
+    }
+    if program.machines.len() != plan.nodes.len()
+        || program.machines.iter().any(|machine| *machine >= program.count)
+        || program.own >= program.count
+    {
+        return Err("the nodes are not placed on machines".to_owned());
+    }
+    Ok(plan)
+}
+
 /// A program that is prepared on this machine.
 pub(super) struct Prepared {
     program: Program,
@@ -104,26 +127,7 @@ impl Prepared {
         limits: Limits,
     ) -> Result<Self, Trouble> {
         program.parameters.check()?;
-        let source = Source::new(program.name.as_str(), program.text.as_str());
-        let libraries = libraries(&program)?;
-        let (test, _) = lang::litmus::load_with(&source, libraries.words());
-        let test = test.ok_or_else(|| "the program has errors here".to_owned())?;
-        // Calls are replaced by their implementations. The hash confirms that these are the coordinator's.
-        let first = |errors: &[Diagnostic]| errors.first().map(|error| error.message.clone());
-        let test = compiler::library::inline(&test, &libraries, Depth::Full)
-            .map_err(|errors| first(&errors).unwrap_or_default())?;
-        let plan = Plan::new(&test).map_err(|error| error.diagnostic().message)?;
-        if plan_hash(&plan) != program.hash {
-            return Err("the program means something else here; is it the same litmus?"
-                .to_owned()
-                .into());
-        }
-        if program.machines.len() != plan.nodes.len()
-            || program.machines.iter().any(|m| *m >= program.count)
-            || program.own >= program.count
-        {
-            return Err("the nodes are not placed on machines".to_owned().into());
-        }
+        let plan = plan_of(&program)?;
         let own = |node: NodeId| program.machines[node.0 as usize - 1] == program.own;
         let layouts = plan
             .nodes
@@ -172,30 +176,34 @@ impl Prepared {
             streams: Vec::new(),
             program,
         };
-        let wanted = prepared.queue_pairs();
+        prepared.check_queues(bytes, settings.depth, limits)?;
+        prepared.add_endpoints(device, &settings)?;
+        prepared.add_streams(device, &settings)?;
+        Ok(prepared)
+    }
+
+    /// Refuses a program whose queues need more than the machine gives. `bytes` is what its memory needs.
+    fn check_queues(&self, bytes: u64, depth: u32, limits: Limits) -> Result<(), String> {
+        let wanted = self.queue_pairs();
         if wanted > limits.queue_pairs {
             return Err(format!(
                 "it needs {wanted} queue pairs, and this agent gives {}",
                 limits.queue_pairs
-            )
-            .into());
+            ));
         }
-        let receives: u64 = (0..prepared.plan.code.queue_pairs.len())
-            .map(|pair| u64::from(prepared.receives_at_once(QueuePairId(pair))))
+        let receives: u64 = (0..self.plan.code.queue_pairs.len())
+            .map(|pair| u64::from(self.receives_at_once(QueuePairId(pair))))
             .sum();
-        let requests = receives + wanted as u64 * u64::from(settings.depth);
+        let requests = receives + wanted as u64 * u64::from(depth);
         let queues = requests * BYTES_PER_REQUEST;
         if bytes.saturating_add(queues) > limits.bytes {
             return Err(format!(
                 "its queues need {} MiB of memory, and this agent gives {} MiB in all; use a smaller --tx-depth",
                 queues >> 20,
                 limits.bytes >> 20
-            )
-            .into());
+            ));
         }
-        prepared.add_endpoints(device, &settings)?;
-        prepared.add_streams(device, &settings)?;
-        Ok(prepared)
+        Ok(())
     }
 
     /// The number of queue pairs that the program needs on this machine.

@@ -152,7 +152,7 @@ fn source(name: &str, tests: Vec<TestRecord>) -> Source {
     Source {
         name: name.to_owned(),
         record: Record::new(header, tests),
-        libraries: model::library::shipped(),
+        libraries: model::library::shipped().clone(),
     }
 }
 
@@ -322,7 +322,7 @@ fn faulty(fault: &str, suite: &[(String, String)]) -> Source {
     Source {
         name: fault.to_owned(),
         record: Record::new(header, tests),
-        libraries: model::library::shipped(),
+        libraries: model::library::shipped().clone(),
     }
 }
 
@@ -447,9 +447,13 @@ fn logs_are_written_and_read() {
     let record = logs::to_record(read.clone(), "0", &find);
     assert_eq!(record.tests[0].outcomes.len(), 3);
     assert_eq!(
-        report(&[Source { name: "log".to_owned(), record, libraries: model::library::shipped() }])
-            .findings
-            .len(),
+        report(&[Source {
+            name: "log".to_owned(),
+            record,
+            libraries: model::library::shipped().clone()
+        }])
+        .findings
+        .len(),
         1
     );
     let other = |_: &str| Some((("f".to_owned(), format!("{}\n", recorded.program)), Vec::new()));

@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
 
 fn judge_all(arguments: &Arguments, sink: &mut Sink<'_>) -> Option<()> {
     let mut models = arguments.models.load(sink)?;
-    models.libraries = Some(arguments.libraries.known());
+    models.libraries = Some(arguments.libraries.known().clone());
     if models.chosen.is_empty() {
         models.chosen = models.networks();
     }

@@ -80,7 +80,7 @@ pub fn run(
 fn compare(
     input: &Input,
     models: [&LoadedModel; 2],
-    (libraries, uses): (&'static Libraries, &Uses<'_>),
+    (libraries, uses): (&Libraries, &Uses<'_>),
 ) -> Answer {
     let (loaded, diagnostics) = load_test(input, libraries);
     let Some((test, source)) = loaded else { return Answer::Bad(diagnostics) };

@@ -70,7 +70,7 @@ pub fn read(
     };
     let mut record = logs::to_record(tests, env!("CARGO_PKG_VERSION"), &find);
     record.header.libraries = arguments.libraries.texts();
-    Some(Recorded { name, record, libraries })
+    Some(Recorded { name, record, libraries: libraries.clone() })
 }
 
 /// Reads a record, and no log.
@@ -109,7 +109,7 @@ fn parse(name: String, bytes: &[u8], report: &mut Sink<'_>) -> Option<Recorded> 
 /// Name, file, text and models of the tests that --tests names.
 fn programs(
     arguments: &Arguments,
-    libraries: &'static Libraries,
+    libraries: &Libraries,
     report: &mut Sink<'_>,
 ) -> Vec<(String, String, String, Vec<String>)> {
     let mut programs = Vec::new();

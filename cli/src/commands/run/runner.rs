@@ -67,7 +67,7 @@ pub struct Runner<'a> {
     /// What models allow.
     pub answers: &'a Answers<'a>,
     /// The limits, and the libraries.
-    pub request: Request<'static>,
+    pub request: Request<'a>,
     /// The options that name libraries.
     pub library_options: String,
     /// What tests make use of.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use evidence::judge::{Forbids, Judge, Judgement};
+use evidence::record::Status;
 use evidence::reports::data::Verdict;
 use evidence::reports::judging::outcome_text;
 use lang::Test;
@@ -15,6 +16,7 @@ use model::engine::{Request, explained};
 use model::explain::Reason;
 
 use super::result::RunResult;
+use super::runner::Answer;
 use crate::commands::report::tell::tint;
 use crate::groups::Groups;
 use crate::table::count;
@@ -93,8 +95,16 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// One more result.
-    pub fn add(&mut self, result: &RunResult) {
+    /// What came of one more test.
+    pub fn take(&mut self, answer: &Answer) {
+        answer.results.iter().for_each(|result| self.add(result));
+        self.failed += answer.failures.len();
+        // As the record has it. A test that no model defines is not in it, and listed with the reasons.
+        let is_skipped = answer.records.iter().any(|record| record.status == Status::Skipped);
+        self.skipped += usize::from(answer.results.is_empty() && is_skipped);
+    }
+
+    fn add(&mut self, result: &RunResult) {
         let (file, machine) = result.identity();
         let judged = result.judged();
         if self.groups.add(file, machine, judged.overall as usize) {

@@ -57,7 +57,7 @@ struct Target {
 /// How targets are judged.
 struct Judging {
     answers: Answers<'static>,
-    libraries: &'static Libraries,
+    libraries: Libraries,
     texts: Vec<LibraryText>,
     nodes: Vec<NodeInfo>,
 }
@@ -94,11 +94,11 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let Some(libraries) = arguments.libraries.choose(&mut report) else {
         return report.finish(&[], Some(["", "", ""]));
     };
-    models.libraries = Some(libraries);
+    models.libraries = Some(libraries.clone());
     let request = Request { libraries: Some(libraries), ..arguments.solver.request() };
     let judging = Judging {
-        answers: judging::answers(request.clone()),
-        libraries,
+        answers: judging::answers(arguments.solver.request()),
+        libraries: libraries.clone(),
         texts: arguments.libraries.texts(),
         nodes: verbs.nodes(),
     };
@@ -169,7 +169,7 @@ fn targets(
         };
         let sc = models.shipped("sc");
         let sequential =
-            sc.and_then(|sc| ask(&runnable, sc.model(), judging.libraries, request).ok());
+            sc.and_then(|sc| ask(&runnable, sc.model(), &judging.libraries, request).ok());
         let sequential = sequential.map(|says| says.allowed).filter(|allowed| allowed.complete);
         let Some(sequential) = sequential else {
             report.skip(Skip {
@@ -200,8 +200,8 @@ fn targets(
 }
 
 impl Judging {
-    fn program<'t>(&self, test: &'t Test, source: &Source) -> Program<'t> {
-        Program::new((test, &source.text), (self.libraries, &self.texts), &self.nodes)
+    fn program<'t>(&'t self, test: &'t Test, source: &Source) -> Program<'t> {
+        Program::new((test, &source.text), (&self.libraries, &self.texts), &self.nodes)
     }
 }
 
@@ -263,7 +263,7 @@ impl Tuning<'_, '_> {
             test: &target.runnable,
             file: &target.source.name,
             program: &target.source.text,
-            libraries: self.judging.libraries,
+            libraries: &self.judging.libraries,
             machine: runner::HARDWARE,
             iterations: self.iterations,
             done: 0,

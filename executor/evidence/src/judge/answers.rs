@@ -15,13 +15,12 @@ use crate::observation::Observations;
 use crate::record::{LibraryText, NodeInfo, unjudgeable};
 
 /// Asks what a model allows of a test that may use libraries.
-type Ask<'a> =
-    dyn Fn(&Test, &Model, &'static Libraries) -> Result<ModelSays, NotJudged> + Send + Sync + 'a;
+type Ask<'a> = dyn Fn(&Test, &Model, &Libraries) -> Result<ModelSays, NotJudged> + Send + Sync + 'a;
 
 /// A program that models are asked about.
 pub struct Program<'a> {
     test: &'a Test,
-    libraries: &'static Libraries,
+    libraries: &'a Libraries,
     /// What tests with the same outcomes have in common.
     pub body: String,
     unjudgeable: Option<String>,
@@ -58,7 +57,7 @@ impl<'a> Program<'a> {
     /// A test with its text, the libraries that it uses, and the machines that ran it.
     pub fn new(
         (test, text): (&'a Test, &str),
-        (libraries, texts): (&'static Libraries, &[LibraryText]),
+        (libraries, texts): (&'a Libraries, &[LibraryText]),
         nodes: &[NodeInfo],
     ) -> Self {
         let (body, unjudgeable) = (body(text, texts), unjudgeable(nodes));
@@ -80,10 +79,7 @@ fn body(program: &str, libraries: &[LibraryText]) -> String {
 impl<'a> Answers<'a> {
     /// No model was asked yet.
     pub fn new(
-        ask: impl Fn(&Test, &Model, &'static Libraries) -> Result<ModelSays, NotJudged>
-        + Send
-        + Sync
-        + 'a,
+        ask: impl Fn(&Test, &Model, &Libraries) -> Result<ModelSays, NotJudged> + Send + Sync + 'a,
     ) -> Self {
         let (says, sc, serial) = Default::default();
         Self { ask: Box::new(ask), keeps: true, says, sc, serial }

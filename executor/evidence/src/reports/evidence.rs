@@ -301,7 +301,7 @@ fn says(
 ) -> Says {
     let mut says = Says::default();
     let (test, by) = (group.first, &group.first.by[group.by]);
-    let Some(concerned) = concerned(model, changes, &test.test, test.libraries) else {
+    let Some(concerned) = concerned(model, changes, &test.test, &test.libraries) else {
         return says;
     };
     if !by.allowed.complete {
@@ -328,7 +328,7 @@ fn says(
         }
         let options = (request.options)();
         let Ok(question) = Question::of(&test.test, &change.model)
-            .libraries(test.libraries)
+            .libraries(&test.libraries)
             .options(&options)
             .question()
         else {

@@ -77,7 +77,7 @@ fn nature(found: &FoundViolation, test: &JudgedRecord, request: &Request<'_>) ->
     let options = (request.options)();
     let runnable = test.runnable();
     let question = Question::of(runnable, &by.judge.model)
-        .libraries(test.libraries)
+        .libraries(&test.libraries)
         .options(&options)
         .question();
     if question.is_ok_and(|question| is_impossible(&question, &options, &found.outcome)) {
@@ -193,7 +193,7 @@ fn explained(
 ) -> Option<Explained> {
     let options = (request.options)();
     let question = Question::of(&test.test, &by.judge.model)
-        .libraries(test.libraries)
+        .libraries(&test.libraries)
         .options(&options)
         .question()
         .ok()?;

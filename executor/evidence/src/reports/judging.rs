@@ -38,7 +38,7 @@ pub struct JudgedRecord {
     /// The test as text, for messages with places.
     pub source: Arc<lang::source::Source>,
     /// The libraries that it uses.
-    pub libraries: &'static Libraries,
+    pub libraries: Libraries,
     /// The test.
     pub test: Test,
     /// The test with its calls replaced by implementations, which is what machines run; if it has some.
@@ -265,7 +265,7 @@ impl JudgedLine<'_> {
         seen: Observations,
         request: &Request<'_>,
     ) {
-        let (recorded, libraries, header) = (self.recorded, from.libraries, &from.record.header);
+        let (recorded, libraries, header) = (self.recorded, &from.libraries, &from.record.header);
         let text = (libraries, header.libraries.as_slice());
         let program = Program::new((&test, &recorded.program), text, &header.nodes);
         let (mut by, mut is_defined) = (Vec::new(), false);
@@ -302,7 +302,7 @@ impl JudgedLine<'_> {
         let inlined = if has_calls { inline(&test, libraries, Depth::Full).ok() } else { None };
         self.test = Some(JudgedRecord {
             source,
-            libraries,
+            libraries: libraries.clone(),
             test,
             inlined,
             seen,

@@ -1,17 +1,19 @@
 //! Runs a thread's code once.
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use compiler::code::{Instruction, Operation, QueuePairId};
 use compiler::plan::{self, Plan};
-use lang::program::ThreadId;
+use lang::program::{LocationId, RegisterId, ThreadId};
 use model::machine::Random;
 
 use super::super::pace::{self, Pace};
 use super::connection::poll_one;
 use super::{Connection, End, Halt, Receiver, Stop, ThreadRun};
 use crate::rdma::{Request, RequestKind};
+use crate::rounds::Layout;
 
 /// How a thread's part of an instance ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,15 @@ impl Scratch {
     }
 }
 
+/// An instruction of an instance. Borrowed: counting references would drain the store buffer.
+struct Step<'a> {
+    plan: &'a Plan,
+    layout: &'a Layout,
+    slot: u32,
+    /// Which instruction of the thread.
+    here: usize,
+}
+
 /// The steps that a thread takes before it checks the time.
 const STEPS: u32 = 1024;
 
@@ -110,15 +121,12 @@ impl ThreadRun {
         stop: &Stop<'_>,
         patience: Duration,
     ) -> Result<Ending, Halt> {
-        let plan = std::sync::Arc::clone(&self.plan);
+        let plan = Arc::clone(&self.plan);
         let code = &plan.code.threads[self.id.0];
-        let first = code.queue_pairs.start;
-        let region = std::sync::Arc::clone(&self.region);
+        let region = Arc::clone(&self.region);
         let words = region.words();
         let layout = self.layout.clone();
-        let memory = |location: lang::program::LocationId| {
-            &words[layout.word(slot, plan.word_of[location.0])]
-        };
+        let memory = |location: LocationId| &words[layout.word(slot, plan.word_of[location.0])];
         if pace.in_step {
             pace::stagger(self.barrier.meet(stop)?, random);
         }
@@ -127,81 +135,6 @@ impl ThreadRun {
             let here = at;
             at += 1;
             match instruction {
-                Instruction::Assign { register, value } => {
-                    scratch.registers[register.0] = value.evaluate(&scratch.registers);
-                }
-                // On x86 these are plain moves. The compiler may reorder them only as TSO may.
-                Instruction::Read { register, location } => {
-                    scratch.registers[register.0] = memory(*location).load(Ordering::Acquire);
-                }
-                Instruction::Write { location, value } => {
-                    let value = value.evaluate(&scratch.registers);
-                    memory(*location).store(value, Ordering::Release);
-                }
-                Instruction::Cas { register, location, expected, desired } => {
-                    let expected = expected.evaluate(&scratch.registers);
-                    let desired = desired.evaluate(&scratch.registers);
-                    let (success, failure) = (Ordering::SeqCst, Ordering::SeqCst);
-                    let (Ok(old) | Err(old)) =
-                        memory(*location).compare_exchange(expected, desired, success, failure);
-                    if let Some(register) = register {
-                        scratch.registers[register.0] = old;
-                    }
-                }
-                Instruction::Faa { register, location, addend } => {
-                    let addend = addend.evaluate(&scratch.registers);
-                    let old = memory(*location).fetch_add(addend, Ordering::SeqCst);
-                    if let Some(register) = register {
-                        scratch.registers[register.0] = old;
-                    }
-                }
-                Instruction::Exchange { register, location, value } => {
-                    let value = value.evaluate(&scratch.registers);
-                    let old = memory(*location).swap(value, Ordering::SeqCst);
-                    if let Some(register) = register {
-                        scratch.registers[register.0] = old;
-                    }
-                }
-                Instruction::Fence => fence(Ordering::SeqCst),
-                Instruction::Issue { queue_pair, operation: Operation::Fence, .. } => {
-                    let pair = queue_pair.0 - first;
-                    self.connections[pair].fence_next = true;
-                    self.ring_before(code.instructions.get(at), *queue_pair, pair)?;
-                }
-                Instruction::Issue { queue_pair, .. } => {
-                    let Some(request) = plan.request_of[self.id.0][here] else { continue };
-                    let pair = queue_pair.0 - first;
-                    if plan.requests[request].is_message() && !self.connections[pair].has_receive()
-                    {
-                        return Ok(Ending::Blocked);
-                    }
-                    self.issue(pair, request, slot, scratch, stop)?;
-                    self.ring_before(code.instructions.get(at), *queue_pair, pair)?;
-                }
-                Instruction::Receive { queue_pair, .. } => {
-                    self.receiver(*queue_pair)?.post((slot, &layout), stop)?;
-                }
-                Instruction::PollReceive { queue_pair, register } => {
-                    match self.receiver(*queue_pair)?.poll(patience, stop)? {
-                        Ok(value) => {
-                            if let Some(register) = register {
-                                scratch.registers[register.0] = value;
-                            }
-                        }
-                        Err(ending) => return Ok(ending),
-                    }
-                }
-                Instruction::Poll(pairs) => {
-                    let pairs: Vec<usize> = pairs.iter().map(|pair| pair.0 - first).collect();
-                    if !poll_one(&mut self.connections, &pairs, random, stop)? {
-                        return Ok(Ending::Blocked);
-                    }
-                }
-                Instruction::Wait(id) => {
-                    for (pair, connection) in self.connections.iter_mut().enumerate() {
-                        connection.wait(scratch.last[id.0 * scratch.pairs + pair], stop)?;
-                    }
-                }
                 Instruction::Jump(target) => at = *target,
                 Instruction::JumpIfZero { condition, target } => {
                     if condition.evaluate(&scratch.registers) == 0 {
@@ -211,6 +144,13 @@ impl ThreadRun {
                 Instruction::Assume(condition) => {
                     if condition.evaluate(&scratch.registers) == 0 {
                         return Ok(Ending::AssumeFailed);
+                    }
+                }
+                _ if cpu_step(instruction, &mut scratch.registers, memory) => {}
+                _ => {
+                    let step = Step { plan: &plan, layout: &layout, slot, here };
+                    if let Some(ending) = self.queue_step(step, scratch, random, stop, patience)? {
+                        return Ok(ending);
                     }
                 }
             }
@@ -230,6 +170,58 @@ impl ThreadRun {
             }
         }
         Ok(Ending::Finished)
+    }
+
+    /// Takes the step of an instruction about queue pairs. Returns how the instance has ended, if it has.
+    fn queue_step(
+        &mut self,
+        Step { plan, layout, slot, here }: Step<'_>,
+        scratch: &mut Scratch,
+        random: &mut Random,
+        stop: &Stop<'_>,
+        patience: Duration,
+    ) -> Result<Option<Ending>, Halt> {
+        let code = &plan.code.threads[self.id.0];
+        let first = code.queue_pairs.start;
+        let next = code.instructions.get(here + 1);
+        match &code.instructions[here] {
+            Instruction::Issue { queue_pair, operation: Operation::Fence, .. } => {
+                let pair = queue_pair.0 - first;
+                self.connections[pair].fence_next = true;
+                self.ring_before(next, *queue_pair, pair)?;
+            }
+            Instruction::Issue { queue_pair, .. } => {
+                let Some(request) = plan.request_of[self.id.0][here] else { return Ok(None) };
+                let pair = queue_pair.0 - first;
+                if plan.requests[request].is_message() && !self.connections[pair].has_receive() {
+                    return Ok(Some(Ending::Blocked));
+                }
+                self.issue(pair, request, slot, scratch, stop)?;
+                self.ring_before(next, *queue_pair, pair)?;
+            }
+            Instruction::Receive { queue_pair, .. } => {
+                self.receiver(*queue_pair)?.post((slot, layout), stop)?;
+            }
+            Instruction::PollReceive { queue_pair, register } => {
+                match self.receiver(*queue_pair)?.poll(patience, stop)? {
+                    Ok(value) => set(&mut scratch.registers, *register, value),
+                    Err(ending) => return Ok(Some(ending)),
+                }
+            }
+            Instruction::Poll(pairs) => {
+                let pairs: Vec<usize> = pairs.iter().map(|pair| pair.0 - first).collect();
+                if !poll_one(&mut self.connections, &pairs, random, stop)? {
+                    return Ok(Some(Ending::Blocked));
+                }
+            }
+            Instruction::Wait(id) => {
+                for (pair, connection) in self.connections.iter_mut().enumerate() {
+                    connection.wait(scratch.last[id.0 * scratch.pairs + pair], stop)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(None)
     }
 
     fn receiver(&mut self, queue_pair: QueuePairId) -> Result<&mut Receiver, End> {
@@ -313,5 +305,50 @@ impl ThreadRun {
             scratch.last[id.0 * scratch.pairs + pair] = connection.posted;
         }
         Ok(())
+    }
+}
+
+/// Takes the step of an instruction that only the CPU takes part in; false for others.
+#[inline]
+fn cpu_step<'a>(
+    instruction: &Instruction,
+    registers: &mut [u64],
+    memory: impl Fn(LocationId) -> &'a AtomicU64,
+) -> bool {
+    const ATOMIC: Ordering = Ordering::SeqCst;
+    match instruction {
+        Instruction::Assign { register, value } => {
+            registers[register.0] = value.evaluate(registers);
+        }
+        // On x86 these are plain moves. The compiler may reorder them only as TSO may.
+        Instruction::Read { register, location } => {
+            registers[register.0] = memory(*location).load(Ordering::Acquire);
+        }
+        Instruction::Write { location, value } => {
+            memory(*location).store(value.evaluate(registers), Ordering::Release);
+        }
+        Instruction::Cas { register, location, expected, desired } => {
+            let (expected, desired) = (expected.evaluate(registers), desired.evaluate(registers));
+            let (Ok(old) | Err(old)) =
+                memory(*location).compare_exchange(expected, desired, ATOMIC, ATOMIC);
+            set(registers, *register, old);
+        }
+        Instruction::Faa { register, location, addend } => {
+            let old = memory(*location).fetch_add(addend.evaluate(registers), ATOMIC);
+            set(registers, *register, old);
+        }
+        Instruction::Exchange { register, location, value } => {
+            let old = memory(*location).swap(value.evaluate(registers), ATOMIC);
+            set(registers, *register, old);
+        }
+        Instruction::Fence => fence(ATOMIC),
+        _ => return false,
+    }
+    true
+}
+
+fn set(registers: &mut [u64], register: Option<RegisterId>, value: u64) {
+    if let Some(register) = register {
+        registers[register.0] = value;
     }
 }

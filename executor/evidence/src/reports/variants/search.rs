@@ -80,7 +80,7 @@ pub fn allows(
 ) -> Option<bool> {
     let options = (request.options)();
     let runnable = test.runnable();
-    let asking = Question::of(runnable, model).libraries(test.libraries).options(&options);
+    let asking = Question::of(runnable, model).libraries(&test.libraries).options(&options);
     let question = asking.question().ok()?;
     let mut session = question.session(&options, |_| true).ok()?;
     shows(&question, &mut session, outcome)
@@ -296,7 +296,7 @@ impl<'a> Search<'a> {
         let mut found = BTreeSet::new();
         if enough {
             let concerned =
-                concerned(self.model, &self.candidates, case.test.runnable(), case.test.libraries);
+                concerned(self.model, &self.candidates, case.test.runnable(), &case.test.libraries);
             let is_concerned =
                 |index: &usize| concerned.as_ref().is_none_or(|concerned| concerned[*index]);
             let candidates: Vec<usize> = all.into_iter().filter(is_concerned).collect();
@@ -334,7 +334,7 @@ impl<'a> Search<'a> {
         let mut is_concerned = vec![false; self.tiers.len()];
         for case in &cases {
             let of_case =
-                concerned(self.model, &self.candidates, case.test.runnable(), case.test.libraries);
+                concerned(self.model, &self.candidates, case.test.runnable(), &case.test.libraries);
             let mark = |(known, of_case): (&mut bool, bool)| *known |= of_case;
             let of_case = of_case.unwrap_or_else(|| vec![true; self.tiers.len()]);
             is_concerned.iter_mut().zip(of_case).for_each(mark);
@@ -438,7 +438,7 @@ impl<'a> Search<'a> {
             .filter(|(test, allowed)| {
                 let options = (self.request.options)();
                 let Ok(question) = Question::of(&test.test, variant)
-                    .libraries(test.libraries)
+                    .libraries(&test.libraries)
                     .options(&options)
                     .question()
                 else {
