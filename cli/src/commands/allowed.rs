@@ -258,7 +258,35 @@ fn ask_about(
             return answer;
         }
     };
+    let asking = Asking { test: &test, written: &written, source: &source, request, cache };
     for model in asked {
+        asking.ask(&model, (arguments, models), input, &mut answer);
+    }
+    answer.problems.extend(waiting::no_outcome(&answer.results, &source));
+    answer.problems.extend(waiting::may_not_end(&answer.results, &source));
+    answer
+}
+
+/// A test that models are asked about.
+struct Asking<'a> {
+    test: &'a Test,
+    /// With the calls that are replaced in `test`.
+    written: &'a Test,
+    source: &'a Arc<Source>,
+    request: &'a Request<'a>,
+    cache: Option<&'a Cache>,
+}
+
+impl Asking<'_> {
+    /// Asks a model, and adds what it says.
+    fn ask(
+        &self,
+        model: &Arc<LoadedModel>,
+        (arguments, models): (&Arguments, &Models),
+        input: &Input,
+        answer: &mut Answer,
+    ) {
+        let Self { test, written, source, request, .. } = *self;
         let skip = |reason: String| Skip {
             test: test.name.clone(),
             file: input.name(),
@@ -266,65 +294,58 @@ fn ask_about(
             reason,
         };
         let asked = if arguments.verdict_only {
-            engine::verdicts(&test, (model.model(), model.is_own), request).map(Asked::Verdicts)
+            engine::verdicts(test, (model.model(), model.is_own), request).map(Asked::Verdicts)
         } else {
-            let inline = arguments.inline.inline;
-            let asked = cache::Asked { source: &source, model: &model, request, inline };
-            let known = cache.and_then(|cache| cache.get(&asked, test.observables.len()));
-            let ask = || {
-                let found = engine::ask(&test, model.model(), request)?;
-                cache.iter().for_each(|cache| cache.put(&asked, &found));
-                Ok(found)
-            };
-            known.map_or_else(ask, Ok).map(|found| Asked::Outcomes(Box::new(found)))
+            self.outcomes(model, arguments.inline.inline)
+                .map(|found| Asked::Outcomes(Box::new(found)))
         };
         match asked {
-            Ok(Asked::Outcomes(found)) => {
-                answer.add((&test, &written), &source, &model, *found);
-            }
+            Ok(Asked::Outcomes(found)) => answer.add((test, written), source, model, *found),
             Ok(Asked::Verdicts(verdicts)) if verdicts.answered.checked.is_empty() => {
-                answer.skips.push(skip("no verdict of the test is about the model".to_owned()));
-                continue;
+                return answer
+                    .skips
+                    .push(skip("no verdict of the test is about the model".to_owned()));
             }
-            Ok(Asked::Verdicts(verdicts)) => {
-                let Verdicts { answered, misuses, by } = verdicts;
-                answer.problems.extend(problems(&source, misuses));
-                answer.results.push(TestResult::of_verdicts(
-                    &test,
-                    &source,
-                    model.name(),
-                    (answered, by),
-                ));
+            Ok(Asked::Verdicts(Verdicts { answered, misuses, by })) => {
+                answer.problems.extend(problems(source, misuses));
+                let result = TestResult::of_verdicts(test, source, model.name(), (answered, by));
+                answer.results.push(result);
             }
             Err(Refusal::Unsupported(reason)) => {
                 let allowed = Allowed { reason: Some(reason.clone()), ..Allowed::default() };
                 let by = request.engine.refusing();
                 let found = Found { allowed, by, unsupported: Some(reason), ..Found::default() };
-                answer.add((&test, &written), &source, &model, found);
-                continue;
+                return answer.add((test, written), source, model, found);
             }
             // Of all tests below a folder, those are meant that the model is about.
             Err(Refusal::Undefined(undefined)) if !models.chosen.is_empty() && !input.is_named => {
-                answer.skips.push(skip(undefined[0].message.clone()));
-                continue;
+                return answer.skips.push(skip(undefined[0].message.clone()));
             }
             Err(Refusal::Undefined(errors) | Refusal::Bad(errors)) => {
-                answer.problems.extend(problems(&source, errors));
-                continue;
+                return answer.problems.extend(problems(source, errors));
             }
         }
         if arguments.witness
             && let Some(result) = answer.results.last_mut()
         {
-            match witnesses(&test, &source, &model, request, result) {
+            match witnesses(test, source, model, request, result) {
                 Ok(found) => result.witnesses = found,
                 Err(errors) => answer.problems.extend(errors),
             }
         }
     }
-    answer.problems.extend(waiting::no_outcome(&answer.results, &source));
-    answer.problems.extend(waiting::may_not_end(&answer.results, &source));
-    answer
+
+    /// What a model allows, from the cache if it is there.
+    fn outcomes(&self, model: &Arc<LoadedModel>, inline: bool) -> Result<Found, Refusal> {
+        let Self { test, source, request, cache, .. } = *self;
+        let asked = cache::Asked { source, model, request, inline };
+        if let Some(known) = cache.and_then(|cache| cache.get(&asked, test.observables.len())) {
+            return Ok(known);
+        }
+        let found = engine::ask(test, model.model(), request)?;
+        cache.iter().for_each(|cache| cache.put(&asked, &found));
+        Ok(found)
+    }
 }
 
 impl Answer {

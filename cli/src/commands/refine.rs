@@ -112,7 +112,6 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Err(exit) => return exit,
     };
     let refinement = &prepared.refinement;
-    let began = Instant::now();
     let Some((families, all)) = arguments.clients(refinement.library()) else {
         return terminal.usage_error("there are more than 4 million clients; lower the bounds");
     };
@@ -133,6 +132,17 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     if arguments.shard.shard.is_some() && arguments.record.is_none() && arguments.resume.is_none() {
         return terminal.usage_error("--shard needs --record, which `litmus merge` reads");
     }
+    check_all(arguments, refinement, (&families, &all), terminal)
+}
+
+/// Checks the clients, or a part of them, and says what came of it.
+fn check_all(
+    arguments: &Arguments,
+    refinement: &Refinement,
+    (families, all): (&[Bounds], &[Client]),
+    terminal: &mut Terminal,
+) -> Exit {
+    let began = Instant::now();
     let names: Vec<String> = (0..all.len()).map(|client| client.to_string()).collect();
     let costs: Vec<u64> = all.iter().map(|client| client.size().pow(3) as u64).collect();
     let shard = arguments.shard.items(&names, &costs, &refinement.texts().concat());
@@ -142,7 +152,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         Err(failure) => return failure.tell(terminal),
     };
     let stop = stop_on_signal();
-    let check = Check { arguments, refinement, clients: &all, stop: &stop };
+    let check = Check { arguments, refinement, clients: all, stop: &stop };
     let rest: Vec<usize> = head.numbers().filter(|client| tally.is_open(*client)).collect();
     let checked = check.all(&rest, terminal, &mut tally, &mut record);
     let ended = record.as_mut().filter(|_| checked.is_ok()).map_or(Ok(()), Journal::end);
@@ -155,11 +165,11 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         }
     };
     if tally.refuted.is_none() && tally.wrong.is_none() && !stop.load(Ordering::Relaxed) {
-        match refinement.never(&all, &arguments.options(&stop)) {
+        match refinement.never(all, &arguments.options(&stop)) {
             Ok(never) => tally.never = never,
             Err(message) => tally.wrong = Some(message),
         }
-        tally.uncalled = refinement.uncalled(&all, &arguments.options(&stop));
+        tally.uncalled = refinement.uncalled(all, &arguments.options(&stop));
     }
     terminal.progress().finish_and_clear();
     let was_stopped = stop.load(Ordering::Relaxed);
@@ -168,7 +178,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         terminal.err(&format!("error: the library cannot be checked: {wrong}\n"));
         return Exit::BadInput;
     }
-    let up_to = Bounds::describe(&families, refinement.library());
+    let up_to = Bounds::describe(families, refinement.library());
     let (name, clients) = (&refinement.library().name, head.numbers().count());
     let (up_to, tally) = (up_to.as_str(), &tally);
     let is_sequential = refinement.library().sequential.is_some();
@@ -194,6 +204,10 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
         let path = record.path().display();
         terminal.note(&format!("interrupted; to go on: the same command with --resume {path}"));
     }
+    exit(tally, clients, was_stopped)
+}
+
+fn exit(tally: &Tally, clients: usize, was_stopped: bool) -> Exit {
     match () {
         () if tally.refuted.is_some() => Exit::Violation,
         // A part may have nothing to do.

@@ -209,7 +209,24 @@ fn reason(kind: &StmtKind, unsignaled: bool) -> Option<(&'static str, &'static s
             let why = "only the dialect of RDMA is generated: write `put` as `x^2 := y`, and `flush(2)` as `Rfence(2)`";
             Some(("a statement of coreRMA", why))
         }
-        _ => None,
+        StmtKind::Assign { .. }
+        | StmtKind::Read { .. }
+        | StmtKind::Write { .. }
+        | StmtKind::Fence
+        | StmtKind::Put { .. }
+        | StmtKind::Get { .. }
+        | StmtKind::Rcas { .. }
+        | StmtKind::Rfaa { .. }
+        | StmtKind::RemoteFence(_)
+        | StmtKind::GlobalFence(_)
+        | StmtKind::Poll(_)
+        | StmtKind::Wait(_)
+        | StmtKind::Call(_)
+        | StmtKind::If { .. }
+        | StmtKind::Loop(_)
+        | StmtKind::Break
+        | StmtKind::Assume(_)
+        | StmtKind::OutOfRange { .. } => None,
     }
 }
 

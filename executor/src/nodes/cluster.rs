@@ -1,7 +1,7 @@
 //! The coordinator's view of all machines.
 
 use std::io::ErrorKind;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use super::cores::Place;
@@ -222,17 +222,8 @@ impl Cluster {
         let order: Vec<usize> = asks.iter().map(|(index, _)| *index).collect();
         let mut answers: Vec<Option<Reply>> = vec![None; order.len()];
         let mut silence: Vec<Silence> = vec![Silence::default(); order.len()];
-        let mut trouble: Option<Trouble> = None;
-        for (index, ask) in asks {
-            let sent = match &mut self.machines[index].link {
-                Some(link) => link.ask(&ask).map_err(|error| error.to_string()),
-                None => Err("the agent is gone".to_owned()),
-            };
-            if let Err(error) = sent {
-                trouble = trouble.or(Some(self.lose(index, &error)));
-            }
-        }
-        let mut is_reported = false;
+        let mut trouble = self.send(asks).err();
+        let mut is_stopped = false;
         loop {
             let waiting =
                 |at: &usize| answers[*at].is_none() && self.machines[order[*at]].link.is_some();
@@ -240,49 +231,29 @@ impl Cluster {
             if open.is_empty() {
                 break;
             }
-            if trouble.is_some() && !is_reported {
-                is_reported = true;
-                for at in &open {
-                    if let Some(link) = &mut self.machines[order[*at]].link {
-                        // If the other agent is gone too, an event will report it.
-                        drop(link.ask(&Ask::Stop));
-                    }
-                }
+            if trouble.is_some() && !is_stopped {
+                is_stopped = true;
+                self.stop(open.iter().map(|at| order[*at]));
             }
             let began = Instant::now();
             let event = self.events.recv_timeout(LISTEN);
             open.iter().for_each(|at| silence[*at].add(began.elapsed()));
-            match event {
-                Ok((machine, epoch, said)) => {
-                    let current = self.machines[machine].link.as_ref().map(|link| link.epoch);
-                    let Some(at) = order.iter().position(|index| *index == machine) else {
-                        continue;
-                    };
-                    if current != Some(epoch) {
-                        continue;
+            if let Ok((machine, epoch, said)) = event
+                && let Some(at) = order.iter().position(|index| *index == machine)
+                && self.machines[machine].link.as_ref().map(|link| link.epoch) == Some(epoch)
+            {
+                silence[at] = Silence::default();
+                match said {
+                    Ok(Reply::Alive) => {}
+                    Ok(Reply::Failed(kind, message)) => {
+                        let node = self.machines[machine].name.clone();
+                        answers[at] = Some(Reply::Done);
+                        trouble.get_or_insert(Trouble { node, kind, message });
                     }
-                    silence[at] = Silence::default();
-                    match said {
-                        Ok(Reply::Alive) => {}
-                        Ok(Reply::Failed(kind, message)) => {
-                            let node = self.machines[machine].name.clone();
-                            answers[at] = Some(Reply::Done);
-                            trouble.get_or_insert(Trouble { node, kind, message });
-                        }
-                        Ok(answer) => answers[at] = Some(answer),
-                        Err(error) => {
-                            let why = match error.kind() {
-                                ErrorKind::UnexpectedEof => "the agent is gone".to_owned(),
-                                ErrorKind::InvalidData => format!("the agent is given up: {error}"),
-                                _ => format!("the agent is gone: {error}"),
-                            };
-                            let lost = self.lose(machine, &why);
-                            // If an agent is gone, this explains the errors that others report.
-                            trouble = Some(lost);
-                        }
-                    }
+                    Ok(answer) => answers[at] = Some(answer),
+                    // If an agent is gone, this explains the errors that others report.
+                    Err(error) => trouble = Some(self.lose(machine, &why_gone(&error))),
                 }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             for at in open {
                 if answers[at].is_none() && silence[at].is_too_long() {
@@ -295,5 +266,38 @@ impl Cluster {
             Some(trouble) => Err(trouble),
             None => Ok(answers.into_iter().flatten().collect()),
         }
+    }
+
+    /// Sends all questions. The error is that of the first machine that is gone.
+    fn send(&mut self, asks: Vec<(usize, Ask)>) -> Result<(), Trouble> {
+        let mut sent = Ok(());
+        for (index, ask) in asks {
+            let result = match &mut self.machines[index].link {
+                Some(link) => link.ask(&ask).map_err(|error| error.to_string()),
+                None => Err("the agent is gone".to_owned()),
+            };
+            if let Err(error) = result {
+                let lost = self.lose(index, &error);
+                sent = sent.and(Err(lost));
+            }
+        }
+        sent
+    }
+
+    fn stop(&mut self, machines: impl Iterator<Item = usize>) {
+        for index in machines {
+            if let Some(link) = &mut self.machines[index].link {
+                // If this agent is gone too, an event will report it.
+                drop(link.ask(&Ask::Stop));
+            }
+        }
+    }
+}
+
+fn why_gone(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => "the agent is gone".to_owned(),
+        ErrorKind::InvalidData => format!("the agent is given up: {error}"),
+        _ => format!("the agent is gone: {error}"),
     }
 }

@@ -74,30 +74,25 @@ impl Program {
 
     /// The first flush or atomic write.
     pub fn first_placement(&self) -> Option<&Stmt> {
-        let mut found = None;
-        for thread in &self.threads {
-            each(&thread.body, &mut |stmt| {
-                if matches!(stmt.kind, StmtKind::Flush { .. } | StmtKind::AtomicWrite { .. }) {
-                    found = found.or(Some(stmt));
-                }
-            });
-        }
-        found
+        self.first(|kind| matches!(kind, StmtKind::Flush { .. } | StmtKind::AtomicWrite { .. }))
     }
 
     /// The first message, receive, or poll of receives.
     pub fn first_message(&self) -> Option<&Stmt> {
+        self.first(|kind| {
+            matches!(
+                kind,
+                StmtKind::Message { .. } | StmtKind::Receive { .. } | StmtKind::PollReceive { .. }
+            )
+        })
+    }
+
+    /// The first statement of a kind, in the order of threads and text.
+    fn first(&self, is_wanted: impl Fn(&StmtKind) -> bool) -> Option<&Stmt> {
         let mut found = None;
         for thread in &self.threads {
             each(&thread.body, &mut |stmt| {
-                if matches!(
-                    stmt.kind,
-                    StmtKind::Message { .. }
-                        | StmtKind::Receive { .. }
-                        | StmtKind::PollReceive { .. }
-                ) {
-                    found = found.or(Some(stmt));
-                }
+                found = found.or_else(|| is_wanted(&stmt.kind).then_some(stmt));
             });
         }
         found

@@ -1,4 +1,22 @@
-//! Store buffers and queue pairs: rules 1-13.
+//! Store buffers and queue pairs: rules 1-13 of [RMW §D.1, Fig. 21], which the code names by their numbers.
+//!
+//! A queue pair is `pipe`, the buffer wbR of writes on their way to the target's memory, and the buffer wbL
+//! of those on their way to the thread's own node.
+//!
+//! | rule | step |
+//! |---|---|
+//! | 1 | an rfence leaves the pipe |
+//! | 2 | a put reads its source |
+//! | 3 | a put's remote write goes to wbR, and leaves an ack |
+//! | 4 | a remote write goes from wbR to memory |
+//! | 5 | an ack becomes a completion notice |
+//! | 6 | a get reads its source, if wbR is empty |
+//! | 7 | the local write of a get or RMW goes to wbL, with its notice |
+//! | 8 | a local write goes from wbL to memory |
+//! | 9, 10 | an RCAS reads, and fails or succeeds, if wbR is empty and no other RMW is under way |
+//! | 11 | an RFAA reads, under the same conditions |
+//! | 12 | an RMW's remote write goes to wbR |
+//! | 13 | an RMW's remote write goes from wbR to memory, and the next RMW may begin |
 
 use lang::program::{BinaryOp, LocationId};
 
@@ -126,7 +144,7 @@ impl Machine {
                 };
                 *item = Item::RemoteWrite { target, value, atomic };
             }
-            // As a get by rule 4, and then it has only its completion to leave.
+            // As the read of a get, by rule 6; then only its completion is left.
             Item::Flush => {
                 *item = Item::Ack;
                 *awaited = None;

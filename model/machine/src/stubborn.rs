@@ -272,6 +272,8 @@ impl Reduction {
                 let words = queues.other_words(slot, kinds);
                 words.fold(0, |all, word| all | bit(self.first[pair] + 2 + word))
             };
+            // Rules 3 and 7 are steps by themselves where the argument of `reduce` says so, and touch no
+            // memory then; else they are one step with the rule that brings the write to memory.
             match kind {
                 _ if machine.variant == Variant::Sc => {}
                 Kind::RemoteWrite | Kind::OrderedWrite | Kind::AtomicWrite

@@ -54,12 +54,15 @@ impl Shape {
             written.push((at, value));
             is_new.then_some(())
         };
-        let mut id = None;
+        let id = stmt.kind.work_id().map(|work| work.0);
         let towards = |towards: &Towards| {
             let node = u8::try_from(towards.node.0.checked_sub(1)?).ok()?;
             Some((node, u8::try_from(towards.queue_pair).ok()?))
         };
         let mut post = Post { unsignaled: stmt.unsignaled, ..Post::default() };
+        if let Some((_, queue_pair)) = stmt.kind.parts().remote {
+            post.queue_pair = u8::try_from(queue_pair).ok()?;
+        }
         let step = match &stmt.kind {
             StmtKind::Write { location, value } => {
                 writes(place(location)?, constant(value)?)?;
@@ -78,9 +81,7 @@ impl Shape {
                 Step::Faa { at: place(location)? }
             }
             StmtKind::Fence => Step::Fence,
-            StmtKind::Put { target, source, id: work, queue_pair, inline: true } => {
-                id = work.map(|work| work.0);
-                post.queue_pair = u8::try_from(*queue_pair).ok()?;
+            StmtKind::Put { target, source, inline: true, .. } => {
                 post.inline = true;
                 // The CPU's read of the source is the statement before it.
                 let PutSource::Value(Expr::Register(value)) = source else { return None };
@@ -90,36 +91,24 @@ impl Shape {
                 let put = Step::Put { to: place(target)?, from: place(location)? };
                 (value == register).then_some(put)?
             }
-            StmtKind::Put { target, source, id: work, queue_pair, inline: false } => {
-                id = work.map(|work| work.0);
-                post.queue_pair = u8::try_from(*queue_pair).ok()?;
-                match source {
-                    PutSource::Value(value) => {
-                        writes(place(target)?, constant(value)?)?;
-                        Step::PutValue { to: place(target)? }
-                    }
-                    PutSource::Location(from) => {
-                        Step::Put { to: place(target)?, from: place(from)? }
-                    }
-                }
+            StmtKind::Put { target, source: PutSource::Value(value), .. } => {
+                writes(place(target)?, constant(value)?)?;
+                Step::PutValue { to: place(target)? }
             }
-            StmtKind::Get { target, source, id: work, queue_pair } => {
-                id = work.map(|work| work.0);
-                post.queue_pair = u8::try_from(*queue_pair).ok()?;
+            StmtKind::Put { target, source: PutSource::Location(from), .. } => {
+                Step::Put { to: place(target)?, from: place(from)? }
+            }
+            StmtKind::Get { target, source, .. } => {
                 Step::Get { from: place(source)?, into: place(target)? }
             }
-            StmtKind::Rcas { result, target, expected, desired, id: work, queue_pair } => {
-                id = work.map(|work| work.0);
-                post.queue_pair = u8::try_from(*queue_pair).ok()?;
+            StmtKind::Rcas { result, target, expected, desired, .. } => {
                 let (at, hits) = (place(target)?, constant(expected)? == 0);
                 if hits {
                     writes(at, constant(desired)?)?;
                 }
                 Step::Rcas { at, into: place(result)?, hits }
             }
-            StmtKind::Rfaa { result, target, addend, id: work, queue_pair } => {
-                id = work.map(|work| work.0);
-                post.queue_pair = u8::try_from(*queue_pair).ok()?;
+            StmtKind::Rfaa { result, target, addend, .. } => {
                 writes(place(target)?, constant(addend)?)?;
                 Step::Rfaa { at: place(target)?, into: place(result)? }
             }

@@ -156,100 +156,10 @@ impl Bounds {
 
     /// The bounds in words, where they are not those of the family before.
     pub fn describe(families: &[Bounds], library: &Library) -> String {
-        let mut parts = Vec::new();
-        for (index, bounds) in families.iter().enumerate() {
-            let Bounds {
-                threads,
-                calls,
-                nodes,
-                plain,
-                objects,
-                sizes,
-                size,
-                guarded,
-                zero,
-                near,
-                initial,
-                ahead,
-                ..
-            } = bounds;
-            let values = match bounds.values {
-                OWN => "values of their own".to_owned(),
-                values => count(values, "value"),
-            };
-            let text = match () {
-                () if index == 0 => {
-                    let most = if *size > 0 {
-                        format!(", {}", count(*size as u64, "statement"))
-                    } else {
-                        String::new()
-                    };
-                    let accesses = match library.sequential {
-                        Some(_) => String::new(),
-                        None => format!("{}, ", count(*plain as u64, "plain access")),
-                    };
-                    format!(
-                        "{} of {}, {accesses}{}, {values}, {}{most}",
-                        count(*threads as u64, "thread"),
-                        count(*calls as u64, "call"),
-                        count(u64::from(*nodes), "node"),
-                        count(*objects as u64, "object"),
-                    )
-                }
-                () if *near > 0 => {
-                    let (first, second) = pair(library).unwrap_or_default();
-                    let between = if *guarded {
-                        format!(" between {first} and {second}")
-                    } else {
-                        String::new()
-                    };
-                    format!(
-                        "{plain} plain accesses{between}, also through the NIC to the own node, in {}",
-                        count(*size as u64, "statement")
-                    )
-                }
-                () if *objects > families[0].objects => format!(
-                    "{} in {}",
-                    count(*objects as u64, "object"),
-                    count(*size as u64, "statement")
-                ),
-                () if *ahead => format!(
-                    "a first thread that takes no part in {}",
-                    count(*size as u64, "statement")
-                ),
-                () if *initial => {
-                    format!("initial values other than 0 in {}", count(*size as u64, "statement"))
-                }
-                () if index == 1 && *size > families[0].size => format!(
-                    "{} in {}",
-                    count(*plain as u64, "plain access"),
-                    count(*size as u64, "statement")
-                ),
-                () if *guarded => {
-                    let (first, second) = pair(library).unwrap_or_default();
-                    format!("{plain} plain accesses of one location between {first} and {second}")
-                }
-                () if *zero => "0 for every value and no plain access".to_owned(),
-                () if *threads > 1 && *size > 0 => format!(
-                    "{} in {} and no plain access",
-                    count(*calls as u64, "call"),
-                    count(*size as u64, "statement")
-                ),
-                () if *threads > 1 && *calls == 2 * families[0].calls => {
-                    format!(
-                        "{threads} threads of {} and no plain access",
-                        count(*calls as u64, "call")
-                    )
-                }
-                () if *threads == 1 && families[0].threads > 1 => {
-                    let without = if *plain == 0 { " and no plain access" } else { "" };
-                    format!("1 thread of {}{without}", count(*calls as u64, "call"))
-                }
-                () => format!(
-                    "{}, size {sizes}, {values} and no plain access",
-                    count(*calls as u64, "call")
-                ),
-            };
+        let Some((first, further)) = families.split_first() else { return String::new() };
+        let mut parts = vec![first.whole(library)];
+        for (index, bounds) in further.iter().enumerate() {
+            let text = bounds.beyond(first, index == 0, library);
             // Histories have no plain accesses anyway.
             parts.push(match library.sequential {
                 Some(_) => text.replace(" and no plain access", ""),
@@ -257,6 +167,75 @@ impl Bounds {
             });
         }
         parts.join("; ")
+    }
+
+    fn values_text(&self) -> String {
+        match self.values {
+            OWN => "values of their own".to_owned(),
+            values => count(values, "value"),
+        }
+    }
+
+    /// All bounds, in words.
+    fn whole(&self, library: &Library) -> String {
+        let most = match self.size {
+            0 => String::new(),
+            size => format!(", {}", count(size as u64, "statement")),
+        };
+        let accesses = match library.sequential {
+            Some(_) => String::new(),
+            None => format!("{}, ", count(self.plain as u64, "plain access")),
+        };
+        format!(
+            "{} of {}, {accesses}{}, {}, {}{most}",
+            count(self.threads as u64, "thread"),
+            count(self.calls as u64, "call"),
+            count(u64::from(self.nodes), "node"),
+            self.values_text(),
+            count(self.objects as u64, "object"),
+        )
+    }
+
+    /// What a family has that the first one does not.
+    fn beyond(&self, first: &Self, is_second: bool, library: &Library) -> String {
+        let Self { threads, plain, sizes, .. } = self;
+        let [calls, statements] = [(self.calls, "call"), (self.size, "statement")]
+            .map(|(number, of)| count(number as u64, of));
+        let between = || {
+            let (first, second) = pair(library).unwrap_or_default();
+            format!(" between {first} and {second}")
+        };
+        match () {
+            () if self.near > 0 => {
+                let between = if self.guarded { between() } else { String::new() };
+                format!(
+                    "{plain} plain accesses{between}, also through the NIC to the own node, in {statements}"
+                )
+            }
+            () if self.objects > first.objects => {
+                format!("{} in {statements}", count(self.objects as u64, "object"))
+            }
+            () if self.ahead => format!("a first thread that takes no part in {statements}"),
+            () if self.initial => format!("initial values other than 0 in {statements}"),
+            () if is_second && self.size > first.size => {
+                format!("{} in {statements}", count(*plain as u64, "plain access"))
+            }
+            () if self.guarded => {
+                format!("{plain} plain accesses of one location{}", between())
+            }
+            () if self.zero => "0 for every value and no plain access".to_owned(),
+            () if *threads > 1 && self.size > 0 => {
+                format!("{calls} in {statements} and no plain access")
+            }
+            () if *threads > 1 && self.calls == 2 * first.calls => {
+                format!("{threads} threads of {calls} and no plain access")
+            }
+            () if *threads == 1 && first.threads > 1 => {
+                let without = if *plain == 0 { " and no plain access" } else { "" };
+                format!("1 thread of {calls}{without}")
+            }
+            () => format!("{calls}, size {sizes}, {} and no plain access", self.values_text()),
+        }
     }
 }
 

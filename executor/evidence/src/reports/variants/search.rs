@@ -101,7 +101,23 @@ fn is_of_cpus(test: &JudgedRecord) -> bool {
             | StmtKind::Fence
             | StmtKind::Break
             | StmtKind::Assume(_) => true,
-            _ => false,
+            StmtKind::Put { .. }
+            | StmtKind::Get { .. }
+            | StmtKind::Rcas { .. }
+            | StmtKind::Rfaa { .. }
+            | StmtKind::Words(_)
+            | StmtKind::AtomicWrite { .. }
+            | StmtKind::Flush { .. }
+            | StmtKind::Message { .. }
+            | StmtKind::Receive { .. }
+            | StmtKind::PollReceive { .. }
+            | StmtKind::Poll(_)
+            | StmtKind::Wait(_)
+            | StmtKind::RemoteFence(_)
+            | StmtKind::GlobalFence(_)
+            | StmtKind::Call(_)
+            | StmtKind::Rma(_)
+            | StmtKind::OutOfRange { .. } => false,
         })
     }
     test.runnable().program.threads.iter().all(|thread| all(&thread.body))
