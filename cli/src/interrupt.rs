@@ -10,6 +10,7 @@ pub fn stop_on_signal() -> Arc<AtomicBool> {
     let flag = Arc::clone(&stop);
     let handler = move || {
         if flag.swap(true, Ordering::Relaxed) {
+            executor::mpi::abandon();
             std::process::exit(130);
         }
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use evidence::device::FabricInfo;
 use evidence::record::{Header, NodeInfo};
 use evidence::reports::{Shell, Source};
 use executor::rounds::Parameters;
@@ -184,13 +185,17 @@ fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
         let is_same =
             |node: &NodeInfo| node.device.name == device.name && node.device.port == device.port;
         if header.nodes.iter().all(is_same) {
-            words.push(format!("-d {} -i {}", quote(&device.name), device.port));
+            words.push(format!("-d {}", quote(&device.name)));
+            if device.fabric.is_none() {
+                words.push(format!("-i {}", device.port));
+            }
             if let Some((gid, _)) = device.gid {
                 words.push(format!("--gid-index {gid}"));
             }
         }
         words.extend(flags(header));
     }
+    words.extend(interface(header));
     if !header.is_log() {
         words.push(format!("-n {} --seed {}", header.iterations, header.seed));
     }
@@ -202,6 +207,21 @@ fn command(header: &Header, paths: &[&str], model: Option<&str>) -> String {
     };
     words.extend(chosen.iter().map(|model| format!("--model {}", quote(model))));
     words.join(" ")
+}
+
+/// Options that say which provider of libfabric, or which MPI.
+fn interface(header: &Header) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(FabricInfo { provider, completion, caps, .. }) = header.provider() {
+        words.push(format!("--provider {}", quote(provider)));
+        words.push(format!("--completion {completion}"));
+        if caps.iter().any(|can| can == "FI_ATOMIC") {
+            words.push("--atomics".to_owned());
+        }
+    }
+    let launcher = header.parameters.get("mpirun").and_then(Json::as_str);
+    words.extend(launcher.map(|launcher| format!("--mpirun {}", quote(launcher))));
+    words
 }
 
 /// What `--model` takes for a model: the name of a shipped one, or else a file, of which the name is all that

@@ -84,6 +84,8 @@ pub enum MpiError {
     Missing(String),
     /// The folder for programs cannot be made.
     Folder(PathBuf, io::Error),
+    /// Somebody wants the work to end.
+    Stopped,
 }
 
 impl Mpi {
@@ -91,19 +93,21 @@ impl Mpi {
     ///
     /// # Errors
     /// Its launcher or its compiler cannot be run, or there is no place for programs.
-    pub fn new(launcher: &Launcher) -> Result<Self, MpiError> {
-        let said = version(&launcher.program)
-            .map_err(|why| format!("there is no MPI: {}: {why}; {HINT}", launcher.program));
-        let said = said.map_err(MpiError::Missing)?;
-        version(&launcher.compiler).map_err(|why| {
-            let Launcher { program, compiler, .. } = launcher;
-            MpiError::Missing(format!(
+    pub fn new(launcher: &Launcher, is_over: &dyn Fn() -> bool) -> Result<Self, MpiError> {
+        let Launcher { program, compiler, .. } = launcher;
+        let said = version(program, is_over)
+            .map_err(|why| format!("there is no MPI: {program}: {why}; {HINT}"));
+        let had = version(compiler, is_over).map_err(|why| {
+            format!(
                 "{program} is there, and the compiler of its MPI is not: {compiler}: {why}; {HINT}"
-            ))
-        })?;
+            )
+        });
+        if is_over() {
+            return Err(MpiError::Stopped);
+        }
+        let said = said.and_then(|said| had.map(|_| said)).map_err(MpiError::Missing)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-        let name = format!("litmus-mpi-{}-{now}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
+        let folder = std::env::temp_dir().join(format!("{}{now}", folder_prefix()));
         private_folder(&folder).map_err(|error| MpiError::Folder(folder.clone(), error))?;
         let version = version_in(&said);
         Ok(Self { launcher: launcher.clone(), version, folder, turn: Mutex::new(()) })
@@ -136,7 +140,7 @@ impl Mpi {
             _ => Err(Refusal::Error(format!(
                 "{} failed: {}",
                 self.launcher.compiler,
-                first_line(&ended.errors)
+                telling(&ended.errors)
             ))),
         }
     }
@@ -162,7 +166,24 @@ impl Mpi {
         if ended.code != Some(0) {
             return Err(output::trouble(&ended, &self.launcher.program));
         }
-        output::read(&ended.output, job.test).map(Some)
+        output::read(&ended.output, job.test, runs).map(Some)
+    }
+}
+
+/// What the names of a process's folders begin with.
+fn folder_prefix() -> String {
+    format!("litmus-mpi-{}-", std::process::id())
+}
+
+/// Leaves nothing behind of what runs now, when this process must end at once.
+pub fn abandon() {
+    process::kill_all();
+    let own = folder_prefix();
+    for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&own) {
+            // Nothing is lost if it stays.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -221,19 +242,22 @@ fn compiler_of(launcher: &str) -> Option<String> {
         None => (String::new(), launcher),
     };
     let suffix = name.strip_prefix("mpirun").or_else(|| name.strip_prefix("mpiexec"))?;
+    // MPICH's launcher has a name of its own.
+    let suffix = if suffix == ".hydra" { ".mpich" } else { suffix };
     Some(format!("{folder}mpicc{suffix}"))
 }
 
 const HINT: &str = "install one, as by `./setup --fabrics`, or name its launcher by --mpirun";
 
 /// What a program says of its version.
-fn version(program: &str) -> Result<String, String> {
+fn version(program: &str, is_over: IsOver<'_>) -> Result<String, String> {
     let mut command = Command::new(program);
-    let ended = process::run(command.arg("--version"), VERSION_PATIENCE, &|| false)?;
+    let ended = process::run(command.arg("--version"), VERSION_PATIENCE, is_over)?;
     match ended.code {
+        Some(0) if ended.output.trim().is_empty() => Ok(ended.errors),
         Some(0) => Ok(ended.output),
         Some(code) => {
-            let said = first_line(&format!("{}\n{}", ended.errors, ended.output));
+            let said = telling(&format!("{}\n{}", ended.errors, ended.output));
             Err(format!("--version ended with exit code {code}: {said}"))
         }
         None => Err("--version was ended by a signal".to_owned()),
@@ -251,10 +275,13 @@ fn version_in(text: &str) -> String {
     }
 }
 
-fn first_line(text: &str) -> String {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let wrong = lines.clone().find(|line| line.contains("error"));
-    wrong.or_else(|| lines.next()).unwrap_or("it said nothing").to_owned()
+/// The most telling line of what a program says.
+fn telling(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines = lines.filter(|line| !line.contains("warning: "));
+    let words = ["undefined reference", "cannot find", "error: ", "error"];
+    let found = words.iter().find_map(|word| lines.clone().find(|line| line.contains(word)));
+    found.or_else(|| lines.next()).unwrap_or("it said nothing").to_owned()
 }
 
 #[cfg(test)]
@@ -264,7 +291,7 @@ mod tests {
     #[test]
     fn a_launcher_has_its_compiler() {
         assert_eq!(compiler_of("mpirun").as_deref(), Some("mpicc"));
-        assert_eq!(compiler_of("mpiexec.hydra").as_deref(), Some("mpicc.hydra"));
+        assert_eq!(compiler_of("mpiexec.hydra").as_deref(), Some("mpicc.mpich"));
         assert_eq!(compiler_of("/opt/mpich/bin/mpirun").as_deref(), Some("/opt/mpich/bin/mpicc"));
         assert_eq!(compiler_of("srun"), None);
     }
@@ -285,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        let of = |launcher: &str| match Mpi::new(&launcher.parse().unwrap()) {
+        let of = |launcher: &str| match Mpi::new(&launcher.parse().unwrap(), &|| false) {
             Err(MpiError::Missing(why)) => why,
             other => panic!("{other:?}"),
         };

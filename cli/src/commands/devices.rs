@@ -1,5 +1,7 @@
 //! `litmus devices`.
 
+use std::collections::BTreeSet;
+
 use clap::{Args, ValueEnum};
 use evidence::record::NodeInfo;
 use executor::rdma::{
@@ -79,7 +81,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     let chosen = match arguments.machines.device() {
         None => devices,
         Some(name) => match only(name, devices) {
-            Ok(device) => vec![device],
+            Ok(devices) => devices,
             Err(message) => {
                 return refuse(Code::UnknownDevice, &message, Exit::Usage, format, terminal);
             }
@@ -137,15 +139,23 @@ fn host(node: &NodeInfo) -> String {
     parts.join(", ")
 }
 
-fn only(name: &str, devices: Vec<DeviceInfo>) -> Result<DeviceInfo, String> {
-    let names: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
-    devices.into_iter().find(|device| device.name == name).ok_or_else(|| {
-        let hint = match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!("; did you mean `{near}`?"),
-            None => String::new(),
-        };
-        format!("no RDMA device is named `{name}`; there is {}{hint}", names.join(", "))
-    })
+/// The devices of a name: several providers of libfabric may have a domain of one name.
+fn only(name: &str, devices: Vec<DeviceInfo>) -> Result<Vec<DeviceInfo>, String> {
+    let what = match devices.iter().any(|device| device.fabric.is_some()) {
+        true => "domain of libfabric",
+        false => "RDMA device",
+    };
+    let names: BTreeSet<String> = devices.iter().map(|device| device.name.clone()).collect();
+    let named: Vec<DeviceInfo> = devices.into_iter().filter(|device| device.name == name).collect();
+    if !named.is_empty() {
+        return Ok(named);
+    }
+    let hint = match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    };
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Err(format!("no {what} is named `{name}`; there is {}{hint}", names.join(", ")))
 }
 
 fn refuse(code: Code, message: &str, exit: Exit, format: Format, terminal: &mut Terminal) -> Exit {
@@ -277,6 +287,9 @@ fn atomics(info: &DeviceInfo) -> String {
     };
     match &info.pci_atomics {
         // libfabric has no word for it.
+        None if info.fabric.is_some() && info.atomics == AtomicCapability::None => {
+            "none, or none without less of the rest: --atomics asks for them".to_owned()
+        }
         None if info.fabric.is_some() => with.to_owned(),
         None => format!("{with}; none over PCIe"),
         Some(PciAtomics { fetch_add, swap, compare_swap }) => {

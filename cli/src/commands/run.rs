@@ -30,7 +30,6 @@ use super::report::{records, tell};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::inputs::{self, Workers};
-use crate::interrupt::stop_on_signal;
 use crate::judging;
 use crate::libraries::{LibraryOption, Uses};
 use crate::models::Models;
@@ -177,6 +176,7 @@ pub fn run(arguments: &Arguments, terminal: &mut Terminal) -> Exit {
     }
     if let Some(models) = &models {
         plan.header.models = models.chosen.iter().map(|model| model.identity.clone()).collect();
+        plan.lacking().iter().for_each(|lacking| report.terminal.note(lacking));
         if let Some(inputs) = choose(arguments, models, &mut plan, &mut report)
             && plan.begin_record(&mut report)
         {
@@ -318,7 +318,7 @@ fn run_all(
         }
     };
     let Some(libraries) = arguments.libraries.choose(report) else { return false };
-    let stop = stop_on_signal();
+    let stop = plan.stop();
     let is_few = inputs.len() <= FEW;
     let mut layout = Layout::new(report.look(), is_few, inputs);
     let uses = Uses::new(libraries, &arguments.libraries, false);
@@ -380,7 +380,7 @@ fn run_all(
         summary.not_run = inputs.len().saturating_sub(worked.done);
     }
     summary.unseen_lines = layout.unseen();
-    summary.unusable = report.broken_files();
+    summary.unusable = report.broken_files().saturating_sub(summary.broken_files);
     let was_stopped = stop.load(Ordering::Relaxed);
     let is_complete = !was_stopped && !worked.is_short && !is_cut;
     if let Some(writer) = &mut *writer.lock().unwrap_or_else(PoisonError::into_inner)

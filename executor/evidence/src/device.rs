@@ -106,7 +106,10 @@ impl DeviceInfo {
 
     /// The reason why tests with remote RMWs cannot run on the device, if there is one.
     pub fn lacks_remote_rmws(&self) -> Option<String> {
-        let without = || "it has no atomics".to_owned();
+        let without = || match self.fabric {
+            Some(_) => "its atomics are not asked for".to_owned(),
+            None => "it has no atomics".to_owned(),
+        };
         self.lacks_puts_and_gets()
             .or_else(|| (self.atomics == AtomicCapability::None).then(without))
     }

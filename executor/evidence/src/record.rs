@@ -126,6 +126,11 @@ impl Header {
         self.nodes.iter().find_map(|node| node.device.fabric.as_ref())
     }
 
+    /// The version of the MPI that ran the tests.
+    pub fn mpi(&self) -> Option<&str> {
+        self.parameters.get("mpi").and_then(serde_json::Value::as_str)
+    }
+
     /// Whether real machines ran the tests, by libfabric.
     pub fn is_ofi(&self) -> bool {
         self.backend == Self::OFI

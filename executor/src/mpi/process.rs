@@ -104,8 +104,11 @@ fn until(is_so: &dyn Fn() -> bool) {
 /// to, and not if it is killed.
 fn end(child: &mut Child, mark: &str) {
     if let Ok(None) = child.try_wait() {
-        // It may end meanwhile, here and below.
-        let _ = kill_process(Pid::from_child(child), Signal::TERM);
+        // Each may end meanwhile, here and below. A launcher may be started by a script, which passes
+        // nothing on.
+        for process in marked(|value| value == mark).into_iter().chain([Pid::from_child(child)]) {
+            let _ = kill_process(process, Signal::TERM);
+        }
         let began = Instant::now();
         while matches!(child.try_wait(), Ok(None)) && began.elapsed() < GRACE {
             thread::sleep(PAUSE);
@@ -113,7 +116,7 @@ fn end(child: &mut Child, mark: &str) {
     }
     let _ = child.kill();
     until(&|| {
-        let left = marked(mark);
+        let left = marked(|value| value == mark);
         for process in &left {
             let _ = kill_process(*process, Signal::KILL);
         }
@@ -123,12 +126,25 @@ fn end(child: &mut Child, mark: &str) {
     let _ = child.wait();
 }
 
+/// Kills all that this process has started by [`run`], when it must end at once.
+pub fn kill_all() {
+    let own = format!("{}.", std::process::id());
+    for process in marked(|value| value.starts_with(&own)) {
+        // It may have ended.
+        let _ = kill_process(process, Signal::KILL);
+    }
+}
+
 /// The processes of this host with a mark. None where the system does not say.
-fn marked(mark: &str) -> Vec<Pid> {
-    let wanted = format!("{MARK}={mark}");
+fn marked(is_wanted: impl Fn(&str) -> bool) -> Vec<Pid> {
     let is_marked = |process: &i32| {
         let variables = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-        variables.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+        let mut variables = variables.split(|byte| *byte == 0);
+        variables.any(|variable| {
+            let variable = std::str::from_utf8(variable).ok();
+            let value = variable.and_then(|text| text.strip_prefix(MARK)?.strip_prefix('='));
+            value.is_some_and(&is_wanted)
+        })
     };
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());

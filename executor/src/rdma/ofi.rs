@@ -11,7 +11,9 @@ mod promise;
 
 use std::sync::Arc;
 
-use super::{Device, DeviceInfo, Interface, Provider, RdmaError, RdmaErrorKind, Selection};
+use super::{
+    Device, DeviceInfo, FabricInfo, Interface, Provider, RdmaError, RdmaErrorKind, Selection,
+};
 
 use endpoint::OfiDevice;
 use ffi::{CallError, Info, Library, Wish};
@@ -35,7 +37,7 @@ pub fn list_as(asked: &Provider) -> Result<Vec<DeviceInfo>, RdmaError> {
         }
         let provider = Provider { name: Some(provider), ..asked.clone() };
         if let Ok((info, asked)) = choose(library, &provider, Some(&domain)) {
-            found.push(describe::describe(library, &info.attributes(), asked, None));
+            found.push(describe::describe(library, &info.attributes(), asked, provider.completion));
         }
     }
     Ok(found)
@@ -54,6 +56,13 @@ pub fn open(selection: &Selection) -> Result<Arc<dyn Device>, RdmaError> {
     let (info, orders) = choose(library, &asked, selection.device.as_deref())?;
     let info_of = describe::describe(library, &info.attributes(), orders, asked.completion);
     Ok(Arc::new(OfiDevice::new(library, info, info_of)?))
+}
+
+/// The orders that a shipped model of libfabric needs, and that a provider does not give. Nothing of other
+/// models.
+pub fn lacks(model: &str, fabric: &FabricInfo) -> Vec<String> {
+    let lacks = |promise: Promise| promise.lacks(&fabric.received, fabric.data_order);
+    Promise::of_model(model).map_or_else(Vec::new, lacks)
 }
 
 fn library() -> Result<&'static Library, RdmaError> {

@@ -3,15 +3,18 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::interrupt::stop_on_signal;
 use crate::shell::quote;
 use campaign::shard::ShardOf;
-use evidence::record::{Header, Host, Record, RecordWriter, SCHEMA, iso8601};
+use evidence::record::{Header, Host, ModelIdentity, Record, RecordWriter, SCHEMA, iso8601};
 use executor::backend::Backend;
 use executor::mpi::{Mpi, MpiError};
 use executor::nodes::Verbs;
-use executor::rdma::Interface;
+use executor::rdma::{Interface, ofi};
 use executor::sim::{Sim, UnknownFault};
 use lang::diagnostic::{Code, nearest};
 
@@ -39,6 +42,8 @@ pub struct Plan {
     record_path: Option<PathBuf>,
     /// Whether a report is made of it.
     is_reported: bool,
+    /// Set by Ctrl-C, if that is waited for already.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Plan {
@@ -58,12 +63,16 @@ impl Plan {
             _ => arguments.faults.clone(),
         };
         let sim = Sim::new(&faults).map_err(|error| unknown_fault(&error, terminal))?;
+        let stop = OnceLock::new();
         let backend: Box<dyn Backend> = match arguments.backend {
             BackendName::Sim => Box::new(sim),
             BackendName::Verbs => Box::new(connect(arguments, &Interface::Verbs, terminal)?),
             BackendName::Ofi => Box::new(connect(arguments, &arguments.verbs.ofi(), terminal)?),
             BackendName::Mpi => {
-                Box::new(Mpi::new(&arguments.mpirun).map_err(|why| no_mpi(why, terminal))?)
+                let stop = stop.get_or_init(stop_on_signal);
+                let is_over = || stop.load(Ordering::Relaxed);
+                let mpi = Mpi::new(&arguments.mpirun, &is_over);
+                Box::new(mpi.map_err(|why| no_mpi(why, terminal))?)
             }
         };
         let header = Header {
@@ -99,7 +108,30 @@ impl Plan {
         let new_record = arguments.new_record();
         let record_path = new_record.clone().or_else(|| arguments.resume.clone());
         let is_reported = arguments.output.is_some();
-        Ok(Self { backend, header, previous, writer, new_record, record_path, is_reported })
+        let stop = stop.into_inner();
+        Ok(Self { backend, header, previous, writer, new_record, record_path, is_reported, stop })
+    }
+
+    /// What chosen models need of a provider of libfabric, which it does not give.
+    pub fn lacking(&self) -> Vec<String> {
+        let Some(fabric) = self.header.provider() else { return Vec::new() };
+        let lack = |model: &ModelIdentity| {
+            let lacks = ofi::lacks(&model.name, fabric);
+            (!lacks.is_empty()).then(|| {
+                format!(
+                    "{} needs {}, which {} does not give here: what is seen may be no fault",
+                    model.name,
+                    lacks.join(", "),
+                    fabric.provider
+                )
+            })
+        };
+        self.header.models.iter().filter_map(lack).collect()
+    }
+
+    /// The flag that Ctrl-C sets.
+    pub fn stop(&mut self) -> Arc<AtomicBool> {
+        self.stop.take().unwrap_or_else(stop_on_signal)
     }
 
     /// Begins a new record, if one is wanted; whether that worked.
@@ -179,12 +211,17 @@ impl Plan {
         ];
         let other: String =
             other.iter().filter(|(name, _)| is_set(*name)).map(|pair| pair.1).collect();
-        let provider = self.header.provider().map_or_else(String::new, |of| {
-            format!(" ({} {}, judged by {})", of.provider, of.provider_version, of.model)
-        });
-        format!(
-            "{iterations} runs of each test on {backend}{provider}{faults}, seed {seed}{other}\n"
-        )
+        let what = match self.header.provider() {
+            Some(of) => {
+                let chosen: Vec<&str> =
+                    self.header.models.iter().map(|model| model.name.as_str()).collect();
+                let judges =
+                    if chosen.is_empty() { of.model.clone() } else { chosen.join(" and ") };
+                format!(" ({} {}, judged by {judges})", of.provider, of.provider_version)
+            }
+            None => self.header.mpi().map_or_else(String::new, |mpi| format!(" ({mpi})")),
+        };
+        format!("{iterations} runs of each test on {backend}{what}{faults}, seed {seed}{other}\n")
     }
 
     /// The record's file.
@@ -254,6 +291,7 @@ fn no_mpi(why: MpiError, terminal: &mut Terminal) -> Exit {
     match why {
         MpiError::Missing(message) => no_backend(&message, terminal),
         MpiError::Folder(path, error) => output::refuse(&path, &error, terminal),
+        MpiError::Stopped => Exit::Unknown,
     }
 }
 

@@ -86,7 +86,9 @@ pub struct Summary {
     pub failed: usize,
     /// Tests that were not run.
     pub skipped: usize,
-    /// Files with errors.
+    /// Files whose tests broke.
+    pub broken_files: usize,
+    /// Other files with errors.
     pub unusable: usize,
     /// A line for each test of which something was never seen; not for all, if they are many.
     pub unseen_lines: String,
@@ -99,6 +101,7 @@ impl Summary {
     pub fn take(&mut self, answer: &Answer) {
         answer.results.iter().for_each(|result| self.add(result));
         self.failed += answer.failures.len();
+        self.broken_files += usize::from(!answer.failures.is_empty());
         // As the record has it. A test that no model defines is not in it, and listed with the reasons.
         let is_skipped = answer.records.iter().any(|record| record.status == Status::Skipped);
         self.skipped += usize::from(answer.results.is_empty() && is_skipped);

@@ -30,6 +30,9 @@ impl ModelSays {
     }
 }
 
+/// Of how many observables each is tried with an undefined value.
+const MOST_UNDEFINED: usize = 8;
+
 /// Whether a model forbids anything that could be seen: an outcome that some execution of the program gives,
 /// whatever the memory does. A program of which all of these are allowed cannot show a violation, however
 /// often it is run.
@@ -57,20 +60,38 @@ pub fn decided(question: &Question<'_>, found: &Found) -> Option<bool> {
     }
 }
 
-/// Whether some execution of a session gives an outcome. `None`: not known, as for [`decided`].
+/// Whether some execution of a session gives an outcome; an undefined value (⊤) of the execution may be any.
+/// `None`: not known, as for [`decided`].
 pub fn shows(
     question: &Question<'_>,
     session: &mut Session<'_>,
     outcome: &Outcome,
 ) -> Option<bool> {
-    let found = match session.showing(&wanted(outcome)) {
-        Some(mut assumptions) => {
-            assumptions.extend(session.counted());
-            session.find(&assumptions)
-        }
-        None => session.nothing(),
+    let places = match question.model.has_undefined_values() {
+        true => outcome.0.len(),
+        false => 0,
     };
-    decided(question, &found)
+    let mut known = (places <= MOST_UNDEFINED).then_some(false);
+    for undefined in 0..1_usize << places.min(MOST_UNDEFINED) {
+        let value = |(index, value)| match undefined >> index & 1 {
+            1 => (index, Value::Undefined),
+            _ => (index, value),
+        };
+        let values: Vec<_> = wanted(outcome).into_iter().map(value).collect();
+        let found = match session.showing(&values) {
+            Some(mut assumptions) => {
+                assumptions.extend(session.counted());
+                session.find(&assumptions)
+            }
+            None => session.nothing(),
+        };
+        match decided(question, &found) {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => known = None,
+        }
+    }
+    known
 }
 
 /// The outcome as `litmus explain` takes it.

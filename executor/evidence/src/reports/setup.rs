@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use super::data::{Coverage, Group, RunReport, Setting, Tested, Verdict};
 use super::verdict::{counted, part};
 use super::{Shell, Source, setting};
+use crate::device::FabricInfo;
 use crate::record::{Header, Host, NodeInfo};
 
 /// The records, in their order, without their verdicts; those before `first` are the baseline.
@@ -49,7 +50,7 @@ pub fn subject(header: &Header) -> String {
     match header.nodes.as_slice() {
         [] if header.is_simulated() && header.faults.is_empty() => "simulator".to_owned(),
         [] if header.is_simulated() => format!("simulator with {}", header.faults.join(", ")),
-        [] => header.backend.clone(),
+        [] => header.mpi().unwrap_or(&header.backend).to_owned(),
         nodes => {
             let mut names: Vec<String> = nodes.iter().map(device).collect();
             names.dedup();
@@ -78,6 +79,15 @@ fn link(node: &NodeInfo) -> String {
         gigabits => format!(", {gigabits} Gbit/s"),
     };
     format!("{layer}, {}, MTU {}{speed}", port.state, port.mtu)
+}
+
+/// A provider of libfabric, and the orders that it gives.
+fn promises(fabric: &FabricInfo) -> String {
+    let FabricInfo { provider, provider_version, library, received, completion, .. } = fabric;
+    let orders = if received.is_empty() { "no order".to_owned() } else { received.join(", ") };
+    format!(
+        "{provider} {provider_version} of libfabric {library}, {orders}, puts complete at {completion}"
+    )
 }
 
 fn host_line(host: &Host) -> String {
@@ -133,7 +143,10 @@ fn summary(header: &Header, shell: &dyn Shell) -> Vec<Setting> {
             "" => "unknown".to_owned(),
             firmware => firmware.to_owned(),
         };
-        let device = format!("{}, firmware {firmware}, {}", device(node), link(node));
+        let device = match &node.device.fabric {
+            None => format!("{}, firmware {firmware}, {}", device(node), link(node)),
+            Some(fabric) => format!("{}, {}", device(node), promises(fabric)),
+        };
         summary.push(setting(&format!("device on {}", node.name), device));
         summary.push(setting(&format!("host {}", node.name), host_line(&node.host)));
         summary.push(setting(&format!("surroundings on {}", node.name), surroundings(node)));

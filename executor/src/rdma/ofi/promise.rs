@@ -67,6 +67,25 @@ impl Promise {
         Self { model, order, memory }
     }
 
+    /// What a shipped model of libfabric needs; `None` for other models.
+    pub fn of_model(model: &str) -> Option<Self> {
+        let cores = ["tcp", "verbs", "shm", "efa", "cxi", "opx"];
+        cores.map(Self::of).into_iter().find(|promise| promise.model == model)
+    }
+
+    /// The orders that it needs, and that are not among those which a provider gives. Sizes of data orders
+    /// are as in [`Promise::given`].
+    pub fn lacks(self, received: &[String], sizes: [u64; 3]) -> Vec<String> {
+        let is_small = |bit: u64| {
+            let bits = [RAW, WAR, WAW].into_iter().zip(sizes);
+            self.memory && bits.into_iter().any(|(of, size)| of == bit && size < WORD as u64)
+        };
+        let lacks = |(bit, name): &&(u64, &str)| {
+            self.order & bit != 0 && (is_small(*bit) || !received.iter().any(|one| one == name))
+        };
+        ORDERS.iter().filter(lacks).map(|(_, name)| (*name).to_owned()).collect()
+    }
+
     /// The same if the provider gives what is needed here too: a setting or another version may not.
     /// Sizes of data orders are those of a read after a write, a write after a read, a write after a write.
     pub fn given(self, order: u64, sizes: [usize; 3]) -> Self {
@@ -90,6 +109,16 @@ pub fn names(bits: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_model_lacks_is_said() {
+        let shm = Promise::of_model("ofi-shm").expect("it is shipped");
+        let given = names(RAR | RAW | WAW);
+        assert_eq!(shm.lacks(&given, [8, 8, 8]), ["FI_ORDER_WAR"]);
+        assert_eq!(shm.lacks(&names(shm.order), [8, 8, 4]), ["FI_ORDER_WAW"]);
+        assert!(shm.lacks(&names(shm.order), [8, 8, 8]).is_empty());
+        assert!(Promise::of_model("rdma-tso").is_none());
+    }
 
     #[test]
     fn a_provider_is_judged_by_what_it_gives() {
