@@ -171,6 +171,8 @@ impl<'a> Shape<'a> {
         if let Some(order) = orders.iter().find(|order| suffices(order, Turns::All)) {
             return Some(order.fixed.clone());
         }
+        // Where it orders only what writes depend on, a prefix may have a later event of a thread without an
+        // earlier one: there is an order, and no pair of which a prefix with the second has the first.
         let is_causal = orders.iter().any(|order| suffices(order, Turns::ToWrites));
         is_causal.then(|| Relation::empty(self.plan.size))
     }
@@ -180,6 +182,8 @@ impl<'a> Shape<'a> {
         is_plus(node) || self.plan.body(node).is_some_and(is_plus)
     }
 
+    /// Whether an order has each event after what it depends on: what it reads, what it answers for, and
+    /// `needed`. `all` are the orders of all axioms.
     fn suffices(&self, order: &Order, all: &[Order], needed: &Relation) -> bool {
         let holds = |needed: &Relation, order: &Relation| {
             let mut missing = needed.clone();
@@ -190,13 +194,16 @@ impl<'a> Shape<'a> {
         let reads = reads.pairs().all(|(write, read)| {
             let (w, r) = (&self.skeleton.events[write], &self.skeleton.events[read]);
             let own = w.thread == r.thread && w.stamp.is_in_turn() && r.stamp.is_in_turn();
-            w.thread.is_none()
-                || order.reads_from.contains(write, read)
-                || own && write < read
-                || own
-                    && all.iter().any(|other| {
-                        other.reads_from.contains(write, read) && other.fixed.contains(read, write)
-                    })
+            let is_initial = w.thread.is_none();
+            // Within a thread, program order has an earlier write first.
+            let is_earlier = own && write < read;
+            // And a later write is never read, if that would be a cycle of some axiom.
+            let is_never = || {
+                own && all.iter().any(|other| {
+                    other.reads_from.contains(write, read) && other.fixed.contains(read, write)
+                })
+            };
+            is_initial || order.reads_from.contains(write, read) || is_earlier || is_never()
         });
         let polls = order.polls_from
             || self.polls().iter().all(|(from, poll)| order.fixed.contains(*from, *poll));

@@ -355,15 +355,16 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The missing pair to explain, or `None` if one of them is explained already.
+    /// Of two missing pairs, the one to explain. If only trying both tells which explanation is shorter, that
+    /// one is added to the trace, and the result is `None`.
     fn cheaper(
         &self,
         first: (NodeIndex, usize, usize),
         second: (NodeIndex, usize, usize),
         trace: &mut Trace<'_>,
     ) -> Option<(NodeIndex, usize, usize)> {
-        // A pair that only the program decides costs nothing. A recursive pair is explained only if it must
-        // be, never only to compare.
+        // 0 is a pair that only the program decides, which needs no literal; 2 is a recursive one, which is
+        // explained only if it must be, never only to compare.
         let cost = |(node, ..): &(NodeIndex, usize, usize)| {
             let node = &self.plan.nodes[*node];
             u8::from(!node.is_local) + u8::from(node.is_recursive)
@@ -382,6 +383,7 @@ impl Evaluation<'_> {
         };
         let (one, other) = (attempt(first), attempt(second));
         let best = if other.reason.len() < one.reason.len() { other } else { one };
+        // What the worse attempt explained counts for nothing: its literals are not in the reason.
         trace.reason.extend(best.reason);
         trace.lacking = best.lacking;
         None
