@@ -10,20 +10,19 @@ mod lines;
 pub mod memory;
 #[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
 pub mod ofi;
-#[cfg(not(any(feature = "dlopen", feature = "rdma-sys")))]
-#[path = "rdma/without.rs"]
-pub mod ofi;
-#[cfg(not(any(feature = "dlopen", feature = "rdma-sys")))]
-#[path = "rdma/without.rs"]
-pub mod verbs;
 #[cfg(any(feature = "dlopen", feature = "rdma-sys"))]
 pub mod verbs;
+#[cfg(not(any(feature = "dlopen", feature = "rdma-sys")))]
+pub mod without;
+#[cfg(not(any(feature = "dlopen", feature = "rdma-sys")))]
+pub use {without as ofi, without as verbs};
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use lang::diagnostic::nearest;
 use serde::{Deserialize, Serialize};
 
 pub use evidence::device::{
@@ -63,6 +62,15 @@ pub trait Region: Any + Send + Sync {
 
     /// Flushes the cache line of a word from the CPU's caches, if this CPU supports it.
     fn flush(&self, word: usize);
+}
+
+/// What to say of a name that no device has.
+pub fn unknown(what: &str, name: &str, names: &[String]) -> String {
+    let hint = match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    };
+    format!("no {what} is named `{name}`; there is {}{hint}", names.join(", "))
 }
 
 /// Opens a device.

@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 use evidence::record::NodeInfo;
 use executor::rdma::{
     AtomicCapability, DeviceInfo, FabricInfo, Gid, Interface, LinkLayer, PciAtomics, PortInfo,
-    RdmaError, ofi, verbs,
+    RdmaError, ofi, unknown, verbs,
 };
-use lang::diagnostic::{Code, nearest};
+use lang::diagnostic::Code;
 use serde_json::{Value as Json, json};
 
 use crate::exit::Exit;
@@ -150,12 +150,8 @@ fn only(name: &str, devices: Vec<DeviceInfo>) -> Result<Vec<DeviceInfo>, String>
     if !named.is_empty() {
         return Ok(named);
     }
-    let hint = match nearest(name, names.iter().map(String::as_str)) {
-        Some(near) => format!("; did you mean `{near}`?"),
-        None => String::new(),
-    };
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    Err(format!("no {what} is named `{name}`; there is {}{hint}", names.join(", ")))
+    let names: Vec<String> = names.into_iter().collect();
+    Err(unknown(what, name, &names))
 }
 
 fn refuse(code: Code, message: &str, exit: Exit, format: Format, terminal: &mut Terminal) -> Exit {

@@ -61,8 +61,9 @@ pub fn open(selection: &Selection) -> Result<Arc<dyn Device>, RdmaError> {
 /// The orders that a shipped model of libfabric needs, and that a provider does not give. Nothing of other
 /// models.
 pub fn lacks(model: &str, fabric: &FabricInfo) -> Vec<String> {
-    let lacks = |promise: Promise| promise.lacks(&fabric.received, fabric.data_order);
-    Promise::of_model(model).map_or_else(Vec::new, lacks)
+    let sizes = fabric.data_order.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+    let lacks = |promise: Promise| promise.lacks(promise::bits(&fabric.received), sizes);
+    promise::names(Promise::of_model(model).map_or(0, lacks))
 }
 
 fn library() -> Result<&'static Library, RdmaError> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Device, DeviceInfo, Provider, RdmaError, RdmaErrorKind, Selection};
+use super::{Device, DeviceInfo, FabricInfo, Provider, RdmaError, RdmaErrorKind, Selection};
 
 /// Nothing: there are no drivers.
 pub fn prepare_environment() {}
@@ -30,6 +30,11 @@ pub fn list_as(_: &Provider) -> Result<Vec<DeviceInfo>, RdmaError> {
 /// Always.
 pub fn open(_: &Selection) -> Result<Arc<dyn Device>, RdmaError> {
     Err(missing())
+}
+
+/// Nothing: there are no providers.
+pub fn lacks(_: &str, _: &FabricInfo) -> Vec<String> {
+    Vec::new()
 }
 
 fn missing() -> RdmaError {

@@ -54,50 +54,54 @@ impl Promise {
     /// What is promised of this provider.
     pub fn of(provider: &str) -> Self {
         let core = provider.split(';').next().unwrap_or_default();
-        let (model, order, memory) = match core {
-            "tcp" | "net" => ("ofi-tcp", RAR | RAW | WAW, true),
-            "verbs" => ("ofi-verbs", RAR | RAW | WAW, true),
-            // Both promise all orders, if they are asked for them.
-            "shm" | "sockets" => ("ofi-shm", RAR | RAW | WAR | WAW, true),
-            "efa" => ("ofi-efa", ATOMIC_RAR | ATOMIC_RAW | ATOMIC_WAR | ATOMIC_WAW, false),
-            "cxi" => ("ofi-cxi", WAW | RMA_RAR | ATOMIC_RAR, false),
-            "opx" => ("ofi-opx", ATOMIC_RAR, false),
-            _ => return Self::LEAST,
-        };
-        Self { model, order, memory }
+        let found = PROMISES.iter().find(|(cores, _)| cores.contains(&core));
+        found.map_or(Self::LEAST, |(_, promise)| *promise)
     }
 
     /// What a shipped model of libfabric needs; `None` for other models.
     pub fn of_model(model: &str) -> Option<Self> {
-        let cores = ["tcp", "verbs", "shm", "efa", "cxi", "opx"];
-        cores.map(Self::of).into_iter().find(|promise| promise.model == model)
-    }
-
-    /// The orders that it needs, and that are not among those which a provider gives. Sizes of data orders
-    /// are as in [`Promise::given`].
-    pub fn lacks(self, received: &[String], sizes: [u64; 3]) -> Vec<String> {
-        let is_small = |bit: u64| {
-            let bits = [RAW, WAR, WAW].into_iter().zip(sizes);
-            self.memory && bits.into_iter().any(|(of, size)| of == bit && size < WORD as u64)
-        };
-        let lacks = |(bit, name): &&(u64, &str)| {
-            self.order & bit != 0 && (is_small(*bit) || !received.iter().any(|one| one == name))
-        };
-        ORDERS.iter().filter(lacks).map(|(_, name)| (*name).to_owned()).collect()
+        PROMISES.iter().map(|(_, promise)| *promise).find(|promise| promise.model == model)
     }
 
     /// The same if the provider gives what is needed here too: a setting or another version may not.
-    /// Sizes of data orders are those of a read after a write, a write after a read, a write after a write.
+    /// Sizes of data orders are as in [`Promise::lacks`].
     pub fn given(self, order: u64, sizes: [usize; 3]) -> Self {
-        let needed = [RAW, WAR, WAW].map(|bit| self.memory && self.order & bit != 0);
-        let in_memory = needed.into_iter().zip(sizes).all(|(needed, size)| !needed || size >= WORD);
-        if order & self.order == self.order && in_memory { self } else { Self::LEAST }
+        if self.lacks(order, sizes) == 0 { self } else { Self::LEAST }
+    }
+
+    /// The orders that it needs, of which a provider with these orders and sizes lacks something. Sizes of
+    /// data orders are those of a read after a write, a write after a read, a write after a write.
+    pub fn lacks(self, order: u64, sizes: [usize; 3]) -> u64 {
+        let small = [RAW, WAR, WAW].into_iter().zip(sizes);
+        let small = small.filter(|(_, size)| self.memory && *size < WORD);
+        self.order & (!order | small.fold(0, |bits, (bit, _)| bits | bit))
     }
 }
+
+const fn promise(model: &'static str, order: u64, memory: bool) -> Promise {
+    Promise { model, order, memory }
+}
+
+/// What is promised of each provider, by the first part of its name.
+const PROMISES: [(&[&str], Promise); 6] = [
+    (&["tcp", "net"], promise("ofi-tcp", RAR | RAW | WAW, true)),
+    (&["verbs"], promise("ofi-verbs", RAR | RAW | WAW, true)),
+    // Both promise all orders, if they are asked for them.
+    (&["shm", "sockets"], promise("ofi-shm", RAR | RAW | WAR | WAW, true)),
+    (&["efa"], promise("ofi-efa", ATOMIC_RAR | ATOMIC_RAW | ATOMIC_WAR | ATOMIC_WAW, false)),
+    (&["cxi"], promise("ofi-cxi", WAW | RMA_RAR | ATOMIC_RAR, false)),
+    (&["opx"], promise("ofi-opx", ATOMIC_RAR, false)),
+];
 
 /// Whether a provider's second atomic ends the process: `docs/findings.md`.
 pub fn has_broken_atomics(provider: &str) -> bool {
     provider.ends_with("ofi_rxd")
+}
+
+/// The bits of names.
+pub fn bits(names: &[String]) -> u64 {
+    let named = |(_, name): &&(u64, &str)| names.iter().any(|one| one == name);
+    ORDERS.iter().filter(named).fold(0, |bits, (bit, _)| bits | bit)
 }
 
 /// The names of bits.
@@ -113,10 +117,10 @@ mod tests {
     #[test]
     fn what_a_model_lacks_is_said() {
         let shm = Promise::of_model("ofi-shm").expect("it is shipped");
-        let given = names(RAR | RAW | WAW);
-        assert_eq!(shm.lacks(&given, [8, 8, 8]), ["FI_ORDER_WAR"]);
-        assert_eq!(shm.lacks(&names(shm.order), [8, 8, 4]), ["FI_ORDER_WAW"]);
-        assert!(shm.lacks(&names(shm.order), [8, 8, 8]).is_empty());
+        let given = bits(&names(RAR | RAW | WAW));
+        assert_eq!(names(shm.lacks(given, [8, 8, 8])), ["FI_ORDER_WAR"]);
+        assert_eq!(names(shm.lacks(shm.order, [8, 8, 4])), ["FI_ORDER_WAW"]);
+        assert_eq!(shm.lacks(shm.order, [8, 8, 8]), 0);
         assert!(Promise::of_model("rdma-tso").is_none());
     }
 

@@ -1,21 +1,17 @@
 //! Chooses the device, port and GID, and reports what is missing.
 
-use lang::diagnostic::nearest;
-
-use crate::rdma::{DeviceInfo, Gid, GidKind, LinkLayer, PortInfo, RdmaError, RdmaErrorKind};
+use crate::rdma::{
+    DeviceInfo, Gid, GidKind, LinkLayer, PortInfo, RdmaError, RdmaErrorKind, unknown,
+};
 
 use super::Selection;
 
 /// The index of the device with this name.
 pub fn by_name(name: &str, names: &[String]) -> Result<usize, RdmaError> {
-    names.iter().position(|known| known == name).ok_or_else(|| {
-        let known = names.iter().map(String::as_str);
-        let hint = match nearest(name, known) {
-            Some(near) => format!("; did you mean `{near}`?"),
-            None => String::new(),
-        };
-        missing(format!("no RDMA device is named `{name}`; there is {}{hint}", names.join(", ")))
-    })
+    names
+        .iter()
+        .position(|known| known == name)
+        .ok_or_else(|| missing(unknown("RDMA device", name, names)))
 }
 
 /// Chooses the port and GID of a device, and stores them in its description.
